@@ -14,7 +14,7 @@ BOX = shapes.beam((0.2, 0.2, 0.2), cells=(2, 2, 2))
 FAR = [1e3, 1e4, 1e5]
 
 
-def block(at, name=None, **options):
+def block(at):
     return pdgpu.Mesh(BOX.points + at, tets=BOX.tets)
 
 

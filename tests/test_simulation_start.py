@@ -48,7 +48,7 @@ def pinned():
 
 
 def embedded():
-    """A surface embedded in a block collides in the place of its tets."""
+    """A surface embedded in a block collides instead of its tets."""
     scene = pdgpu.Scene()
     mesh = cube(0.06)
     block = scene.add_solid(mesh, SOFT, density=1000.0, velocity=(0.5, -0.5, 0.0))

@@ -103,13 +103,13 @@ pd_status pd_two_way_create(pd_two_way **out, pd_context *context, pd_contact *c
 void pd_two_way_destroy(pd_two_way *two_way); /* NULL is allowed */
 
 pd_contact *pd_two_way_contact(const pd_two_way *two_way);
-/* pd_two_way_description.every */
 /* pd_two_way_description.passes */
 int pd_two_way_passes(const pd_two_way *two_way);
 /* Whether it adds no energy by design: no repulsion, and one update at the end of each solve. */
 int pd_two_way_is_passive(const pd_two_way *two_way);
 /* delta, m */
 double pd_two_way_distance(const pd_two_way *two_way);
+/* pd_two_way_description.every */
 int pd_two_way_every(const pd_two_way *two_way);
 
 /* A step begins at x_t [n_vertices,3] B, which is free of intersections, and where the driven points are: slip counts from there. */

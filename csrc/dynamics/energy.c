@@ -47,13 +47,25 @@ void pd_energy_set_load(pd_simulation *self, const real *load) {
     self->load_norm = mass_norm(self, load, &vertex);
 }
 
-pd_status pd_energy_elastic(pd_simulation *self, double *elastic) {
+pd_status pd_energy_of_elements(const pd_simulation *self, const real *x, double *elastic) {
     double energies[PD_ENERGY_COUNT];
+    pd_status status = pd_problem_energies(self->problem, x, self->iterate.offset, energies);
     *elastic = 0.0;
-    if (!watched(self)) return PD_OK;
-    pd_status status = pd_problem_energies(self->problem, self->iterate.x, self->iterate.offset, energies);
     for (int kind = 0; !status && kind < PD_KIND_COUNT; kind++) *elastic += energies[kind];
     return status;
+}
+
+pd_status pd_energy_elastic(pd_simulation *self, double *elastic) {
+    *elastic = 0.0;
+    return watched(self) ? pd_energy_of_elements(self, self->iterate.x, elastic) : PD_OK;
+}
+
+pd_status pd_energy_end_velocity(const pd_simulation *self) {
+    const pd_problem *problem = self->problem;
+    pd_status status = pd_memory_copy(problem->context, problem->trial, self->v, pd_problem_bytes(problem));
+    return status ? status
+                  : pd_vertex_update_velocity(problem->context, problem->model, self->settings.h, self->iterate.x, problem->x_t,
+                                              problem->load, self->iterate.offset, problem->trial, problem->trial_offset);
 }
 
 pd_status pd_energy_give(pd_simulation *self, double elastic_before) {
@@ -100,10 +112,7 @@ pd_status pd_energy_step(pd_simulation *self, const real *targets, pd_energy_exc
     reach += pins;
     if ((self->watched_steps + 1) % CHECK_EVERY == 0) {
         int vertex = 0;
-        // v of the end of this step; the state keeps that of the start until the step has passed
-        PD_TRY(pd_memory_copy(problem->context, problem->trial, self->v, pd_problem_bytes(problem)));
-        PD_TRY(pd_vertex_update_velocity(problem->context, problem->model, h, self->iterate.x, problem->x_t, problem->load,
-                                         self->iterate.offset, problem->trial, problem->trial_offset));
+        PD_TRY(pd_energy_end_velocity(self));
         PD_TRY(download(self, problem->trial));
         speed = mass_norm(self, problem->staging, &vertex);
         bound = LIMIT * reach;

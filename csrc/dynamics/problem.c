@@ -33,7 +33,7 @@ void pd_problem_destroy(pd_problem *self) {
         void *memory[] = {self->x_t, self->load, self->step.drift, self->trial, self->trial_offset, self->trial_gradient, self->scalars};
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
         pd_projective_destroy(self->projective);
-        pd_prescribed_pairs_destroy(self->among);
+        pd_prescribed_pairs_destroy(self->prescribed_pairs);
         pd_two_way_destroy(self->two_way);
         pd_proxies_destroy(self->proxies);
         pd_contact_destroy(self->contact);
@@ -102,7 +102,7 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
         self->contact = NULL;
         status = pd_two_way_create(&self->two_way, self->context, contact, self->model, description->contact);
     }
-    if (!status && description->contact) status = pd_prescribed_pairs_create(&self->among, self->context, description->contact);
+    if (!status && description->contact) status = pd_prescribed_pairs_create(&self->prescribed_pairs, self->context, description->contact);
     if (!status && description->proxies)
         status = pd_proxies_create(&self->proxies, self->context, description->proxies, description->n_vertices, self->fixed);
     if (status) *self->error = *pd_context_error(self->context);

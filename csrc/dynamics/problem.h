@@ -24,12 +24,12 @@ typedef struct pd_problem {
 
     pd_model *model; /* in backend memory */
     pd_step_data step;
-    real *x_t, *load;           /* B [n,3] those of `step` */
-    pd_contact *contact;        /* NULL: nothing touches */
-    pd_projective *projective;  /* NULL: contact is a law, a term of G; else it answers by projections, and the law does not act */
-    pd_two_way *two_way;        /* NULL, or what answers contact after the solver, which knows of none: `contact` is NULL then */
-    pd_prescribed_pairs *among; /* NULL, or pairs of pins and scripted obstacles, which are in no list of contact */
-    pd_proxies *proxies;        /* NULL, or springs that keep points out of colliders, a term of G; `contact` is NULL then */
+    real *x_t, *load;          /* B [n,3] those of `step` */
+    pd_contact *contact;       /* NULL: nothing touches */
+    pd_projective *projective; /* NULL: contact is a law, a term of G; else it answers by projections, and the law does not act */
+    pd_two_way *two_way;       /* NULL, or what answers contact after the solver, which knows of none: `contact` is NULL then */
+    pd_prescribed_pairs *prescribed_pairs; /* NULL, or pairs of pins and scripted obstacles, which are in no list of contact */
+    pd_proxies *proxies;                   /* NULL, or springs that keep points out of colliders, a term of G; `contact` is NULL then */
 
     /* host side of the model; the arrays of the sets, and of the next three, are borrowed from the description */
     const pd_element_set *sets; /* [n_sets] */

@@ -368,5 +368,5 @@ done:
 pd_status pd_safe_check_prescribed(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_contact *contact = problem->contact ? problem->contact : problem->two_way ? pd_two_way_contact(problem->two_way) : NULL;
-    return contact ? pd_prescribed_pairs_check(problem->among, contact, problem->x_t, self->iterate.x) : PD_OK;
+    return contact ? pd_prescribed_pairs_check(problem->prescribed_pairs, contact, problem->x_t, self->iterate.x) : PD_OK;
 }

@@ -1,21 +1,12 @@
 /* Whether contact by the two-way interior point method has added energy in a step; see two_way_energy.h. */
 #include "dynamics/two_way_energy.h"
 
-#include "dynamics/potential.h"
+#include "dynamics/energy.h"
 
 #include <math.h>
 
 /* The room: in parts of the energy that was there; in delta, that the load may move everything by; and delta in this time, s, by all. */
 static const double ROOM = 0.1, FALL = 2.0, SLOW = 0.1;
-
-/* Energy of the elements at x, J. */
-static pd_status elastic(const pd_simulation *self, const real *x, double *energy) {
-    double energies[PD_ENERGY_COUNT];
-    pd_status status = pd_problem_energies(self->problem, x, self->iterate.offset, energies);
-    *energy = 0.0;
-    for (int kind = 0; !status && kind < PD_KIND_COUNT; kind++) *energy += energies[kind];
-    return status;
-}
 
 /* sum m a.b over free vertices of a, b [n,3] H. */
 static double product(const pd_problem *problem, const real *a, const real *b) {
@@ -57,14 +48,11 @@ pd_status pd_two_way_energy(pd_simulation *self, const pd_vertex_update_result *
     if (!(h > 0) || !update->report.rows || self->method->ignores_material || !pd_two_way_is_passive(problem->two_way)) return PD_OK;
     PD_TRY(pd_memory_copy(context, problem->trial, problem->x_t, bytes));
     PD_TRY(pd_move_towards(context, problem->model->n_vertices, problem->model->fixed, 1.0, self->iterate.x, problem->trial));
-    PD_TRY(elastic(self, problem->trial, &before));
-    PD_TRY(elastic(self, self->iterate.x, &after));
+    PD_TRY(pd_energy_of_elements(self, problem->trial, &before));
+    PD_TRY(pd_energy_of_elements(self, self->iterate.x, &after));
     PD_TRY(fetch(self, other, self->v));
     before += 0.5 * product(problem, other, other);
-    // v of the end of this step; the state keeps that of the start until the step has passed
-    PD_TRY(pd_memory_copy(context, problem->trial, self->v, bytes));
-    PD_TRY(pd_vertex_update_velocity(context, problem->model, h, self->iterate.x, problem->x_t, problem->load, self->iterate.offset,
-                                     problem->trial, problem->trial_offset));
+    PD_TRY(pd_energy_end_velocity(self));
     PD_TRY(fetch(self, other, problem->trial));
     after += 0.5 * product(problem, other, other);
     PD_TRY(fetch(self, moves, self->iterate.x));

@@ -245,7 +245,7 @@ class Cutting:
 
         Around each vertex of a cut edge every fan of triangles but the first gets a copy of the vertex, with its position and
         velocity [Chen et al. 2024, VBD, Sec. 4]. Copies are appended to the vertices of the body, so later bodies move up in all
-        arrays: `bodies` has the slices. Masses are lumped anew. External forces, attachments and the stiffness of proxies
+        arrays: `bodies` has the slices. Masses are lumped again. External forces, attachments and the stiffness of proxies
         (`ProxyContact`) are shared out by mass; the springs of an edge that came apart share its stiffness. So mass, momentum and
         stretch energy stay the same. Hinges across the cut are gone. Copies of vertices that are pinned or slide do the same, a scripted
         motion is asked as before, for the vertices the body had when it was added, and the world box acts on every copy. A rho="auto"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse
+from scipy.sparse import csgraph
 
 from pdgpu import _host
 from pdgpu.colliders import Capsule, Plane, Sphere
@@ -91,41 +93,21 @@ def _keys(rows, n):
 
 def _joined(touching, scene, groups, parts):
     """The groups, those that touch at rest as one."""
-    parent = np.arange(max(groups.max() + 1, 1))
-
-    def root(group):
-        while parent[group] != group:
-            group = parent[group]
-        return group
-
-    def join(first, second):
-        first, second = sorted((root(first), root(second)))
-        parent[second] = first  # that of the obstacles where it is one of them
-
+    links = []
     if _host.HAS_GMP and len(parts["triangle"]):
         edges = parts["edge"][parts["edge"][:, 0] != parts["edge"][:, 1]]
         found = find_intersections(touching.rest, parts["triangle"], edges)
-        for edge, triangle in found.edge_triangle:
-            join(groups[found.edges[edge][0]], groups[parts["triangle"][triangle][0]])
+        links += [(groups[found.edges[edge][0]], groups[parts["triangle"][triangle][0]]) for edge, triangle in found.edge_triangle]
     pinned = np.flatnonzero(groups[: touching.n_moving] > OBSTACLES)
     for obstacle in scene.obstacles:
         shape = obstacle.collider
         if obstacle.collides and isinstance(shape, Sphere | Capsule):
-            for group in np.unique(groups[pinned[_inside(shape, touching.rest[pinned])]]):
-                join(group, OBSTACLES)
-    return np.where(groups >= 0, np.array([root(group) for group in range(len(parent))])[groups], -1)
-
-
-def _inside(shape, points):
-    """Which points are no farther from a sphere or capsule than its radius."""
-    rotation, shift = shape.placement(0.0)
-    start, end = (
-        np.array(end) @ rotation.T + shift for end in ([shape.centre] * 2 if isinstance(shape, Sphere) else [shape.start, shape.end])
-    )
-    along = end - start
-    square = along @ along
-    share = np.clip((points - start) @ along / square, 0.0, 1.0) if square else np.zeros(len(points))
-    return np.linalg.norm(points - start - share[:, None] * along, axis=1) <= shape.radius
+            links += [(group, OBSTACLES) for group in groups[pinned[shape.distance(touching.rest[pinned]) <= 0.0]]]
+    n = max(groups.max() + 1, 1)
+    graph = scipy.sparse.coo_matrix((np.ones(len(links)), np.array(links, int).reshape(-1, 2).T), shape=(n, n))
+    labels = csgraph.connected_components(graph, directed=False)[1]
+    joined = np.where(labels == labels[OBSTACLES], OBSTACLES, labels + 1)
+    return np.where(groups >= 0, joined[groups], -1)
 
 
 def _asked(touching, scene, pinned, moves):

@@ -168,10 +168,13 @@ class Simulation(
 
     def __reduce__(self):
         """Copies and pickles: a simulation of its own that goes on with the same bits. Scripted motions must be picklable to be pickled."""
+        return type(self)._resumed, self._resumption(), {"last_step": self.last_step, "_setup_seconds": self._setup_seconds}
+
+    def _resumption(self):
+        """The arguments of `_resumed` for a simulation in this state; the last is the origin."""
         rebuilt = (self._scene, self.solver, self.dt, self.contact, self.device, self.dtype.name, self.threads, self._colours)
         run = (self._backend.steps(), self._start_time, self._backend.state(), self._external_forces, self._rho, self._numbers)
-        run += (self._backend.driven(), self._backend.doublings(), self._origin)
-        return type(self)._resumed, (*rebuilt, *run), {"last_step": self.last_step, "_setup_seconds": self._setup_seconds}
+        return (*rebuilt, *run, self._backend.driven(), self._backend.doublings(), self._origin)
 
     def _prepare(self):
         """What is computed once, before the first step, and counts as setup."""
@@ -217,7 +220,7 @@ class Simulation(
         origin=None,
     ):
         """A simulation in the midst of a run: `state`, the places `driven` of obstacles and the `doublings`
-        of an adaptive stiffness as the backend has them; `colours` (n,) or None: coloured anew; `origin` (3,) m, None: that of the rest
+        of an adaptive stiffness as the backend has them; `colours` (n,) or None: found again; `origin` (3,) m, None: that of the rest
         positions; `rho` and `numbers` as an earlier search found them: another one, from this state, would find something else."""
         self = cls.__new__(cls)
         self._build(scene, solver, dt, contact, device, dtype, threads, colours, origin=origin)

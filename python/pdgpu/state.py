@@ -66,27 +66,9 @@ class State:
             "_inverted",
         )
         kept = {name: self.__dict__[name] for name in names}
-        state, driven = self._backend.state(), self._backend.driven()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say of the scene was said when the simulation was made
-            moved = self._resumed(
-                self._scene,
-                self.solver,
-                self.dt,
-                self.contact,
-                self.device,
-                self.dtype,
-                self.threads,
-                self._colours,
-                self._backend.steps(),
-                self._start_time,
-                state,
-                self._external_forces,
-                driven=driven,
-                doublings=self._backend.doublings(),
-                origin=origin,
-            )
-        moved._keep_searched(self._rho, self._numbers)
+            moved = self._resumed(*self._resumption()[:-1], origin)
         self.__dict__.update(moved.__dict__)
         self.__dict__.update(kept)
 

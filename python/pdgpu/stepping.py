@@ -211,9 +211,9 @@ class Stepping:
 
     def _warn_of_stall(self):
         """Once: a step in contact that ended before its answer, because no move was left that rounding does not hide."""
-        farthest = float(np.abs(self.positions - self._origin).max())
         if self.dtype == np.float64 or not self._has_law:
             return
+        farthest = float(np.abs(self.positions - self._origin).max())
         self._rounding_is_said = True
         warnings.warn(
             f"contact: a step stalled in {self.dtype.name}, with vertices up to {farthest:g} m from the origin of the scene: a gap is "

@@ -4,31 +4,19 @@ import warnings
 
 import numpy as np
 import pytest
+from scripted_shapes import block, slab
 
 import pdgpu
-from pdgpu import shapes
 
 GRAVITY = 9.81
-
-
-def block(size, centre, cells=2):
-    """A beam of tets around a centre, m."""
-    mesh = shapes.beam(size, (cells,) * 3)
-    return pdgpu.Mesh(mesh.points - mesh.points.mean(axis=0) + centre, tets=mesh.tets)
-
-
-def box(size, centre):
-    """A closed surface around a centre, m."""
-    mesh = shapes.box(size)
-    return pdgpu.Mesh(mesh.points - mesh.points.mean(axis=0) + centre, triangles=mesh.triangles)
 
 
 def sliding(solver, dtype="float64"):
     """A soft block on a slope of 35 degrees with friction 0.5: two triangles whose area makes their pairs stiff."""
     angle = np.radians(35.0)
     scene = pdgpu.Scene(gravity=GRAVITY * np.array([np.sin(angle), -np.cos(angle), 0.0]))
-    scene.add_solid(block((0.1, 0.04, 0.1), (0.0, 0.021, 0.0)), pdgpu.ARAP.from_young(1e5, 0.3), density=1000, damping=1e-2)
-    scene.add_obstacle(box((8.0, 0.1, 1.0), (0.0, -0.05, 0.0)))
+    scene.add_solid(block((0.1, 0.04, 0.1), (2, 2, 2), (0.0, 0.021, 0.0)), pdgpu.ARAP.from_young(1e5, 0.3), density=1000, damping=1e-2)
+    scene.add_obstacle(slab((8.0, 0.1, 1.0), (0.0, -0.05, 0.0)))
     contact = pdgpu.BarrierContact(1e-3, stiffness=1e5, friction=0.5)
     return pdgpu.Simulation(scene, solver, dt=0.01, contact=contact, dtype=dtype, threads=1)
 
@@ -63,7 +51,7 @@ def test_a_block_slides_at_its_speed_whatever_the_tolerance(name):
 def test_a_step_tolerance_ignores_what_a_limit_has_cut():
     """If it failed, a step that a line search or the time of impact shortened to nothing would count as the answer."""
     scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
-    scene.add_solid(block((0.1, 0.1, 0.1), (0.0, 0.051, 0.0), 1), pdgpu.ARAP(1e4), density=1000, velocity=(0.0, -3.0, 0.0))
+    scene.add_solid(block((0.1, 0.1, 0.1), (1, 1, 1), (0.0, 0.051, 0.0)), pdgpu.ARAP(1e4), density=1000, velocity=(0.0, -3.0, 0.0))
     scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)))
     found = []
     for settings in ({"step_tolerance": 0.1}, {"tolerance": 1e-10}):
@@ -102,9 +90,11 @@ def test_contact_forces_that_carry_a_body_are_not_warned_of(dtype):
 def test_the_balance_counts_damping_pins_and_joints():
     """If it failed, a held or damped body would be reported as out of balance, or never."""
     scene = pdgpu.Scene()
-    beam = scene.add_solid(block((0.4, 0.05, 0.05), (0.0, 0.03, 0.0), 3), pdgpu.NeoHookean.from_young(2e5, 0.3), density=1000, damping=0.05)
+    beam = scene.add_solid(
+        block((0.4, 0.05, 0.05), (3, 3, 3), (0.0, 0.03, 0.0)), pdgpu.NeoHookean.from_young(2e5, 0.3), density=1000, damping=0.05
+    )
     beam.pin(lambda p: p[:, 0] < -0.199)
-    cube = scene.add_rigid(box((0.1, 0.1, 0.1), (0.1, 0.11, 0.0)), density=1000)
+    cube = scene.add_rigid(slab((0.1, 0.1, 0.1), (0.1, 0.11, 0.0)), density=1000)
     scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)))
     solver = pdgpu.Newton(iterations=100, tolerance=1e-8)
     sim = pdgpu.Simulation(scene, solver, dt=0.01, contact=pdgpu.BarrierContact(2e-3, friction=0.2))

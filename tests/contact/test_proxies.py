@@ -209,7 +209,7 @@ def test_springs_held_for_a_step_are_reported_after_it(dtype):
         np.testing.assert_allclose(found.vertex_forces, found.forces, rtol=0, atol=1e-12)
         momentum = m * (sim.velocities[0, 1] - 1.0)  # the impulse of the springs of the step
         assert momentum == pytest.approx(h * found.forces[0, 1], rel=1e-5)
-        sim.gradient(), sim.energies()  # they detect anew, and proxies() is as before
+        sim.gradient(), sim.energies()  # they detect again, and proxies() is unchanged
     state = sim.positions, sim.velocities
     sim.set_state(velocities=state[1])
     assert sim.proxies().active.tolist() == [True, False]  # the positions are those of the step
