@@ -32,6 +32,8 @@ CASES = {
     "stvk triangle": (pdgpu.StVK(30.0, 50.0), TET[:3]),
     "corotated tet": (pdgpu.Corotated(30.0, 50.0), TET),
     "corotated triangle": (pdgpu.Corotated(30.0, 50.0), TET[:3]),
+    "hinge, flat": (pdgpu.HingeBending(2.0), HINGE),
+    "hinge, curved": (pdgpu.HingeBending(2.0), BENT),
     "slide": (Slide(20.0, 30.0, -0.4, 0.6), JOINED),
     "world slide": (Slide(20.0, 30.0, -0.4, 0.6, (0.6, 0.0, 0.8)), TET[:1]),
     "swing": (Swing(20.0, 0.5), SWUNG),

@@ -41,6 +41,12 @@ def held():
     return scene
 
 
+def shell(**options):
+    scene = pdgpu.Scene()
+    scene.add_shell(CLOTH, pdgpu.Spring(1.0), density=1.0, **options)
+    return scene
+
+
 def unheld():
     scene = held()
     scene.add_rod(CHAIN, pdgpu.Spring(1.0), density=1.0, name="loose")
@@ -138,6 +144,10 @@ CASES = [
     (lambda: pdgpu.Scene().add_solid(BEAM, SOFT, density=1.0, damping=-0.1), ValueError, ["damping", "-0.1"]),
     (lambda: pdgpu.Scene().add_solid(BEAM, SOFT, density=1.0, name=3), TypeError, ["name", "3"]),
     (lambda: pdgpu.Scene().add_shell(CLOTH, pdgpu.Spring(1.0), density=1.0, bending=-1.0), ValueError, ["bending", "-1"]),
+    (lambda: shell(flexural_rigidity=-1.0), ValueError, ["flexural_rigidity", "-1"]),
+    (lambda: shell(flexural_rigidity=1.0, bending=1.0), ValueError, ["flexural_rigidity", "bending"]),
+    (lambda: shell(flexural_rigidity=[1.0]), ValueError, ["HingeBending.flexural_rigidity", "(1,)"]),
+    (lambda: pdgpu.Simulation(shell(flexural_rigidity=1.0), pdgpu.PBD()), TypeError, ["PBD", "HingeBending", "Newton"]),
     (lambda: pdgpu.Scene().add_rod(CHAIN, SOFT, density=1.0), TypeError, ["ARAP", "rod"]),
     (lambda: pdgpu.Scene().add_particles([[0, 0]], mass=1.0), ValueError, ["points", "(1, 2)"]),
     (lambda: pdgpu.Scene().add_particles(np.zeros((0, 3)), mass=1.0), ValueError, ["points"]),
@@ -165,6 +175,9 @@ CASES = [
     (lambda: pdgpu.Volume([[1.0]]), ValueError, ["Volume.stiffness", "(1, 1)"]),
     (lambda: pdgpu.Area(True), TypeError, ["Area.stiffness", "True"]),
     (lambda: pdgpu.Bending(None), TypeError, ["Bending.stiffness", "None"]),
+    (lambda: pdgpu.Bending(1.0, flexural_rigidity=2.0), TypeError, ["Bending.stiffness", "flexural_rigidity", "1.0", "2.0"]),
+    (lambda: pdgpu.Bending(flexural_rigidity=-1.0), ValueError, ["Bending.flexural_rigidity", "-1"]),
+    (lambda: pdgpu.HingeBending([1.0, -1.0]), ValueError, ["HingeBending.flexural_rigidity", "-1", "at 1"]),
     (lambda: pdgpu.ARAP.from_young("stiff", 0.3), TypeError, ["young", "stiff"]),
     (lambda: pdgpu.ARAP.from_young(1e5, [0.3, np.nan]), ValueError, ["poisson", "nan", "1"]),
     # pins and attachments

@@ -143,17 +143,22 @@ def test_mass_momentum_and_stretch_energy_stay(materials, name, dtype):
     np.testing.assert_allclose(acceleration[new], acceleration[parents], rtol=1e-12)
 
 
-def test_hinges_across_the_cut_go_and_the_others_keep_their_stiffness():
+@pytest.mark.parametrize(
+    "bent", [pdgpu.Bending, pdgpu.HingeBending, lambda constants: pdgpu.Bending(flexural_rigidity=constants)], ids=["k", "angle", "D"]
+)
+def test_hinges_across_the_cut_go_and_the_others_keep_their_stiffness(bent):
     """If not, a torn seam still bends as one, or stiffness wanders to other hinges."""
     mesh = pdgpu.Mesh(*inputs.cloth(N)[:1], triangles=inputs.cloth(N)[1])
     stiffness = np.random.default_rng(0).uniform(1e-3, 1e-2, len(mesh.hinges))
-    scene, cloth = sheet(bending=stiffness)
+    material = bent(stiffness)
+    name = type(material).__name__
+    scene, cloth = sheet([pdgpu.Spring(100.0), material], bending=0.0)
     sim = disturbed(scene)
     edges = row(4, 0, 4)
-    before = sim.element_energies(cloth)["Bending"]
+    before = sim.element_energies(cloth)[name]
     of = {tuple(sorted(map(tuple, np.sort(cloth.mesh.points[hinge], axis=0).tolist()))): k for k, hinge in enumerate(cloth.mesh.hinges)}
     result = sim.cut(cloth, edges)
-    after = sim.element_energies(result.body)["Bending"]
+    after = sim.element_energies(result.body)[name]
     cut = {tuple(edge) for edge in edges.tolist()}
     across = np.array([tuple(hinge[:2]) in cut for hinge in cloth.mesh.hinges.tolist()])
     assert across.sum() == 4 and len(after) == len(before) - 4

@@ -193,6 +193,8 @@ ENTRIES = {
     "ARAP.from_young": (pdgpu.ARAP.from_young, dict(young=1.0, poisson=0.3)),
     "Spring": (pdgpu.Spring, dict(stiffness=1.0)),
     "Bending": (pdgpu.Bending, dict(stiffness=1.0)),
+    "Bending.flexural_rigidity": (pdgpu.Bending, dict(flexural_rigidity=1.0)),
+    "HingeBending": (pdgpu.HingeBending, dict(flexural_rigidity=1.0)),
     "RodBending": (pdgpu.RodBending, dict(stiffness=1.0)),
     "Volume": (pdgpu.Volume, dict(stiffness=1.0)),
     "Area": (pdgpu.Area, dict(stiffness=1.0)),
@@ -229,6 +231,10 @@ ENTRIES = {
     "Scene": (pdgpu.Scene, dict(gravity=(0, 0, 0))),
     "add_solid": (lambda **a: scene().add_solid(**a), dict(mesh=BEAM, material=pdgpu.ARAP(1.0), density=1.0, **MOVES)),
     "add_shell": (lambda **a: scene().add_shell(**a), dict(mesh=CLOTH, material=pdgpu.Spring(1.0), density=1.0, bending=1.0, **MOVES)),
+    "add_shell with a flexural rigidity": (
+        lambda **a: scene().add_shell(**a),
+        dict(mesh=CLOTH, material=pdgpu.Spring(1.0), density=1.0, flexural_rigidity=1.0),
+    ),
     "add_rod": (
         lambda **a: scene().add_rod(**a),
         dict(mesh=shapes.chain(3), material=pdgpu.Spring(1.0), density=1.0, bending=1.0, **MOVES),
@@ -377,6 +383,7 @@ ALSO = {
     "size": ("tets", "triangles"),  # slivers
     "minimum": ("maximum", "stiffness"),
     "bending": ("Bending.stiffness",),
+    "flexural_rigidity": ("HingeBending.flexural_rigidity",),
     "young": ("ARAP.mu", "poisson"),
     "mu": ("lam",),
     "upper": ("lower",),
@@ -428,6 +435,7 @@ def test_any_mesh_that_is_accepted_can_be_simulated(points, tets, triangles, con
         ("add_solid", {"tets": tets}, [pdgpu.ARAP(constant), pdgpu.Volume(constant), pdgpu.StrainLimit(0.9, 1.1, constant)]),
         ("add_solid", {"tets": tets}, [pdgpu.NeoHookean(constant, constant), pdgpu.StVK(constant, 1.0), pdgpu.Corotated(1.0, constant)]),
         ("add_shell", {"triangles": triangles}, [pdgpu.ARAP(constant), pdgpu.Area(constant), pdgpu.Spring(1.0), pdgpu.Bending(constant)]),
+        ("add_shell", {"triangles": triangles}, [pdgpu.StVK(constant, 1.0), pdgpu.HingeBending(constant)]),
     ):
         mesh = survives(pdgpu.Mesh, points, **rows)
         if not isinstance(mesh, pdgpu.Mesh):
@@ -468,7 +476,7 @@ def test_elements_at_any_magnitude(x, data):
     """If not, an iteration over singular values never ends, or indexes by a NaN."""
     rest = data.draw(arrays.arrays("f8", x.shape, elements=big))
     constant = data.draw(st.floats(0, 1e308))
-    materials = (pdgpu.ARAP, pdgpu.Spring, pdgpu.Bending, pdgpu.Volume, pdgpu.Area, pdgpu.Attachment)
+    materials = (pdgpu.ARAP, pdgpu.Spring, pdgpu.Bending, pdgpu.HingeBending, pdgpu.Volume, pdgpu.Area, pdgpu.Attachment)
     several = [pdgpu.StrainLimit(0.5, 2.0, constant), pdgpu.StVK(1.0, constant), pdgpu.Corotated(constant, 1.0)]
     several += [pdgpu.NeoHookean(1.0, 1.0 + constant), pdgpu.WorldBox((0, 0, 0), (1, 1, 1), 1.0 + constant)]
     for material in (*(kind(constant) for kind in materials), *several):

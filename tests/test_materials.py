@@ -137,9 +137,10 @@ def test_a_saved_scene_keeps_its_materials(dtype, tmp_path):
     scene = pdgpu.Scene()
     beam = pdgpu.shapes.beam((1, 0.5, 0.5), cells=(2, 1, 1))
     scene.add_solid(beam, pdgpu.NeoHookean.from_young(np.linspace(1e4, 2e4, len(beam.tets)), 0.4), density=500.0, damping=0.01)
-    scene.add_shell(
-        pdgpu.Mesh(*inputs.cloth(2)[:1], triangles=inputs.cloth(2)[1]), [pdgpu.StVK(50.0, 20.0), pdgpu.Corotated(5.0, 3.0)], density=0.2
-    )
+    cloth = pdgpu.Mesh(*inputs.cloth(2)[:1], triangles=inputs.cloth(2)[1])
+    rigidity = np.linspace(0.1, 0.2, len(cloth.hinges))
+    scene.add_shell(cloth, [pdgpu.StVK(50.0, 20.0), pdgpu.Corotated(5.0, 3.0)], density=0.2, flexural_rigidity=rigidity)
+    scene.add_shell(cloth, [pdgpu.StVK(50.0, 20.0), pdgpu.Bending(flexural_rigidity=rigidity)], density=0.2)
     scene.set_world_box((-np.inf, -0.01, -5), (np.inf, np.inf, 0.45), 2e3)
     through, stopped = (pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=4), dt=1 / 60, dtype=dtype) for _ in range(2))
     through.step(4)
@@ -149,7 +150,7 @@ def test_a_saved_scene_keeps_its_materials(dtype, tmp_path):
     resumed.step(2)
     assert resumed.positions.tobytes() == through.positions.tobytes()
     assert resumed.energies() == through.energies()
-    assert set(resumed.energies()["elastic"]) == {"NeoHookean", "StVK", "Corotated", "WorldBox"}
+    assert set(resumed.energies()["elastic"]) == {"NeoHookean", "StVK", "Corotated", "HingeBending", "Bending", "WorldBox"}
 
 
 def test_a_refusal_names_the_solvers_that_can():

@@ -56,6 +56,10 @@ PD_FUNCTION real pd_fabs(real x) { return sizeof(real) == sizeof(float) ? (real)
 
 PD_FUNCTION real pd_log(real x) { return sizeof(real) == sizeof(float) ? (real)logf((float)x) : (real)log((double)x); }
 
+PD_FUNCTION real pd_atan2(real y, real x) {
+    return sizeof(real) == sizeof(float) ? (real)atan2f((float)y, (float)x) : (real)atan2((double)y, (double)x);
+}
+
 PD_FUNCTION real pd_min(real a, real b) { return a < b ? a : b; }
 
 PD_FUNCTION real pd_max(real a, real b) { return a > b ? a : b; }

@@ -61,10 +61,15 @@
     X(PD_SWING, swing, 4, 2, 2, 1, PD_CORNERS_SINGLE)             /* stiffness k [J], cosine of the largest angle   */ \
     X(PD_WORLD_SWING, world_swing, 2, 1, 5, 1, PD_CORNERS_SINGLE) /* the same, the direction [3]                    */
 
+/* Energies of angles, no distance to a set either. */
+#define PD_ANGLE_TABLE(X) \
+    X(PD_HINGE, hinge, 4, 3, 4, 1, PD_CORNERS_SINGLE) /* weight w [N/m], stiffness k [J], rest angle [rad], rest height h [m] */
+
 #define PD_ELEMENT_TABLE(X)  \
     PD_PROJECTIVE_TABLE(X)   \
     PD_HYPERELASTIC_TABLE(X) \
-    PD_JOINT_TABLE(X)
+    PD_JOINT_TABLE(X)        \
+    PD_ANGLE_TABLE(X)
 
 typedef enum pd_kind {
 #define PD_KIND(KIND, name, k, d, count, ...) KIND,

@@ -27,7 +27,8 @@ pd_kind_shape pd_kind_shape_of(int kind);
 double pd_largest_stiffness(int kind, const double *parameters);
 
 /* The weight of an element in ADMM, which should lie between the least and the greatest curvature of its energy: that of Projective
- * Dynamics where there is a projection, (2 mu + lam) volume or area for the hyperelastic ones. */
+ * Dynamics where there is a projection, (2 mu + lam) volume or area for the hyperelastic ones, the first
+ * parameter for the others. */
 double pd_admm_weight(int kind, const double *parameters);
 
 #endif

@@ -13,7 +13,7 @@ from pdgpu.arguments import any_array, flag, number, per_item, real_array, verte
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.colliders import Collider
 from pdgpu.embedding import Embedding, embedded_in
-from pdgpu.materials import Bending, RodBending, Spring
+from pdgpu.materials import Bending, HingeBending, RodBending, Spring
 from pdgpu.tethers import FRAME, TARGETS, spread, targets_at
 
 if TYPE_CHECKING:
@@ -380,7 +380,7 @@ class Body(GuardedAttributes):
         """Rows of vertices (of this body) that a material acts on."""
         if isinstance(material, Spring):
             return self.mesh.edges if self.type == "rod" else self.mesh.unique_edges()
-        if isinstance(material, Bending):
+        if isinstance(material, Bending | HingeBending):
             return self.mesh.hinges
         if isinstance(material, RodBending):
             return self.mesh.joints

@@ -18,7 +18,7 @@ from pdgpu import _host
 from pdgpu.arguments import any_array
 from pdgpu.attributes import read_only
 from pdgpu.bodies import Body
-from pdgpu.materials import Bending, Spring
+from pdgpu.materials import Bending, HingeBending, Spring
 from pdgpu.mesh import Mesh
 from pdgpu.motion_calls import asking
 from pdgpu.proxy_contact import ProxyContact
@@ -220,7 +220,7 @@ def _carried(material, body, mesh, rows):
     if isinstance(material, Spring):
         # an edge that became several has the stiffness it had, in sum
         old, new = body.mesh.unique_edges(), mesh.unique_edges()
-    elif isinstance(material, Bending):
+    elif isinstance(material, Bending | HingeBending):
         old, new = body.mesh.hinges[:, :2], mesh.hinges[:, :2]
     else:
         return material  # one constant per triangle, and triangles keep their places
@@ -229,11 +229,12 @@ def _carried(material, body, mesh, rows):
     order = np.argsort(keys)
     parents = np.sort(rows[new].astype(np.int64), axis=1)
     origin = order[np.searchsorted(keys, parents[:, 0] * n + parents[:, 1], sorter=order)]
-    stiffness = material.constant("stiffness", len(old))[origin]
+    ((name, _),) = material._constants.items()
+    stiffness = material.constant(name, len(old))[origin]
     if isinstance(material, Spring):
         stiffness = stiffness / np.bincount(origin)[origin]
     carried = copy.copy(material)
-    carried._constants = {"stiffness": stiffness}
+    carried._constants = {name: stiffness}
     return carried
 
 

@@ -91,10 +91,10 @@ def number_or_array(name, value):
     return real_array(name, value, (None,)) if any_array(name, value).ndim else number(name, value)
 
 
-def with_bending(material, bending, kind):
-    """The materials, and one of this kind where there is bending."""
+def with_bending(material, bending, kind, name="bending"):
+    """The materials, and one of this kind where the argument `name` is not 0."""
     materials = list(material) if isinstance(material, list | tuple) else [material]
-    if any_array("bending", bending).ndim or number("bending", bending, minimum=0.0) > 0.0:
+    if any_array(name, bending).ndim or number(name, bending, minimum=0.0) > 0.0:
         materials.append(kind(bending))
     return materials
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu.arguments import any_array, real_array
+from pdgpu.hinge_bending import HingeBending
 from pdgpu.joint_elements import Slide, Swing
 from pdgpu.material import Material, number_or_array
 from pdgpu.shape_target import ShapeTarget
@@ -27,6 +28,7 @@ __all__ = [
     "Attachment",
     "Bending",
     "Corotated",
+    "HingeBending",
     "NeoHookean",
     "RodBending",
     "ShapeTarget",
@@ -99,30 +101,38 @@ class Bending(Material):
 
     Parameters
     ----------
-    stiffness : float or array_like, shape (hinges,)
+    stiffness : float or array_like, shape (hinges,), optional
         k_b, at least 0; an array goes with `mesh.hinges`.
+    flexural_rigidity : float or array_like, shape (hinges,), optional
+        D in place of k_b = D/3, J; one of the two must be given.
 
     Notes
     -----
     k_b is not the flexural rigidity D = E t^3 / (12 (1 - nu^2)) of a plate. A sheet bent to a cylinder of curvature kappa has the energy
     b k_b/2 kappa^2 per area. b depends on the mesh and on the direction of the cylinder, and refinement does not bring it to 1. It is 3
     for equilateral triangles, and for a grid of squares along its sides. Diagonals that all run in one direction stiffen the sheet across
-    them up to b = 9. On unstructured meshes it is 3.3 to 4.1 (docs/methods.md). So for a given D take k_b = D/3 and triangles that are
-    nearly equilateral.
+    them up to b = 9. On unstructured meshes it is 3.3 to 4.1 (docs/methods.md). So a given D is k_b = D/3, best with triangles that are
+    nearly equilateral. `HingeBending` has the same stiffness, and a side for sheets that are bent at rest.
     """
 
     kinds = {4: "bending"}
     topologies = {4: "hinge"}
     bodies = ("shell",)
 
-    def __init__(self, stiffness: ArrayLike) -> None:
-        super().__init__(stiffness=stiffness)
-        self.constant("stiffness", np.size(stiffness))
+    def __init__(self, stiffness: ArrayLike | None = None, *, flexural_rigidity: ArrayLike | None = None) -> None:
+        if (stiffness is None) == (flexural_rigidity is None):
+            raise TypeError(f"Bending.stiffness: give it or flexural_rigidity, and not both; got {stiffness!r} and {flexural_rigidity!r}")
+        given = {"stiffness": stiffness} if flexural_rigidity is None else {"flexural_rigidity": flexural_rigidity}
+        super().__init__(**given)
+        for name, value in given.items():
+            self.constant(name, np.size(value))
 
     needs_positions = True
 
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
-        return [3.0 * self.constant("stiffness", len(rest)) / measure, _rest_curvature(rest, gradients)]
+        rigid = "flexural_rigidity" in self._constants
+        rigidity = self.constant("flexural_rigidity", len(rest)) if rigid else 3.0 * self.constant("stiffness", len(rest))
+        return [rigidity / measure, _rest_curvature(rest, gradients)]
 
 
 def _rest_curvature(rest, gradients):

@@ -12,6 +12,7 @@ from pdgpu.arguments import flag, number, per_item, real_array
 from pdgpu.attributes import GuardedAttributes, read_only
 from pdgpu.bodies import Body, Obstacle, _Simulations, body_velocities
 from pdgpu.colliders import Collider, TriangleMesh
+from pdgpu.hinge_bending import HingeBending
 from pdgpu.joints import Joint, JointScene
 from pdgpu.locking import warn_of_locking
 from pdgpu.material import Material, joined, with_bending
@@ -235,6 +236,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         *,
         density: ArrayLike,
         bending: ArrayLike | Material = 0.0,
+        flexural_rigidity: ArrayLike = 0.0,
         name: str | None = None,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         damping: float = 0.0,
@@ -246,16 +248,25 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         Parameters
         ----------
         material : Material or list of Material
-            Spring, StVK, Corotated, ARAP, Area, StrainLimit, Bending (N/m; bending J).
+            Spring, StVK, Corotated, ARAP, Area, StrainLimit (N/m), Bending, HingeBending (J).
         density : float or array_like, shape (triangles,)
             kg/m^2, greater than 0.
         bending : float or array_like, shape (hinges,)
             Short for adding Bending(bending) to the list, J; 0: none. It is not the flexural rigidity D of a plate: the stiffness of the
             sheet is 3 to 9 times this, by mesh and direction, at any resolution (`Bending`).
+        flexural_rigidity : float or array_like, shape (hinges,)
+            Short for adding HingeBending(flexural_rigidity) to the list, J; 0: none. It is D = E t^3 / (12 (1 - nu^2)) of a plate, and
+            not to be given together with `bending`. How close the sheet comes to D depends on the mesh (`HingeBending`).
         mesh, name, velocity, damping, collides, thickness
             As for `add_solid`.
         """
         materials = with_bending(material, bending, Bending)
+        given = len(materials)
+        materials = with_bending(materials, flexural_rigidity, HingeBending, "flexural_rigidity")
+        if sum(isinstance(one, Bending | HingeBending) for one in materials) > 1 and len(materials) > given:
+            raise ValueError(
+                "flexural_rigidity: the shell has another bending stiffness; give one of flexural_rigidity, bending, Bending, HingeBending"
+            )
         return self._add_mesh("shell", mesh, materials, density, name, velocity, damping, collides, thickness)
 
     def add_rod(

@@ -352,7 +352,8 @@ class ADMM(TimeStepSolver):
 
     Each element minimises E(z) + w/2 |z - F(x) - u|^2 by itself, damping included: in closed form where E is the squared distance to a
     constraint set, else by at most 20 Newton steps. u, zero at the start of a step, sums up F(x) - z. w is `weight` times the weight of
-    Projective Dynamics where there is a projection, and `weight` (2 mu + lam) volume (area) for NeoHookean, StVK and Corotated.
+    Projective Dynamics where there is a projection, and `weight` (2 mu + lam) volume (area) for NeoHookean, StVK and Corotated, and
+    of HingeBending `weight` times the largest eigenvalue of the Hessian by F at rest.
 
     A fixed point is a stationary point of the incremental potential G, but on the way G may rise: a G that ends above its first value
     is no divergence here. The weights are those of rest: where elements are inverted at the minimum, or so stretched that E is much

@@ -36,6 +36,8 @@ HYPERELASTIC = {
     "solid, all hyperelastic": ("solid", [NEO_HOOKEAN, STVK, COROTATED, ARAP]),
     "shell StVK": ("shell", [STVK]),
     "shell Corotated": ("shell", [COROTATED]),
+    "shell HingeBending": ("shell", [pdgpu.HingeBending(2.0)]),
+    "curved shell HingeBending": ("curved", [pdgpu.HingeBending(2.0)]),
     "curved shell, hyperelastic": ("curved", [STVK, COROTATED, SPRING, pdgpu.Bending(2.0)]),
 }
 

@@ -279,6 +279,7 @@ SHELLS = {
     "triangle StVK": pdgpu.StVK(1e2, 1e3),
     "triangle Corotated": pdgpu.Corotated(1e2, 1e3),
     "Bending": [],
+    "HingeBending": [],
 }
 
 
@@ -286,9 +287,9 @@ def one(kind):
     scene = pdgpu.Scene(gravity=scenes.NO_GRAVITY)
     if kind in SOLIDS:
         scene.add_solid(pdgpu.Mesh(TET, tets=[[0, 1, 2, 3]]), SOLIDS[kind], density=1000.0)
-    elif kind == "Bending":
+    elif kind in ("Bending", "HingeBending"):
         flat = [[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [0.1, 0.4, 0.0], [0.6, 0.5, 0.0]]
-        scene.add_shell(pdgpu.Mesh(flat, triangles=[[0, 1, 2], [1, 3, 2]]), [], density=2.0, bending=1.0)
+        scene.add_shell(pdgpu.Mesh(flat, triangles=[[0, 1, 2], [1, 3, 2]]), getattr(pdgpu, kind)(1.0), density=2.0)
     else:
         scene.add_shell(pdgpu.Mesh(TET[:3], triangles=[[0, 1, 2]]), SHELLS[kind], density=2.0)
     return scene

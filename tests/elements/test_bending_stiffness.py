@@ -1,4 +1,4 @@
-"""How stiff a sheet with the material Bending is, over its constant: the factors that its docstring and docs/methods.md name."""
+"""Stiffness of a sheet with Bending and HingeBending over its constant: the factors that their docstrings and docs/methods.md name."""
 
 import numpy as np
 import pytest
@@ -46,17 +46,17 @@ def equilateral(n):
     return points, np.concatenate([first, np.where(even, np.stack([b, d, c], axis=1), np.stack([a, d, c], axis=1))])
 
 
-def stiffness(points, triangles, angle, radius=2.0, constant=0.7):
+def stiffness(points, triangles, angle, kind=pdgpu.Bending, radius=2.0, constant=0.7):
     """Energy of the sheet rolled up onto a cylinder, over constant/2 kappa^2 area."""
     scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
     mesh = pdgpu.Mesh(np.column_stack([points, np.zeros(len(points))]), triangles=triangles)
-    scene.add_shell(mesh, [pdgpu.Spring(1.0), pdgpu.Bending(constant)], density=1.0)
+    scene.add_shell(mesh, [pdgpu.Spring(1.0), kind(constant)], density=1.0)
     sim = pdgpu.Simulation(scene, pdgpu.Newton())
     u, v = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]) @ points.T
     sim.set_state(positions=np.stack([radius * np.sin(u / radius), v, radius * (1.0 - np.cos(u / radius))], axis=1))
     a, b, c = (points[triangles[:, k]] for k in range(3))
     area = 0.5 * np.abs((b - a)[:, 0] * (c - a)[:, 1] - (b - a)[:, 1] * (c - a)[:, 0]).sum()
-    return sim.energies()["elastic"]["Bending"] / (0.5 * constant * area / radius**2)
+    return sim.energies()["elastic"][kind.__name__] / (0.5 * constant * area / radius**2)
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,34 @@ def test_the_constant_is_not_the_flexural_rigidity(made, expected):
     np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
     finer = stiffness(*made(64), 0.0)
     assert finer > 2.9  # refinement does not go to 1
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),  # 0, 90, 45, -45 degrees, at 64 cells per side
+    [
+        (grid, (1.0, 1.0, 3.0, 1.0)),
+        (alternating, (1.0, 1.0, 1.5, 1.5)),
+        (unstructured, (1.09, 1.09, 1.34, 1.34)),
+        (equilateral, (1.0, 1.0, 1.0, 1.0)),
+    ],
+)
+@pytest.mark.parametrize("angle", range(4))
+def test_cylinder_with_a_flexural_rigidity(made, expected, angle):
+    """If not, HingeBending is not D/2 kappa^2 per area where a hinge method can be, or the documented errors elsewhere are others."""
+    found = stiffness(*made(64), np.radians((0, 90, 45, -45)[angle]), pdgpu.HingeBending, radius=10.0)
+    assert found == pytest.approx(expected[angle], rel=0.02)
+
+
+@pytest.mark.parametrize(("made", "expected"), [(grid, 0.56), (alternating, 0.74), (unstructured, 0.80)])
+def test_plates_of_other_meshes_are_stiffer(made, expected):
+    """If not, the documented deflections over the formula of a simply supported plate are others; tests/dynamics/test_plates.py has the
+    mesh that follows it."""
+    points, triangles = made(32)
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, -1.0))
+    mesh = pdgpu.Mesh(np.column_stack([points, np.zeros(len(points))]), triangles=triangles)
+    edges = ((points < 1e-9) | (points > 1 - 1e-9)).any(axis=1)
+    scene.add_shell(mesh, pdgpu.StVK.from_young(10.0, 0.3), density=1e-2, flexural_rigidity=2.0).pin(edges)
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=30, tolerance=1e-8), dt=None)
+    sim.step()
+    down = -sim.positions[np.argmin(np.linalg.norm(points - 0.5, axis=1)), 2]
+    assert down / (0.00406235 * 1e-2 / 2.0) == pytest.approx(expected, abs=0.015)
