@@ -2,10 +2,10 @@
  *
  *     E(F) = k/2 (theta - theta_0)^2,    F = (e, a, b) in its columns: e = x_1 - x_0, a = x_2 - x_0, b = x_3 - x_0 [m]
  *
- * p = {w [N/m], k = D |e|^2/(A_0 + A_1) [J], theta_0 [rad], h [m]}: D the flexural rigidity, k and h (the smaller height of the two triangles on
- * e) at rest, w = k |dtheta/dF|^2 in a flat rest shape, which bounds the Hessian by F there. theta is 0 in the plane, and positive where the
- * wings x_2, x_3 lie on the far side from the normals e x a and b x e: a ridge seen from the normals. It lies between -pi and pi and jumps from
- * one to the other where the hinge is folded onto itself; derivatives are finite there.
+ * p = {w [N/m], k = D |e|^2/(A_0 + A_1) [J], theta_0 [rad], h_0 [m]}, all of the rest shape. D is the flexural rigidity, h_0 the smaller height
+ * of the two triangles on e, and w = k |dtheta/dF|^2 the largest eigenvalue of the Hessian by F. theta is 0 in the plane. It is positive at a
+ * ridge seen from the side of the normals e x a and b x e. It lies between -pi and pi and jumps from one to the other where the hinge is folded
+ * onto itself; derivatives are finite there.
  *
  * A wing with unit vectors u along e, m from the edge to the wing and n, its normal, has the height h and its foot at s e. A move g of a column
  * changes theta by -r n, r = (g_wing - s g_e)/h, and the Hessian of theta is a sum over the wings alone [Tamstorf and Grinspun 2013, Discrete
@@ -13,7 +13,7 @@
  *
  *     (r_i r_j + t_i t_j/2) (n m^T + m n^T) + r_i t_j u n^T + t_i r_j n u^T.
  *
- * Heights and lengths below 16 PD_EPSILON h count as that in quotients. A wing of no height has no angle and no energy. */
+ * Heights and lengths below 16 PD_EPSILON h_0 count as that in quotients. A wing of no height has no angle and no energy. */
 #ifndef PD_ELEMENTS_HINGE_H
 #define PD_ELEMENTS_HINGE_H
 

@@ -63,7 +63,7 @@
 
 /* Energies of angles, no distance to a set either. */
 #define PD_ANGLE_TABLE(X) \
-    X(PD_HINGE, hinge, 4, 3, 4, 1, PD_CORNERS_SINGLE) /* weight w [N/m], stiffness k [J], rest angle [rad], rest height h [m] */
+    X(PD_HINGE, hinge, 4, 3, 4, 1, PD_CORNERS_SINGLE) /* weight w [N/m], stiffness k [J], rest angle [rad], height at rest [m] */
 
 #define PD_ELEMENT_TABLE(X)  \
     PD_PROJECTIVE_TABLE(X)   \

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HingeBending"]
 
+FLAT = 1e-9  # rad, an angle at rest that counts as 0, as for Bending
+
 
 class HingeBending(Material):
     """Bending of a shell's hinges by their signed angles: energy D/2 |e|^2/(A0 + A1) (theta - theta_0)^2 per hinge, in J.
@@ -94,6 +96,3 @@ def _angles(across, normal):
             "as in mesh.hinges"
         )
     return np.arctan2(sine, cosine)
-
-
-FLAT = 1e-9  # rad, as for Bending
