@@ -9,11 +9,5 @@ int pd_key_bits(uint64_t n) {
 
 pd_status pd_incidence_list(pd_context *context, size_t n, const pd_active_pairs *pairs, int n_points, uint64_t *keys, uint64_t *scratch,
                             const pd_work *work, pd_incidence *out) {
-    int role_bits = pd_key_bits(4 * n);
-    pd_status status;
-    PD_TRY(pd_role_keys(context, n, pairs, n_points, role_bits, keys));
-    PD_TRY(pd_sort_keys(context, 4 * n, role_bits, role_bits + pd_key_bits((uint64_t)n_points + 1), keys, scratch, work));
-    PD_TRY(pd_role_starts(context, 4 * n, n_points, role_bits, keys, out));
-done:
-    return status;
+    return pd_role_lists(context, n, pairs, n_points, pd_key_bits(4 * n), pd_key_bits((uint64_t)n_points + 1), keys, scratch, work, out);
 }

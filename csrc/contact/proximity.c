@@ -168,10 +168,16 @@ void pd_proximity_forget(pd_proximity *p) {
 }
 
 pd_status pd_proximity_search(pd_proximity *p, double reach) {
+    const real *points = p->surface->points;
+    const pd_nearness within = {reach, reach};
     pd_pairs vertex_triangle, edge_edge;
     pd_status status;
     pd_proximity_forget(p);
-    PD_TRY(pd_broad_phase_find(p->phase, p->surface->points, NULL, 0.5 * reach, 0, &vertex_triangle, &edge_edge));
+    // a device would wait once more
+    if (pd_fetches_at_once(p->context))
+        PD_TRY(pd_broad_phase_find_near(p->phase, points, points, &within, &vertex_triangle, &edge_edge));
+    else
+        PD_TRY(pd_broad_phase_find(p->phase, points, NULL, 0.5 * reach, 0, &vertex_triangle, &edge_edge));
     PD_TRY(pd_candidates_take(&p->candidates, p->context, &vertex_triangle, &edge_edge, p->colliders->n));
     PD_TRY(keep_points(p));
     p->reach = reach;

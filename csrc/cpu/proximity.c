@@ -5,9 +5,14 @@
 #include "geometry/closest_estimate.h"
 #include "updates/candidate_update.h"
 
+#include <string.h>
+
 /* A pair costs from 10 ns to 200: small pieces, handed out as threads become free. Each result has its own place, so the order does not
  * show. */
 enum { NANOSECONDS = 50, LANES = 16, BLOCKS = 32, MOST_PARTS = 64 };
+
+/* Parts of the points whose roles are listed at once. Each of them reads all roles. */
+enum { MOST_READERS = 8 };
 
 pd_status pd_embed_points(pd_context *context, int n, const int *rows, const real *weights, const real *x, real *y) {
 #pragma omp parallel for num_threads(pd_threads(context, n, 10)) schedule(static)
@@ -130,6 +135,18 @@ pd_status pd_candidate_points(pd_context *context, const pd_candidates *candidat
 
 /* ---- selections ---------------------------------------------------------------------------------------------------------------- */
 
+/* rows from `slot` to before `end_slot`: the indices of the flags that are not 0. Eight are looked at together: often all are 0, and else a
+ * branch would be hard to foresee. */
+static void append_rows(const unsigned char *flags, size_t begin, size_t end, uint64_t slot, uint64_t end_slot, int *rows) {
+    size_t i = begin;
+    for (uint64_t some; end - i >= sizeof some && end_slot - slot >= sizeof some; i += sizeof some) {
+        memcpy(&some, flags + i, sizeof some);
+        for (size_t k = i; some && k < i + sizeof some; k++) rows[slot] = (int)k, slot += flags[k] != 0;
+    }
+    for (; i < end && slot < end_slot; i++)
+        if (flags[i]) rows[slot++] = (int)i;
+}
+
 /* Parts of what is selected from, one for each thread: as many as there are, because what they give is the same. */
 pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *flags, int *starts, const pd_work *work, size_t capacity,
                          int *rows, uint64_t *found) {
@@ -151,9 +168,8 @@ pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *fla
 #pragma omp for schedule(static)
         for (int part = 0; part < parts; part++) {
             size_t begin = n * (size_t)part / (size_t)parts, end = n * ((size_t)part + 1) / (size_t)parts;
-            uint64_t slot = counts[part];
-            for (size_t i = begin; i < end && slot < capacity; i++)
-                if (flags[i]) rows[slot++] = (int)i;
+            uint64_t first = counts[part] < capacity ? counts[part] : capacity;
+            append_rows(flags, begin, end, first, counts[part + 1] < capacity ? counts[part + 1] : capacity, rows);
         }
     }
     *found = counts[parts];
@@ -235,24 +251,55 @@ pd_status pd_mark_first(pd_context *context, size_t n, const uint64_t *names, in
 
 /* ---- incidence ---------------------------------------------------------------------------------------------------------------- */
 
-pd_status pd_role_keys(pd_context *context, size_t n, const pd_active_pairs *active, int n_points, int role_bits, uint64_t *keys) {
-    size_t there = 4 * pd_counted(n, active->count);
-#pragma omp parallel for num_threads(pd_threads(context, (long long)n, 4)) schedule(static)
-    for (size_t role = 0; role < 4 * n; role++) {
-        int point = role < there ? active->points[role] : -1;
-        keys[role] = (uint64_t)(point < 0 ? n_points : point) << role_bits | (uint64_t)role;
-    }
-    return PD_OK;
+static int part_start(int n, int part, int parts) { return (int)((long long)n * part / parts); }
+
+/* One part of the points, from `first` to before `last`: each reads all corners and writes what is its own. */
+static void count_roles(const int *points, size_t n, int first, int last, int *start) {
+    for (int point = first; point < last; point++) start[point] = 0;
+    for (size_t role = 0; role < n; role++)
+        if (points[role] >= first && points[role] < last) start[points[role]]++;
 }
 
-pd_status pd_role_starts(pd_context *context, size_t n, int n_points, int role_bits, const uint64_t *keys, pd_incidence *out) {
-    uint64_t mask = ((uint64_t)1 << role_bits) - 1;
-#pragma omp parallel for num_threads(pd_threads(context, (long long)n, 3)) schedule(static)
-    for (size_t i = 0; i <= n; i++) {
-        /* each role, and the end, writes the starts from the one after its predecessor's point to its own */
-        int from = i > 0 ? (int)(keys[i - 1] >> role_bits) + 1 : 0, to = i < n ? (int)(keys[i] >> role_bits) : n_points;
-        for (int point = from; point <= to; point++) out->start[point] = (int)i;
-        if (i < n) out->roles[i] = (int)(keys[i] & mask);
+/* start: where the next role of each point goes. */
+static void place_roles(const int *points, size_t n, int first, int last, int *start, int *roles) {
+    for (size_t role = 0; role < n; role++)
+        if (points[role] >= first && points[role] < last) roles[start[points[role]]++] = (int)role;
+}
+
+static void place_roles_of_none(const int *points, size_t there, size_t n, int next, int *roles) {
+    for (size_t role = 0; role < n; role++)
+        if (role >= there || points[role] < 0) roles[next++] = (int)role;
+}
+
+/* Counts instead of a sort: a point has tens of roles. */
+pd_status pd_role_lists(pd_context *context, size_t n, const pd_active_pairs *active, int n_points, int role_bits, int point_bits,
+                        uint64_t *keys, uint64_t *scratch, const pd_work *work, pd_incidence *out) {
+    const int *points = active->points;
+    size_t there = 4 * pd_counted(n, active->count);
+    int parts = pd_threads(context, (long long)(4 * n), 3), *start = out->start;
+    (void)role_bits, (void)point_bits, (void)keys, (void)scratch, (void)work;
+    if (parts > MOST_READERS) parts = MOST_READERS;
+#pragma omp parallel num_threads(parts)
+    {
+#pragma omp for schedule(static)
+        for (int part = 0; part < parts; part++)
+            count_roles(points, there, part_start(n_points, part, parts), part_start(n_points, part + 1, parts), start);
+#pragma omp single
+        {
+            int sum = 0;
+            for (int point = 0; point < n_points; point++) {
+                int count = start[point];
+                start[point] = sum, sum += count;
+            }
+            start[n_points] = sum;
+        }
+#pragma omp for schedule(static)
+        for (int part = 0; part < parts; part++)
+            place_roles(points, there, part_start(n_points, part, parts), part_start(n_points, part + 1, parts), start, out->roles);
     }
+    place_roles_of_none(points, there, 4 * n, start[n_points], out->roles);
+    // each start has become that of the next point
+    memmove(start + 1, start, (size_t)n_points * sizeof *start);
+    start[0] = 0;
     return PD_OK;
 }

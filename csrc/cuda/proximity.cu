@@ -229,11 +229,6 @@ static __global__ void role_kernel(size_t n, pd_active_pairs active, int n_point
     keys[role] = (uint64_t)(point < 0 ? n_points : point) << role_bits | (uint64_t)role;
 }
 
-pd_status pd_role_keys(pd_context *context, size_t n, const pd_active_pairs *active, int n_points, int role_bits, uint64_t *keys) {
-    PD_LAUNCH(context, role_kernel, (long long)(4 * n), n, *active, n_points, role_bits, keys);
-    return PD_OK;
-}
-
 /* Each role, and the end, writes the starts from the one after its predecessor's point to its own. */
 static __global__ void role_start_kernel(size_t n, int n_points, int role_bits, const uint64_t *keys, pd_incidence out) {
     size_t i = item_of_thread();
@@ -243,7 +238,12 @@ static __global__ void role_start_kernel(size_t n, int n_points, int role_bits, 
     if (i < n) out.roles[i] = (int)(keys[i] & (((uint64_t)1 << role_bits) - 1));
 }
 
-pd_status pd_role_starts(pd_context *context, size_t n, int n_points, int role_bits, const uint64_t *keys, pd_incidence *out) {
-    PD_LAUNCH(context, role_start_kernel, (long long)n + 1, n, n_points, role_bits, keys, *out);
+pd_status pd_role_lists(pd_context *context, size_t n, const pd_active_pairs *active, int n_points, int role_bits, int point_bits,
+                        uint64_t *keys, uint64_t *scratch, const pd_work *work, pd_incidence *out) {
+    size_t n_roles = 4 * n;
+    PD_LAUNCH(context, role_kernel, (long long)n_roles, n, *active, n_points, role_bits, keys);
+    pd_status status = pd_sort_keys(context, n_roles, role_bits, role_bits + point_bits, keys, scratch, work);
+    if (status) return status;
+    PD_LAUNCH(context, role_start_kernel, (long long)n_roles + 1, n_roles, n_points, role_bits, keys, *out);
     return PD_OK;
 }

@@ -41,22 +41,55 @@ PD_FUNCTION void pd_bound_begin(pd_bound_way *out, const double from[3], const d
     out->part = 1.0, out->met = 0, out->last = last;
 }
 
-/* One plane: side 1 or -1 times its normal is the way towards it, of which `room` is left. */
-PD_FUNCTION void pd_bound_meet(pd_bound_way *out, const pd_separating_plane *plane, double side, double room) {
-    const double way[3] = {side * (double)plane->normal[0], side * (double)plane->normal[1], side * (double)plane->normal[2]};
-    double speed = pd_bound_dot(way, out->along);
+/* A plane as a vertex meets it. */
+typedef struct pd_bound_plane {
+    double way[3], room; /* the unit vector towards it, and how far the vertex may go that way, m */
+    real share;          /* of its pair (separating_plane.h), m */
+} pd_bound_plane;
+
+/* The planes of a vertex from the first look at them on. Most vertices meet theirs two to four times in a step, and a plane costs ten times
+ * its meeting. A kernel finds them each time: a thread has no room for them. */
+#ifndef PD_BOUND_KEPT
+#ifdef __CUDACC__
+#define PD_BOUND_KEPT 0
+#else
+#define PD_BOUND_KEPT 192
+#endif
+#endif
+
+typedef struct pd_bound_planes {
+    int n; /* -1: not found yet; above PD_BOUND_KEPT: too many to be kept */
+#if PD_BOUND_KEPT
+    pd_bound_plane kept[PD_BOUND_KEPT];
+#endif
+} pd_bound_planes;
+
+PD_FUNCTION void pd_bound_meet(const pd_bound_plane *plane, pd_bound_way *out) {
+    double speed = pd_bound_dot(plane->way, out->along);
     if (out->last && !(plane->share > 0) && !(speed <= 4.0 * (double)plane->share)) out->part = 0.0;
     if (!(speed > out->least)) return;
-    double left = room - pd_bound_dot(way, out->from);
+    double left = plane->room - pd_bound_dot(plane->way, out->from);
     if (!(left > 0.0)) left = 0.0;
     if (!(left < out->part * speed)) return;
     out->part = left / speed, out->met = 1;
-    for (int c = 0; c < 3; c++) out->way[c] = way[c];
+    for (int c = 0; c < 3; c++) out->way[c] = plane->way[c];
+}
+
+/* The vertex meets a plane that has been found: side 1 or -1 times its normal is the way towards it. */
+PD_FUNCTION void pd_bound_meet_found(const pd_separating_plane *plane, double side, double room, pd_bound_planes *planes,
+                                     pd_bound_way *out) {
+    const pd_bound_plane found = {
+        {side * (double)plane->normal[0], side * (double)plane->normal[1], side * (double)plane->normal[2]}, room, plane->share};
+#if PD_BOUND_KEPT
+    if (planes->n < PD_BOUND_KEPT) planes->kept[planes->n] = found;
+#endif
+    if (planes->n <= PD_BOUND_KEPT) planes->n++;
+    pd_bound_meet(&found, out);
 }
 
 /* All planes of point `point`, which goes `weight` times as far as the vertex; `movers` (at least 1) as in the energies of its pairs. */
 PD_FUNCTION void pd_bound_meet_point(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex, int point,
-                                     double weight, double size, pd_bound_way *out) {
+                                     double weight, double size, pd_bound_planes *planes, pd_bound_way *out) {
     const pd_vertex_bounds *bounds = &contact->bounds;
     const pd_far_pairs *far = &bounds->far;
     const double sign = weight < 0.0 ? -1.0 : 1.0;
@@ -66,7 +99,7 @@ PD_FUNCTION void pd_bound_meet_point(const pd_contact_sweep *contact, const pd_v
         double movers = (double)pd_vertex_update_movers(sweep, contact, n_vertices, bounds->pairs.points + 4 * (size_t)p, vertex);
         pd_contact_update_plane(&bounds->pairs, bounds->begun, bounds->rounding, bounds->fraction, 0, p, &plane);
         double room = (double)plane.rooms[corner] / (movers > size ? movers : size);
-        pd_bound_meet(out, &plane, sign * pd_corner_side(bounds->pairs.kind[p], corner), room);
+        pd_bound_meet_found(&plane, sign * pd_corner_side(bounds->pairs.kind[p], corner), room, planes, out);
     }
     const real *at = contact->points + 3 * (size_t)point, *start = far->start + 3 * (size_t)point;
     for (int r = far->incidence.start[point]; r < far->incidence.start[point + 1]; r++) {
@@ -76,20 +109,27 @@ PD_FUNCTION void pd_bound_meet_point(const pd_contact_sweep *contact, const pd_v
         double side = pd_corner_side(far->pairs.kind[p], corner), gone = 0.0;
         for (int c = 0; c < 3; c++) gone += (double)plane.normal[c] * ((double)at[c] - (double)start[c]);
         double room = (double)plane.rooms[corner] + side * gone;
-        pd_bound_meet(out, &plane, sign * side, (room > 0.0 ? room : 0.0) / size);
+        pd_bound_meet_found(&plane, sign * side, (room > 0.0 ? room : 0.0) / size, planes, out);
     }
 }
 
 PD_FUNCTION void pd_bound_meet_all(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex,
-                                   pd_bound_way *out) {
+                                   pd_bound_planes *planes, pd_bound_way *out) {
+#if PD_BOUND_KEPT
+    if (planes->n >= 0 && planes->n <= PD_BOUND_KEPT) {
+        for (int k = 0; k < planes->n; k++) pd_bound_meet(planes->kept + k, out);
+        return;
+    }
+#endif
+    planes->n = 0;
 #if PD_UPDATE_CARRIES
     const pd_embedding *embedding = &contact->embedding;
     for (int k = embedding->start ? embedding->start[vertex] : 0; embedding->start && k < embedding->start[vertex + 1]; k++)
         pd_bound_meet_point(contact, sweep, n_vertices, vertex, embedding->points[k], (double)embedding->shares[k],
-                            (double)embedding->sizes[embedding->points[k]], out);
+                            (double)embedding->sizes[embedding->points[k]], planes, out);
     if (embedding->start) return;
 #endif
-    pd_bound_meet_point(contact, sweep, n_vertices, vertex, vertex, 1.0, 1.0, out);
+    pd_bound_meet_point(contact, sweep, n_vertices, vertex, vertex, 1.0, 1.0, planes, out);
 }
 
 /* The radius of the outer ball around where a point is, m. */
@@ -208,7 +248,8 @@ PD_FUNCTION void pd_bound_residual(const double H[6], double shift, const double
 /* d [3] = the step of least energy on the inner side of all planes; set: those that it ends on. P [9]: projector of a subspace that H and g
  * keep to, or NULL. */
 PD_FUNCTION void pd_bound_minimise(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex, const real *P,
-                                   const double H[6], double shift, const double g[3], double d[3], pd_bound_set *set) {
+                                   const double H[6], double shift, const double g[3], pd_bound_planes *planes, double d[3],
+                                   pd_bound_set *set) {
     set->n = 0;
     for (int c = 0; c < 3; c++) d[c] = 0.0;
     for (int step = 0; step < PD_BOUND_STEPS; step++) {
@@ -218,7 +259,7 @@ PD_FUNCTION void pd_bound_minimise(const pd_contact_sweep *contact, const pd_ver
         pd_bound_residual(H, shift, g, d, r);
         pd_bound_solve(set, H, shift, r, p);
         pd_bound_begin(&way, d, p, 0);
-        pd_bound_meet_all(contact, sweep, n_vertices, vertex, &way);
+        pd_bound_meet_all(contact, sweep, n_vertices, vertex, planes, &way);
         for (int c = 0; c < 3; c++) d[c] += way.part * p[c];
         if (way.met) {
             if (P) {
@@ -249,12 +290,13 @@ PD_FUNCTION double pd_bound_next_shift(double low, double high, double shift, do
 
 /* d [3] in the outer ball: |g| / radius is the largest shift that may be needed. */
 PD_FUNCTION void pd_bound_minimise_in_ball(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex,
-                                           const real *P, const double H[6], const double g[3], double radius, double d[3]) {
+                                           const real *P, const double H[6], const double g[3], double radius, pd_bound_planes *planes,
+                                           double d[3]) {
     double low = 0.0, high = sqrt(pd_bound_dot(g, g)) / radius, shift = 0.0, size = 0.0;
     pd_bound_set set;
     for (int k = 0; k <= PD_BOUND_SHIFTS; k++) {
         double along[3];
-        pd_bound_minimise(contact, sweep, n_vertices, vertex, P, H, shift, g, d, &set);
+        pd_bound_minimise(contact, sweep, n_vertices, vertex, P, H, shift, g, planes, d, &set);
         size = sqrt(pd_bound_dot(d, d));
         if (size > radius)
             low = shift;
@@ -275,9 +317,11 @@ PD_FUNCTION_APART void pd_bound_step(const pd_contact_sweep *contact, const pd_v
     const double none[3] = {0.0, 0.0, 0.0};
     double d[3] = {0.0, 0.0, 0.0}, radius = pd_bound_radius(contact, vertex);
     pd_bound_way way;
-    if (radius > 0.0) pd_bound_minimise_in_ball(contact, sweep, n_vertices, vertex, P, H, g, radius, d);
+    pd_bound_planes planes;
+    planes.n = -1;
+    if (radius > 0.0) pd_bound_minimise_in_ball(contact, sweep, n_vertices, vertex, P, H, g, radius, &planes, d);
     pd_bound_begin(&way, none, d, 1);
-    pd_bound_meet_all(contact, sweep, n_vertices, vertex, &way);
+    pd_bound_meet_all(contact, sweep, n_vertices, vertex, &planes, &way);
     for (int c = 0; c < 3; c++) out[c] = (real)(way.part * d[c]);
     if (P) pd_vertex_project(P, out);
 }

@@ -210,6 +210,19 @@ def test_proximity_set(method):
     assert near.searches == searches + 1
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_proximity_set_leaves_out_what_is_plainly_farther(method):
+    """Every later look at the set would measure many times as many pairs as are near."""
+    points = np.random.default_rng(15).random((90, 3))
+    triangles = np.arange(90).reshape(-1, 3)
+    near = ProximitySet(BroadPhase(points, triangles, method=method), 0.02, 0.06)
+    vertex_triangle, edge_edge = near.update(points)
+    edges = near.broad_phase.edges
+    corners = np.concatenate([points[vertex_triangle[:, :1]], points[triangles[vertex_triangle[:, 1]]]], axis=1)
+    assert (pdgpu.geometry.vertex_triangle(corners).distance < 1.01 * near.maximum).mean() > 0.9
+    assert (pdgpu.geometry.edge_edge(points[edges[edge_edge]].reshape(-1, 4, 3)).distance < 1.01 * near.maximum).mean() > 0.9
+
+
 POINTS = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
 
