@@ -64,4 +64,9 @@ PD_FUNCTION real pd_min(real a, real b) { return a < b ? a : b; }
 
 PD_FUNCTION real pd_max(real a, real b) { return a > b ? a : b; }
 
+/* The smaller of two bounds, and the larger. A NaN gives an infinity that stays in all later calls, so that a reduction fails closed. */
+PD_FUNCTION double pd_least_of(double least, double value) { return value < least ? value : value >= least ? least : -(double)INFINITY; }
+
+PD_FUNCTION double pd_most_of(double most, double value) { return value > most ? value : value <= most ? most : (double)INFINITY; }
+
 #endif

@@ -26,8 +26,8 @@ pd_status pd_largest_move(pd_context *context, int n, const int *rows, const rea
     for (int p = 0; p < n; p++) {
         size_t row = 3 * (size_t)(rows ? rows[p] : p);
         double here = pd_move_square(x + row, previous + row), size = (double)pd_largest(x + row, 3);
-        square = here > square ? here : square;
-        largest = size > largest ? size : largest;
+        square = pd_most_of(square, here);
+        largest = pd_most_of(largest, size);
     }
     move[0] = square, move[1] = largest;
     return PD_OK;

@@ -30,11 +30,11 @@ static __global__ void move_kernel(int n, const int *rows, const real *x, const 
     double square = 0.0, largest = 0.0;
     if (i < (size_t)n) {
         size_t row = 3 * (rows ? (size_t)rows[i] : i);
-        square = pd_move_square(x + row, previous + row), largest = (double)pd_largest(x + row, 3);
+        square = pd_most_of(0.0, pd_move_square(x + row, previous + row)), largest = pd_most_of(0.0, (double)pd_largest(x + row, 3));
     }
     for (int shift = PD_WARP / 2; shift > 0; shift /= 2) {
-        square = fmax(square, __shfl_xor_sync(PD_ALL_LANES, square, shift));
-        largest = fmax(largest, __shfl_xor_sync(PD_ALL_LANES, largest, shift));
+        square = pd_most_of(square, __shfl_xor_sync(PD_ALL_LANES, square, shift));
+        largest = pd_most_of(largest, __shfl_xor_sync(PD_ALL_LANES, largest, shift));
     }
     if (pd_lane() > 0) return;
     keep_largest(&move[0], square);

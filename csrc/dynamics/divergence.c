@@ -42,8 +42,9 @@ pd_status pd_diverged(pd_simulation *self, int iteration, const char *why) {
 pd_status pd_divergence_of_iterate(pd_simulation *self, const pd_growth *growth, double squared_moves, int iteration) {
     const pd_problem *problem = self->problem;
     double norm = growth->norm, moves = growth->moves;
+    if (!isfinite(squared_moves)) return pd_diverged(self, iteration, "not finite");
     if (self->method->guarded && self->method->guarded(self->method_memory)) return PD_OK;
-    if (!isfinite(squared_moves) || !isfinite(norm)) return pd_diverged(self, iteration, "not finite");
+    if (!isfinite(norm)) return pd_diverged(self, iteration, "not finite");
     if (moves > 1e8 * growth->first_moves && moves > pd_rounding_size(problem))
         return pd_diverged(self, iteration, "the moves grew by more than 1e8");
     // a barrier's forces grow without bound as something comes near
@@ -64,7 +65,7 @@ pd_status pd_divergence_of_descent(pd_simulation *self, const pd_growth *growth,
     if (self->problem->projective) return PD_OK;                                              // which is frozen anew
     if (self->problem->two_way && pd_two_way_every(self->problem->two_way)) return PD_OK;     // an update in between has moved it
     if (self->safe.drives > 1) return PD_OK; // pins and obstacles have moved since, and done work
-    if (!(growth->potential > first + 1e-6 * fabs(first) + pd_rounding_of_potential(self->problem, growth->first_magnitude))) return PD_OK;
+    if (growth->potential <= first + 1e-6 * fabs(first) + pd_rounding_of_potential(self->problem, growth->first_magnitude)) return PD_OK;
     return pd_diverged(self, iteration, "the incremental potential ended above its first value");
 }
 

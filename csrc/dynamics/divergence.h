@@ -13,7 +13,7 @@ typedef struct pd_growth {
 /* Each returns PD_OK, PD_DIVERGED with the text, the iteration and a vertex in the simulation's error, or what a loop failed with. */
 
 /* An iterate with something not finite, with moves that grew by 1e8, or with a gradient that did. `squared_moves`: |step|^2 of the
- * last move. A method that guards itself is not tested. */
+ * last move. Of a method that guards itself, the positions and the moves alone are tested, for being finite. */
 pd_status pd_divergence_of_iterate(pd_simulation *self, const pd_growth *growth, double squared_moves, int iteration);
 /* A recorded step of a method that minimises G, which ends with a larger one than it began with. */
 pd_status pd_divergence_of_descent(pd_simulation *self, const pd_growth *growth, int iteration);

@@ -16,7 +16,7 @@ PD_FUNCTION pd_collision pd_collision_additive(const pd_motion *motion, real dis
     real d = distance, t = 0;
     for (int k = 1; k <= PD_ADDITIVE_BUDGET; k++) {
         real next = t + pd_motion_step(d, xi, motion->speed);
-        if (!(next < 1)) return pd_collision_of(1, k, PD_NO_CONTACT);
+        if (next >= 1) return pd_collision_of(1, k, PD_NO_CONTACT);
         d = pd_motion_distance(motion, next);
         if (d - xi < (real)0.999 * gap) return pd_collision_of(t > 0 ? t : next, k, PD_CONTACT);
         if (!(next > t)) return pd_collision_of(t, k, PD_CUT_SHORT);

@@ -36,7 +36,7 @@ PD_FUNCTION pd_collision pd_collision_certified(const pd_motion *motion, real di
         if (above > 0) {
             if (pd_coplanarity_excluded(c, sign, level)) return pd_collision_of(1, k, PD_NO_CONTACT);
             real slope = (real)3 * pd_max(pd_max(sign * (c[0] - c[1]), sign * (c[1] - c[2])), sign * (c[2] - c[3]));
-            if (!(slope > 0)) return pd_collision_of(1, k, PD_NO_CONTACT);
+            if (slope <= 0) return pd_collision_of(1, k, PD_NO_CONTACT);
             step = pd_max(step, above * ((real)1 - t) / slope * ((real)1 - (real)12 * u));
         }
         real next = t + step;

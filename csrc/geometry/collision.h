@@ -24,7 +24,8 @@ PD_FUNCTION pd_collision pd_motion_collision(const pd_motion *motion, int method
     }
 }
 
-/* x_t0, x_t1 [4,3] m, separation >= 0 m, stop as above. Coordinates that overflow when subtracted give time 0, PD_CUT_SHORT. */
+/* x_t0, x_t1 [4,3] m, separation >= 0 m, stop as above. Coordinates that overflow when subtracted, and NaN, give time 0,
+ * PD_CUT_SHORT. */
 PD_FUNCTION pd_collision pd_pair_collision(int kind, int method, const real x_t0[12], const real x_t1[12], real separation, real stop) {
     pd_motion motion;
     pd_motion_create(kind, x_t0, x_t1, separation, &motion);
@@ -52,7 +53,8 @@ PD_FUNCTION pd_collision pd_plane_collision(const real *x_t0, const real *x_t1, 
     real after = pd_dot3(end, normal) - separation - slack;
     if (!(gap > 0)) return pd_collision_of(0, 0, PD_START_TOO_CLOSE);
     if (after >= ((real)1 - PD_STEP_FRACTION) * gap) return pd_collision_of(1, 0, PD_NO_CONTACT);
-    return pd_collision_of(PD_STEP_FRACTION * gap / (gap - after) * ((real)1 - (real)4 * PD_EPSILON), 1, PD_CONTACT);
+    real time = PD_STEP_FRACTION * gap / (gap - after) * ((real)1 - (real)4 * PD_EPSILON);
+    return time >= 0 ? pd_collision_of(time, 1, PD_CONTACT) : pd_collision_of(0, 0, PD_CUT_SHORT);
 }
 
 /* Whether the n points are where they were. */

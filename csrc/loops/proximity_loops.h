@@ -66,7 +66,8 @@ typedef struct pd_contact_measures {
  *   rows, weights  B [n,4]  in      x  B [.,3]  in  m      y  B [n,3]  out  m */
 pd_status pd_embed_points(pd_context *context, int n, const int *rows, const real *weights, const real *x, real *y);
 
-/* move [2]  B  out: the largest |x_i - previous_i|^2, m^2, and the largest |coordinate| of x, m, both in double */
+/* move [2]  B  out: the largest |x_i - previous_i|^2, m^2, and the largest |coordinate| of x, m, both in double; infinite
+ * where one is NaN */
 pd_status pd_largest_move(pd_context *context, int n, const int *rows, const real *x, const real *previous, double *move);
 
 /* ---- from candidates to pairs ------------------------------------------------------------------------------------------------- */

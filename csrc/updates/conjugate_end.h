@@ -11,7 +11,7 @@
 PD_FUNCTION double pd_conjugate_end(double why, double pq, double rr, double norm) {
     if (why != PD_PCG_GOES_ON) return why;
     if (!(pq > 0.0)) return PD_PCG_NOT_CONVEX;
-    return sqrt(rr) > norm ? PD_PCG_GOES_ON : PD_PCG_CONVERGED;
+    return sqrt(rr) <= norm ? PD_PCG_CONVERGED : PD_PCG_GOES_ON;
 }
 
 #endif

@@ -88,9 +88,9 @@ PD_FUNCTION void pd_contact_update_closing(const pd_contact_pairs *pairs, const 
     double most = PD_CLOSING_SHARE * fmin(1.0, from / (PD_CLOSING_WIDE * (double)pairs->activation[p]));
     double least_gap = fmax(floor, from * (1.0 - most));
     double part = to >= least_gap ? 1.0 : from > least_gap ? (from - least_gap) / (from - to) : 0.0;
-    closing->before = from < closing->before ? from : closing->before;
-    closing->after = to < closing->after ? to : closing->after;
-    closing->part = part < closing->part ? part : closing->part;
+    closing->before = pd_least_of(closing->before, from);
+    closing->after = pd_least_of(closing->after, to);
+    closing->part = pd_least_of(closing->part, part);
 }
 
 /* Whether the gap of pair p has collapsed: 1 or 0. */
@@ -112,12 +112,12 @@ PD_FUNCTION real pd_contact_update_reach_of(const pd_incidence *incidence, const
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
         int pair = incidence->roles[r] / 4;
         double gap = (double)distance[pair] - (double)pairs->separation[pair];
-        least = gap < least ? gap : least;
-        if (gap < (double)pairs->activation[pair]) *touching = 1;
+        least = pd_least_of(least, gap);
+        if (!(gap >= (double)pairs->activation[pair])) *touching = 1;
     }
     double reach = 0.5 * fraction * (least - rounding);
     double left = (double)balls[i] - sqrt(pd_move_square(points + 3 * (size_t)i, start + 3 * (size_t)i));
-    reach = left < reach ? left : reach;
+    reach = pd_least_of(reach, left);
     return (real)(reach > 0.0 ? reach : 0.0);
 }
 
@@ -129,8 +129,8 @@ PD_FUNCTION real pd_contact_update_ball(const pd_incidence *incidence, const rea
         int pair = incidence->roles[r] / 4;
         double slack = (double)pd_contact_update_slack(pairs, distance[pair], rounding, pair);
         if (!(slack > cut)) continue;
-        double gap = fraction * ((double)distance[pair] - (double)pairs->separation[pair] - rounding), least = slack < gap ? slack : gap;
-        radius = 0.5 * least < radius ? 0.5 * least : radius;
+        double gap = fraction * ((double)distance[pair] - (double)pairs->separation[pair] - rounding);
+        radius = pd_least_of(radius, 0.5 * pd_least_of(slack, gap));
     }
     return (real)radius;
 }

@@ -79,7 +79,7 @@ PD_UPDATE_FUNCTION double pd_body_newton(const pd_model *model, const pd_body_sw
 PD_FUNCTION double pd_body_plane_part(const pd_separating_plane *plane, double room, double speed, double bend) {
     double approach = speed + bend;
     if (!(plane->share > 0) && !(approach <= 4.0 * (double)plane->share)) return 0.0;
-    return approach > room ? room / approach : (double)INFINITY;
+    return approach <= room ? (double)INFINITY : room / approach;
 }
 
 /* The same of row i for all of its planes, and for its outer ball. */
@@ -95,7 +95,7 @@ PD_FUNCTION double pd_body_row_part(const pd_body_sweep *sweep, int i, const dou
         int p = near->roles[r] / 4, corner = near->roles[r] % 4;
         pd_contact_update_plane(&bounds->pairs, bounds->begun, bounds->rounding, bounds->fraction, 0, p, &plane);
         double side = pd_corner_side(bounds->pairs.kind[p], corner);
-        part = fmin(part, pd_body_plane_part(&plane, (double)plane.rooms[corner], -side * pd_plane_along(&plane, chord), bend));
+        part = pd_least_of(part, pd_body_plane_part(&plane, (double)plane.rooms[corner], -side * pd_plane_along(&plane, chord), bend));
     }
     for (int r = others->incidence.start[i]; r < others->incidence.start[i + 1]; r++) {
         int p = others->incidence.roles[r] / 4, corner = others->incidence.roles[r] % 4;
@@ -103,7 +103,7 @@ PD_FUNCTION double pd_body_row_part(const pd_body_sweep *sweep, int i, const dou
         pd_contact_update_plane(&others->pairs, others->start, bounds->rounding, bounds->fraction, 1, p, &plane);
         double side = pd_corner_side(others->pairs.kind[p], corner);
         double room = (double)plane.rooms[corner] + side * pd_plane_along(&plane, gone);
-        part = fmin(part, pd_body_plane_part(&plane, fmax(room, 0.0), -side * pd_plane_along(&plane, chord), bend));
+        part = pd_least_of(part, pd_body_plane_part(&plane, fmax(room, 0.0), -side * pd_plane_along(&plane, chord), bend));
     }
     return part;
 }
@@ -118,9 +118,9 @@ PD_FUNCTION double pd_body_reach(const pd_body_sweep *sweep, int number, const p
         pd_body_arm(way, sweep->start, i, arm);
         pd_pose_cross(way->turn, arm, across);
         far = shift + pd_body_length(across);
-        if (!(far * fmin(part, 1.0) > (double)sweep->reach[i])) continue;
+        if (far * fmin(part, 1.0) <= (double)sweep->reach[i]) continue;
         const double chord[3] = {way->shift[0] + across[0], way->shift[1] + across[1], way->shift[2] + across[2]};
-        part = fmin(part, pd_body_row_part(sweep, i, chord, 0.5 * turn * pd_body_length(across), far));
+        part = pd_least_of(part, pd_body_row_part(sweep, i, chord, 0.5 * turn * pd_body_length(across), far));
     }
     return part;
 }
@@ -176,7 +176,7 @@ PD_UPDATE_FUNCTION double pd_body_free(const pd_model *model, const pd_body_swee
         for (int k = way->own; k < way->own + way->n_own; k++) {
             if (length * arc <= PD_BODY_GAP_FRACTION * (sweep->gaps[k] - gone)) continue;
             double time = pd_body_impact(model, sweep, sweep->own[k], number, way, E, length, slack, here);
-            here = time < here ? time : here;
+            here = pd_least_of(here, time);
         }
         free = here * length > free ? here * length : free;
     }
@@ -189,7 +189,7 @@ PD_UPDATE_FUNCTION double pd_body_limit(const pd_model *model, const pd_body_swe
     double arc = pd_body_arc(way), turn = pd_body_length(way->turn), part = turn > 1.0 ? 1.0 / turn : 1.0, room = sweep->room - gone;
     if (sweep->by_reach) {
         double reach = gone > 0.0 ? part : pd_body_reach(sweep, body, way);
-        part = reach < part ? reach : part;
+        part = pd_least_of(part, reach);
         return gone > 0.0 && !pd_body_within_reach(sweep, body, way, part) ? 0.0 : part;
     }
     if (!way->n_own) return part;

@@ -261,7 +261,7 @@ PD_UPDATE_FUNCTION void pd_body_add_pair(const pd_model *model, const pd_body_sw
     pd_contact_update_gather(&sweep->pairs, sweep->points, p, at, &limits);
     pd_nearest nearest = pd_contact_nearest_of(kind, at);
     double gap = (double)nearest.distance - (double)limits.separation;
-    if (gap < sum->least) sum->least = gap;
+    sum->least = pd_least_of(sum->least, gap);
     if (nearest.distance >= limits.separation + limits.activation) return;
     pd_points4 x = pd_points4_load(at);
     pd_body_add_energy((double)pd_contact_energy(sweep->law, limits, kind, x, nearest), sum);
@@ -277,7 +277,7 @@ PD_UPDATE_FUNCTION void pd_body_add_pairs(const pd_model *model, const pd_body_s
     for (int k = way->own; k < way->own + way->n_own; k++) {
         double gap = sweep->gaps[k] - here;
         if (gap > (double)sweep->pairs.activation[sweep->own[k]] * (1.0 + 16.0 * (double)PD_EPSILON))
-            sum->least = gap < sum->least ? gap : sum->least;
+            sum->least = pd_least_of(sum->least, gap);
         else
             pd_body_add_pair(model, sweep, sweep->own[k], body, way, with, sum);
     }

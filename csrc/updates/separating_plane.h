@@ -80,7 +80,7 @@ PD_FUNCTION double pd_contact_update_reach(const pd_incidence *incidence, const 
                room = (double)planes[pair].rooms[corner];
         if (!(planes[pair].share > 0)) return 0.0; // rounding could close the gap on any way
         if (curved) approach = length, room = (double)planes[pair].share;
-        if (!(part * approach <= room)) part = room / approach;
+        if (!(part * approach <= room)) part = approach > 0.0 ? room / approach : 0.0;
     }
     return part;
 }

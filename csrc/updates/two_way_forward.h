@@ -21,7 +21,7 @@ PD_FUNCTION void pd_two_way_update_slab(const pd_contact_pairs *pairs, const pd_
     if (gap >= gaps->farthest) return;
     for (int j = 0; j < corners; j++) {
         double square = pd_move_square(y + 3 * (size_t)rows[j], points + 3 * (size_t)rows[j]);
-        farthest = square > farthest ? square : farthest;
+        farthest = pd_most_of(farthest, square);
     }
     if (certain > 0.0 && farthest <= certain * certain) return;
     pd_contact_update_corners(points, rows, pd_contact_corners(kind), at);
@@ -33,9 +33,9 @@ PD_FUNCTION void pd_two_way_update_slab(const pd_contact_pairs *pairs, const pd_
                     (double)n.z * ((double)at[3 * j + 2] - (double)at[2])) /
                    length;
         if (j < first)
-            least = along[j] < least ? along[j] : least;
+            least = pd_least_of(least, along[j]);
         else
-            most = along[j] > most ? along[j] : most;
+            most = pd_most_of(most, along[j]);
     }
     double width = least - most, least_width = separation + 0.5 * ((double)gaps->distance[p] - separation) - 2.0 * gaps->rounding;
     if (!(width >= separation && width >= least_width)) return;
@@ -65,9 +65,9 @@ PD_FUNCTION double pd_two_way_update_part(const pd_contact_pairs *pairs, const p
         } else {
             gap = 0.5 * gaps->fraction * ((double)gaps->distance[p] - (double)pairs->separation[p] - gaps->rounding);
         }
-        if (towards > 0.0 && part * towards > gap) part = gap > 0.0 ? gap / towards : 0.0;
+        if (!(towards <= 0.0) && !(part * towards <= gap)) part = towards > 0.0 && gap > 0.0 ? gap / towards : 0.0;
     }
-    return part < 1.0 ? part > 0.0 ? part : 0.0 : 1.0;
+    return part >= 1.0 ? 1.0 : part > 0.0 ? part : 0.0;
 }
 
 PD_FUNCTION void pd_two_way_update_forward(const pd_contact_pairs *pairs, const pd_incidence *incidence, const pd_two_way_gaps *gaps,

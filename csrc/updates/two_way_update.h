@@ -53,9 +53,9 @@ PD_FUNCTION int pd_two_way_may_come(const pd_two_way_choice *choice, int kind, c
     int first = kind == PD_EDGE_EDGE ? 2 : 1, corners = kind == PD_VERTEX_PLANE ? 2 : pd_contact_corners(kind);
     for (int j = 0; j < corners; j++) {
         double square = pd_move_square(choice->y + 3 * (size_t)points[j], choice->x + 3 * (size_t)points[j]);
-        most[j >= first] = square > most[j >= first] ? square : most[j >= first];
+        most[j >= first] = pd_most_of(most[j >= first], square);
     }
-    return sqrt(most[0]) + sqrt(most[1]) >= by;
+    return !(sqrt(most[0]) + sqrt(most[1]) < by);
 }
 
 /* The features of pair p of pd_two_way_features: the nearest, and of edges that are nearly parallel the ends beside the inside of the other edge, at
