@@ -1,4 +1,7 @@
-/* The two-way interior point method; see two_way.h. */
+/* The two-way interior point method; see two_way.h.
+ *
+ * Rows that contradict each other have no multipliers. The metric adds 2 lambda/(l |x|) to a mass, so a sweep raises lambda in proportion to lambda:
+ * it grows geometrically, until RUNAWAY ends the update. A cap on what is added does not end the growth earlier: see docs/claims.md. */
 #include "contact/two_way.h"
 
 #include "base/clock.h"
@@ -24,8 +27,7 @@ static const double LASTING = 1.4;
 static const double ARRIVED = 0.1, STILL = 1e-3;
 enum { STILL_STEPS = 16 };
 
-/* In delta: rows that contradict each other, as limits of edges and what is pressed through between them, have multipliers without end. A target that they
- * have thrown so far says nothing more, and the update ends where it is. */
+/* In delta: a target that contradictory rows have thrown so far says nothing more, and the update ends where it is. */
 static const double RUNAWAY = 1e6;
 
 /* ---- making and unmaking --------------------------------------------------------------------------------------------------------------- */
