@@ -271,8 +271,8 @@ class ContactUpdate:
         How the last ended. "converged": the state is within a tenth of the distance of its target. "iteration_cap": all steps ran.
         "stalled": nothing moved any more, though it should, as where something driven presses a body against another. "contradictory":
         rows contradict each other, as limits of edges and an obstacle that presses through between them. No multipliers satisfy them, so
-        that these grow in proportion to themselves, and the update ends where it is, without intersections. A larger `edge_limit`, or
-        None, makes the rows agree.
+        that these grow in proportion to themselves, and the update ends where it is, without intersections. A fast obstacle that presses
+        a light cloth into a heavy body may do the same. A larger `edge_limit`, None, or a shorter `dt` helps.
     updates : int
         In the step.
     steps : int
