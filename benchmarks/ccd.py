@@ -100,7 +100,7 @@ def row(frame, kind, n, threads, name, seconds, step, ratios):
 
 def every_query(x0, x1, method, lists):
     """The smallest of all times, each query computed to its end, by the loop without Python's copies."""
-    module, smallest = pdgpu.backends.backend("cpu", x0.dtype), 1.0
+    module, smallest = pdgpu._internal.backends.backend("cpu", x0.dtype), 1.0
     for kind, name in ((2, "vertex_triangle"), (3, "edge_edge")):
         found = module.collision_times(kind, pdgpu.ccd.METHODS.index(method), x0, x1, lists[name], 0.0, lists["threads"])
         smallest = min(smallest, found[0].min(initial=1.0))

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from machine import write_table
 
-from pdgpu.backends import DEVICES, backend
+from pdgpu._internal.backends import DEVICES, backend
 
 PROGRAM = Path(__file__).parent.parent / "build" / "gpu" / "yardstick"
 YARDSTICK_SECONDS = 30  # of one measurement; the longest takes a few

@@ -26,8 +26,8 @@ import numpy as np
 from device import medians, microseconds, options, ratio, write_cases
 
 import pdgpu
-from pdgpu.backends import backend
-from pdgpu.collision import METHODS, BroadPhase
+from pdgpu._internal.backends import backend
+from pdgpu.collision.collision import METHODS, BroadPhase
 
 # triangles and dtype
 CASES = {

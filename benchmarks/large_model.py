@@ -36,7 +36,7 @@ def measure(beams, threads, device):
     import pdgpu
 
     beam = pdgpu.shapes.beam((30.0, 2.0, 3.0), cells=CELLS)
-    pdgpu.backends.backend(device, "float32")
+    pdgpu._internal.backends.backend(device, "float32")
     rows, baseline = {}, resident("VmRSS")
 
     def phase(name, make):

@@ -24,7 +24,7 @@ import scipy.sparse.linalg
 from machine import compile_triad, triad_seconds, write_table
 
 import pdgpu
-from pdgpu.backends import thread_count
+from pdgpu._internal.backends import thread_count
 
 REPETITIONS = 7
 

@@ -11,7 +11,7 @@ import subprocess
 import numpy as np
 
 import pdgpu
-from pdgpu.backends import DEVICE_VARIABLE, DTYPE_VARIABLE
+from pdgpu._internal.backends import DEVICE_VARIABLE, DTYPE_VARIABLE
 
 TRIAD_NUMBERS = 2**26
 

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import pdgpu
-from pdgpu.contact_plotting import plot_contact
+from pdgpu.viz.contact_plotting import plot_contact
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--out", default="out")

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from pdgpu import contact, contact_surface
+from pdgpu import contact
+from pdgpu.contact import contact_surface
 
 PLANE = contact_surface.VERTEX_PLANE
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import pdgpu
-from pdgpu.joint_elements import Slide, Swing
+from pdgpu.materials.joint_elements import Slide, Swing
 
 TET = np.array([[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [0.2, 0.9, 0.1], [0.1, 0.2, 1.1]])
 UNIT = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])  # F = the matrix applied to it

@@ -7,7 +7,7 @@ import numpy as np
 
 import pdgpu
 from pdgpu import _host, shapes
-from pdgpu.linear_solvers import linear_settings
+from pdgpu.linear.linear_solvers import linear_settings
 
 BEAM, CLOTH, BALL = shapes.beam((1, 1, 1), cells=(2, 1, 1)), shapes.grid((1, 1), cells=(3, 2)), shapes.sphere(1.0, 0)
 CHEBYSHEV = {"rho": 0.5, "start": 2, "under_relaxation": 1.0}
@@ -94,8 +94,8 @@ def linear_of(solver=None):
 
 def simulation_arguments(module, solver=0, body="beam"):
     """ARGUMENTS of one or two small bodies with a set of several kinds of elements; `solver` counts in pdgpu.solvers.SOLVERS."""
-    from pdgpu.solver_support import settings_of
-    from pdgpu.solvers import SOLVERS as CLASSES
+    from pdgpu.solvers.solver_support import settings_of
+    from pdgpu.solvers.solvers import SOLVERS as CLASSES
 
     scene = pdgpu.Scene()
     projective = CLASSES[solver] not in (pdgpu.VertexBlockDescent, pdgpu.Newton)
@@ -121,7 +121,7 @@ DRIVEN = 2 + 1 + 2 + 8  # of a plane, a sphere, a capsule, a box
 def contact_argument(scene, dtype):
     """What touches, as a Simulation takes it: every kind of obstacle, far away, and bodies that nothing moves apart but a plane, since the
     calls put all vertices in one place."""
-    from pdgpu.contact_scene import ContactScene
+    from pdgpu.contact.contact_scene import ContactScene
 
     scene.add_obstacle(pdgpu.Plane((0, -5, 0), (0, 1, 0)))
     scene.add_obstacle(pdgpu.Sphere((5, 5, 5), 1.0))

@@ -2,7 +2,7 @@
 
 import ctypes
 
-from pdgpu.backends import backend
+from pdgpu._internal.backends import backend
 
 
 def calls_of_the_runtime(dtype, what):

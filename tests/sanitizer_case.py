@@ -28,8 +28,8 @@ from module_calls import backend_calls
 from proximity_oracle import make
 
 import pdgpu
-from pdgpu.backends import backend
-from pdgpu.collision import METHODS, BroadPhase
+from pdgpu._internal.backends import backend
+from pdgpu.collision.collision import METHODS, BroadPhase
 
 STEPS, ITERATIONS = 2, 4
 PRECISIONS = ("float32", "float64")
@@ -132,7 +132,7 @@ def quantity_of_pairs(quantity, kind, device, dtype):
 
 def contacts(device, dtype):
     """Every quantity of every kind of pair."""
-    for kind, name in enumerate(pdgpu.contact_surface.KINDS):
+    for kind, name in enumerate(pdgpu.contact.contact_surface.KINDS):
         for quantity in pdgpu.contact.QUANTITIES:
             yield f"contact: {name}, {quantity}", partial(quantity_of_pairs, quantity, kind, device, dtype)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pdgpu
-from pdgpu.linear_solvers import CHECK_EVERY
+from pdgpu.linear.linear_solvers import CHECK_EVERY
 
 DIRECT = pdgpu.ProjectiveDynamics(iterations=8)
 CHEBYSHEV = pdgpu.ProjectiveDynamics(iterations=8, chebyshev=pdgpu.Chebyshev(rho=0.8, start=3))

@@ -10,7 +10,7 @@ import pytest
 
 import pdgpu
 from pdgpu import shapes
-from pdgpu.atomic_files import replacing
+from pdgpu._internal.atomic_files import replacing
 
 TETS = shapes.beam((1, 1, 1), (2, 2, 2))
 CLOTH = shapes.grid((1.0, 1.0), cells=(4, 4))

@@ -9,7 +9,7 @@ import pytest
 
 import pdgpu
 from pdgpu import _host
-from pdgpu.contact_start import check_contact_start
+from pdgpu.contact.contact_start import check_contact_start
 
 pytestmark = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
 

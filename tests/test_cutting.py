@@ -10,7 +10,7 @@ import scenes
 import scipy.sparse.csgraph
 
 import pdgpu
-from pdgpu.cutting import cut_scene
+from pdgpu.simulation.cutting import cut_scene
 
 N = 8  # cells along a side of the sheet
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import pdgpu
-from pdgpu.backends import device_or_default
+from pdgpu._internal.backends import device_or_default
 from pdgpu.collision import BroadPhase
 from pdgpu.command_line import main
-from pdgpu.linear_solvers import check_order
-from pdgpu.solver_support import check_support
+from pdgpu.linear.linear_solvers import check_order
+from pdgpu.solvers.solver_support import check_support
 
 BEAM = pdgpu.shapes.beam((1.0, 0.25, 0.25), cells=(4, 1, 1))
 PAIRS = np.random.default_rng(0).normal(size=(5, 4, 3))

@@ -174,8 +174,8 @@ def test_it_is_written_and_drawn(tmp_path, monkeypatch):
     import meshio
     from matplotlib.figure import Figure
 
-    from pdgpu import body_plotting
-    from pdgpu.viewers import _shapes
+    from pdgpu.viz import body_plotting
+    from pdgpu.viz.viewers import _shapes
 
     scene, bar, part = scene_with()
     bar.embed([MIDDLE], name="marker")

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as arrays
 
 import pdgpu
 from pdgpu import _cpu_f32, _cpu_f64, _host, ccd, elements, geometry, shapes
-from pdgpu.records import COLUMNS
+from pdgpu.results.records import COLUMNS
 
 # DivergenceError is a RuntimeError; AttributeError, SystemError and IndexError would be our own mistakes
 ALLOWED = (TypeError, ValueError, RuntimeError, MemoryError, OverflowError, OSError)

@@ -21,7 +21,7 @@ import golden_cases
 import numpy as np
 import pytest
 
-from pdgpu.backends import backend
+from pdgpu._internal.backends import backend
 
 FILE = Path(__file__).parent / "golden.csv"
 EXACT = "PDGPU_GOLDEN" in os.environ  # in a build of the preset "golden"

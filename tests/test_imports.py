@@ -79,7 +79,7 @@ def circle(edges):
 def test_a_circle_is_found():
     """If not, the test below looks at nothing."""
     code = (
-        "if TYPE_CHECKING:\n    from pdgpu.a import b\ndef f():\n    from pdgpu.scene import Scene\nfrom pdgpu import _host, mesh, Mesh\n"
+        "if TYPE_CHECKING:\n    from pdgpu.a import b\ndef f():\n    from pdgpu.scene.scene import Scene\nfrom pdgpu import _host, mesh, Mesh\n"
     )
     assert [name for name, _ in imports(ast.parse(code))] == ["scene", "_host", "mesh", "__init__"]
     assert circle({"a": ["b", "c"], "b": ["c"], "c": ["d"], "d": []}) is None

@@ -10,7 +10,7 @@ import pytest
 
 import pdgpu
 from pdgpu import _host
-from pdgpu.inverted_tets import COUNT_EVERY, InvertedTets
+from pdgpu.simulation.inverted_tets import COUNT_EVERY, InvertedTets
 
 needs_gmp = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
 

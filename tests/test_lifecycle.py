@@ -14,7 +14,7 @@ import pytest
 import scenes
 
 import pdgpu
-from pdgpu.solver_support import settings_of
+from pdgpu.solvers.solver_support import settings_of
 
 
 def resident():

@@ -8,7 +8,7 @@ import pytest
 
 import pdgpu
 from pdgpu import elements
-from pdgpu.locking import poisson_ratio
+from pdgpu.materials.locking import poisson_ratio
 
 YOUNG = 1e5
 BEAM = pdgpu.shapes.beam((1.0, 0.1, 0.1), cells=(10, 2, 2))

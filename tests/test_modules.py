@@ -11,7 +11,7 @@ import pytest
 
 import pdgpu
 from pdgpu import _cpu_f32, _cpu_f64, _host
-from pdgpu.solvers import SOLVERS
+from pdgpu.solvers.solvers import SOLVERS
 
 BACKENDS = [_cpu_f32, _cpu_f64]
 NONSENSE = [np.nan, np.inf, -np.inf]
@@ -261,7 +261,7 @@ def test_both_languages_know_the_same_solvers():
 
 
 LINEAR_RANGES = [
-    ("kind", len(pdgpu.linear_solvers.KINDS)),
+    ("kind", len(pdgpu.linear.linear_solvers.KINDS)),
     ("kind", -1),
     ("iterations", 0),
     ("check_every", 0),

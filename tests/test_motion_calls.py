@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pdgpu
-from pdgpu.viewers import _shapes
+from pdgpu.viz.viewers import _shapes
 
 BEAM = pdgpu.shapes.beam((0.4, 0.2, 0.2), cells=(2, 1, 1))
 SHEET = pdgpu.shapes.grid((1.0, 1.0), cells=(4, 4))

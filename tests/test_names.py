@@ -10,7 +10,7 @@ import scenes
 
 import pdgpu
 from pdgpu import _cpu_f32, _cpu_f64, _host
-from pdgpu.records import COLUMNS, PHASES
+from pdgpu.results.records import COLUMNS, PHASES
 
 ROOT = Path(__file__).parent.parent
 

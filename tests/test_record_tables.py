@@ -9,7 +9,7 @@ import pytest
 import scenes
 
 import pdgpu
-from pdgpu.rates import fit_rate
+from pdgpu.results.rates import fit_rate
 
 SOLVERS = {"PD": pdgpu.ProjectiveDynamics(iterations=12), "Newton": pdgpu.Newton(iterations=5)}
 

@@ -3,7 +3,7 @@
 import pytest
 import sanitizer_case
 
-from pdgpu.backends import backend
+from pdgpu._internal.backends import backend
 
 
 @pytest.mark.every

@@ -31,7 +31,7 @@ def test_indices_that_change_during_a_call(calls):
         import sys, threading, time
         import numpy as np
         from pdgpu import Jacobi, _cpu_f64, _host, ccd, collision, geometry
-        from pdgpu.linear_solvers import linear_settings
+        from pdgpu.linear.linear_solvers import linear_settings
 
         sys.setswitchinterval(1e-5)
         random = np.random.default_rng(0)

@@ -8,7 +8,7 @@
 #include "geometry/plane.h"
 #include "geometry/sphere.h"
 
-/* The numbers are those of python/pdgpu/colliders.py. */
+/* The numbers are those of python/pdgpu/scene/colliders.py. */
 enum { PD_PLANE, PD_SPHERE, PD_CAPSULE, PD_CUBOID, PD_DISTANCE_GRID, PD_COLLIDER_COUNT };
 
 typedef struct pd_collider {

@@ -7,7 +7,7 @@
 
 #include "geometry/pair.h"
 
-/* The numbers go out to Python (FEATURES of python/pdgpu/contacts.py). */
+/* The numbers go out to Python (FEATURES of python/pdgpu/simulation/contacts.py). */
 enum { PD_NEAREST_VERTICES, PD_NEAREST_VERTEX_EDGE, PD_NEAREST_FACE, PD_NEAREST_EDGES, PD_NEAREST_COLLIDER };
 
 /* What rounding leaves of a weight that is zero. */

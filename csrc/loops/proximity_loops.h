@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Kinds of contact in the order of the lists; the numbers go out to Python (KINDS of python/pdgpu/contacts.py). */
+/* Kinds of contact in the order of the lists; the numbers go out to Python (KINDS of python/pdgpu/simulation/contacts.py). */
 enum { PD_CONTACT_VERTEX_TRIANGLE, PD_CONTACT_EDGE_EDGE, PD_CONTACT_VERTEX_COLLIDER, PD_CONTACT_KINDS };
 
 /* Beside the kinds of pairs of geometry/pair.h: a vertex and a collider, which has no corners. */

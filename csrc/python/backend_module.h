@@ -12,7 +12,7 @@
 /* The NumPy type of `real`. */
 #define PD_NPY_REAL (sizeof(real) == sizeof(float) ? NPY_FLOAT32 : NPY_FLOAT64)
 
-/* Coordinates whose differences, sums with a margin and lengths can still be formed, m (LARGEST of python/pdgpu/arguments.py). */
+/* Coordinates whose differences, sums with a margin and lengths can still be formed, m (LARGEST of python/pdgpu/_internal/arguments.py). */
 #define PD_LARGEST_COORDINATE (sizeof(real) == sizeof(float) ? 1e37 : 1e307)
 
 /* Of a point that lies in the element it follows, or not far outside. */
@@ -51,7 +51,7 @@ int pd_add_solvers(PyObject *module);
 int pd_read_chebyshev(PyObject *object, pd_chebyshev *out);
 /* Whether the numbers of pd_linear_set make sense: 1, or 0 with a ValueError. (linear.c) */
 int pd_check_spectrum(double weight, double omega, double rho);
-/* The dict of pd_linear_options that python/pdgpu/linear_solvers.py makes of a linear solver. Returns 0 with an exception set. (linear.c) */
+/* The dict of pd_linear_options that python/pdgpu/linear/linear_solvers.py makes of a linear solver. Returns 0 with an exception set. (linear.c) */
 int pd_read_linear_settings(PyObject *object, pd_linear_settings *out);
 /* A dict: weight, largest_eigenvalue; zeros for NULL. (linear.c) */
 PyObject *pd_build_weight(const pd_linear *linear);

@@ -87,7 +87,7 @@ static PyMethodDef module_methods[] = {
      "host's "
      "does."},
     {"use_device", module_use_device, METH_O,
-     "use_device($module, number, /)\n--\n\nWhere what is made and called from now on works; 0 until then. pdgpu.backends has a module for "
+     "use_device($module, number, /)\n--\n\nWhere what is made and called from now on works; 0 until then. pdgpu._internal.backends has a module for "
      "each device."},
     {"workspace_counts", module_workspace_counts, METH_NOARGS,
      "workspace_counts($module, /)\n--\n\nA dict: what batches have asked of the context they share, None before the first; for tests."},

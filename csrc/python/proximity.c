@@ -1,4 +1,4 @@
-/* The type Proximity of a backend module: what is near what (pdgpu.contacts, pdgpu.collision). It works on a BroadPhase: on its context, and
+/* The type Proximity of a backend module: what is near what (pdgpu.simulation.contacts, pdgpu.collision). It works on a BroadPhase: on its context, and
  * while no other call is running on it. */
 #include "python/broad_phase.h"
 
@@ -317,7 +317,7 @@ static PyType_Slot proximity_slots[] = {
     {Py_tp_new, (void *)proximity_new},
     {Py_tp_dealloc, (void *)proximity_dealloc},
     {Py_tp_methods, proximity_methods},
-    {Py_tp_doc, "Points over a broad phase, colliders, and which of them are near each other; pdgpu.contacts and pdgpu.collision use it."},
+    {Py_tp_doc, "Points over a broad phase, colliders, and which of them are near each other; pdgpu.simulation.contacts and pdgpu.collision use it."},
     {0, NULL},
 };
 

@@ -52,7 +52,7 @@ int pd_read_vertices(PyObject *kept, PyObject *object, const pd_description *des
  * a failure too. Returns 0 with an exception set. */
 int pd_read_settings(PyObject *kept, PyObject *solver, PyObject *dict, const pd_description *description, pd_settings *out);
 
-/* simulation_contact.c: a dict of what touches (python/pdgpu/contact_scene.py), or None. Returns 0 with an exception set. */
+/* simulation_contact.c: a dict of what touches (python/pdgpu/contact/contact_scene.py), or None. Returns 0 with an exception set. */
 int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact_description *out);
 PyObject *pd_call_contact_columns(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_friction_columns(pd_simulation_object *self, PyObject *unused);
@@ -65,7 +65,7 @@ PyObject *pd_call_doublings(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_set_doublings(pd_simulation_object *self, PyObject *arguments);
 PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments);
 
-/* simulation_proxies.c: a dict of proxies (python/pdgpu/proxy_contact.py), or None: NULL. Returns 0 with an exception set. */
+/* simulation_proxies.c: a dict of proxies (python/pdgpu/contact/proxy_contact.py), or None: NULL. Returns 0 with an exception set. */
 int pd_read_proxies(PyObject *kept, PyObject *object, int n_vertices, struct pd_proxies_description *out);
 /* simulation_rest.c: the rest shapes of bodies that they are kept out of. Returns 0 with an exception set. */
 struct pd_rest_description;

@@ -1,4 +1,4 @@
-/* The bodies that proxies of a simulation are kept out of: their rest shapes, described by a dict (python/pdgpu/rest_field.py). */
+/* The bodies that proxies of a simulation are kept out of: their rest shapes, described by a dict (python/pdgpu/contact/rest_field.py). */
 #include "python/simulation_object.h"
 
 #include "contact/proxies.h"

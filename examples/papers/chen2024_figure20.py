@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import pdgpu
-from pdgpu.body_plotting import draw_surfaces
+from pdgpu.viz.body_plotting import draw_surfaces
 
 warnings.filterwarnings("ignore", "material: NeoHookean .* Poisson's ratio")  # the paper's is 0.45 and more
 

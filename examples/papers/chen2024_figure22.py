@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import pdgpu
-from pdgpu.body_plotting import draw_surfaces
+from pdgpu.viz.body_plotting import draw_surfaces
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--out", default="out")

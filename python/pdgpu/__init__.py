@@ -3,46 +3,52 @@
 Scenes of deformable bodies, solvers for their time steps, and the energies and residuals that tell how fast each converges.
 """
 
-from pdgpu.openmp import short_spinning
+from pdgpu._internal.openmp import short_spinning
 
 with short_spinning():
     from pdgpu import _host  # noqa: F401  (loads the OpenMP runtime)
 
-from pdgpu import ccd, collision, contact, elements, geometry, linear, linear_solvers, materials, shapes, solvers, surface
-from pdgpu.bodies import Body, Obstacle
-from pdgpu.certificate import Certificate, certify
-from pdgpu.colliders import Box, Capsule, Collider, Plane, Sphere, TriangleMesh
-from pdgpu.comparison import Comparison, compare
-from pdgpu.contact import BarrierContact
-from pdgpu.contacts import Contacts
-from pdgpu.cutting import Cut
-from pdgpu.embedding import Embedding
+from pdgpu.collision import ccd, collision, geometry
+from pdgpu.contact import contact
+from pdgpu.materials import elements, materials
+from pdgpu.linear import linear, linear_solvers
+from pdgpu.mesh import shapes
+from pdgpu.solvers import solvers
+from pdgpu.scene import surface
+from pdgpu.scene.bodies import Body, Obstacle
+from pdgpu.verify.certificate import Certificate, certify
+from pdgpu.scene.colliders import Box, Capsule, Collider, Plane, Sphere, TriangleMesh
+from pdgpu.study.comparison import Comparison, compare
+from pdgpu.contact.contact import BarrierContact
+from pdgpu.simulation.contacts import Contacts
+from pdgpu.simulation.cutting import Cut
+from pdgpu.scene.embedding import Embedding
 from pdgpu.errors import DivergenceError
-from pdgpu.histories import History
-from pdgpu.joint_elements import JointForce
-from pdgpu.joints import Joint
-from pdgpu.linear_solvers import *  # noqa: F403  (as of materials and solvers: a new one is named there alone)
-from pdgpu.material import Material
-from pdgpu.materials import *  # noqa: F403
-from pdgpu.mesh import Mesh, read_mesh
-from pdgpu.motion import Momentum
-from pdgpu.penalty_contact import PenaltyContact
-from pdgpu.projective_contact import ProjectiveContact
-from pdgpu.proxy_contact import ProxyContact, RestField
-from pdgpu.rates import Rate
-from pdgpu.records import StepRecord
-from pdgpu.rigid_bodies import RigidBody
-from pdgpu.rigid_state import RigidState
-from pdgpu.scene import Scene
-from pdgpu.schur import SchurDirect
-from pdgpu.signed_distance_field import SignedDistanceField
-from pdgpu.simulation import Simulation
-from pdgpu.skin import biphasic
-from pdgpu.snapshots import Snapshot
-from pdgpu.solvers import *  # noqa: F403
-from pdgpu.sweeps import Sweep, sweep
-from pdgpu.two_way_contact import ContactUpdate, TwoWayContact
-from pdgpu.viewers import viewer
+from pdgpu.results.histories import History
+from pdgpu.materials.joint_elements import JointForce
+from pdgpu.scene.joints import Joint
+from pdgpu.linear.linear_solvers import *  # noqa: F403  (as of materials and solvers: a new one is named there alone)
+from pdgpu.materials.material import Material
+from pdgpu.materials.materials import *  # noqa: F403
+from pdgpu.mesh.mesh import Mesh, read_mesh
+from pdgpu.simulation.motion import Momentum
+from pdgpu.contact.penalty_contact import PenaltyContact
+from pdgpu.contact.projective_contact import ProjectiveContact
+from pdgpu.contact.proxy_contact import ProxyContact, RestField
+from pdgpu.results.rates import Rate
+from pdgpu.results.records import StepRecord
+from pdgpu.scene.rigid_bodies import RigidBody
+from pdgpu.simulation.rigid_state import RigidState
+from pdgpu.scene.scene import Scene
+from pdgpu.linear.schur import SchurDirect
+from pdgpu.scene.signed_distance_field import SignedDistanceField
+from pdgpu.simulation.simulation import Simulation
+from pdgpu.materials.skin import biphasic
+from pdgpu.simulation.snapshots import Snapshot
+from pdgpu.solvers.solvers import *  # noqa: F403
+from pdgpu.study.sweeps import Sweep, sweep
+from pdgpu.contact.two_way_contact import ContactUpdate, TwoWayContact
+from pdgpu.viz.viewers import viewer
 
 __version__ = "0.1.0"
 

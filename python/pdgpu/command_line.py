@@ -13,8 +13,8 @@ import sys
 import numpy as np
 
 import pdgpu
-from pdgpu.atomic_files import replacing
-from pdgpu.backends import (
+from pdgpu._internal.atomic_files import replacing
+from pdgpu._internal.backends import (
     DEVICE_VARIABLE,
     DEVICES,
     DTYPE_VARIABLE,
@@ -24,8 +24,8 @@ from pdgpu.backends import (
     dtype_or_default,
     thread_count,
 )
-from pdgpu.linear_solvers import PCG, Chebyshev, Direct, Jacobi
-from pdgpu.solvers import (
+from pdgpu.linear.linear_solvers import PCG, Chebyshev, Direct, Jacobi
+from pdgpu.solvers.solvers import (
     ADMM,
     PBD,
     XPBD,
@@ -194,7 +194,7 @@ def _compare(options):
     os.makedirs(options.out, exist_ok=True)
     paths = [os.path.join(options.out, name) for name in ("convergence.csv", "convergence.png", "scene.png")]
     comparison.to_csv(paths[0])
-    from pdgpu.plotting import save_convergence, save_states
+    from pdgpu.viz.plotting import save_convergence, save_states
 
     save_convergence(comparison, paths[1])
     states = {"at rest": body.points, "before the step": comparison.start_positions, "after the step": comparison.reference}

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:
     import scipy.sparse
 
-    from pdgpu.bodies import Body, Obstacle
-    from pdgpu.contact import BarrierContact
-    from pdgpu.linear_solvers import PCG, SOR, AJacobi, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
-    from pdgpu.material import Material
-    from pdgpu.penalty_contact import PenaltyContact
-    from pdgpu.projective_contact import ProjectiveContact
-    from pdgpu.proxy_contact import ProxyContact
-    from pdgpu.solvers import (
+    from pdgpu.scene.bodies import Body, Obstacle
+    from pdgpu.contact.contact import BarrierContact
+    from pdgpu.linear.linear_solvers import PCG, SOR, AJacobi, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
+    from pdgpu.materials.material import Material
+    from pdgpu.contact.penalty_contact import PenaltyContact
+    from pdgpu.contact.projective_contact import ProjectiveContact
+    from pdgpu.contact.proxy_contact import ProxyContact
+    from pdgpu.solvers.solvers import (
         ADMM,
         PBD,
         XPBD,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         QuasiNewton,
         VertexBlockDescent,
     )
-    from pdgpu.two_way_contact import TwoWayContact
+    from pdgpu.contact.two_way_contact import TwoWayContact
 
     Solver: TypeAlias = (
         ProjectiveDynamics | Newton | NonlinearCG | QuasiNewton | VertexBlockDescent | BlockJacobi | GradientDescent | ADMM | XPBD | PBD

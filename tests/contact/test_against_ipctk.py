@@ -7,7 +7,7 @@ from contact_pairs import PLANE, evaluate, random_pairs
 
 import pdgpu
 from pdgpu import _cpu_f64, contact
-from pdgpu.contact_surface import EDGE_EDGE, VERTEX_EDGE, VERTEX_TRIANGLE
+from pdgpu.contact.contact_surface import EDGE_EDGE, VERTEX_EDGE, VERTEX_TRIANGLE
 
 ipctk = pytest.importorskip("ipctk", reason="ipctk is not installed: pip install pdgpu[bench]")
 RELATIVE = 1e-10

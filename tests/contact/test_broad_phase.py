@@ -7,7 +7,7 @@ import pytest
 from broad_phase_scenes import digest, random_scene, three_spheres
 
 import pdgpu
-from pdgpu.collision import METHODS, BroadPhase, Pairs, ProximitySet
+from pdgpu.collision.collision import METHODS, BroadPhase, Pairs, ProximitySet
 
 
 def brute_force(phase, x_t0, x_t1, distance, fixed=None, bodies=None, own=True):

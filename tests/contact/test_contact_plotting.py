@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pdgpu
-from pdgpu.contact_plotting import draw_forces, plot_contact
+from pdgpu.viz.contact_plotting import draw_forces, plot_contact
 
 
 @pytest.fixture(scope="module")

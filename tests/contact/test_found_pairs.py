@@ -9,7 +9,7 @@ from broad_phase_scenes import random_scene
 from found_pairs_scene import corners, moving_scene, simulated
 
 import pdgpu
-from pdgpu.collision import METHODS, BroadPhase
+from pdgpu.collision.collision import METHODS, BroadPhase
 
 
 @pytest.fixture(params=["float64", "float32"])

@@ -9,7 +9,8 @@ import pytest
 from contact_meshes import MESHES, fold, layers, probe, rods_and_particles
 
 import pdgpu
-from pdgpu import contact, contact_surface
+from pdgpu import contact
+from pdgpu.contact import contact_surface
 
 SHEET = pdgpu.shapes.grid((1, 1), cells=(3, 3))
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import pdgpu
-from pdgpu.contact_stiffness import pair_stiffness
-from pdgpu.contact_surface import EDGE_EDGE, VERTEX_TRIANGLE
+from pdgpu.contact.contact_stiffness import pair_stiffness
+from pdgpu.contact.contact_surface import EDGE_EDGE, VERTEX_TRIANGLE
 
 GAP = 1e-3
 DTYPES = ("float64", "float32")

@@ -5,7 +5,7 @@ import pytest
 
 import pdgpu
 from pdgpu import shapes
-from pdgpu.contact_stiffness import pair_stiffness
+from pdgpu.contact.contact_stiffness import pair_stiffness
 
 SOLVERS = {
     "Newton": pdgpu.Newton(iterations=60, tolerance=1e-9),

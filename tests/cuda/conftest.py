@@ -2,7 +2,7 @@
 
 import pytest
 
-from pdgpu.backends import backend, direct_library
+from pdgpu._internal.backends import backend, direct_library
 
 ON_HOST = "the CPU in place of a CUDA device"  # the name that tests/cuda/on_host gives its device
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import pdgpu
-from pdgpu.backends import backend
+from pdgpu._internal.backends import backend
 
 ROOT = Path(__file__).parent.parent.parent
 BENCHMARKS = ROOT / "benchmarks"

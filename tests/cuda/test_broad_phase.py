@@ -5,7 +5,7 @@ import pytest
 from broad_phase_scenes import digest, random_scene, three_spheres
 
 import pdgpu
-from pdgpu.collision import METHODS, BroadPhase
+from pdgpu.collision.collision import METHODS, BroadPhase
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pdgpu
-from pdgpu.backends import backend
+from pdgpu._internal.backends import backend
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
 

@@ -7,7 +7,7 @@ import pytest
 from contact_pairs import evaluate, random_pairs, thresholds
 
 from pdgpu import _cpu_f64, contact
-from pdgpu.contact_surface import EDGE_EDGE, KINDS, VERTEX_VERTEX
+from pdgpu.contact.contact_surface import EDGE_EDGE, KINDS, VERTEX_VERTEX
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
 

@@ -7,7 +7,7 @@ import scenes
 from on_host_counts import calls_of_the_runtime
 
 import pdgpu
-from pdgpu.backends import backend
+from pdgpu._internal.backends import backend
 
 pytestmark = pytest.mark.gpu
 

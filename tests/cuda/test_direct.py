@@ -14,7 +14,7 @@ from on_host_counts import calls_of_the_runtime
 from projective_run import projective_case
 
 import pdgpu
-from pdgpu.backends import direct_library
+from pdgpu._internal.backends import direct_library
 
 pytestmark = pytest.mark.gpu
 HERE = pathlib.Path(__file__).parent

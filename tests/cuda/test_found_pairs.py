@@ -81,7 +81,7 @@ def test_a_batch_of_arrays_waits_once(dtype, on_host):
     """If not, every array of a batch is a round trip."""
     x = np.random.default_rng(5).random((40, 4, 3)).astype(dtype)
     pdgpu.geometry.edge_edge(x, device="cuda")
-    counts = pdgpu.backends.backend("cuda", dtype).workspace_counts
+    counts = pdgpu._internal.backends.backend("cuda", dtype).workspace_counts
     before = counts()
     pdgpu.geometry.edge_edge(x, device="cuda")  # one array there, five back
     after = counts()

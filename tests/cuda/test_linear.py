@@ -8,7 +8,7 @@ import scipy.sparse as sparse
 from on_host_counts import calls_of_the_runtime
 
 import pdgpu
-from pdgpu.backends import direct_library
+from pdgpu._internal.backends import direct_library
 
 pytestmark = pytest.mark.gpu
 

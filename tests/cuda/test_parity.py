@@ -9,8 +9,8 @@ import pytest
 import scenes
 
 import pdgpu
-from pdgpu.backends import backend
-from pdgpu.joint_elements import Slide, Swing
+from pdgpu._internal.backends import backend
+from pdgpu.materials.joint_elements import Slide, Swing
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
 

@@ -313,7 +313,7 @@ def test_interrupted_search_leaves_nothing_behind(found, monkeypatch):
     scene, x = small_bar()
     solver = accelerated(pdgpu.Jacobi(), 30, initialization="adaptive")
     sim, other = simulation(scene, x, solver), simulation(scene, x, solver)
-    before, search = bits(sim), pdgpu.automatic_rho.search
+    before, search = bits(sim), pdgpu.simulation.automatic_rho.search
 
     def interrupted(run, floor):
         run(None)
@@ -321,7 +321,7 @@ def test_interrupted_search_leaves_nothing_behind(found, monkeypatch):
             run(found)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pdgpu.automatic_rho.search", interrupted)
+    monkeypatch.setattr("pdgpu.simulation.automatic_rho.search", interrupted)
     with pytest.raises(KeyboardInterrupt):
         sim.step()
     assert bits(sim) == before and sim.parameters["rho"] is None
@@ -332,7 +332,7 @@ def test_interrupted_search_leaves_nothing_behind(found, monkeypatch):
         each.step()
     assert bits(sim) == bits(plain)
     monkeypatch.undo()
-    assert pdgpu.automatic_rho.search is search
+    assert pdgpu.simulation.automatic_rho.search is search
     sim.set_state(positions=x, velocities=np.zeros_like(x))
     sim._backend.set_steps(0)
     for each in (sim, other):
@@ -344,7 +344,7 @@ def test_interrupted_search_leaves_nothing_behind(found, monkeypatch):
 def test_runs_of_the_search_are_short(start, longest, monkeypatch):
     """If not, a solver with many iterations searches for ten times as long as it then solves."""
     scene, x = small_bar()
-    chebyshev, search, lengths = pdgpu.Chebyshev(rho="auto", start=start), pdgpu.automatic_rho.search, []
+    chebyshev, search, lengths = pdgpu.Chebyshev(rho="auto", start=start), pdgpu.simulation.automatic_rho.search, []
 
     def watched(run, floor):
         def counted(rho):
@@ -354,7 +354,7 @@ def test_runs_of_the_search_are_short(start, longest, monkeypatch):
 
         return search(counted, floor)
 
-    monkeypatch.setattr("pdgpu.automatic_rho.search", watched)
+    monkeypatch.setattr("pdgpu.simulation.automatic_rho.search", watched)
     sim = simulation(scene, x, accelerated(pdgpu.Jacobi(), 400, chebyshev))
     sim.step(record=True)
     assert len(lengths) > 4 and max(lengths) == longest
@@ -371,10 +371,10 @@ def test_a_rho_that_short_runs_find_holds_in_a_long_one():
         unstable = np.where(k > 300, np.exp((k - 300) * (rho - 0.997) * 1e2), 1.0)  # as a nonlinear iteration with rho too large
         return np.append(0.97**k * unstable, [np.inf] if rho > 0.9985 else [])
 
-    assert pdgpu.chebyshev_search.settle(1.0 - gap, run, 100, 1e-10) == pytest.approx(1.0 - 4.0 * gap)
+    assert pdgpu.linear.chebyshev_search.settle(1.0 - gap, run, 100, 1e-10) == pytest.approx(1.0 - 4.0 * gap)
     assert len(tried) == 3
-    assert pdgpu.chebyshev_search.settle(0.9, lambda rho: [1.0] * 200 + [np.inf], 100, 1e-10) == 0.0
-    assert pdgpu.chebyshev_search.settle(0.9, lambda rho: np.maximum(0.9 ** np.arange(500), 1e-11), 100, 1e-10) == 0.9
+    assert pdgpu.linear.chebyshev_search.settle(0.9, lambda rho: [1.0] * 200 + [np.inf], 100, 1e-10) == 0.0
+    assert pdgpu.linear.chebyshev_search.settle(0.9, lambda rho: np.maximum(0.9 ** np.arange(500), 1e-11), 100, 1e-10) == 0.9
 
 
 def test_the_search_is_put_off_while_nothing_moves():
@@ -442,7 +442,7 @@ def test_where_all_accelerated_runs_diverge_the_plain_iteration_goes_on(tmp_path
         return np.array([1.0, 0.9, 0.81, 0.729]) if rho is None else np.array([1.0, 2.0, np.inf])
 
     with pytest.warns(UserWarning, match="every accelerated run diverged"):
-        rho, trials = pdgpu.chebyshev_search.search(run, 1e-10)
+        rho, trials = pdgpu.linear.chebyshev_search.search(run, 1e-10)
     assert rho == 0.0 and len(trials) == len(tried) - 1 and min(tried[1:]) < 0.3
     # rho = 0 is the plain iteration, also after a file
     scene, x = small_bar()
@@ -487,7 +487,7 @@ def test_the_search_finds_the_rate_of_a_known_spectrum(steps, rho, floor):
             e, previous = omega * (eigenvalues * e - previous) + previous, e
         return np.array(norms)
 
-    found, _ = pdgpu.chebyshev_search.search(run, floor)
+    found, _ = pdgpu.linear.chebyshev_search.search(run, floor)
 
     def reached(norms):
         level = max(floor, 30.0 * float(np.min(run(rho)) / norms[0]))

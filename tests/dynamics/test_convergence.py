@@ -9,7 +9,7 @@ import pytest
 import scenes
 
 import pdgpu
-from pdgpu.records import COLUMNS
+from pdgpu.results.records import COLUMNS
 
 MU = 1e5 / 2.6
 

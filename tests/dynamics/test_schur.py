@@ -306,7 +306,7 @@ def test_what_cannot_be_is_refused_with_its_numbers(monkeypatch):
     refuse(ValueError, "region: it is empty", [[9.0, 9.0, 9.0]], distance=0.1)
     refuse(ValueError, "distance: must be greater than 0", [[9.0, 9.0, 9.0]], distance=0.0)
     refuse(ValueError, "inner: must be at least 1, got 0", [1], inner=0)
-    monkeypatch.setattr("pdgpu.schur._available_memory", lambda: 8_000)
+    monkeypatch.setattr("pdgpu.linear.schur._available_memory", lambda: 8_000)
     refuse(MemoryError, "the Schur complement of 16 vertices needs 8192 bytes, and 8000 are available", np.arange(20, 40))
     monkeypatch.undo()
     held = bar(block((4, 2, 2)))

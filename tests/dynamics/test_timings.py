@@ -8,7 +8,7 @@ import pytest
 import scenes
 
 import pdgpu
-from pdgpu.records import PHASES
+from pdgpu.results.records import PHASES
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -8,7 +8,7 @@ from geometry_exact import intersections as brute_force
 
 import pdgpu
 from pdgpu import _host
-from pdgpu.intersections import JudgedScene, find_intersections
+from pdgpu.collision.intersections import JudgedScene, find_intersections
 
 pytestmark = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
 

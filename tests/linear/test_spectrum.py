@@ -8,7 +8,7 @@ import scipy.sparse as sparse
 
 import pdgpu
 from pdgpu import linear
-from pdgpu.spectrum import consistently_ordered, jacobi_rho, young_radius
+from pdgpu.linear.spectrum import consistently_ordered, jacobi_rho, young_radius
 
 BUNNY, ARMADILLO = "ipc_bunny.msh", "ipc_Armadillo13K.msh.gz"
 
@@ -190,7 +190,7 @@ def magnitudes(A, omega):
 
 def mesh(monkeypatch):
     """A mesh of 180 vertices, treated as one with more rows than are treated densely at once."""
-    monkeypatch.setattr("pdgpu.spectrum.DENSE", 100)
+    monkeypatch.setattr("pdgpu.linear.spectrum.DENSE", 100)
     return problems.assembled(*small_solid((5, 5, 4)))
 
 
@@ -249,8 +249,8 @@ def test_consistent_orders():
 def test_a_radius_that_cannot_be_had_is_said_to_be_rough(monkeypatch):
     """If not, a figure that is right to two digits looks as good as the others."""
     A = mesh(monkeypatch)
-    monkeypatch.setattr("pdgpu.spectrum.ARNOLDI", ((20, 1),))
-    monkeypatch.setattr("pdgpu.spectrum.DENSE_SWEEP", 100)
+    monkeypatch.setattr("pdgpu.linear.spectrum.ARNOLDI", ((20, 1),))
+    monkeypatch.setattr("pdgpu.linear.spectrum.DENSE_SWEEP", 100)
     with pytest.warns(UserWarning, match=r"spectral radius of SOR on 180 rows: .* need not be the limit"):
         assert linear.spectral_radius(A, pdgpu.SOR(omega=1.9)) == pytest.approx(0.909, abs=0.02)
 

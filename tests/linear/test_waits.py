@@ -4,7 +4,7 @@ import numpy as np
 from scenes import looks_change_nothing
 
 import pdgpu
-from pdgpu.linear_solvers import CHECK_EVERY
+from pdgpu.linear.linear_solvers import CHECK_EVERY
 
 
 def waits(iterations):

@@ -8,7 +8,8 @@ import inputs
 import numpy as np
 import pytest
 
-from pdgpu import mesh_files, shapes
+from pdgpu import shapes
+from pdgpu.mesh.io import mesh_files
 from pdgpu.mesh import Mesh, read_mesh
 
 MIXED = Mesh(

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 import pdgpu
-from pdgpu.body_plotting import collider_surface
+from pdgpu.viz.body_plotting import collider_surface
 from pdgpu.plotting import draw_surface
 
 DISTANCE = 1e-3  # delta of Table 3, m

@@ -5,8 +5,8 @@ import pytest
 from contact_pairs import PLANE, evaluate, random_pairs, thresholds
 
 from pdgpu import _cpu_f32, _cpu_f64, contact, geometry
-from pdgpu.contact_surface import CORNERS
-from pdgpu.contact_surface import KINDS as NAMES
+from pdgpu.contact.contact_surface import CORNERS
+from pdgpu.contact.contact_surface import KINDS as NAMES
 
 KINDS = range(5)
 VV, VE, VT, EE, _ = KINDS

@@ -1,0 +1,140 @@
+"""Which compiled module serves a device and a precision, loaded when first used, and the defaults of both."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import re
+from functools import cache
+
+import numpy as np
+
+from pdgpu import _host
+from pdgpu._internal.arguments import integer
+
+DEVICES = ("cpu", "cuda")
+PRECISIONS = {"float32": "f32", "float64": "f64"}
+DEVICE_VARIABLE, DTYPE_VARIABLE = "PDGPU_DEVICE", "PDGPU_DTYPE"
+# beyond this a number is a mistake; what the system does not start is not asked for (csrc/threads/team.c)
+MOST_THREADS = max(64, 2 * (os.cpu_count() or 1))
+
+
+class _FromEnvironment(str):
+    """A device that PDGPU_DEVICE names. Error messages show the repr, so they say where the value comes from."""
+
+    def __repr__(self):
+        return f"{str(self)!r} (from {DEVICE_VARIABLE})"
+
+
+def device_or_default(device):
+    """The device itself; for None the value of PDGPU_DEVICE, or "cpu" where the variable is not set or empty.
+
+    Public functions with a ``device=`` call it. Calls within the package are explicit, so that the variable changes no reference.
+    """
+    if device is not None:
+        return device
+    value = os.environ.get(DEVICE_VARIABLE)
+    if not value:
+        return "cpu"
+    device_parts(value, DEVICE_VARIABLE)
+    return _FromEnvironment(value)
+
+
+def dtype_or_default(dtype):
+    """The dtype itself; for None the value of PDGPU_DTYPE, or "float64" where the variable is not set or empty."""
+    if dtype is not None:
+        return dtype
+    value = os.environ.get(DTYPE_VARIABLE) or "float64"
+    if value not in PRECISIONS:
+        raise ValueError(f"{DTYPE_VARIABLE}: expected {' or '.join(map(repr, PRECISIONS))}, got {value!r}")
+    return value
+
+
+def device_parts(device, name="device"):
+    """(one of DEVICES, number of the device among those): ("cuda", 1) of "cuda:1"; "cuda" is "cuda:0"."""
+    allowed = f"{', '.join(map(repr, DEVICES))} or one of several GPUs such as 'cuda:1'"
+    if not isinstance(device, str):
+        raise TypeError(f"{name}: expected one of {allowed}, got {device!r}")
+    if match := re.fullmatch(r"cuda:(0|[1-9][0-9]{0,3})", device):
+        return "cuda", int(match[1])
+    if device not in DEVICES:
+        raise ValueError(f"{name}: expected one of {allowed}, got {device!r}")
+    return str(device), 0
+
+
+def backend(device, dtype):
+    """The module for a device ("cpu", "cuda", "cuda:1") and a dtype ("float32", "float64").
+
+    Raises
+    ------
+    ValueError
+        An unknown device or dtype.
+    RuntimeError
+        A device that is not there: this build left it out, or its driver or libraries are missing.
+    """
+    kind, number = device_parts(device)
+    try:
+        found = None if dtype is None else np.dtype(dtype)  # NumPy takes None for float64
+    except (TypeError, ValueError):
+        found = None
+    if found is None or not found.isnative or found.kind != "f" or found.itemsize not in (4, 8):
+        raise ValueError(f"dtype: expected 'float32' or 'float64', got {dtype!r}")
+    try:
+        loaded = _loaded(kind, found)
+    except ImportError as error:
+        raise RuntimeError(
+            f"device: {device!r} is not available: the module {_module_name(kind, found)} cannot be loaded ({error})"
+        ) from None
+    reason = loaded.unavailable()  # asked every time: a process may fork, and a device go
+    if reason:
+        raise RuntimeError(f"device: {device!r} is not available: no device was found, {reason}")
+    if number == 0:
+        return loaded
+    count = len(loaded.devices())
+    if number >= count:
+        there = "there is one device, 'cuda:0'" if count == 1 else f"there are {count} devices, 'cuda:0' to 'cuda:{count - 1}'"
+        raise RuntimeError(f"device: {device!r} is not available: {there}")
+    return _another(kind, found, number)
+
+
+def direct_library(device):
+    """What factorises the system of a global step on "cpu" or "cuda": "CHOLMOD", or on a GPU cuDSS and its version where it is installed.
+
+    "" where the build has nothing for it, None where the device cannot be used.
+    """
+    try:
+        own = backend(device, "float64").direct_library()
+    except RuntimeError:
+        return None
+    return own or ("CHOLMOD" if _host.HAS_CHOLMOD else "")
+
+
+def _module_name(device, dtype):
+    return f"_{device}_{PRECISIONS[dtype.name]}"
+
+
+@cache
+def _loaded(device, dtype):
+    if not _host.cpu_supports_backend():
+        raise RuntimeError("this build of pdgpu needs a processor with AVX2 and FMA; build it with -DPDGPU_ARCH= for this one")
+    return importlib.import_module(f"pdgpu.{_module_name(device, dtype)}")
+
+
+@cache
+def _another(device, dtype, number):
+    """A second instance of a module, whose objects and batches are of another device: the objects of one are not taken by the other."""
+    spec = importlib.util.find_spec(f"pdgpu.{_module_name(device, dtype)}")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.use_device(number)
+    return module
+
+
+def thread_count(threads):
+    """`threads` as given, or every core this process may use where it is 0.
+
+    More than the machine could ever use is refused.
+    """
+    threads = integer("threads", threads, 0, MOST_THREADS)
+    return threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or os.cpu_count() or 1

@@ -1,0 +1,133 @@
+"""Pairs that a broad phase found and kept where it found them, and what is asked of them there.
+
+On a GPU positions, pairs and results stay in its memory from a search to the batches after it; a result becomes a NumPy array when it is
+asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu._internal.arguments import choice
+from pdgpu.collision.ccd import METHODS, Collisions, Earliest, Reason, _separation
+from pdgpu.collision.geometry import PAIRS, Closest
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["DeviceClosest", "DeviceCollisions", "FoundPairs"]
+
+KINDS = ("vertex_triangle", "edge_edge")
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceCollisions:
+    """Times of impact of n pairs, where they were computed.
+
+    Attributes
+    ----------
+    time : DeviceArray, shape (n,)
+        A safe time in [0, 1]; 1 also where there is no contact.
+    iterations : DeviceArray of int32, shape (n,)
+    reason : DeviceArray of uint8, shape (n,)
+        As of `pdgpu.ccd.Collisions`. `np.asarray` copies an array to the host; CuPy, PyTorch and Warp read it where it lies.
+    """
+
+    time: Any
+    iterations: Any
+    reason: Any
+
+    def numpy(self) -> Collisions:
+        """The same on the host, as `pdgpu.ccd` returns it: infinite times where there is no contact."""
+        time, iterations, reason = (np.array(part) for part in (self.time, self.iterations, self.reason))
+        time[reason == Reason.NO_CONTACT] = np.inf
+        return Collisions(time, iterations, reason)
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceClosest:
+    """Closest points of n pairs, where they were computed.
+
+    Attributes
+    ----------
+    distance, weights, gap, normal, feature : DeviceArray
+        As of `pdgpu.geometry.Closest`.
+    """
+
+    distance: Any
+    weights: Any
+    gap: Any
+    normal: Any
+    feature: Any
+
+    def numpy(self) -> Closest:
+        """The same on the host."""
+        return Closest(*(np.array(part) for part in (self.distance, self.weights, self.gap, self.normal, self.feature)))
+
+
+class FoundPairs:
+    """What `BroadPhase.search` found. Every method raises RuntimeError once the broad phase has searched again.
+
+    Attributes
+    ----------
+    n_vertex_triangle, n_edge_edge : int
+        How many pairs there are.
+    """
+
+    n_vertex_triangle: int
+    n_edge_edge: int
+
+    def __init__(self, broad_phase: Any, search: int, n_vertex_triangle: int, n_edge_edge: int) -> None:
+        self._phase, self._search = broad_phase, search
+        self.n_vertex_triangle, self.n_edge_edge = n_vertex_triangle, n_edge_edge
+
+    def __repr__(self) -> str:
+        return f"<FoundPairs: {self.n_vertex_triangle} vertex-triangle, {self.n_edge_edge} edge-edge, on {self._phase.device!r}>"
+
+    def pairs(self) -> Any:
+        """Them on the host, as `BroadPhase.pairs` returns them."""
+        return self._phase._named(*self._phase._core.pairs(self._search))
+
+    def earliest(self, *, separation: float = 0.0, method: str = "certified") -> Earliest:
+        """The largest part of the step that all pairs can take, as `pdgpu.ccd.earliest`: one wait for the device.
+
+        Parameters
+        ----------
+        separation : float
+            The distance that counts as contact, m.
+        method : {"certified", "min_gradient", "additive"}
+        """
+        choice("method", method, METHODS)
+        time, index = self._phase._core.earliest(self._search, METHODS.index(method), _separation(separation, self._phase.dtype))
+        if index < 0:
+            return Earliest(np.inf, None, -1)
+        edges = index >= self.n_vertex_triangle
+        return Earliest(time, KINDS[edges], index - self.n_vertex_triangle if edges else index)
+
+    def collisions(self, pair: str, *, separation: float = 0.0, method: str = "certified") -> DeviceCollisions:
+        """Times of impact of all pairs of a kind, in the order of `pairs`, as `pdgpu.ccd.vertex_triangle`; the host waits for nothing.
+
+        Parameters
+        ----------
+        pair : {"vertex_triangle", "edge_edge"}
+        separation, method
+            As for `earliest`.
+        """
+        choice("pair", pair, KINDS)
+        choice("method", method, METHODS)
+        separation = _separation(separation, self._phase.dtype)
+        return DeviceCollisions(*self._phase._core.collisions(self._search, PAIRS.index(pair), METHODS.index(method), separation))
+
+    def closest(self, pair: str) -> DeviceClosest:
+        """Closest points of all pairs of a kind where the step begins, as `pdgpu.geometry.vertex_triangle`; the host waits for nothing.
+
+        Parameters
+        ----------
+        pair : {"vertex_triangle", "edge_edge"}
+        """
+        choice("pair", pair, KINDS)
+        weights, gap, normal, distance, feature = self._phase._core.closest(self._search, PAIRS.index(pair))
+        return DeviceClosest(distance, weights, gap, normal, feature)

@@ -1,0 +1,343 @@
+"""What of a scene touches, as the core takes it: points, edges and triangles of bodies and obstacles, and what a law needs of them.
+
+Vertices of the bodies come first, as in the scene, and the points of the surfaces that are embedded in them; behind these lie driven
+points: the vertices of obstacle meshes and boxes, the centres of spheres and the ends of the axes of capsules, which have the collider's
+radius, of each plane a point and the unit normal, and of each grid of distances its first node and a point along each of its axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse
+from scipy.sparse import csgraph
+
+from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere
+from pdgpu.collision.collision import BODY_SHIFT, FIXED, SELF, SIDE, primitive_tags
+from pdgpu.contact.contact import GUARDS, LAWS, WEIGHTINGS, find_pairs
+from pdgpu.contact.contact_stiffness import automatic_stiffness
+from pdgpu.contact.contact_surface import SurfaceAreas
+from pdgpu.collision.intersections import JudgedScene
+from pdgpu.contact.penalty_contact import PenaltyContact, outward, rings, tet_neighbours
+from pdgpu.mesh.shapes import box
+from pdgpu.scene.signed_distance_field import SignedDistanceField
+from pdgpu.scene.surface import SceneSurface
+
+__all__ = ["ContactScene"]
+
+
+class ContactScene:
+    """The points of a scene that touch, and where the driven ones are at a time.
+
+    Parameters
+    ----------
+    scene : Scene
+    contact : BarrierContact, PenaltyContact, or the law of another
+        Its stiffness a number.
+    fixed : ndarray of bool, shape (n,)
+        Vertices that no solver moves.
+    origin : array_like, shape (3,)
+        Of the positions of the simulation, m.
+
+    Raises
+    ------
+    TypeError
+        A surface embedded in a body that collides, with a contact that does not take it; with another contact than a penalty an obstacle
+        that is a grid of distances, which have no distance to edges and triangles.
+    ValueError
+        Two primitives of one body that are no farther apart at rest than the separation and its thickness; a thickness where the contact
+        takes none; friction of a name that no body and no
+        obstacle has.
+    """
+
+    def __init__(self, scene, contact, fixed, origin=(0.0, 0.0, 0.0)):
+        surface = SceneSurface(scene, [i for i, part in enumerate((*scene.bodies, *scene.obstacles)) if part.collides])
+        self.names, self._bodies = scene.names, scene.bodies
+        self.coefficients = _coefficients(contact.friction, self.names)
+        self._parts = []  # of the driven points: a function of time, and how many they are
+        self.n_vertices = scene.n_vertices
+        self.carriers, self.weights = surface.carriers, surface.weights
+        self.embedded = surface.embedded
+        self.n_moving = self.n_vertices + len(self.carriers)  # who follows vertices
+        n = len(surface.rest)
+        rest, owner, radii = [surface.rest], [surface.owner], [surface.radii]
+        triangles, edges, particles, planes = [surface.triangles], [surface.edges], [surface.particles], []
+        self._fields = []  # of each of the planes the grid of distances that it is, or None
+        for body in scene.bodies:
+            if body.thickness and body.collides and isinstance(contact, PenaltyContact):
+                raise ValueError(f"contact: body {body.name!r} has a thickness of {body.thickness:g} m, which PenaltyContact does not take")
+        if len(surface.meshes):
+            self._parts.append(surface.driven)
+        for place, collider in surface.shapes:
+            name = self.names[place]
+            field = isinstance(collider, SignedDistanceField)
+            if field and not isinstance(contact, PenaltyContact):
+                law = type(contact).__name__
+                raise TypeError(f"contact: {law} does not take {name!r}, a SignedDistanceField; give the mesh it was made from")
+            if field and not collider.whole:
+                raise ValueError(f"contact: {name!r} is a part of a shape (whole=False), which only ProxyContact takes")
+            local, radius = _points_of(collider)
+            if field or isinstance(collider, Plane):
+                planes.append(n)
+                self._fields.append(collider if field else None)
+            elif isinstance(collider, Sphere) or len(np.unique(local, axis=0)) == 1:
+                local = local[:1]
+                particles.append([n])
+            elif isinstance(collider, Capsule):
+                edges.append([[n, n + 1]])
+            else:
+                triangles.append(box((1.0, 1.0, 1.0)).triangles + n)
+            self._parts.append(_motion_of(collider, local, name, self.coefficients[place].any()))
+            at_start = self._parts[-1](0.0)
+            rest.append(at_start)
+            owner.append(np.full(len(at_start), place))
+            radii.append(np.full(len(at_start), radius))
+            n += len(at_start)
+        self.rest, self.owner, self.radii = np.concatenate(rest), np.concatenate(owner).astype(np.int32), np.concatenate(radii)
+        self.particles = np.concatenate(particles).astype(np.int32)
+        rows = JudgedScene(n, np.concatenate(triangles), np.concatenate(edges), self.particles)
+        self.triangles, self.edges, self.vertices = rows.triangles, rows.edges, rows.vertices
+        self.planes = np.array(planes, np.int32)
+        self.shifts = self._shifts(np.asarray(origin))
+        self._sides = ~rows.alone.astype(bool)
+        self._roots = np.arange(n)  # of copies of a vertex along a cut, the vertex: what meets in it is no pair
+        for body in scene.bodies:
+            if body.parents is not None:
+                self._roots[body.slice] = body.slice.start + np.asarray(body.parents)
+        self._fixed = np.ones(n, bool)
+        self._fixed[: len(surface.rest)] = surface.held(fixed)
+        self.areas, self._edge_areas, self._triangle_areas = SurfaceAreas(n, self.triangles, self.edges).of(self.rest)
+        self._check_rest(contact)
+
+    @property
+    def n_driven(self):
+        return len(self.rest) - self.n_moving
+
+    def driven(self, time):
+        """Where the driven points are at a time (s), (n_driven, 3) m."""
+        return np.concatenate([np.zeros((0, 3)), *(part(time) for part in self._parts)])
+
+    def _shifts(self, origin):
+        """The vector from which each point is counted in the core, (n, 3) m: the origin. A normal has none. The point of a plane goes along
+        the plane to the place nearest to the origin, since a far one would have the rounding of its coordinates."""
+        shifts = np.tile(origin, (len(self.rest), 1))
+        if not origin.any():
+            return shifts
+        planes = self.planes[[field is None for field in self._fields]]
+        points, normals = self.rest[planes], self.rest[planes + 1]
+        shifts[planes] = points - np.einsum("ki,ki->k", points - origin, normals)[:, None] * normals
+        shifts[planes + 1] = 0.0
+        return shifts
+
+    def relative_rest(self):
+        """The rest positions of all points as the core has them, m."""
+        return self.rest - self.shifts
+
+    def description(self, contact, dtype, dt, adaptive=False):
+        """What the core's simulation takes of contact, by name; dt in s, None: quasistatic. adaptive: the stiffness may double between
+        steps."""
+        deforms = np.array([body.type != "rigid" for body in self._bodies] + [True] * (len(self.names) - len(self._bodies)))
+        tags = self.owner << BODY_SHIFT | np.where(deforms[self.owner], SELF, 0) | np.where(self._fixed, FIXED, 0)
+        corners = {"vertices": self.vertices.reshape(-1, 1), "edges": self.edges, "triangles": self.triangles}
+        parts = self._parts_of()
+        law = self._penalty(contact, parts) if isinstance(contact, PenaltyContact) else self._barrier(contact)
+        fields = [field for field in self._fields if field is not None]
+        areas = (self.areas, self._edge_areas, self._triangle_areas) if law["physical"] else (None, None, None)
+        result = {
+            **law,
+            "stiffness": contact.stiffness,
+            "adaptive": int(adaptive),
+            "rest": self.relative_rest(),
+            "radii": self.radii,
+            "bodies": parts,
+            "areas": _known(areas[0], len(self.rest)),
+            "edge_areas": _known(areas[1], len(self.edges)),
+            "triangle_areas": _known(areas[2], len(self.triangles)),
+            "planes": self.planes,
+            "fields_of_planes": np.array([-1 if field is None else fields.index(field) for field in self._fields], np.int32),
+            "fields": tuple((*reversed(field._core(np.dtype(dtype))[4:]), _side(field)) for field in fields),
+            "slip": contact.friction_velocity * (dt or 0.0) if self.coefficients.any() else 0.0,
+            "owners": self.owner,
+            "coefficients": self.coefficients,
+            "projective": None,
+            "two_way": None,
+            "prescribed": None,
+            "asked": self.vertices[(self.vertices < self.n_moving) & ~self._fixed[self.vertices]],
+            "carriers": self.carriers,
+            "carrier_weights": self.weights,
+        }
+        for kind, rows in corners.items():
+            name = {"vertices": "vertex", "edges": "edge", "triangles": "triangle"}[kind]
+            own = primitive_tags(kind, rows, tags)
+            if kind == "edges":
+                own = own | np.where(self._sides, SIDE, 0)
+            result |= {kind: rows, f"{name}_names": self._roots[rows], f"{name}_tags": own, f"{name}_radii": self.radii[rows[:, 0]]}
+        for name, value in result.items():
+            if isinstance(value, np.ndarray):
+                result[name] = np.ascontiguousarray(value, dtype if value.dtype.kind == "f" else np.int32)
+        return result
+
+    def stretching(self):
+        """The edges of shells and rods that touch, (m, 2), and their lengths at rest, m."""
+        held = np.zeros(self.n_vertices, bool)
+        for body in self._bodies:
+            held[body.slice] = body.collides and body.type in ("shell", "rod")
+        edges = self.edges[(self.edges[:, 0] != self.edges[:, 1]) & (self.edges < self.n_vertices).all(axis=1)]
+        edges = edges[held[edges].all(axis=1)]
+        return edges, np.linalg.norm(self.rest[edges[:, 0]] - self.rest[edges[:, 1]], axis=1)
+
+    def mean_edge(self):
+        """The mean length of the edges of all bodies at rest, m; 0 where there are none."""
+        edges = self.edges[(self.edges[:, 0] != self.edges[:, 1]) & (self.edges < self.n_vertices).all(axis=1)]
+        return float(np.linalg.norm(self.rest[edges[:, 0]] - self.rest[edges[:, 1]], axis=1).mean()) if len(edges) else 0.0
+
+    def _barrier(self, contact):
+        """What of a description a barrier decides."""
+        return {
+            "law": LAWS.index(type(contact).__name__),
+            "physical": int(contact.area_weighted),
+            "weighting": WEIGHTINGS.index(contact.weighting),
+            "guard": GUARDS.index(contact.guard),
+            "activation": contact.distance,
+            "separation": contact.separation,
+            "lags": contact.friction_lags,
+            "detection_interval": -1,
+            "every_visit": 0,
+            "depth": 0.0,
+            "outward": np.zeros(len(self.triangles), np.int32),
+            "ring_start": np.zeros(len(self.rest) + 1, np.int32),
+            "rings": np.zeros(0, np.int32),
+            **self._solids([]),
+        }
+
+    def _penalty(self, contact, parts):
+        """What of a description a penalty decides; parts: what hangs together."""
+        start, triangles = rings(self.triangles, len(self.rest))
+        return {
+            "law": 0,
+            "physical": 0,
+            "weighting": 0,
+            "guard": 0,
+            "activation": contact.thickness,
+            "separation": 0.0,
+            "lags": 1,
+            "detection_interval": contact.detection_interval,
+            "every_visit": int(contact.variant == "paper"),
+            "depth": contact.depth,
+            "outward": outward(self._roots[self.triangles], self.rest, parts),
+            "ring_start": start,
+            "rings": triangles,
+            **self._solids([body for body in self._bodies if body.type == "solid" and body.collides]),
+        }
+
+    def _solids(self, bodies):
+        """What of a description says which tets lie behind the surfaces of bodies."""
+        rows = [body.mesh.tets + body.slice.start for body in bodies]
+        tets = np.concatenate([np.zeros((0, 4), np.int32), *rows])
+        neighbours, behind = tet_neighbours(tets, self.triangles)
+        return {"tets": tets, "tet_neighbours": neighbours, "behind": behind}
+
+    def _parts_of(self):
+        """What of the points hangs together, (n,) int32: within a part a pair acts no farther than it allows at rest."""
+        links = [self.edges]
+        for body in self._bodies:
+            if body.type == "solid":  # an inner and an outer surface
+                links.append(body.mesh.tets[:, [0, 1, 1, 2, 2, 3]].reshape(-1, 2) + body.slice.start)
+        inner = np.arange(self.n_vertices, self.n_moving)  # or two surfaces in one solid
+        links.append(np.stack([inner, self.carriers[:, 0]], axis=1))
+        rows = np.concatenate(links)
+        graph = scipy.sparse.coo_matrix((np.ones(len(rows)), rows.T), shape=(len(self.rest),) * 2)
+        return csgraph.connected_components(graph, directed=False)[1].astype(np.int32)
+
+    def with_stiffness(self, contact, stiffness_of_vertices):
+        """`contact` with the stiffness that fits the scene: `automatic_stiffness` of the free vertices (n,) N/m that touch; an embedded
+        point is as stiff as its vertices are on the mean, by their weights."""
+        touching = self.vertices[self.vertices < self.n_moving]
+        shares = abs(self.weights) / np.abs(self.weights).sum(axis=1, keepdims=True)
+        stiffness = np.concatenate([stiffness_of_vertices, np.einsum("kj,kj->k", shares, stiffness_of_vertices[self.carriers])])
+        return automatic_stiffness(contact, _known(self.areas, len(self.rest))[touching], stiffness[touching])
+
+    def onto_vertices(self, forces):
+        """What forces (n_moving, 3) on vertices and the points that they carry come to on the vertices: W^T f."""
+        result = forces[: self.n_vertices].copy()
+        np.add.at(result, self.carriers, self.weights[:, :, None] * forces[self.n_vertices : self.n_moving, None])
+        return result
+
+    def _check_rest(self, contact):
+        """Within a body all pairs must be farther apart at rest than the separation."""
+        if isinstance(contact, PenaltyContact):
+            return
+        law = contact._law() if hasattr(contact, "_law") else replace(contact, stiffness=1.0)
+        for place in range(int(self.owner[: self.n_moving].max(initial=-1)) + 1):
+            rows = [part[(self.owner[part] == place).all(axis=1)] for part in (self.triangles, self.edges)]
+            mine = np.flatnonzero(self.owner == place)
+            separation = contact.separation + self._bodies[place].thickness
+            if not separation or self._bodies[place].type == "rigid":
+                continue
+            local = np.zeros(len(self.rest), np.int64)
+            local[mine] = np.arange(len(mine))
+            alone = rows[1][rows[1][:, 0] != rows[1][:, 1]]
+            try:
+                find_pairs(replace(law, separation=separation), self.rest[mine], local[rows[0]], local[alone], self.rest[mine])
+            except ValueError as error:
+                raise ValueError(f"contact: body {self.names[place]!r} at rest: {error}") from None
+
+
+def _coefficients(friction, names):
+    """mu of every pair of bodies and obstacles, (n, n)."""
+    if not isinstance(friction, Mapping):
+        return np.full((len(names), len(names)), friction)
+    result = np.zeros((len(names), len(names)))
+    for pair, value in friction.items():
+        for name in pair:
+            if name not in names:
+                raise ValueError(f"friction: no body and no obstacle is called {name!r}; there are {', '.join(map(repr, names))}")
+        first, second = map(names.index, pair)
+        result[first, second] = result[second, first] = value
+    return result
+
+
+def _known(areas, n):
+    """-1 where there is no area."""
+    return np.full(n, -1.0) if areas is None else np.where(np.isnan(areas), -1.0, areas)
+
+
+def _points_of(collider):
+    """The points of a shape, m, and their radius."""
+    if isinstance(collider, Plane):
+        return np.array([collider.point, collider.normal]), 0.0
+    if isinstance(collider, Sphere):
+        return np.array([collider.centre]), collider.radius
+    if isinstance(collider, Capsule):
+        return np.array([collider.start, collider.end]), collider.radius
+    if isinstance(collider, Box):
+        rotation = np.eye(3) if collider.rotation is None else np.array(collider.rotation)
+        return (box(collider.size).points - 0.5 * np.array(collider.size)) @ rotation.T + np.array(collider.centre), 0.0
+    if isinstance(collider, SignedDistanceField):
+        return np.array(collider.origin) + _side(collider) * np.eye(4, 3, -1), 0.0
+    raise TypeError(f"contact: expected a collider, got {collider!r}")
+
+
+def _side(field):
+    """How far from its first node the points of a grid of distances are that say where it is, m."""
+    return field.spacing * (max(field.values.shape) - 1)
+
+
+def _motion_of(collider, local, name, rubs):
+    """Where the points of a shape are at a time; of a plane its point and its normal, which must stay as it is."""
+
+    def at(time):
+        rotation, shift = collider.placement(time)
+        if not isinstance(collider, Plane):
+            return local @ rotation.T + shift
+        normal = rotation @ local[1]
+        if np.abs(normal - local[1]).max() > 1e-12:
+            raise ValueError(f"motion of {name!r}: at time {time} s the plane turns, which contact does not take; a Box may turn")
+        if rubs:  # it takes along what lies on it
+            return np.array([rotation @ local[0] + shift, local[1]])
+        # through the point of the plane that is as near to the old one as can be: sliding along itself it stands still
+        return np.array([local[0] + local[1] * (local[1] @ (rotation @ local[0] + shift - local[0])), local[1]])
+
+    return at

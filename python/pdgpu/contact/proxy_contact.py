@@ -1,0 +1,268 @@
+"""Contact of proxies: points of a body that springs of length zero keep out of obstacles and bodies, for Projective Dynamics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from pdgpu._internal.arguments import any_array, choice, number, per_item, vertex_indices
+from pdgpu.scene.colliders import Collider, TriangleMesh
+from pdgpu.scene.embedding import Embedding, find_embedding
+from pdgpu.linear.linear_solvers import keep
+from pdgpu.contact.rest_field import RestField, RestShape, rest_description
+from pdgpu.linear.schur import SchurDirect
+from pdgpu.scene.signed_distance_field import SignedDistanceField
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pdgpu.types import Floats
+
+__all__ = ["ProxyContact", "RestField"]
+
+DETECTIONS = ("iteration", "step")
+
+
+@dataclass(frozen=True)
+class ProxyContact:
+    """Bilateral penalty contact of Projective Dynamics, by proxies [Wang et al. 2021, Localized collisions, Secs. 4.1 to 4.3].
+
+    A proxy is a vertex or an embedded point y = W x. Where it is inside an obstacle or a solid, a spring of length zero joins it to the
+    nearest point t of the surface, with the energy c/2 |y - t|^2, until the next detection finds it elsewhere. So the springs add the
+    gradient W^T C (W x - t) and the matrix W^T C W, the same for x, y and z, to the global step. It is soft: a weight F sinks in by F/c,
+    what is fast passes through, and a proxy is all that is looked at; `certify` tells. There is no friction, but a spring holds
+    tangentially too, until the next detection. Of a solid, also the proxy's own, t is a point too, W_c x (`RestField`), and W - W_c stands
+    for W in both.
+
+    `SchurDirect` adds the matrix to its dense part, and each proxy must lie in its region, and each target that is carried; `Direct`
+    factorises everything anew where the active proxies have changed, and with solids orders and analyses it anew too, since other
+    vertices are joined. The other linear solvers, and `SchurDirect` with `active`, have a diagonal above it, c |w_a| sum_b |w_b| at
+    corner a: they sweep over the matrix without it, take more iterations, and come to the same state.
+
+    Parameters
+    ----------
+    proxies : Embedding, str, or sequence of them; or array_like of int
+        What is embedded (`Body.embed`), by its name; or vertices by number (in the scene).
+    stiffness : float or array_like, one for each proxy
+        c, N/m, greater than 0.
+    field : str, RestField, or sequence of them, optional
+        What to keep out of, by name: obstacles, Plane, Sphere, Capsule, Box, SignedDistanceField, standing still or moving; solids, or
+        closed surfaces embedded in them, as a `RestField` with its defaults. By default all obstacles. Of several that a proxy is in, the
+        one it is deepest in counts.
+    detection : "iteration" or "step"
+        How often C and t are found: in every iteration, as in the paper; or once a step, at its first guess, and then the objective is the
+        same in all iterations and none of them raises it. `Simulation.proxies` has the springs of that step.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a simulation is made, also: names that nothing has, an obstacle that is a triangle mesh (which has no level set, give
+        `SignedDistanceField.from_mesh`), a field that is negative nowhere, a surface that is open or meets itself, a proxy outside of the
+        region of SchurDirect; in a step, a target outside of it, and a proxy that has left the grid of a part of a shape.
+
+    Notes
+    -----
+    A proxy outside the grid of a `SignedDistanceField` is outside its shape, which lies in the grid; however far away, it is in no contact.
+    Of a part of a shape (`whole=False`) that is known only as far as the nearest value of the grid reaches. Farther out a step raises
+    ValueError with the number of the proxy, where it is and where the grid is, and leaves the simulation as it was before: the grid must
+    cover the path. On a GPU each detection then waits for the device.
+
+    With detection="iteration" the energy that is reported is that of the proxies active at the positions it is asked for, and it may rise
+    when others become active; `Simulation.proxies` counts who came and went between the iterations of a step. No search of a length
+    stands between: where pairs of two bodies change all the time, an iteration may go back and forth.
+    """
+
+    proxies: Any
+    stiffness: Any
+    field: Any = None
+    detection: str = "iteration"
+
+    def __post_init__(self):
+        keep(self, proxies=_proxies(self.proxies), field=_fields(self.field) if self.field is not None else None)
+        stiffness = any_array("stiffness", self.stiffness)
+        if stiffness.ndim == 0:
+            keep(self, stiffness=number("stiffness", self.stiffness, above=0.0))
+        else:
+            keep(self, stiffness=tuple(per_item("stiffness", stiffness, len(stiffness), above=0.0).tolist()))
+        choice("detection", self.detection, DETECTIONS)
+
+    def __repr__(self):
+        proxies = self.proxies if isinstance(self.proxies[0], str) else f"<{len(self.proxies)} vertices>"
+        stiffness = self.stiffness if isinstance(self.stiffness, float) else f"<{len(self.stiffness)} numbers>"
+        return f"ProxyContact({proxies}, {stiffness}, field={self.field}, detection={self.detection!r})"
+
+    def _carried(self, rows, share):
+        """The same after a cut: vertex i descends from rows[i], with its share of the mass. A copy of a proxy is a proxy with that share
+        of the stiffness, so that the sum stays."""
+        if isinstance(self.proxies[0], str):  # solids alone embed points, and they are not cut
+            return self
+        here = np.flatnonzero(np.isin(rows, self.proxies))
+        stiffness = self.stiffness
+        if not isinstance(stiffness, float):
+            stiffness = np.array(stiffness)[np.searchsorted(self.proxies, rows[here])]
+        if (share[here] != 1.0).any():
+            stiffness = stiffness * share[here]
+        return ProxyContact(here, stiffness, self.field, self.detection)
+
+
+class Proxies(NamedTuple):
+    """What `Simulation.proxies` says.
+
+    Attributes
+    ----------
+    points : ndarray, shape (k, 3)
+        y, m.
+    targets : ndarray, shape (k, 3)
+        t of the active ones, m; of the others y.
+    active : ndarray of bool, shape (k,)
+        With detection="step" the springs of the last step, also those of proxies that are outside by now.
+    forces : ndarray, shape (k, 3)
+        c (t - y) on the points, N.
+    vertex_forces : ndarray, shape (n, 3)
+        What they come to on the vertices, N.
+    entered, left : int
+        How many became active, and how many were no longer, from one iteration of the last step to the next, all together; of
+        SchurDirect from one inner iteration to the next.
+    carriers : ndarray of int32, shape (k, 4)
+        The vertices that carry the target, of one that none carries -1.
+    carrier_weights : ndarray, shape (k, 4)
+        How much of it each of them has.
+    """
+
+    points: Floats
+    targets: Floats
+    active: Any
+    forces: Floats
+    vertex_forces: Floats
+    entered: int
+    left: int
+    carriers: Any
+    carrier_weights: Floats
+
+
+class ProxyScene:
+    """The proxies of a simulation, and the obstacles they are kept out of."""
+
+    def __init__(self, scene: Any, contact: ProxyContact, solver: Any, fixed: Any, threads: int) -> None:
+        self.contact, self._is_placed, self._scene = contact, False, scene
+        if isinstance(contact.proxies[0], str):
+            found = [find_embedding(scene, name) for name in contact.proxies]
+            self.rows = np.concatenate([part.vertices + body.slice.start for body, part in found]).astype(np.int32)
+            self.weights = np.concatenate([part.weights for _, part in found])
+        else:
+            vertices = vertex_indices("proxies", np.array(contact.proxies), np.empty((scene.n_vertices, 0)))
+            self.rows = np.full((len(vertices), 4), -1, np.int32)
+            self.rows[:, 0] = vertices
+            self.weights = np.tile([1.0, 0.0, 0.0, 0.0], (len(vertices), 1))
+        self.n_vertices = scene.n_vertices
+        self.stiffness = per_item("stiffness", contact.stiffness, len(self.rows), above=0.0)
+        known = {obstacle.name: obstacle for obstacle in scene.obstacles}
+        given = [name for name, obstacle in known.items() if obstacle.collides] if contact.field is None else contact.field
+        names = [name for name in given if name in known]
+        bodies = [RestField(name) if isinstance(name, str) else name for name in given if name not in known]
+        self.shapes = [RestShape(scene, field, threads) for field in bodies]
+        self.colliders: list[Collider] = [known[name].collider for name in names]
+        for name, collider in zip(names, self.colliders, strict=True):
+            if isinstance(collider, TriangleMesh):
+                raise TypeError(f"field: {name!r} is a triangle mesh, which has no level set; give pdgpu.SignedDistanceField.from_mesh")
+            if isinstance(collider, SignedDistanceField) and collider.whole and not (collider.values < 0.0).any():
+                raise ValueError(
+                    f"field: the least value of {name!r} is {collider.values.min():g} m, so that nothing is inside of it; "
+                    "take a finer spacing, or a grid that holds the shape"
+                )
+        if not self.colliders and not self.shapes:
+            raise ValueError("field: the scene has no obstacle that proxies could be kept out of; give the name of a solid")
+        if isinstance(solver.linear, SchurDirect):
+            self._check_region(solver.linear.region, fixed)
+
+    def _check_region(self, region, fixed):
+        """Every free vertex that carries a proxy must be in the region."""
+        inside = np.array(fixed, dtype=bool)
+        inside[list(region)] = True
+        missing = (self.rows >= 0) & (self.weights != 0.0) & ~inside[np.maximum(self.rows, 0)]
+        if missing.any():
+            proxy, corner = (int(i) for i in np.argwhere(missing)[0])
+            count = int(missing.any(axis=1).sum())
+            raise ValueError(
+                f"proxies: {count} of {len(self.rows)} lie outside the region of SchurDirect; the first is {proxy}, which vertex "
+                f"{self.rows[proxy, corner]} carries: make the region larger, or take linear=pdgpu.Direct()"
+            )
+
+    @property
+    def matrix(self) -> Any:
+        """W over all vertices, scipy CSR."""
+        return self._matrix(self.rows, self.weights)
+
+    def _matrix(self, rows, weights):
+        proxy, corner = np.nonzero(rows >= 0)
+        columns = rows[proxy, corner]
+        return scipy.sparse.csr_matrix((weights[proxy, corner], (proxy, columns)), shape=(len(rows), self.n_vertices))
+
+    def description(self, dtype: Any, origin: Any) -> dict[str, Any]:
+        """What the core takes; origin (3,) m: of its positions."""
+        return {
+            "rows": self.rows,
+            "weights": np.ascontiguousarray(self.weights, dtype),
+            "stiffness": np.ascontiguousarray(self.stiffness, dtype),
+            "n_colliders": len(self.colliders),
+            "per_step": int(self.contact.detection == "step"),
+            "rest": rest_description(self._scene, self.shapes, self.rows, self.weights, dtype, origin),
+        }
+
+    def placed(self, dtype: Any, time: float) -> list[Any]:
+        """The obstacles where they are at a time, s; None for those that stand where they were put."""
+        known = self._is_placed
+        return [None if known and c.motion is None else c._placed(dtype, time) for c in self.colliders]
+
+    def place(self, backend: Any, placed: list[Any]) -> None:
+        """Puts the obstacles where `placed` found them."""
+        backend.set_proxy_colliders(placed)
+        self._is_placed = True
+
+    def read(self, backend: Any) -> Proxies:
+        """Where they are."""
+        columns = backend.proxy_columns()
+        points, active = columns["points"].astype(np.float64), columns["active"].astype(bool)
+        targets = np.where(active[:, None], columns["targets"].astype(np.float64), points)
+        forces = self.stiffness[:, None] * (targets - points)
+        entered, left = columns["churn"].tolist()
+        carriers, weights = columns["carriers"], columns["carrier_weights"].astype(np.float64)
+        pulls = (self.matrix - self._matrix(carriers, weights)).T @ forces
+        return Proxies(points, targets, active, forces, pulls, entered, left, carriers, np.where(carriers >= 0, weights, 0.0))
+
+
+def _proxies(given):
+    """Names, or numbers of vertices, as a tuple."""
+    if isinstance(given, str | Embedding) or (isinstance(given, list | tuple) and given and isinstance(given[0], str | Embedding)):
+        return _names("proxies", given)
+    array = any_array("proxies", given)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"proxies: expected what is embedded, by its name, or vertices by number, got {given!r}")
+    if array.ndim != 1 or not len(array) or array.min() < 0:
+        raise ValueError(f"proxies: expected some vertices (k,), got {given!r}")
+    if len(np.unique(array)) != len(array) or (np.diff(array) < 0).any():
+        raise ValueError("proxies: vertices must ascend, each once")
+    return tuple(array.tolist())
+
+
+def _fields(given):
+    """Names and rest fields as a tuple; no name twice."""
+    parts = given if isinstance(given, list | tuple) else [given]
+    _names("field", [part.of if isinstance(part, RestField) else part for part in parts])
+    return tuple(part.name if isinstance(part, Embedding) else part for part in parts)
+
+
+def _names(name, given):
+    parts = [given] if isinstance(given, str | Embedding) else given
+    if not isinstance(parts, list | tuple) or not parts:
+        raise TypeError(f"{name}: expected a name or some names, got {given!r}")
+    names = tuple(part.name if isinstance(part, Embedding) else part for part in parts)
+    for part in names:
+        if not isinstance(part, str):
+            raise TypeError(f"{name}: expected a name, got {part!r}")
+    if len(set(names)) != len(names):
+        raise ValueError(f"{name}: a name is there twice, {names}")
+    return names

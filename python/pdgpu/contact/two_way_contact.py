@@ -1,0 +1,330 @@
+"""Contact after any solver, by the two-way interior point method."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pdgpu import _host
+from pdgpu._internal.arguments import choice, integer, number
+from pdgpu.contact.contact import BarrierContact, PairTable
+from pdgpu.linear.linear_solvers import keep
+
+if TYPE_CHECKING:
+    from pdgpu.types import Floats
+
+__all__ = ["ContactUpdate", "TwoWayContact"]
+
+MULTIPLIERS = (
+    "gauss_seidel",
+    "jacobi",
+    "linear",
+    "augmented_lagrangian",
+    "barrier",
+)  # PD_TWO_WAY_GAUSS_SEIDEL, .. of csrc/contact/contact.h
+LENGTHS = ("distances", "impact", "impacts")  # PD_TWO_WAY_DISTANCES, ..
+FRICTION_IN = ("sweeps", "filter")
+RECOVERY = 0.1  # s, in which a pair that begins a step nearer than the distance gains what it lacks
+PASSES = 32  # of "auto"
+
+
+@dataclass(frozen=True)
+class TwoWayContact:
+    """Contact that answers after the solver, whichever that is, and lets nothing pass through anything [Wang et al. 2023, A Two-Way
+    Interior Point Method for Collision Handling in Deformable Body Simulation, Algorithm 1].
+
+    The iterate of the solver is the target of an update. The update starts from the state, where nothing
+    intersects: in a backward step the target is moved, as little as can be in the metric of the masses, towards where pairs that are
+    near keep `distance`, by sweeps of projected Gauss-Seidel over linear constraints [Eqs. 9-13]; in a forward step every vertex goes
+    towards it by a length of its own, towards what is near less than half of the way [Eqs. 18-20, but for what slides or parts],
+    without any continuous collision detection. Both in turn, until the state is within a tenth of `distance` of its target. An update
+    may end anywhere: every state of it, and the way from one to the next, is free of intersections.
+
+    Parameters
+    ----------
+    distance : float
+        delta, m: how far apart pairs are to be that the solver would bring nearer. Within a body no more than nine tenths of what it is
+        at rest.
+    separation : float or "auto"
+        dmin, m: what nothing ever comes nearer than. "auto": a hundredth of `distance`. In float32 at least 64 roundings of the scene's
+        coordinates.
+    sweeps : int
+        Of a backward step.
+    patience : int
+        Steps of an update after which the sweeps of a backward step double, at most six times, and what holds back what swings grows by a
+        quarter: an update that does not end is most often held up by its sweeps. 0: they stay as they are, as printed.
+    steps : int
+        Most of an update; then it ends where it is.
+    edge_limit : float or None
+        sigma: how long an edge of a shell or a rod may be, in parts of its length at rest [Eq. 17]. It holds everywhere, as a limit to
+        the stretch of the material, since a target that contact has moved knows nothing else of it. None: no limit. Tets have none.
+    multipliers : "gauss_seidel", "jacobi", "linear", "augmented_lagrangian" or "barrier"
+        How a sweep of a backward step goes: projected Gauss-Seidel; projected Jacobi [Sec. 4.2.2], every row relaxed by how many rows
+        meet in one of its vertices; Gauss-Seidel on the linear system alone, whose rows pull as well as they push [Harmon et al. 2008,
+        Robust Treatment of Simultaneous Collisions, as Sec. 4.3.1 has it]; `sweeps` steps of gradient descent on an augmented Lagrangian,
+        each with one of its multipliers [Tang et al. 2018, I-Cloth, as Sec. 4.3.2 has it]; none at all, but a step of gradient descent,
+        scaled by the diagonal, on the distance from the solver's target and a log-barrier of the gap above `separation` [Eqs. 7, 8], for
+        which `edge_limit` must be None. All but the first are there to compare with, and take neither friction nor repulsion; the linear
+        system may throw a target away, which raises DivergenceError in the next step.
+    lengths : "distances", "impact" or "impacts"
+        How far a forward step goes: each vertex by the distances of its pairs; or, to compare with, by continuous
+        collision detection with certified times of impact, of all pairs whose boxes meet on the way: all by one part of their ways, up to
+        the earliest; or each vertex by the times of its own pairs, each looked at in full [Sec. 5.1], and again with the shorter ways
+        until none meets, since times are only true of what goes on alike.
+    friction : float or dict
+        Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names, as in `BarrierContact`: what has
+        slipped since the step began is taken back, by at most mu times the normal impulse. What sticks does not creep.
+    friction_in : "sweeps" or "filter"
+        Where friction acts: in every sweep, so that it knows the impulses that are found; or, as printed [Sec. 6.3], in the target alone,
+        before the first backward step that has pairs, by mu times the impulses that `sweeps` sweeps find. As printed the impulses
+        of collisions stay in the target too, and were measured to throw what meets askew sideways; here those of friction do alone.
+    repulsion : float
+        k >= 0, N/m, of a force between pairs that are nearer than `distance` by less than that again [Sec. 6.2; Bridson et al. 2002,
+        Robust Treatment of Collisions, Contact and Friction for Cloth Animation, Sec. 7.2]: with o the part of 2 `distance` -
+        `separation` that they are nearer by, the impulse is dt k o, but parts them by at most o/10 in the step. So a pair with the
+        reduced mass m gets at most m (o/(10 dt))^2/2 of energy in each. 0: there is none.
+    strength : float
+        k > 0, kg/s^2, of the log-barrier; read by multipliers="barrier" alone [Fig. 6].
+    passes : int or "auto"
+        Most solves of a step. After each solve but the last, the impulses that the update finds become forces of the next solve. The
+        passes end where the forces of no vertex change by more than M/dt^2 times a fiftieth of `distance`. 1: the solver knows of no
+        contact, as printed. "auto": 32, and 1 with `every`, with `repulsion`, with friction_in="filter" and with other multipliers than
+        Gauss-Seidel's, which take no more.
+    every : int
+        Iterations of the solver from one update to the next, which the solver then goes on from [Sec. 6.1]; 0: one at the end of the
+        step.
+
+    Raises
+    ------
+    TypeError, ValueError
+
+    Warns
+    -----
+    RuntimeWarning
+        Once in a run, where a step ends with more energy than its start, loads, pins and obstacles explain (`ContactUpdate.energy_gain`).
+        The text names the longest `dt` that resolves the elements.
+
+    Notes
+    -----
+    With passes=1 the solver's target lies inside of obstacles, and an update moves vertices of the surface alone. It compresses the
+    elements next to them, which push back in the next step. At rest this bias grows with dt^2, and an impact may multiply the energy. It
+    is resolved by a `dt` of at most sqrt(m/k), with m the mass of a vertex and k its stiffness. More passes remove the bias: the forces
+    of contact are those of the minimum of the incremental potential under the constraints of contact. The iteration is projected gradient
+    ascent on its dual problem, in the metric of the masses. Solvers that end far from their minimum and forces of contact far above M
+    `distance`/dt^2 leave a part of it.
+
+    With more than one pass every row is the distance of its pair, not a volume, whose forces also stretch the sides of the pair. A pair
+    that begins a step nearer than `distance` gains what it lacks within 0.1 s, so that no body is thrown off what it starts too near to.
+    With passes=1 it gains all of it in the step.
+
+    As printed, a gap may shrink tenfold in every step, and was measured to come to 3e-17 m and to intersect; here nothing comes nearer
+    than `separation`. The printed end of an update, by a clock of each vertex, came where the state was up to four `distance` from its
+    target; here it is by what is left of the way. The last backward step keeps the momentum; a forward step that holds back one side of a
+    pair does not, and what an update that converged has lost of it is that of moves of less than a tenth of `distance`, most often none:
+    two cubes of 53 pairs that met and parted kept it to 3e-15. One that ended before may lose any part of it. Pinned vertices and
+    obstacles come late where what they push holds them up (`StepRecord.behind`); an obstacle goes as one.
+
+    A record has the solver's iterations, which contact has no part in and which may intersect; `StepRecord.update` has those of contact.
+    """
+
+    distance: float
+    separation: float | str = "auto"
+    sweeps: int = field(default=4, kw_only=True)
+    patience: int = field(default=16, kw_only=True)
+    steps: int = field(default=512, kw_only=True)
+    edge_limit: float | None = field(default=1.1, kw_only=True)
+    multipliers: Literal["gauss_seidel", "jacobi", "linear", "augmented_lagrangian", "barrier"] = field(
+        default="gauss_seidel", kw_only=True
+    )
+    lengths: Literal["distances", "impact", "impacts"] = field(default="distances", kw_only=True)
+    friction: float | Mapping = field(default=0.0, kw_only=True)
+    friction_in: Literal["sweeps", "filter"] = field(default="sweeps", kw_only=True)
+    repulsion: float = field(default=0.0, kw_only=True)
+    strength: float = field(default=20.0, kw_only=True)
+    passes: int | str = field(default="auto", kw_only=True)
+    every: int = field(default=0, kw_only=True)
+
+    def __post_init__(self):
+        keep(self, distance=number("distance", self.distance, above=0.0))
+        if isinstance(self.separation, str):
+            if self.separation != "auto":
+                raise ValueError(f"separation: expected a number or 'auto', got {self.separation!r}")
+            keep(self, separation=0.01 * self.distance)
+        keep(self, separation=number("separation", self.separation, above=0.0))
+        if self.separation >= self.distance:
+            raise ValueError(f"separation: expected less than the distance {self.distance:g} m, got {self.separation:g} m")
+        keep(self, sweeps=integer("sweeps", self.sweeps, 1, 10**6), steps=integer("steps", self.steps, 1, 10**9))
+        keep(self, patience=integer("patience", self.patience, 0, 10**9))
+        if self.edge_limit is not None:
+            keep(self, edge_limit=number("edge_limit", self.edge_limit, minimum=1.0))
+        if isinstance(self.friction, Mapping):
+            keep(self, friction=PairTable("friction", self.friction))
+        else:
+            keep(self, friction=number("friction", self.friction, minimum=0.0))
+        for name, known in (("multipliers", MULTIPLIERS), ("lengths", LENGTHS), ("friction_in", FRICTION_IN)):
+            choice(name, getattr(self, name), known)
+        keep(self, repulsion=number("repulsion", self.repulsion, minimum=0.0), strength=number("strength", self.strength, above=0.0))
+        friction = self.friction if isinstance(self.friction, float) else max(self.friction.values(), default=0.0)
+        for name, value in (("friction", friction), ("repulsion", self.repulsion)):
+            if self.multipliers != "gauss_seidel" and value > 0.0:
+                raise ValueError(f"{name}: multipliers={self.multipliers!r} takes none, got {getattr(self, name)!r}")
+        if self.multipliers == "barrier" and self.edge_limit is not None:
+            raise ValueError(f"edge_limit: multipliers='barrier' takes None alone, got {self.edge_limit:g}")
+        keep(self, every=integer("every", self.every, 0, 10**9))
+        if isinstance(self.passes, str):
+            if self.passes != "auto":
+                raise ValueError(f"passes: expected a number or 'auto', got {self.passes!r}")
+            return
+        keep(self, passes=integer("passes", self.passes, 1, 10**6))
+        if self.passes > 1 and (alone := self._alone()):
+            raise ValueError(f"passes: {alone}={getattr(self, alone)!r} takes 1 alone, got {self.passes}")
+
+    @property
+    def _passes(self):
+        """Most solves of a step."""
+        return self.passes if isinstance(self.passes, int) else 1 if self._alone() else PASSES
+
+    def _alone(self):
+        """The setting under which the solver knows nothing of contact, or None."""
+        given = {
+            "multipliers": self.multipliers != "gauss_seidel",
+            "friction_in": self.friction_in == "filter",
+            "repulsion": self.repulsion > 0.0,
+            "every": self.every > 0,
+        }
+        return next((name for name, alone in given.items() if alone), None)
+
+    def _law(self):
+        """What finds the pairs; its energy does not act."""
+        return BarrierContact(self.distance - self.separation, 1.0, self.separation, area_weighted=False)
+
+    def _description(self, touching, dtype, dt, gravity):
+        """What of a simulation's description is its own; touching: ContactScene."""
+        edges, lengths = touching.stretching() if self.edge_limit is not None else (np.zeros((0, 2), np.int32), np.zeros(0))
+        own = {
+            "steps": self.steps,
+            "sweeps": self.sweeps,
+            "patience": self.patience,
+            "every": self.every,
+            "passes": self._passes,
+            "edge_limit": self.edge_limit or 1.0,
+        }
+        own |= {"multipliers": MULTIPLIERS.index(self.multipliers), "lengths_by": LENGTHS.index(self.lengths)}
+        own |= {"filtered": FRICTION_IN.index(self.friction_in)} | self._in_a_step(dt)
+        self._check_precision(touching.relative_rest(), dtype)
+        return {
+            "two_way": own
+            | {
+                "farthest": 0.125 * touching.mean_edge(),
+                "edges": np.ascontiguousarray(edges, np.int32),
+                "lengths": np.ascontiguousarray(lengths, dtype),
+            }
+        }
+
+    def _in_a_step(self, dt):
+        """What forces of repulsion and of the barrier come to in a step of dt s, kg."""
+        for name, used in (("repulsion", self.repulsion > 0.0), ("strength", self.multipliers == "barrier")):
+            if used and dt is None:
+                raise ValueError(f"{name}: a force needs a time step, got dt=None")
+        recovery = 1.0 if dt is None or self._passes == 1 else min(1.0, dt / RECOVERY)
+        return {name: getattr(self, name) * (dt or 0.0) ** 2 for name in ("strength", "repulsion")} | {"recovery": recovery}
+
+    def _check_precision(self, points, dtype):
+        least = 32.0 * float(np.finfo(dtype).eps) * float(np.abs(points).max(initial=0.0))
+        if self.separation < least:
+            raise ValueError(
+                f"separation: {self.separation:g} m is too small for {np.dtype(dtype).name} and coordinates up to "
+                f"{np.abs(points).max():g} m; give at least {least:g}, or dtype='float64'"
+            )
+
+
+def warn_of_energy(simulation, update, stacklevel):
+    """Whether the last step of a simulation gained energy that nothing explains, which is then warned of."""
+    if update.energy_gain <= update.energy_room:
+        return False
+    contact, dt = simulation.contact, simulation.dt
+    stiffness = np.maximum(simulation._stiffness_of_vertices() - simulation._masses / dt**2, 0.0)
+    stiffest = np.max(stiffness / simulation._masses, where=~simulation._fixed.astype(bool), initial=0.0)
+    resolved = f"dt <= {1.0 / np.sqrt(stiffest):.2g} s resolves the elements" if stiffest > 0.0 else "take a shorter dt"
+    more = "passes > 1 or a shorter dt" if contact._passes == 1 else "more iterations of the solver or a shorter dt"
+    warnings.warn(
+        f"contact: the step to {simulation.time:g} s ended with {update.energy_gain:.3g} J more than its start, loads, pins and obstacles "
+        f"explain: elements next to a contact were compressed by it (TwoWayContact, passes={contact._passes}, dt={dt:g} s); "
+        f"take {more}; {resolved}",
+        RuntimeWarning,
+        stacklevel=stacklevel + 1,
+    )
+    return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContactUpdate:
+    """What became of the updates of a step with `TwoWayContact`.
+
+    Attributes
+    ----------
+    status : str
+        How the last ended. "converged": the state is within a tenth of the distance of its target. "iteration_cap": all steps ran.
+        "stalled": nothing moved any more, though it should, as where something driven presses a body against another. "contradictory":
+        rows contradict each other, as limits of edges and an obstacle that presses through between them. No multipliers satisfy them, so
+        that these grow in proportion to themselves, and the update ends where it is, without intersections. A fast obstacle that presses
+        a light cloth into a heavy body may do the same. A larger `edge_limit`, None, or a shorter `dt` helps.
+    updates : int
+        In the step.
+    steps : int
+        Of all updates, each a backward and a forward step.
+    searches : int
+        Of the broad phase.
+    rows, colours : int
+        The most constraints of pairs in a step, and the most colours of them.
+    residual : float
+        max |y - x| before the last forward step, m, with y where the masses alone let the forces of the last multipliers take it. Where
+        edges or pairs pull hard that is far beyond where anything goes, metres where moves are of a tenth of a millimetre.
+    energy_gain : float
+        Kinetic and elastic energy at the end of the step above those of its start and the work of loads, pins and obstacles, J. Contact
+        and implicit Euler remove energy, so that it is at most 0 in an exact step. 0 where contact had no rows, and with `every` and
+        `repulsion`.
+    energy_room : float
+        J; a gain above it is warned of: a tenth of the energies above, the work of the load over two distances, and a motion by the
+        distance in 0.1 s.
+    seconds : float
+        Of all updates; not part of `StepRecord.solve_seconds`.
+    parts : dict
+        What of it each part took, s, recording not counted: "pairs" (searches and distances), "rows" (which constraints there are, with
+        the multipliers of those that were there before), "colours" (of constraints), "backward" (constraints linearised and swept),
+        "forward" (lengths, and the move).
+    columns : dict of ndarray
+        Where a record was kept, a number for every step, and one for the state at the end of an update: "step" (from 0 in each update),
+        "residual" (m), "smallest_distance" (of pairs that are listed, m, separation not subtracted; infinite where there is none),
+        "searched" (D: all pairs nearer than this are known, m), "listed" (all nearer than this are looked at), "pairs" (looked at),
+        "rows", "colours", "search" (1: there was one).
+    path : ndarray or None
+        After ``record="positions"``: the states of all updates, (steps and ends, points, 3) m: the vertices, and behind them what
+        obstacles are made of. From one to the next all goes straight.
+    """
+
+    status: str
+    updates: int
+    steps: int
+    searches: int
+    rows: int
+    colours: int
+    residual: float
+    energy_gain: float
+    energy_room: float
+    seconds: float
+    parts: dict[str, float]
+    columns: dict[str, Floats]
+    path: Floats | None
+
+    @classmethod
+    def _of(cls, result):
+        """From what the core's step says; None where there was no update."""
+        if result is None:
+            return None
+        columns = dict(zip(_host.UPDATE_COLUMNS, result["columns"].T.copy(), strict=True)) if len(result["columns"]) else {}
+        return cls(**result | {"columns": columns})

@@ -1,0 +1,444 @@
+"""Linear systems A x = b with a symmetric positive definite sparse matrix: the solvers of the global step, on their own."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+
+from pdgpu import _host
+from pdgpu._internal.arguments import flag, integer
+from pdgpu._internal.attributes import GuardedAttributes
+from pdgpu.linear.automatic import resolve
+from pdgpu._internal.backends import backend, device_or_default, dtype_or_default, thread_count
+from pdgpu.linear.chebyshev_search import floor_of, search, search_iterations
+from pdgpu.linear.linear_arguments import array_of_shape, array_or_none, right_hand_side, symmetric_matrix
+from pdgpu.linear.linear_rates import check_solver, extreme_eigenvalues, predicted_rate, product_of, spectral_radius
+from pdgpu.linear.linear_result import LinearResult, shares_above_rounding
+from pdgpu.linear.linear_solvers import (
+    PCG,
+    AJacobi,
+    Direct,
+    Jacobi,
+    check_order,
+    linear_settings,
+)
+from pdgpu.linear.scaling import SPREAD, check_columns, exponent_of, ordinary_matrix, times_power, to_ordinary
+from pdgpu.linear.schur import schur_complement
+from pdgpu.linear.spectrum import arrays, scaled
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import Device, LinearSolver, Matrix, Precision, Sparse
+
+__all__ = ["LinearResult", "System", "extreme_eigenvalues", "schur_complement", "solve", "spectral_radius"]
+
+COLUMNS = _host.LINEAR_RECORD_COLUMNS
+ITERATIONS = 1000
+# checks the residual of a run that records nothing and stops by nothing: divergence is noticed so late at most
+UNRECORDED_CHECKS = 64
+
+
+def solve(
+    A: Matrix,
+    b: ArrayLike,
+    solver: LinearSolver,
+    x0: ArrayLike | None = None,
+    record: bool = True,
+    *,
+    reference: ArrayLike | None = None,
+    bending: Sparse | None = None,
+    device: Device | None = None,
+    threads: int = 0,
+) -> LinearResult:
+    """Solve A x = b for a symmetric positive definite matrix.
+
+    The solver works on the correction: A d = b - A x0 from d = 0, then x = x0 + d; the right-hand side is formed in float64, so
+    float32 loses no digits to the size of x0. Several right-hand sides are iterated together.
+
+    Parameters
+    ----------
+    A : array_like or scipy sparse, shape (n, n)
+        Symmetric, with a positive diagonal. Explicit zeros are kept: they count as neighbours for colours.
+    b : array_like, shape (n,) or (n, k)
+    solver : Direct, Jacobi, AJacobi, GaussSeidel, SymmetricGaussSeidel, SOR or PCG
+        1000 iterations unless it says otherwise. float32 is used where A, b and x0 all are float32, else float64; PDGPU_DTYPE has no
+        effect.
+    x0 : array_like, optional
+        The start, in the shape of b; zero by default.
+    record : bool
+        Note the residual norm after every iteration, outside the clock.
+    reference : array_like, optional
+        The solution, for `relative_error`.
+    bending : sparse matrix, optional
+        The part of A that comes from bending, for ``AJacobi(suppression="bending")``.
+    device : "cpu", "cuda" or one of several GPUs such as "cuda:1"; default: PDGPU_DEVICE, else "cpu"
+        Where the iterations run. On "cuda" a Direct solver's triangular solves stay on the host; a solver with a tolerance looks at its
+        residual every 8 iterations unless it records, so it may end up to 7 later than on the CPU.
+    threads : int
+        0: all cores. The result does not depend on it.
+
+    Returns
+    -------
+    LinearResult
+        Also where the iteration diverged: look at `status`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A matrix that is not square, symmetric, finite or positive definite (as far as the solver can tell), empty, with a
+        non-positive diagonal; b, x0 or reference of another shape; naming the argument, the index and the value. Numbers of any size
+        are taken, by powers of two in front; refused are a solution or a norm that the dtype cannot represent, and diagonal entries, or
+        columns of b, too far apart for it.
+    RuntimeError
+        A device that is not there, or `order="natural"` on another than the CPU.
+    """
+    b = right_hand_side("b", b, None)
+    A = symmetric_matrix("A", A)
+    dtype = np.float32 if all(value is None or value.dtype == np.float32 for value in (A, b, array_or_none(x0))) else np.float64
+    columns = 1 if b.ndim == 1 else b.shape[1]
+    if b.shape[0] != A.shape[0]:
+        raise ValueError(f"b: expected {A.shape[0]} rows, got shape {b.shape}")
+    system = System(A, solver, columns=columns, bending=bending, dtype=dtype, device=device, threads=threads)
+    return system.solve(b, x0, record, reference=reference)
+
+
+class System(GuardedAttributes):
+    """A matrix and a solver, prepared once for many right-hand sides and changing diagonals.
+
+    Parameters
+    ----------
+    A, solver, bending, device, threads
+        As for `solve`. What the spectrum tells (weights, omega, rho) is computed on the CPU.
+    columns : int
+        Right-hand sides that are solved together.
+    dtype : "float32" or "float64"; default: PDGPU_DTYPE, else "float64"
+
+    Attributes
+    ----------
+    parameters : dict
+    setup_seconds : float
+    """
+
+    solver: LinearSolver
+    columns: int
+    dtype: np.dtype[Any]
+    parameters: dict[str, Any]
+    trials: list[Any]
+    setup_seconds: float
+
+    _instead = "make another System"
+
+    def __init__(
+        self,
+        A: Matrix,
+        solver: LinearSolver,
+        *,
+        columns: int = 1,
+        bending: Sparse | None = None,
+        dtype: Precision | None = None,
+        device: Device | None = None,
+        threads: int = 0,
+    ) -> None:
+        device, dtype = device_or_default(device), dtype_or_default(dtype)
+        check_solver(solver)
+        module = backend(device, dtype)
+        check_order(solver, device)
+        self._keep(solver=solver, columns=integer("columns", columns, 1), dtype=np.dtype(dtype))
+        A = symmetric_matrix("A", A)
+        # 2^-exponent of the matrix: all that a solver sees has numbers of ordinary size
+        self._A, self._exponent = ordinary_matrix("A", A.astype(np.float64), dtype)
+        self._original = self._A
+        self._magnitudes = None
+        blocks = isinstance(solver, PCG) and solver.preconditioner == "block"
+        if blocks and A.shape[0] % 3:
+            raise ValueError(f"preconditioner: 'block' needs a multiple of 3 rows, got {A.shape[0]}")
+        if blocks and self.columns > 1:
+            raise ValueError(f"preconditioner: 'block' takes one column, got {self.columns}")
+        if bending is not None:
+            bending = symmetric_matrix("bending", bending, positive=False)
+            if bending.shape != A.shape:
+                raise ValueError(f"bending: expected shape {A.shape}, got {bending.shape}")
+        elif getattr(solver, "suppression", None) == "bending":
+            raise ValueError("bending: suppression='bending' needs the part of A that comes from bending")
+        self._bending_part = bending
+        self._bending = None if bending is None else arrays(times_power(bending, -self._exponent))
+        self._added = None
+        start = time.perf_counter()
+        settings = linear_settings(solver, iterations=ITERATIONS, device=device, blocks=blocks)
+        self._iterations, self._tolerance, self._check_every = (settings[name] for name in ("iterations", "tolerance", "check_every"))
+        self._threads, self._device = thread_count(threads), str(device)
+        self._core = module.Linear(arrays(self._A), self._bending, self.columns, settings, self._threads)
+        self._numbers = resolve(solver, self._core.weight(), lambda: self._A, self._bending)
+        self._numbers.apply(solver, self._core.set)
+        self._keep(parameters=self._numbers.described(solver), trials=[])
+        try:
+            self._core.prepare()
+        except RuntimeError as error:
+            raise _indefinite(error) from None
+        if self._core.colours():
+            self.parameters["colours"] = self._core.colours()
+        self._keep(setup_seconds=time.perf_counter() - start)
+
+    def __reduce__(self):
+        """Copies and pickles: what the solver prepared is prepared anew, and what rho="auto" has found stays."""
+        A = times_power(self._original, self._exponent)
+        given = (A, self.solver, self.columns, self._bending_part, self.dtype.name, self._device, self._threads)
+        return type(self)._again, (*given, self._added, self._numbers, self.trials)
+
+    @classmethod
+    def _again(cls, A, solver, columns, bending, dtype, device, threads, added, numbers, trials):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to say of the weights was said of the first one
+            self = cls(A, solver, columns=columns, bending=bending, dtype=dtype, device=device, threads=threads)
+        self._numbers = replace(numbers)
+        self._numbers.apply(solver, self._core.set)
+        self._keep(trials=list(trials), parameters={**self.parameters, **numbers.described(solver)})
+        if added is not None:
+            self.add_diagonal(added)
+        return self
+
+    def __repr__(self):
+        return f"<System: {self._A.shape[0]} rows, {self._A.nnz} nonzeros, {self.solver!r}>"
+
+    def solve(self, b: ArrayLike, x0: ArrayLike | None = None, record: bool = True, *, reference: ArrayLike | None = None) -> LinearResult:
+        """Solve A x = b; see `pdgpu.linear.solve`."""
+        n, k = self._A.shape[0], self.columns
+        record = flag("record", record)
+        b = right_hand_side("b", b, n)
+        shape = b.shape
+        if (1 if b.ndim == 1 else b.shape[1]) != k:
+            raise ValueError(f"b: expected {k} columns, got shape {shape}")
+        b = b.astype(np.float64).reshape(n, k)
+        start = np.zeros((n, k)) if x0 is None else array_of_shape("x0", x0, shape).reshape(n, k)
+        target = None if reference is None else array_of_shape("reference", reference, shape).reshape(n, k)
+        # a biased operator is led to a fixed point of x itself: it iterates on x from x0, the others on the correction from 0
+        absolute = getattr(self.solver, "biased", False) and self.solver.suppression is not None
+        base = np.zeros((n, k)) if absolute else start
+        residual, exponent = self._residual(b, base, start)
+        shift = self._exponent - exponent  # of what has the size of x
+        residual = np.ascontiguousarray(residual, dtype=self.dtype)
+        first_iterate = np.ascontiguousarray(times_power(start, shift), dtype=self.dtype) if absolute else None
+        if target is not None:
+            target = self._target(target, base, shift)
+        chebyshev = getattr(self.solver, "chebyshev", None)
+        if chebyshev is not None and chebyshev.rho == "auto" and self._numbers.rho is None and residual.any():
+            self._search(residual)
+        rows = np.zeros((self._iterations + 1 if record else 2, len(COLUMNS)))
+        table = {name: rows[:, k] for k, name in enumerate(COLUMNS)}
+        every = 1 if record else (self._check_every if self._tolerance > 0.0 else UNRECORDED_CHECKS)
+        try:
+            found = self._core.solve(residual, first_iterate, target, rows if record else None, every, not record and self._tolerance > 0.0)
+        except RuntimeError as error:
+            raise _indefinite(error) from None
+        d, status, iterations, count = (found[name] for name in ("direction", "status", "iterations", "rows"))
+        if not record:
+            table["seconds"][1], table["residual_norm"][:] = found["seconds"], (found["first_norm"], found["last_norm"])
+            count = 2 if iterations else 1
+        seconds, lengths, distance = (table[name][:count] for name in ("seconds", "residual_norm", "distance"))
+        if status == "diverged":
+            self._explain_divergence()
+        ended = status == "stalled" or (status == "iteration_cap" and self._tolerance > 0.0)
+        rounding = self._rounding(residual, d) if record or ended else 0.0
+        # a residual of the size of the first one is no success, though rounding be as large: d has run away where A is singular
+        at_rounding = bool(ended and lengths[-1] <= min(rounding, 0.1 * lengths[0]))
+        norms = times_power(lengths, exponent)
+        if not np.isfinite(norms[0]):
+            raise ValueError("b: the norm of the residual is too large for float64")
+        error = None
+        if target is not None and record:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                error = np.zeros(count) if distance[0] == 0.0 else distance / distance[0]
+        return LinearResult(
+            self,
+            self._solution(d, base, shift, status).reshape(shape),
+            "converged" if at_rounding else status,
+            at_rounding,
+            iterations,
+            norms.copy(),
+            error,
+            seconds.copy(),
+            shares_above_rounding(lengths, rounding, self.dtype),
+        )
+
+    def _residual(self, b, base, start):
+        """2^-e (b - A base) and e; the products are formed with numbers of ordinary size."""
+        parts = [exponent_of(b)]
+        if start.any():
+            parts.append(exponent_of(self._A.data) + self._exponent + exponent_of(start))
+        exponent = to_ordinary(max((part for part in parts if part is not None), default=None), self.dtype)
+        residual = times_power(b, -exponent)
+        if base.any():
+            residual = residual - self._A @ times_power(base, self._exponent - exponent)
+        further = to_ordinary(exponent_of(residual), self.dtype)
+        residual = times_power(residual, -further)
+        check_columns("b", residual, self.dtype)
+        return residual, exponent + further
+
+    def _target(self, reference, base, shift):
+        """What the correction should become, in its own scale."""
+        with np.errstate(over="ignore"):
+            target = times_power(reference - base, shift)
+        size = exponent_of(target)
+        if size is not None and not abs(size) <= SPREAD[self.dtype]:
+            raise ValueError(f"reference: it is too far from x0, or too close to it, to be the solution in {self.dtype}")
+        return np.ascontiguousarray(target, dtype=self.dtype)
+
+    def _solution(self, d, base, shift, status):
+        """x = base + 2^-shift d, in the dtype."""
+        with np.errstate(over="ignore"):
+            x = base + times_power(d.astype(np.float64), -shift)
+            rounded = np.ascontiguousarray(x, dtype=self.dtype)
+        if status == "diverged":
+            return rounded if np.isfinite(rounded).all() else np.ascontiguousarray(base, dtype=self.dtype)
+        if not np.isfinite(rounded).all():
+            raise ValueError(f"b: the solution is too large for {self.dtype}")
+        if d.any() and not base.any() and not np.abs(rounded).max() >= np.finfo(self.dtype).tiny:
+            raise ValueError(f"b: the solution is below the smallest number that {self.dtype} represents in full")
+        return rounded
+
+    def _rounding(self, residual, d):
+        """The norm that rounding leaves of a residual r - A d: every row is a sum of its products, and its unknown moves no more where it
+        would by less than eps |d|."""
+        if self._magnitudes is None:
+            self._magnitudes = abs(self._A)
+        if not np.isfinite(d).all():
+            return 0.0
+        longest = int(np.diff(self._A.indptr).max())
+        sums = self._magnitudes @ np.abs(d.astype(np.float64)) + np.abs(residual)
+        return float((longest + 8) * np.finfo(self.dtype).eps * np.linalg.norm(sums))
+
+    def _search(self, residual):
+        """rho="auto", on the first right-hand side."""
+        start = time.perf_counter()
+        settings = linear_settings(self.solver, iterations=ITERATIONS, device=self._device)
+        settings |= {"iterations": search_iterations(self._iterations, self.solver.chebyshev.start), "tolerance": 0.0}
+        core = backend(self._device, self.dtype).Linear(arrays(self._A), self._bending, self.columns, settings, self._threads)
+
+        def run(rho):
+            rows = np.zeros((settings["iterations"] + 1, len(COLUMNS)))
+            self._numbers.rho = rho
+            if rho is not None and getattr(self.solver, "variant", None) == "composed":
+                self._numbers.composed_rho = rho
+            self._numbers.apply(self.solver, core.set)
+            found = core.solve(residual, None, None, rows, 1, False)
+            norms = rows[: found["rows"], COLUMNS.index("residual_norm")]
+            return np.append(norms, np.inf) if found["status"] == "diverged" else norms
+
+        composed_rho = self._numbers.composed_rho
+        rho, trials = search(run, floor_of(self.dtype))
+        self._keep(trials=trials)
+        self._numbers.rho, self._numbers.composed_rho = rho, composed_rho
+        if getattr(self.solver, "variant", None) == "composed" and rho > 0.0:
+            self._numbers.composed_rho = rho
+        self._numbers.apply(self.solver, self._core.set)
+        self.parameters["rho"] = rho
+        self._keep(setup_seconds=self.setup_seconds + time.perf_counter() - start)
+
+    def _explain_divergence(self):
+        """Divergence of an iteration that cannot diverge on a positive definite matrix is an indefinite matrix: say so."""
+        S = scaled(self._A)
+        try:
+            lowest = (
+                scipy.sparse.linalg.eigsh(S, k=1, which="SA", tol=1e-3, v0=np.ones(S.shape[0]), maxiter=2000, return_eigenvectors=False)
+                if S.shape[0] > 2
+                else np.linalg.eigvalsh(S.toarray())
+            )
+        except scipy.sparse.linalg.ArpackError:  # it says nothing then
+            return
+        if lowest[0] < -1e-9:
+            raise ValueError(f"A: not positive definite: the smallest eigenvalue of D^-1 A is about {lowest[0]:.4g}")
+
+    def add_diagonal(self, delta: ArrayLike) -> None:
+        """Solve with A + diag(delta) from here on, A as it was given: what contact does to a system [Lan et al. 2022, Sec. 5.2].
+
+        Only contents change, on the device: after the first call nothing is allocated. A-Jacobi makes the rows within order - 1 rings of a
+        changed vertex anew, order 2 from the stored products; Direct factorises anew, on the host and in memory of its library. Numbers
+        taken from the spectrum (rho, omega, weights) stay what they were.
+
+        Parameters
+        ----------
+        delta : array_like, shape (n,)
+            Not negative.
+        """
+        n = self._original.shape[0]
+        delta = array_of_shape("delta", delta, (n,))
+        if (delta < 0.0).any():
+            row = int(np.argmax(delta < 0.0))
+            raise ValueError(f"delta: must not be negative, got {delta[row]} at {row}")
+        added, delta = delta, times_power(delta, -self._exponent)
+        diagonal = self._original.diagonal() + delta
+        if not diagonal.max() <= 2.0 ** SPREAD[self.dtype]:
+            row = int(np.argmax(delta))
+            raise ValueError(f"delta: {np.ldexp(delta[row], self._exponent):g} at {row} is too large for {self.dtype} beside the matrix")
+        self._A = self._original.copy()  # a sum would drop stored zeros, which colours count
+        self._A.setdiag(diagonal)
+        self._magnitudes = None
+        self._core.set_diagonal(delta)
+        self._added = added
+
+    def cost(self) -> dict[str, Any]:
+        """What A-Jacobi's operator costs.
+
+        Returns
+        -------
+        dict
+            "nonzeros" of the operator; "paths", the walks of `order` hops its entries are summed from; "bytes" it takes; "refresh_seconds"
+            and "rows_recomputed" of the last refresh. Zeros for other solvers.
+        """
+        return self._core.cost()
+
+    def operator(self) -> Any:
+        """The matrix T of one iteration on errors, without Chebyshev: x_k+1 - x* = T (x_k - x*), x* the solution.
+
+        Returns
+        -------
+        scipy CSR matrix or scipy.sparse.linalg.LinearOperator, shape (n, n), float64
+            Of Jacobi I - w D^-1 A, which is D^-1 R of A = D - R for w = 1; of AJacobi its product, the power of that or its Chebyshev
+            polynomial: matrices. Of the Gauss-Seidel kinds, and of AJacobi with suppression, which are not sparse: an operator that runs
+            an iteration for every product, with the code of the solver on the CPU.
+
+        Raises
+        ------
+        TypeError
+            Direct has no iterations, and those of PCG are no matrix; AJacobi(biased=True) does not lead to the solution.
+        """
+        solver, numbers = self.solver, self._numbers
+        if isinstance(solver, Direct | PCG):
+            raise TypeError(f"solver: {type(solver).__name__} has no iteration matrix")
+        if getattr(solver, "biased", False) and solver.suppression is not None:
+            raise TypeError("solver: AJacobi(biased=True) leads to another point than the solution, so it has no matrix on errors")
+        n = self._A.shape[0]
+        if isinstance(solver, Jacobi) or (isinstance(solver, AJacobi) and solver.suppression is None):
+            R = (scipy.sparse.eye_array(n) - scipy.sparse.diags_array(numbers.weight / self._A.diagonal()) @ self._A).tocsr()
+            return scipy.sparse.csr_matrix(R if isinstance(solver, Jacobi) else product_of(R, solver, numbers.composed_rho))
+        settings = linear_settings(solver, iterations=1) | {"iterations": 1, "tolerance": 0.0, "chebyshev": None}
+        core = backend("cpu", "float64").Linear(arrays(self._A), self._bending, 1, settings, self._threads)
+        core.set(numbers.weight, numbers.omega, numbers.composed_rho, None)
+
+        def step(e):
+            e = np.ascontiguousarray(e, dtype=np.float64).reshape(n, 1)
+            return (e + core.solve(np.ascontiguousarray(-(self._A @ e)), None, None, None, 1, False)["direction"])[:, 0]
+
+        return scipy.sparse.linalg.LinearOperator((n, n), matvec=step, dtype=np.float64)
+
+    def predicted_rate(self) -> float:
+        """See `LinearResult.predicted_rate`."""
+        return self._prediction()()
+
+    def _prediction(self):
+        """A callable that computes it of the matrix and the numbers as they are now; it can be pickled."""
+        return partial(predicted_rate, self.solver, self._A, self._bending, dict(self.parameters))
+
+
+def _indefinite(error):
+    return ValueError(f"A: {error}") if "positive definite" in str(error) else error

@@ -1,0 +1,324 @@
+"""Linear solvers and Chebyshev acceleration: plain, printable, picklable descriptions. What they do stands in csrc/linear."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+from pdgpu._internal.arguments import choice, flag, integer, number
+from pdgpu._internal.backends import device_parts
+
+__all__ = ["PCG", "SOR", "AJacobi", "Chebyshev", "Direct", "GaussSeidel", "Jacobi", "SymmetricGaussSeidel"]
+
+# the order of PD_LINEAR_TABLE in csrc/linear/linear_solver.h
+KINDS = ("Direct", "Jacobi", "GaussSeidel", "SymmetricGaussSeidel", "SOR", "PCG", "AJacobi", "SchurDirect")
+# a standalone solve looks at the residual so often where nothing asks for it
+CHECK_EVERY = {"cpu": 1, "cuda": 8}
+
+
+def keep(description, **options):
+    """Checked options, as plain Python numbers whatever they came as."""
+    for name, value in options.items():
+        object.__setattr__(description, name, value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chebyshev:
+    """Chebyshev semi-iterative acceleration [Wang 2015, Algorithm 1].
+
+    The update is x_{k+1} = omega (under_relaxation (x^ - x_k) + x_k - x_{k-1}) + x_{k-1}; omega is 1 for k < start,
+    2/(2 - rho^2) at k = start, then 4/(4 - rho^2 omega).
+
+    Parameters
+    ----------
+    rho : float, "auto" or "lanczos"
+        Spectral radius of the iteration that is accelerated, 0 < rho < 1; around A-Jacobi that of ONE weighted Jacobi step, which it
+        powers or composes itself. "lanczos" computes it from the extreme eigenvalues of the matrix (linear solvers only). "auto"
+        is the pre-simulation of Wang 2015, Section 5.1: it starts from the ratio of two successive gradient (residual) norms, then
+        tries larger and smaller values and keeps the one that reached the smallest norm; one that oscillates loses. Its runs are of 100
+        iterations (twice `start` where that is more) at most, so it finds what is best for so many; around a solver that does more, the
+        result is tried at full length, and 1 - rho doubled until it holds there. The search runs once, before the first step, on a
+        copy of the state, and its time is setup time. A step that ends before `start`, or in which
+        nothing moves, says nothing: the search is put off to the next. Where nothing that was tried beats the plain iteration, rho
+        is 0 and that is what runs; where all of it diverges, with a warning. A weight of Jacobi that diverges is replaced first.
+    start : int
+        Iterations before the extrapolation sets in, at least 1.
+    under_relaxation : float
+        In (0, 1].
+    interval : "symmetric" or "positive"
+        Where the eigenvalues of the iteration lie: [-rho, rho], or [0, rho] as for symmetric Gauss-Seidel and A-Jacobi of even
+        order; the second gains up to sqrt(2) there [Golub and Van Loan 1996, Sec. 10.1.5].
+    """
+
+    rho: float | str = "auto"
+    start: int = 10
+    under_relaxation: float = 1.0
+    interval: str = "symmetric"
+
+    def __post_init__(self):
+        if isinstance(self.rho, str):
+            choice("rho", self.rho, ("auto", "lanczos"))
+        else:
+            keep(self, rho=number("rho", self.rho, above=0.0, below=1.0))
+        keep(self, start=integer("start", self.start, 1))
+        keep(self, under_relaxation=number("under_relaxation", self.under_relaxation, above=0.0, maximum=1.0))
+        choice("interval", self.interval, ("symmetric", "positive"))
+
+
+def check_chebyshev(value):
+    if value is not None and not isinstance(value, Chebyshev):
+        raise TypeError(f"chebyshev: expected pdgpu.Chebyshev or None, got {value!r}")
+
+
+def _check_iteration(solver):
+    if solver.iterations is not None:
+        keep(solver, iterations=integer("iterations", solver.iterations, 1, 10**6))
+    keep(solver, tolerance=number("tolerance", solver.tolerance, minimum=0.0, below=1.0))
+    check_chebyshev(getattr(solver, "chebyshev", None))
+
+
+def _check_weight(solver):
+    if isinstance(solver.weight, str):
+        choice("weight", solver.weight, ("auto", "optimal"))
+    else:
+        keep(solver, weight=number("weight", solver.weight, above=0.0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Direct:
+    """Sparse Cholesky factorisation, computed once and used until the matrix changes: by CHOLMOD, on "cuda" by cuDSS if that is there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jacobi:
+    """Weighted Jacobi: d <- d + weight D^-1 (r - A d), from d = 0 [Wang 2015, Eq. 20].
+
+    Parameters
+    ----------
+    weight : float, "auto" or "optimal"
+        It converges for 0 < weight < 2/lambda, lambda the largest eigenvalue of D^-1 A: about 0.6 to 0.9 on tet meshes, so plain
+        Jacobi (weight 1) diverges there, and says so before the run. "auto" takes 1.8 / lambda, the same to rounding however the rows
+        are numbered; "optimal" 2 / (smallest + largest eigenvalue), which needs both ends of the spectrum.
+    iterations : int, optional
+        Per global step (1 by default), or of `pdgpu.linear.solve` (1000).
+    tolerance : float
+        Stop where the residual norm is at most tolerance x the first; 0: run all iterations.
+    chebyshev : Chebyshev, optional
+        Inner acceleration, restarted in each global step.
+    """
+
+    weight: float | str = "auto"
+    iterations: int | None = None
+    tolerance: float = 0.0
+    chebyshev: Chebyshev | None = None
+
+    def __post_init__(self):
+        _check_weight(self)
+        _check_iteration(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AJacobi:
+    """A-Jacobi: `order` Jacobi iterations as one product with a precomputed matrix [Lan et al. 2022, Sec. 5, Eqs. 11-14].
+
+    Without Chebyshev one iteration does exactly what `order` Jacobi iterations do. With it, "power" (R^order, as in the paper) gains
+    the square root of `order` only; "composed", the Chebyshev polynomial of R with the same nonzeros, gains `order`.
+    The matrix has 3 to 5 (order 2) or 6 to 15 (order 3) times the nonzeros of A, so on a CPU it cannot win.
+
+    Parameters
+    ----------
+    order : int
+        1 to 4.
+    weight, iterations, tolerance, chebyshev
+        As for `Jacobi`; iterations counts its own steps.
+    variant : "power" or "composed"
+    suppression : float, "bending" or None
+        Sparsity suppression [Lan et al. 2022, Appendix A, Eq. 16]. A number in (0, 1): couplings smaller than that, relative to the
+        largest of their rows, are left out; "bending": those that come from bending (in a simulation; `pdgpu.linear` is told by
+        `bending=`). The truncated series only preconditions, x += (I + R_s + ..) w D^-1 (r - A x), so the answer stays.
+    biased : bool
+        Suppress inside R^2 as printed (order 2 only). Dropping entries changes row sums: the fixed point moves, by a quarter of the
+        distance travelled for a cloth whose bending is 200 times weaker than its stretching. For reproducing the paper.
+    """
+
+    order: int = 2
+    weight: float | str = "auto"
+    variant: str = "power"
+    suppression: float | str | None = None
+    biased: bool = False
+    iterations: int | None = None
+    tolerance: float = 0.0
+    chebyshev: Chebyshev | None = None
+
+    def __post_init__(self):
+        keep(self, order=integer("order", self.order, 1, 4))
+        _check_weight(self)
+        choice("variant", self.variant, ("power", "composed"))
+        if isinstance(self.suppression, str):
+            choice("suppression", self.suppression, ("bending",))
+        elif self.suppression is not None:
+            keep(self, suppression=number("suppression", self.suppression, above=0.0, below=1.0))
+        keep(self, biased=flag("biased", self.biased))
+        if self.biased and self.order != 2:
+            raise ValueError(f"biased: only order 2 has A-products to leave out, got order {self.order}")
+        if self.suppression is not None and self.order < 2:
+            raise ValueError(f"suppression: order 1 has nothing to leave out, got {self.suppression!r}")
+        if self.suppression is not None and self.variant == "composed":
+            raise ValueError("suppression: works with variant='power' only")
+        _check_iteration(self)
+
+
+def _check_gauss_seidel(solver):
+    choice("order", solver.order, ("colour", "natural"))
+    _check_iteration(solver)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussSeidel:
+    """Forward Gauss-Seidel: a row sees what the rows before it have become.
+
+    Its iteration matrix has complex eigenvalues in general, so Chebyshev acceleration may diverge: it is allowed, with a warning;
+    `SymmetricGaussSeidel` is the form to accelerate [Wang 2015, Sec. 5.1].
+
+    Parameters
+    ----------
+    order : "colour" or "natural"
+        Rows by colours, in parallel (greedy colours of the matrix, ascending), or one after the other on one thread, for reference.
+    iterations, tolerance, chebyshev
+        As for `Jacobi`.
+    """
+
+    order: str = "colour"
+    iterations: int | None = None
+    tolerance: float = 0.0
+    chebyshev: Chebyshev | None = None
+
+    def __post_init__(self):
+        _check_gauss_seidel(self)
+        if self.chebyshev is not None:
+            warnings.warn(
+                "Chebyshev acceleration of one-directional Gauss-Seidel is not sound: its iteration matrix has complex eigenvalues, and "
+                "it diverges on most meshes; SymmetricGaussSeidel has real ones",
+                stacklevel=3,
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SymmetricGaussSeidel:
+    """Symmetric Gauss-Seidel: a forward and a backward sweep are one iteration. Its eigenvalues are real and lie in [0, 1).
+
+    Parameters
+    ----------
+    order, iterations, tolerance, chebyshev
+        As for `GaussSeidel`; rho is that of one (double) iteration.
+    """
+
+    order: str = "colour"
+    iterations: int | None = None
+    tolerance: float = 0.0
+    chebyshev: Chebyshev | None = None
+
+    def __post_init__(self):
+        _check_gauss_seidel(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SOR:
+    """Successive over-relaxation: Gauss-Seidel whose corrections are multiplied by omega [Young 1954].
+
+    Chebyshev is refused: at the best omega all eigenvalues lie on a circle, which no polynomial can shrink.
+
+    Parameters
+    ----------
+    omega : float or "auto"
+        In (0, 2). "auto" is Young's 2 / (1 + sqrt(1 - rho^2)) with rho the spectral radius of plain Jacobi where that converges, else of
+        Jacobi at its best weight; optimal for consistently ordered matrices, a good guess otherwise.
+    order, iterations, tolerance
+        As for `GaussSeidel`.
+    """
+
+    omega: float | str = "auto"
+    order: str = "colour"
+    iterations: int | None = None
+    tolerance: float = 0.0
+
+    def __post_init__(self):
+        if isinstance(self.omega, str):
+            choice("omega", self.omega, ("auto",))
+        else:
+            keep(self, omega=number("omega", self.omega, above=0.0, below=2.0))
+        _check_gauss_seidel(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PCG:
+    """Preconditioned conjugate gradients; every right-hand side is a system of its own [Golub and Van Loan 1996, Algorithm 10.3.1].
+
+    It needs no eigenvalue and picks the best combination of its directions itself, so there is nothing for Chebyshev to accelerate.
+
+    Parameters
+    ----------
+    preconditioner : "jacobi" or "block"
+        The inverse diagonal, or the inverses of the 3x3 blocks on it, for a matrix of 3n rows. In Projective Dynamics, where x, y and z
+        share one matrix, such a block is a multiple of the identity and both are the same.
+    iterations, tolerance
+        As for `Jacobi`.
+    """
+
+    preconditioner: str = "jacobi"
+    iterations: int | None = None
+    tolerance: float = 0.0
+
+    def __post_init__(self):
+        choice("preconditioner", self.preconditioner, ("jacobi", "block"))
+        _check_iteration(self)
+
+
+LINEAR_SOLVERS = (Direct, Jacobi, GaussSeidel, SymmetricGaussSeidel, SOR, PCG, AJacobi)
+
+
+def chebyshev_settings(chebyshev, rho=None):
+    """What a backend takes: None or a dict by name (``pd_chebyshev_options``). Without a number for rho: None."""
+    if chebyshev is None:
+        return None
+    rho = chebyshev.rho if rho is None else rho
+    if isinstance(rho, str):
+        return None
+    return {"rho": float(rho), "start": int(chebyshev.start), "under_relaxation": float(chebyshev.under_relaxation)}
+
+
+def check_order(solver, device):
+    """RuntimeError where the rows have to be taken one after the other, which only the CPU does."""
+    if device != "cpu" and getattr(solver, "order", None) == "natural":
+        raise RuntimeError(f"device: the natural order of {type(solver).__name__} is sequential and runs on 'cpu' only, not on {device!r}")
+
+
+def linear_settings(solver, *, iterations, device="cpu", blocks=False):
+    """The settings by name, as the core declares them (``pd_linear_options``). What only the spectrum can tell is left for `set`.
+
+    iterations : int
+        Where the solver says none.
+    blocks : bool
+        A matrix of 3n rows: the block preconditioner has blocks to take.
+    """
+    chebyshev = getattr(solver, "chebyshev", None)
+    weight, suppression = getattr(solver, "weight", 0.0), getattr(solver, "suppression", None)
+    omega = getattr(solver, "omega", 1.0)
+    return {
+        "kind": KINDS.index(type(solver).__name__),
+        "iterations": int(getattr(solver, "iterations", 1) or iterations),
+        "tolerance": float(getattr(solver, "tolerance", 0.0)),
+        "check_every": CHECK_EVERY[device_parts(device)[0]],
+        "weight": 0.0 if isinstance(weight, str) else float(weight),
+        "omega": 1.0 if isinstance(omega, str) else float(omega),
+        "rho": 0.5,  # set later where it counts
+        "natural": getattr(solver, "order", None) == "natural",
+        "block": 3 if blocks and getattr(solver, "preconditioner", None) == "block" else 1,
+        "order": solver.order if isinstance(solver, AJacobi) else 1,
+        "composed": getattr(solver, "variant", None) == "composed",
+        "suppression": 0 if suppression is None else 2 if suppression == "bending" else 1,
+        "biased": bool(getattr(solver, "biased", False)),
+        "threshold": 0.0 if suppression is None or isinstance(suppression, str) else float(suppression),
+        "positive": chebyshev is not None and chebyshev.interval == "positive",
+        "chebyshev": chebyshev_settings(chebyshev),
+    }

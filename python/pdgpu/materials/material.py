@@ -1,0 +1,108 @@
+"""What all materials are: a constant per element, or one for all, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu import _host
+from pdgpu._internal.arguments import any_array, number, per_item, real_array
+from pdgpu._internal.attributes import GuardedAttributes
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+__all__ = ["Material"]
+
+
+class Material(GuardedAttributes):
+    """A constant per element, or one for all, by name."""
+
+    _instead = "a material stays as it is, make another one"
+
+    kinds = {}  # vertices of an element -> kind of csrc/elements/table.h
+    topologies = {}  # vertices of an element -> topology of their rest shape, where it differs from the default
+    bodies = ()  # the types of body it can be given to
+    projective = True  # an energy of the distance to a constraint set, which Projective Dynamics needs
+
+    def __init__(self, **constants: Any) -> None:
+        self._constants = {name: number_or_array(f"{type(self).__name__}.{name}", value) for name, value in constants.items()}
+
+    def __repr__(self):
+        inside = ", ".join(
+            f"{name}=array of {len(value)}" if np.ndim(value) else f"{name}={value:g}" for name, value in self._constants.items()
+        )
+        return f"{type(self).__name__}({inside})"
+
+    def __eq__(self, other):
+        return type(self) is type(other) and all(
+            np.array_equal(value, other._constants.get(name)) for name, value in self._constants.items()
+        )
+
+    __hash__ = None
+
+    def constant(self, name: Any, n: Any) -> Any:
+        """A constant as (n,) float64."""
+        limit = {"above": 0.0} if name in self.positive else {"minimum": 0.0}
+        return per_item(f"{type(self).__name__}.{name}", self._constants[name], n, **limit)
+
+    positive = ()
+
+    def rest_shape(self, rest: Any, rows: Any = None) -> Any:
+        """(gradients (m,k-1,d), measure (m,)) of rest positions (m,k,3), or of rows (m,k) of points (n,3)."""
+        k = rest.shape[1] if rows is None else rows.shape[1]
+        topology = self.topologies.get(k, {4: "tet", 3: "triangle", 2: "edge"}[k])
+        return _host.rest_shape(rest, topology, rows)
+
+    def kind(self, k: Any) -> Any:
+        """The element kind on elements of k vertices; TypeError where there is none."""
+        if k not in self.kinds:
+            raise TypeError(f"{type(self).__name__} has no energy on elements of {k} vertices, only of {sorted(self.kinds)}")
+        return self.kinds[k]
+
+    def elements(self, rest: Any, rows: Any = None) -> Any:
+        """(kind, rest (m,r), parameters (m,p)) for rest positions (m,k,3), or for rows (m,k) of points (n,3), float64: what
+        csrc/elements/table.h asks for."""
+        kind = self.kind((rest if rows is None else rows).shape[1])
+        gradients, measure = self.rest_shape(rest, rows)
+        # the positions of all corners take more memory than anything else, and few materials need them
+        corners = rest if rows is None else np.take(rest, rows, axis=0) if self.needs_positions else rows
+        parameters = self.parameters(corners, gradients, measure)
+        together = np.empty((len(measure), len(parameters)))
+        for column, values in enumerate(parameters):
+            together[:, column] = values
+        return kind, gradients.reshape(len(measure), gradients.shape[1] * gradients.shape[2]), together
+
+    needs_positions = False
+
+    def small_strain(self, n: Any) -> Any:
+        """Lame's constants (mu, lam) at small strains on n tets, Pa, each (n,) or a number; None: there is nothing like them."""
+        return None
+
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
+        """The columns of the parameters; `rest` is (m,k,3) where the class says needs_positions, else only its length counts."""
+        raise NotImplementedError
+
+
+def number_or_array(name, value):
+    """A finite number, or a finite (n,) float64 array."""
+    return real_array(name, value, (None,)) if any_array(name, value).ndim else number(name, value)
+
+
+def with_bending(material, bending, kind, name="bending"):
+    """The materials, and one of this kind where the argument `name` is not 0."""
+    materials = list(material) if isinstance(material, list | tuple) else [material]
+    if any_array(name, bending).ndim or number(name, bending, minimum=0.0) > 0.0:
+        materials.append(kind(bending))
+    return materials
+
+
+def joined(parts):
+    """The arrays of several bodies in one; damping only where one of them has it."""
+    vertices, rest, parameters = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    damping = None
+    if any(part[3] is not None for part in parts):
+        damping = np.concatenate([np.zeros(len(part[0])) if part[3] is None else part[3] for part in parts])
+    return vertices, rest, parameters, damping

@@ -1,0 +1,461 @@
+"""Materials: plain descriptions of the energies of csrc/elements, and the numbers those take.
+
+A material says which element kind it becomes on a solid, a shell or a rod, and turns its constants and the rest shape into
+the parameters of csrc/elements/table.h. The formulas themselves stand in csrc/elements.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu._internal.arguments import any_array, real_array
+from pdgpu.materials.hinge_bending import HingeBending
+from pdgpu.materials.joint_elements import Slide, Swing
+from pdgpu.materials.material import Material, number_or_array
+from pdgpu.materials.shape_target import ShapeTarget
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+__all__ = [
+    "ARAP",
+    "Area",
+    "Attachment",
+    "Bending",
+    "Corotated",
+    "HingeBending",
+    "NeoHookean",
+    "RodBending",
+    "ShapeTarget",
+    "Spring",
+    "StVK",
+    "StrainLimit",
+    "Volume",
+    "WorldBox",
+]
+
+
+class ARAP(Material):
+    """As-rigid-as-possible: energy mu |F - R|^2 per volume (solids, mu in Pa) or area (shells, N/m), R the nearest rotation.
+
+    [Bouaziz et al. 2014, Sec. 5.1 with weight 2 mu; Chao et al. 2010]. Poisson's ratio is 0.
+
+    Parameters
+    ----------
+    mu : float or array_like, shape (elements,)
+        At least 0.
+    """
+
+    kinds = {4: "arap_tet", 3: "arap_triangle"}
+    bodies = ("solid", "shell")
+
+    def __init__(self, mu: ArrayLike) -> None:
+        super().__init__(mu=mu)
+        self.constant("mu", np.size(mu))
+
+    @classmethod
+    def from_young(cls, young: ArrayLike, poisson: ArrayLike) -> ARAP:
+        """mu = young / (2 (1 + poisson)); young in Pa (solids) or N/m (shells)."""
+        poisson = np.asarray(number_or_array("poisson", poisson))
+        if np.any(~((poisson > -1.0) & (poisson <= 0.5))):
+            raise ValueError(f"poisson: must be greater than -1 and at most 0.5, got {poisson}")
+        mu = number_or_array("young", young) / (2.0 * (1.0 + poisson))
+        return cls(mu if mu.ndim else float(mu))
+
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
+        return [2.0 * self.constant("mu", len(rest)) * measure]
+
+    def small_strain(self, n: Any) -> Any:
+        return self.constant("mu", n), 0.0
+
+
+class Spring(Material):
+    """Springs along edges: energy k/2 (l - L)^2 in J, k in N/m. On shells and solids one spring per unique edge.
+
+    Parameters
+    ----------
+    stiffness : float or array_like, shape (edges,)
+        At least 0; an array goes with `mesh.unique_edges()` (rods: `mesh.edges`).
+    """
+
+    kinds = {2: "spring"}
+    bodies = ("solid", "shell", "rod")
+
+    def __init__(self, stiffness: ArrayLike) -> None:
+        super().__init__(stiffness=stiffness)
+        self.constant("stiffness", np.size(stiffness))
+
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
+        return [self.constant("stiffness", len(rest)), measure]
+
+
+class Bending(Material):
+    """Quadratic bending of a shell's hinges: energy 3 k_b / (2 (A0 + A1)) |sum c_i x_i|^2, k_b in J [Bergou et al. 2006].
+
+    A hinge that is not flat at rest keeps the length of its mean-curvature vector instead of zero [Bouaziz et al. 2014, Sec. 5.2].
+
+    Parameters
+    ----------
+    stiffness : float or array_like, shape (hinges,), optional
+        k_b, at least 0; an array goes with `mesh.hinges`.
+    flexural_rigidity : float or array_like, shape (hinges,), optional
+        D in place of k_b = D/3, J; one of the two must be given.
+
+    Notes
+    -----
+    k_b is not the flexural rigidity D = E t^3 / (12 (1 - nu^2)) of a plate. A sheet bent to a cylinder of curvature kappa has the energy
+    b k_b/2 kappa^2 per area. b depends on the mesh and on the direction of the cylinder, and refinement does not bring it to 1. It is 3
+    for equilateral triangles, and for a grid of squares along its sides. Diagonals that all run in one direction stiffen the sheet across
+    them up to b = 9. On unstructured meshes it is 3.3 to 4.1 (docs/methods.md). So a given D is k_b = D/3, best with triangles that are
+    nearly equilateral. `HingeBending` has the same stiffness, and a side for sheets that are bent at rest.
+    """
+
+    kinds = {4: "bending"}
+    topologies = {4: "hinge"}
+    bodies = ("shell",)
+
+    def __init__(self, stiffness: ArrayLike | None = None, *, flexural_rigidity: ArrayLike | None = None) -> None:
+        if (stiffness is None) == (flexural_rigidity is None):
+            raise TypeError(f"Bending.stiffness: give it or flexural_rigidity, and not both; got {stiffness!r} and {flexural_rigidity!r}")
+        given = {"stiffness": stiffness} if flexural_rigidity is None else {"flexural_rigidity": flexural_rigidity}
+        super().__init__(**given)
+        for name, value in given.items():
+            self.constant(name, np.size(value))
+
+    needs_positions = True
+
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
+        rigid = "flexural_rigidity" in self._constants
+        rigidity = self.constant("flexural_rigidity", len(rest)) if rigid else 3.0 * self.constant("stiffness", len(rest))
+        return [rigidity / measure, _rest_curvature(rest, gradients)]
+
+
+def _rest_curvature(rest, gradients):
+    """|F| of what bends, at rest, (m,); exactly 0 where it is flat or straight, so that its energy is quadratic."""
+    differences = rest[:, 1:] - rest[:, :1]
+    curvature = np.linalg.norm(np.einsum("mi,mic->mc", gradients[:, :, 0], differences), axis=1)
+    size = np.einsum("mi,mi->m", np.abs(gradients[:, :, 0]), np.linalg.norm(differences, axis=2))
+    curvature[curvature <= 1e-9 * size] = 0.0
+    return curvature
+
+
+class RodBending(Material):
+    """Bending of a rod where two of its edges meet: energy k_b/(l1 + l2) |e1 + e2|^2 in J, k_b in N m^2.
+
+    e1 and e2 lead away from the common vertex along the edges, each over its length at rest l1, l2; so |e1 + e2| is the angle by which
+    the rod bends there, for small ones and edges as long as at rest, and the energy that of a beam of Euler and Bernoulli: k_b/2 times
+    the square of the curvature over half of each edge; k_b is Young's modulus times the second moment of area. To first order in the
+    angle it is that of Bergou et al. 2008, Discrete Elastic Rods, for rods whose sections are round; twist has no energy. A joint that
+    is bent at rest keeps |e1 + e2| as it is there, as `Bending` does, and may turn about the rod. Where more edges meet, each two of
+    them bend.
+
+    Two pinned neighbours clamp a rod. The clamp lies in the middle of the pinned edge, at -dx/2 from the second pinned vertex, dx the
+    length of that edge: half of this edge bends. For a cantilever of the length L pin two vertices at -dx/2 and dx/2.
+
+    Parameters
+    ----------
+    stiffness : float or array_like, shape (joints,)
+        At least 0; an array goes with `mesh.joints`.
+    """
+
+    kinds = {3: "rod_bending"}
+    topologies = {3: "joint"}
+    bodies = ("rod",)
+
+    def __init__(self, stiffness: ArrayLike) -> None:
+        super().__init__(stiffness=stiffness)
+        self.constant("stiffness", np.size(stiffness))
+
+    needs_positions = True
+
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
+        return [2.0 * self.constant("stiffness", len(rest)) / measure, _rest_curvature(rest, gradients)]
+
+
+class Volume(Material):
+    """Volume preservation of tets: energy k/2 |F - P|^2 per volume, P the nearest matrix of determinant 1; k in Pa.
+
+    [Bouaziz et al. 2014, Sec. 5.1]
+
+    Parameters
+    ----------
+    stiffness : float or array_like, shape (tets,)
+    """
+
+    kinds = {4: "volume"}
+    bodies = ("solid",)
+
+    def __init__(self, stiffness: ArrayLike) -> None:
+        super().__init__(stiffness=stiffness)
+        self.constant("stiffness", np.size(stiffness))
+
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
+        return [self.constant("stiffness", len(rest)) * measure]
+
+    def small_strain(self, n: Any) -> Any:
+        return 0.0, self.constant("stiffness", n) / 3.0  # the nearest matrix of determinant 1 is F - tr(F - I)/3 I
+
+
+class Area(Material):
+    """Area preservation of triangles: energy k/2 |F - P|^2 per area, P the nearest 3x2 matrix of area 1; k in N/m.
+
+    [Bouaziz et al. 2014, Sec. 5.1]
+
+    Parameters
+    ----------
+    stiffness : float or array_like, shape (triangles,)
+    """
+
+    kinds = {3: "area"}
+    bodies = ("shell",)
+
+    def __init__(self, stiffness: ArrayLike) -> None:
+        super().__init__(stiffness=stiffness)
+        self.constant("stiffness", np.size(stiffness))
+
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
+        return [self.constant("stiffness", len(rest)) * measure]
+
+
+class StrainLimit(Material):
+    """Strain limiting: energy k/2 |F - P|^2, P = F with its singular values clamped to [minimum, maximum].
+
+    On solids (k in Pa) and shells (k in N/m) [Bouaziz et al. 2014, Sec. 5.1].
+
+    Parameters
+    ----------
+    minimum, maximum : float or array_like, shape (elements,)
+        0 <= minimum <= 1 <= maximum, so that the rest shape has no energy.
+    stiffness : float or array_like, shape (elements,)
+    """
+
+    kinds = {4: "strain_limit_tet", 3: "strain_limit_triangle"}
+    bodies = ("solid", "shell")
+
+    def __init__(self, minimum: ArrayLike, maximum: ArrayLike, stiffness: ArrayLike) -> None:
+        super().__init__(minimum=minimum, maximum=maximum, stiffness=stiffness)
+        for name, value in self._constants.items():
+            self.constant(name, np.size(value))
+        if np.any(np.asarray(self._constants["minimum"]) > 1.0):
+            raise ValueError(f"StrainLimit.minimum: must be at most 1, got {minimum}")
+        if np.any(np.asarray(self._constants["maximum"]) < 1.0):
+            raise ValueError(f"StrainLimit.maximum: must be at least 1, got {maximum}")
+
+    def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
+        n = len(rest)
+        return [self.constant("stiffness", n) * measure, self.constant("minimum", n), self.constant("maximum", n)]
+
+
+class Attachment(Material):
+    """A spring of rest length zero to a point in space: energy k/2 |x - target|^2, k in N/m. Bodies get it by `attach`."""
+
+    kinds = {1: "attachment"}
+
+    def __init__(self, stiffness: ArrayLike) -> None:
+        super().__init__(stiffness=stiffness)
+        self.constant("stiffness", np.size(stiffness))
+
+    def elements(self, rest: Any) -> Any:
+        """`rest` (m,1,3) are the targets."""
+        n = len(rest)
+        stiffness = self.constant("stiffness", n)
+        return self.kind(rest.shape[1]), np.ascontiguousarray(rest.reshape(n, 3)), np.ascontiguousarray(stiffness[:, None])
+
+
+class WorldBox(Material):
+    """A box that vertices are pushed back into: energy k/2 |x - clamp(x, lower, upper)|^2 per vertex, in J.
+
+    A unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4]; scenes get it by `Scene.set_world_box`. On its own
+    (`pdgpu.elements`) the sides are measured from `rest`.
+
+    Parameters
+    ----------
+    lower, upper : array_like, shape (3,)
+        Sides, m; lower < upper on every axis. A side may be infinite.
+    stiffness : float or array_like, shape (vertices,)
+        k, N/m, greater than 0.
+    """
+
+    kinds = {1: "world_box"}
+    positive = ("stiffness",)
+
+    def __init__(self, lower: ArrayLike, upper: ArrayLike, stiffness: ArrayLike) -> None:
+        super().__init__(stiffness=stiffness)
+        self.constant("stiffness", np.size(stiffness))
+        lower, upper = _side("WorldBox.lower", lower), _side("WorldBox.upper", upper)
+        if not (lower < upper).all():
+            axis = int(np.argmin(lower < upper))
+            raise ValueError(
+                f"WorldBox.lower: must be less than upper on every axis, got {lower[axis]:g} and {upper[axis]:g} on axis {axis}"
+            )
+        self._constants = {"lower": lower, "upper": upper, **self._constants}
+
+    def __repr__(self):
+        lower, upper, stiffness = self._constants.values()
+        shown = f"array of {len(stiffness)}" if np.ndim(stiffness) else f"{stiffness:g}"
+        return f"WorldBox(lower={lower.tolist()}, upper={upper.tolist()}, stiffness={shown})"
+
+    def elements(self, rest: Any) -> Any:
+        """`rest` (m,1,3) are the points that the sides are measured from."""
+        n = len(rest)
+        sides = np.tile(np.concatenate([self._constants["lower"], self._constants["upper"]]), (n, 1))
+        return self.kind(rest.shape[1]), np.ascontiguousarray(rest.reshape(n, 3)), np.column_stack([self.constant("stiffness", n), sides])
+
+
+def _side(name, value):
+    """Three numbers, each finite or infinite."""
+    array = any_array(name, value)
+    infinite = np.isinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=bool)
+    finite = real_array(name, np.where(infinite, 0.0, array) if infinite.any() else array, (3,))
+    finite[infinite] = array[infinite]
+    return finite
+
+
+class Hyperelastic(Material):
+    """An energy of two constants mu and lam, which may also be given as Young's modulus and Poisson's ratio.
+
+    No distance to a constraint set: Newton and the descent methods take it, Projective Dynamics and position-based dynamics do not.
+    """
+
+    bodies = ("solid", "shell")
+    projective = False
+
+    def __init__(self, mu, lam):
+        super().__init__(mu=mu, lam=lam)
+        n = max(np.size(mu), np.size(lam))
+        self._check(self.constant("mu", n), self.constant("lam", n))
+
+    def __repr__(self):
+        shown = super().__repr__()
+        return shown.replace("(", ".from_young(", 1) if "young" in self._constants else shown
+
+    def _check(self, mu, lam):
+        """Refuses constants that make no material."""
+
+    @classmethod
+    def from_young(cls, young, poisson):
+        """The material of a Young's modulus and a Poisson's ratio, either of which may be an array, one per element.
+
+        Both are kept, and converted when the material meets its elements: mu = young / (2 (1 + poisson)), and lam by the class.
+
+        Parameters
+        ----------
+        young : float or array_like, shape (elements,)
+            Pa for solids, N/m (modulus times thickness) for shells; at least 0.
+        poisson : float or array_like, shape (elements,)
+            At least 0 and less than 0.5; on shells at most 0.5.
+        """
+        self = cls.__new__(cls)
+        Material.__init__(self, young=young, poisson=poisson)
+        n = max(np.size(young), np.size(poisson))
+        self.constant("young", n)
+        self._check_poisson(self.constant("poisson", n), solid=cls.bodies == ("solid",))
+        return self
+
+    def _check_poisson(self, poisson, solid):
+        bad = poisson >= 0.5 if solid else poisson > 0.5
+        if bad.any():
+            index, limit = int(np.argmax(bad)), "less than 0.5 for a solid" if solid else "at most 0.5"
+            raise ValueError(f"{type(self).__name__}.poisson: must be {limit}, got {poisson[index]:g} at {index}")
+
+    def lame(self, n, d):
+        """(mu, lam), each (n,) float64, on elements whose F has d columns: 3 for tets, 2 for triangles."""
+        if "mu" in self._constants:
+            return self.constant("mu", n), self.constant("lam", n)
+        young, poisson = self.constant("young", n), self.constant("poisson", n)
+        self._check_poisson(poisson, solid=d == 3)
+        return self._converted(young, poisson, d)
+
+    def _converted(self, young, poisson, d):
+        # 3D, and plane stress of a thin sheet
+        ratio = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)) if d == 3 else poisson / (1.0 - poisson**2)
+        return young / (2.0 * (1.0 + poisson)), young * ratio
+
+    def parameters(self, rest, gradients, measure):
+        mu, lam = self.lame(len(rest), gradients.shape[2])
+        return [2.0 * mu * measure, lam * measure]
+
+    def small_strain(self, n):
+        return self.lame(n, 3)
+
+
+class NeoHookean(Hyperelastic):
+    """Stable neo-Hookean solids: energy mu/2 (|F|^2 - 3) - mu (det F - 1) + lam/2 (det F - 1)^2 per volume.
+
+    [Smith, de Goes, Kim 2018] without the logarithmic term, shifted to be zero at rest. It is defined at every F and pushes inverted
+    tets back; a tet collapsed to a point stays one. At small strains mu is the shear modulus and lam - mu Lame's second constant:
+    Young's modulus is mu (3 lam - mu)/lam, Poisson's ratio (lam - mu)/(2 lam), and `from_young` takes lam = mu / (1 - 2 poisson).
+
+    Parameters
+    ----------
+    mu, lam : float or array_like, shape (tets,)
+        Pa, at least 0. lam <= mu/3 is refused: the bulk modulus lam - mu/3 would not be positive, and the rest shape unstable.
+        mu/3 < lam < mu, a negative Poisson's ratio, warns.
+    """
+
+    kinds = {4: "neo_hookean_tet"}
+    bodies = ("solid",)
+
+    def _check(self, mu, lam):
+        unstable = lam <= mu / 3.0
+        if unstable.any():
+            i = int(np.argmax(unstable))
+            raise ValueError(
+                f"NeoHookean.lam: must be greater than mu/3, or the rest shape is unstable; got lam = {lam[i]:g} with mu = {mu[i]:g} at {i}"
+            )
+        if (lam < mu).any():
+            i = int(np.argmax(lam < mu))
+            text = f"NeoHookean.lam: {lam[i]:g} is less than mu = {mu[i]:g} at {i}: Poisson's ratio (lam - mu)/(2 lam) is negative"
+            warnings.warn(text, stacklevel=3)
+
+    def _converted(self, young, poisson, d):
+        mu = young / (2.0 * (1.0 + poisson))
+        return mu, mu / (1.0 - 2.0 * poisson)
+
+    def small_strain(self, n):
+        mu, lam = self.lame(n, 3)
+        return mu, lam - mu
+
+
+class StVK(Hyperelastic):
+    """Saint Venant-Kirchhoff: energy mu |E|^2 + lam/2 tr(E)^2 per volume or area, E = (F^T F - I)/2.
+
+    [Volino, Magnenat-Thalmann, Faure 2009]. mu and lam are the constants of Lame at small strains; `from_young` takes
+    lam = young poisson/((1 + poisson)(1 - 2 poisson)) on solids and young poisson/(1 - poisson^2), plane stress, on shells.
+    It softens under compression: below 1/sqrt(3) of its length a bar gives way, and an inverted tet may rest mirrored.
+
+    Parameters
+    ----------
+    mu, lam : float or array_like, shape (elements,)
+        Pa (solids) or N/m (shells), at least 0.
+    """
+
+    kinds = {4: "stvk_tet", 3: "stvk_triangle"}
+
+
+class Corotated(Hyperelastic):
+    """Co-rotated linear elasticity: energy mu |F - R|^2 + lam/2 tr(R^T F - I)^2 per volume or area, R the nearest rotation.
+
+    [Müller and Gross 2004; Sifakis and Barbic 2012]: ARAP with a second constant. mu, lam and `from_young` as for StVK. R is the same
+    in both terms: the rotation that makes the second one least, which [Wang et al. 2021, Localized collisions, Sec. 5.6] takes for
+    it, is another where the stretches add up to more than 3, and leaves nothing of the term. It is no distance to a set, and where
+    they add up to more than 3 no constant bounds its curvature, so Projective Dynamics does not take it; it takes `Volume` beside `ARAP`.
+
+    Parameters
+    ----------
+    mu, lam : float or array_like, shape (elements,)
+        Pa (solids) or N/m (shells), at least 0.
+    """
+
+    kinds = {4: "corotated_tet", 3: "corotated_triangle"}
+
+
+MATERIALS: tuple[type[Material], ...] = tuple(globals()[name] for name in __all__)
+
+# kind of csrc/elements/table.h -> name of its material, for the energies by material; the last two are in joints alone
+MATERIAL_OF_KIND = {kind: material.__name__ for material in (*MATERIALS, Slide, Swing) for kind in material.kinds.values()}

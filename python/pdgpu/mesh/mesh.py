@@ -1,0 +1,431 @@
+"""Meshes: points with tets, triangles or edges, checked on construction, and what can be derived from them."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu import _host
+from pdgpu._internal.arguments import any_array, choice, having, real_array
+from pdgpu._internal.attributes import GuardedAttributes, read_only
+from pdgpu.mesh.io.mesh_files import of_meshio, read_arrays
+from pdgpu.mesh.mesh_groups import cell_data_of, groups_of
+from pdgpu.mesh.mesh_order import reordered
+from pdgpu.mesh.mesh_quality import quality_of
+from pdgpu.mesh.io.mesh_writers import write_arrays
+
+if TYPE_CHECKING:
+    from typing import Any, Literal, Self
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.mesh.mesh_groups import Group
+    from pdgpu.types import Floats, Integers, Path
+
+__all__ = ["Mesh", "read_mesh"]
+
+
+class Mesh(GuardedAttributes):
+    """Points in space and the elements between them.
+
+    Everything is checked and copied on construction; the arrays of a mesh are read-only for good and never change afterwards.
+
+    Parameters
+    ----------
+    points : array_like, shape (n, 3)
+        Coordinates in m, of any real dtype.
+    tets, triangles, edges : array_like of int, shape (m, 4), (m, 3), (m, 2), optional
+        Elements as rows of indices into `points`, from 0. At least one of the three must have a row.
+    strict : bool
+        A tet is positive where det(x1 - x0, x2 - x0, x3 - x0) > 0. Negative ones are re-oriented by swapping their last two
+        vertices, with one warning that counts them; with ``strict=True`` they raise instead.
+    groups : dict, optional
+        Name -> dict with "points", "tets", "triangles", "edges", those that the part has: indices of points or rows of elements.
+    cell_data : dict, optional
+        Name -> dict with "tets", "triangles", "edges": numbers of the elements, (m,) or (m, ...), for constants of materials.
+
+    Attributes
+    ----------
+    points : ndarray, shape (n, 3), float64
+        Coordinates in m.
+    tets, triangles, edges : ndarray, shape (m, 4), (m, 3), (m, 2), int32
+        Elements; of shape (0, k) where none were given.
+    groups : mapping of str to Group
+        `Body.pin`, `attach` and `slide` take the name of one for its vertices. `write` says which files hold them.
+    cell_data : mapping of str to mapping of str to ndarray
+        ``mesh.cell_data["young"]["tets"]``. `write` says which files hold them.
+
+    Raises
+    ------
+    TypeError
+        Complex, boolean or object arrays; indices given as floats.
+    ValueError
+        A wrong shape, a coordinate that is not finite, an index out of range, a vertex repeated in a row, a tet of zero volume
+        (at most 1e-12 of its longest edge cubed), no points or no elements. The text names argument, row and value.
+    """
+
+    groups: Mapping[str, Group]
+    cell_data: Mapping[str, Mapping[str, Floats]]
+
+    _instead = "a mesh stays as it is, make another one"
+
+    def __init__(
+        self,
+        points: ArrayLike,
+        tets: ArrayLike | None = None,
+        triangles: ArrayLike | None = None,
+        edges: ArrayLike | None = None,
+        *,
+        strict: bool = False,
+        groups: Mapping[str, Any] | None = None,
+        cell_data: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._build(points, tets, triangles, edges, strict, source="", stacklevel=3, groups=groups, cell_data=cell_data)
+
+    def _build(self, points, tets, triangles, edges, strict, source, stacklevel, groups=None, cell_data=None):
+        """Fill a new mesh. `source` goes before the text of the warning; `stacklevel` makes it point at the user's line."""
+        self._points = _as_points(points)
+        n_points = len(self._points)
+        self._elements = {}
+        for name, elements, k in (("tets", tets, 4), ("triangles", triangles, 3), ("edges", edges, 2)):
+            self._elements[name] = element_rows(name, elements, k, self._points)
+        if not any(len(rows) for rows in self._elements.values()):
+            raise ValueError(f"mesh: {n_points} points but no tets, triangles or edges")
+
+        tets, n_flipped = _host.orient_tets(self._points, self._elements["tets"])
+        if n_flipped:
+            volumes = _host.measures(self._points, self._elements["tets"])
+            first = int(np.argmax(volumes < 0))
+            found = f"tets: {n_flipped} of {len(tets)} are inverted, the first at row {first} (volume {volumes[first]:g})"
+            if strict:
+                raise ValueError(found)
+            warnings.warn(f"{source}{found}; their last two vertices were swapped", stacklevel=stacklevel)
+        self._elements["tets"] = tets
+        # the indices are used unchecked from here on
+        self._points, self._elements = read_only(self._points), {name: read_only(rows) for name, rows in self._elements.items()}
+        self._derived = {}
+        self._keep(groups=groups_of(groups, self._elements, n_points), cell_data=cell_data_of(cell_data, self._elements))
+
+    def __reduce__(self):
+        named = {"groups": self._given_groups(), "cell_data": {name: dict(parts) for name, parts in self.cell_data.items()}}
+        return partial(Mesh, **named), (self.points, self.tets, self.triangles, self.edges)
+
+    def _given_groups(self):
+        return {name: group.given() for name, group in self.groups.items()}
+
+    @classmethod
+    def from_meshio(cls, mesh: Any, *, strict: bool = False) -> Self:
+        """A mesh of what meshio has read or made, with its groups and cell data.
+
+        Cells, groups and numbers are taken as `read_mesh` takes them; errors and warnings are the same, without the path.
+        """
+        having("mesh", mesh, "cells", "a meshio.Mesh")
+        points, elements, named = of_meshio(mesh)
+        result = cls.__new__(cls)
+        parts = (elements.get(kind) for kind in ("tets", "triangles", "edges"))
+        result._build(points, *parts, strict, source="", stacklevel=3, **named)
+        return result
+
+    def __repr__(self):
+        counts = [f"{len(rows)} {name}" for name, rows in self._elements.items() if len(rows)]
+        return f"Mesh({len(self.points)} points, {', '.join(counts)})"
+
+    @property
+    def points(self) -> Floats:
+        """Coordinates, (n, 3) float64, m."""
+        return self._points
+
+    @property
+    def tets(self) -> Integers:
+        """Tets, (m, 4) int32, all of positive volume."""
+        return self._elements["tets"]
+
+    @property
+    def triangles(self) -> Integers:
+        """Triangles, (m, 3) int32."""
+        return self._elements["triangles"]
+
+    @property
+    def edges(self) -> Integers:
+        """Edges that are elements of their own (rods), (m, 2) int32. For the edges of all elements see `unique_edges`."""
+        return self._elements["edges"]
+
+    def _derive(self, name, make):
+        """The array `make()` returns, computed once and read-only."""
+        if name not in self._derived:
+            self._derived[name] = read_only(make())
+        return self._derived[name]
+
+    @property
+    def surface(self) -> Integers:
+        """Triangles of the outer surface, (t, 3) int32.
+
+        Of a mesh with tets, the triangles of one tet only, counter-clockwise seen from outside; otherwise `triangles`.
+        Raises ValueError where three tets share a triangle.
+        """
+        if not len(self.tets):
+            return self.triangles
+        return self._derive("surface", lambda: _host.surface(self.tets, len(self.points)))
+
+    @property
+    def hinges(self) -> Integers:
+        """Pairs of `triangles` that share an edge, (h, 4) int32: x0 < x1 the edge, x2 and x3 the wings.
+
+        x2 lies in the triangle that runs x0 -> x1. Raises ValueError where three triangles share an edge.
+        """
+        return self._derive("hinges", lambda: _host.hinges(self.triangles, len(self.points)))
+
+    @property
+    def joints(self) -> Integers:
+        """Pairs of `edges` that meet, (j, 3) int32: their common vertex and the other ends, x1 < x2, sorted.
+
+        Edges that are given twice count once.
+        """
+
+        def make():
+            edges = np.unique(np.sort(self.edges, axis=1), axis=0).astype(np.int64)
+            ends = np.concatenate([edges, edges[:, ::-1]])
+            ends = ends[np.lexsort(ends.T[::-1])]
+            middles, first, meeting = np.unique(ends[:, 0], return_index=True, return_counts=True)
+            found = [np.zeros((0, 3), np.int64)]
+            for count in np.unique(meeting[meeting > 1]):
+                here = meeting == count
+                others = ends[first[here][:, None] + np.arange(count), 1]
+                low, high = np.triu_indices(count, 1)
+                rows = [np.repeat(middles[here], len(low)), others[:, low].ravel(), others[:, high].ravel()]
+                found.append(np.stack(rows, axis=1))
+            joints = np.concatenate(found)
+            return np.ascontiguousarray(joints[np.lexsort(joints.T[::-1])], dtype=np.int32)
+
+        return self._derive("joints", make)
+
+    def unique_edges(self) -> Integers:
+        """Every pair of vertices that share an element, once: (e, 2) int32, i < j, sorted."""
+
+        def make():
+            n_points = len(self.points)
+            parts = [_host.edges(rows, n_points) for rows in self._elements.values() if len(rows)]
+            return parts[0] if len(parts) == 1 else _host.edges(np.concatenate(parts), n_points)
+
+        return self._derive("unique_edges", make)
+
+    def colouring(self, method: Literal["balanced", "greedy"] = "balanced") -> Integers:
+        """Colour the vertices so that no two of one element have the same colour.
+
+        Parameters
+        ----------
+        method : {"balanced", "greedy"}
+            "greedy": ascending vertex, the smallest colour no neighbour has. "balanced": as many colours, but of nearly equal
+            size, for parallel work.
+
+        Returns
+        -------
+        ndarray, shape (n,), int32
+            Colours from 0, without gaps.
+        """
+        choice("method", method, ("balanced", "greedy"))
+        return _host.colouring(self.unique_edges(), len(self.points), method)
+
+    def quality(self) -> dict[str, Any]:
+        """Sizes and shapes of the elements.
+
+        Returns
+        -------
+        dict of ndarray
+            Only the keys for which there are elements:
+
+            - ``"volumes"`` (m,) m³, ``"volume_ratios"`` (m,): 6√2 V / l³ with l the root mean square of the six edges, 1 for the
+              regular tet, 0 for a flat one; ``"dihedral_minimum"``, ``"dihedral_maximum"`` (m,): the smallest and the largest
+              angle between two faces of each tet, in degrees (regular: 70.53).
+            - ``"areas"`` (m,) m², ``"triangle_ratios"`` (m,): 4√3 A / Σ l², 1 for the equilateral triangle.
+            - ``"edge_lengths"`` (e,) m, in the order of `unique_edges`.
+            - ``"jacobi_eigenvalue"``: the largest eigenvalue lambda of D⁻¹A, A the Projective Dynamics matrix of the mesh, D its
+              diagonal, in the limit of a stiff body (ARAP for tets, or triangles, or springs for edges; it depends on the shape of
+              the elements alone), and ``"jacobi_weight"``, 1.8 / lambda: weighted Jacobi converges for weights below 2 / lambda, so
+              plain Jacobi diverges where lambda is 2 or more. NaN where an element is flat, since it has no rest shape.
+        """
+        return quality_of(self)
+
+    def curve_order(self) -> Integers:
+        """The vertices along a Morton curve [Morton 1966], so that those near in space are near in the list: (n,) int32."""
+        return _host.curve_order(self.points)
+
+    def reordered(self, order: ArrayLike | None = None) -> Mesh:
+        """The same mesh with vertex ``order[i]`` in place i, and its elements sorted by their first vertex in the new order.
+
+        Loops over a large mesh wait for memory, and less so where neighbours lie side by side; many mesh generators leave them far
+        apart. What belongs to vertices by number goes along as ``values[order]``; groups and cell data are carried over. A step has the
+        same answer, but for rounding; a method that goes from vertex to vertex has other iterates on the way there.
+
+        Parameters
+        ----------
+        order : array_like of int, shape (n,), optional
+            Each vertex once. By default `curve_order`.
+
+        Raises
+        ------
+        TypeError
+            `order` is not of integers.
+        ValueError
+            `order` has another length, an index out of range or one twice.
+        """
+        return reordered(self, order)
+
+    def without_unused_vertices(self) -> Mesh:
+        """A mesh without the points that belong to no element; the others keep their order. Returns a new `Mesh`."""
+        used = np.zeros(len(self.points), dtype=bool)
+        for rows in self._elements.values():
+            used[rows] = True
+        new_index = np.cumsum(used, dtype=np.int32) - np.int32(1)
+        groups = self._given_groups()
+        for parts in groups.values():
+            if "points" in parts:
+                parts["points"] = new_index[parts["points"][used[parts["points"]]]]
+        elements = (new_index[rows] for rows in self._elements.values())
+        return Mesh(self.points[used], *elements, groups=groups, cell_data=self.cell_data)
+
+    def write(self, path: Path, *, fields: Mapping[str, ArrayLike] | None = None) -> None:
+        """Write the mesh in the format that the end of `path` names.
+
+        Parameters
+        ----------
+        path : str or path-like
+            .msh .vtk .vtu .mesh .npz hold every element; .obj .ply .stl .off triangles only; .node/.ele (a pair) tets only. With
+            .gz after it the file is compressed. STL keeps coordinates in float32. Each file is put in place whole (the two of a pair one
+            after the other); a link is followed; a file that is replaced keeps its mode. Groups: .npz has all of them, .msh those of one
+            kind (tets, triangles, edges or points) that do not overlap, .obj those of triangles. Cell data: .npz as they are; .vtu,
+            .vtk and .msh, where they may come back as float64.
+        fields : dict, optional
+            Name -> real array (n,) or (n, k), numbers of the points for ParaView, such as ``{"contact_force": forces}``; .vtu and .vtk.
+
+        Raises
+        ------
+        FileNotFoundError
+            The folder does not exist.
+        ValueError
+            An unknown format, or one that cannot hold the elements of this mesh.
+
+        Warns
+        -----
+        UserWarning
+            Groups or cell data that the format cannot hold; they are named.
+        """
+        if not isinstance(fields, Mapping | None):
+            raise TypeError(f"fields: expected a dict of name -> array, got {fields!r}")
+        given, fields = fields or {}, {}
+        for name, values in given.items():
+            if not isinstance(name, str):
+                raise TypeError(f"fields: expected names as keys, got {name!r}")
+            array = any_array(f"fields[{name!r}]", values)
+            if array.ndim not in (1, 2) or len(array) != len(self.points):
+                raise ValueError(f"fields[{name!r}]: expected shape ({len(self.points)},) or ({len(self.points)}, k), got {array.shape}")
+            fields[name] = real_array(f"fields[{name!r}]", array, array.shape)
+        elements = {name: rows for name, rows in self._elements.items() if len(rows)}
+        write_arrays(
+            path, self.points, elements, fields, self._given_groups(), {name: dict(parts) for name, parts in self.cell_data.items()}
+        )
+
+
+def read_mesh(path: Path, *, strict: bool = False) -> Mesh:
+    """Read a mesh from a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Through meshio .msh (Gmsh 2.2, 4.1), .vtk, .vtu (one piece), .mesh (Medit), .inp (Abaqus, one list of nodes, other files are not
+        opened); .ply, .stl (equal points merged), .off, .obj, .node/.ele (TetGen; name either), .t (Vertex and Tet lines), .seg (v and s
+        lines), .npz (arrays points, tets, triangles, edges, or V, T). Any of them, except the TetGen pair, may be compressed: .gz.
+        Quadrilaterals and polygons become triangles; cells of a single point are passed over, and so are numbers of points and colours.
+        Physical groups of Gmsh (without a name "physical 7"), sets of Abaqus, groups and objects of .obj become `Mesh.groups`, numbers of
+        cells `Mesh.cell_data`.
+    strict : bool
+        As in `Mesh`: inverted tets raise instead of being re-oriented with a warning.
+
+    Returns
+    -------
+    Mesh
+
+    Raises
+    ------
+    FileNotFoundError
+        No such file.
+    ValueError
+        An unknown format, a damaged or truncated file, fewer or more elements than the file announces, cells that are not tets,
+        triangles, quadrilaterals, polygons or edges (those of second order, hexahedra), or a mesh that `Mesh` refuses. The text
+        begins with the path.
+
+    Warns
+    -----
+    UserWarning
+        The last line of a text file has no end: it may have been cut off. (Of formats without counts, .obj, .inp, .t and .seg, a file
+        that was cut off at the end of a line cannot be told from a whole one.) Lines of an .obj that the format does not know.
+    """
+    points, elements, named = read_arrays(path)
+    mesh = Mesh.__new__(Mesh)
+    try:
+        mesh._build(
+            points,
+            elements.get("tets"),
+            elements.get("triangles"),
+            elements.get("edges"),
+            strict,
+            source=f"{os.fspath(path)}: ",
+            stacklevel=3,
+            **named,
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
+    return mesh
+
+
+def _as_array(values, name):
+    """`values` as an array, or an exception that names the argument."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name}: a masked array with masked entries cannot be used")
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: cannot be made an array ({error})") from error
+
+
+def _as_points(points):
+    array = _as_array(points, "points")
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"points: expected real numbers, got dtype {array.dtype}")
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise ValueError(f"points: expected shape (n, 3), got {array.shape}")
+    if not len(array):
+        raise ValueError("points: the mesh is empty")
+    with np.errstate(over="ignore"):  # what overflows becomes infinite, and the check for finite values names it
+        return np.array(array, dtype=np.float64, order="C")
+
+
+def element_rows(name, elements, k, points):
+    """`elements`, which may be None or empty, as a fresh (m, k) int32 array of rows of distinct vertices of `points`."""
+    rows = _as_elements(elements, k, len(points), name)
+    _host.check_elements(points, rows, name)
+    return rows
+
+
+def _as_elements(elements, k, n_points, name):
+    if elements is None:
+        return np.empty((0, k), dtype=np.int32)
+    array = _as_array(elements, name)
+    if array.size == 0 and array.shape in ((0,), (0, k)):
+        return np.empty((0, k), dtype=np.int32)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: expected integer indices, got dtype {array.dtype}")
+    if array.ndim != 2 or array.shape[1] != k:
+        raise ValueError(f"{name}: expected shape (m, {k}), got {array.shape}")
+    if array.dtype != np.int32:  # before the cast, which would wrap around
+        outside = (array < 0) | (array >= n_points)
+        if outside.any():
+            row, column = np.argwhere(outside)[0]
+            raise ValueError(f"{name}: index {array[row, column]} at row {row} is out of range for {n_points} points")
+    return np.array(array, dtype=np.int32, order="C")

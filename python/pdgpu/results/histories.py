@@ -1,0 +1,86 @@
+"""What a run recorded step by step: energies, momenta, contacts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdgpu.results.tables import data_frame, text_table, write_csv
+
+if TYPE_CHECKING:
+    from pdgpu.types import Path
+
+__all__ = ["History"]
+
+
+class History(Mapping):
+    """Column -> array, one number per recorded step, the state that a run began with first; made by `Simulation.run`.
+
+    "step" and "time" (s) since the simulation was made; energies, J, as in `Simulation.energies`, those of materials as "elastic_ARAP" and
+    so on; "momentum_x" to "momentum_z", kg m/s, and "angular_momentum_x" to "angular_momentum_z" about the origin, kg m^2/s; "contacts"
+    that push, and "smallest_distance" of them, m, infinite where there is none; of the step that ended there "iterations", "status",
+    "solve_seconds", "behind" (the target lag, m) and "stiffness" (of contact, as in `StepRecord`; NaN where that is None). In the first row
+    these are 0, "", 0, 0 and NaN. "inverted_tets" counts the tets of negative volume in each row.
+    """
+
+    def __init__(self) -> None:
+        self._rows = []
+
+    def _add(self, simulation, step, first):
+        energies = simulation.energies()
+        elastic = energies.pop("elastic")
+        momentum = simulation.momentum()
+        row: dict[str, Any] = {"step": step, "time": simulation.time, **energies}
+        row |= {f"elastic_{name}": energy for name, energy in elastic.items()}
+        row |= {f"momentum_{axis}": float(value) for axis, value in zip("xyz", momentum.linear, strict=True)}
+        row |= {f"angular_momentum_{axis}": float(value) for axis, value in zip("xyz", momentum.angular, strict=True)}
+        touching = None if simulation._touching is None else simulation.contact_forces()
+        row["contacts"] = 0 if touching is None else len(touching)
+        row["smallest_distance"] = math.inf if not row["contacts"] else float(touching.distance.min())
+        if simulation._springs is not None:
+            row["contacts"] = int(simulation.proxies().active.sum())
+        last = simulation.last_step
+        row |= {"iterations": 0, "status": "", "solve_seconds": 0.0, "behind": 0.0, "stiffness": math.nan}
+        if not first and last is not None:
+            row |= {"iterations": last.iteration, "status": last.status, "solve_seconds": last.solve_seconds, "behind": last.behind}
+            row["stiffness"] = math.nan if last.stiffness is None else last.stiffness
+        row["inverted_tets"] = len(simulation._inverted.at(simulation.positions))
+        self._rows.append(row)
+
+    def __getitem__(self, column):
+        if column not in self._names():
+            raise KeyError(column)
+        return np.array([row[column] for row in self._rows])
+
+    def _names(self):
+        return self._rows[0] if self._rows else {}
+
+    def __iter__(self):
+        return iter(self._names())
+
+    def __len__(self):
+        return len(self._names())
+
+    def _table(self):
+        return {name: [row[name] for row in self._rows] for name in self}
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame, a row per recorded step. ImportError where pandas is not installed."""
+        return data_frame(self._table())
+
+    def to_csv(self, path: Path) -> None:
+        """Write the columns to a file, in place whole."""
+        write_csv(path, self._table())
+
+    def table(self) -> str:
+        """First and last rows of time, energies, contacts and iterations, as text."""
+        shown = ("step", "time", "kinetic", "gravity", "contact", "total", "contacts", "iterations")
+        kept = self._rows if len(self._rows) <= 10 else [*self._rows[:5], None, *self._rows[-4:]]
+        rows = [["..." if row is None else f"{row[name]:.6g}" for name in shown] for row in kept]
+        return text_table(shown, rows, left=0)
+
+    def __repr__(self):
+        return f"<History: {len(self._rows)} rows of {len(self)} columns>" + (f"\n{self.table()}" if self._rows else "")

@@ -1,0 +1,188 @@
+"""How fast a recorded iteration converges: the factor per iteration in its linear phase, with an interval."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.special
+
+from pdgpu.results.tables import text_table
+
+__all__ = ["Rate", "Rates", "fit_rate"]
+
+# rows of a piece of a curve, at least; how many places it may be divided at are tried, and how many pieces, at most
+LEAST_ROWS = 4
+PLACES = 150
+MOST_PIECES = 4
+
+# deviations from a straight line that nobody would call a bend, decades
+EVEN = 1e-3
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The factor by which a column of a record falls per iteration, once it falls evenly.
+
+    Attributes
+    ----------
+    value : float
+        Factor per iteration; NaN where fewer than four rows are positive and finite. The rate of a gradient norm or an error; a loss falls
+        by its square.
+    low, high : float
+        Confidence interval.
+    first, last : int
+        The iterations of the linear phase.
+    column : str
+    confidence : float
+    seconds_per_iteration : float
+        In the linear phase.
+    """
+
+    value: float
+    low: float
+    high: float
+    first: int
+    last: int
+    column: str
+    confidence: float
+    seconds_per_iteration: float
+
+    @property
+    def iterations_per_digit(self) -> float:
+        """Iterations for a factor of ten; infinite where nothing falls."""
+        if self.value == 0.0:
+            return 0.0
+        return -1.0 / math.log10(self.value) if self.value < 1.0 else (math.nan if math.isnan(self.value) else math.inf)
+
+    @property
+    def seconds_per_digit(self) -> float:
+        """Seconds for a factor of ten."""
+        return self.iterations_per_digit * self.seconds_per_iteration
+
+    def __str__(self):
+        return f"{self.value:.4f} per iteration [{self.low:.4f}, {self.high:.4f}], {self.column}, iterations {self.first} to {self.last}"
+
+
+class Rates(dict):
+    """Name of a solver -> `Rate`; made by `Comparison.rates`. `repr` shows a table."""
+
+    def __repr__(self):
+        head = ("solver", "per iteration", "low", "high", "iterations", "its/digit", "ms/digit")
+        rows = [
+            (
+                name,
+                *(f"{value:.4f}" for value in (rate.value, rate.low, rate.high)),
+                f"{rate.first} to {rate.last}",
+                f"{rate.iterations_per_digit:.3g}",
+                f"{1e3 * rate.seconds_per_digit:.3g}",
+            )
+            for name, rate in self.items()
+        ]
+        column = next(iter(self.values())).column if self else ""
+        return f"<Rates of {len(self)}, {column}>\n{text_table(head, rows)}"
+
+
+def fit_rate(iterations, values, column, seconds=None, confidence=0.95):
+    """The rate of a curve; see `StepRecord.rate`."""
+    iterations, values = np.asarray(iterations, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    good = np.isfinite(values) & (values > 0.0)
+    begin = int(np.argmax(good)) if good.any() else len(good)
+    rest = np.flatnonzero(~good[begin:])
+    end = begin + int(rest[0]) if len(rest) else len(good)
+    if end - begin < LEAST_ROWS:
+        return Rate(math.nan, math.nan, math.nan, 0, 0, column, confidence, math.nan)
+    k, y = iterations[begin:end], np.log10(values[begin:end])
+    low, high = _linear_phase(k, y, confidence)
+    slope, half = _slope(k[low:high], y[low:high], confidence)
+    per = math.nan
+    if seconds is not None:
+        t = np.asarray(seconds, dtype=np.float64)[begin:end]
+        per = float((t[high - 1] - t[low]) / (k[high - 1] - k[low]))
+    with np.errstate(over="ignore"):
+        value, least, most = (float(np.power(10.0, s)) for s in (slope, slope - half, slope + half))
+    return Rate(value, least, most, int(k[low]), int(k[high - 1]), column, confidence, per)
+
+
+def _linear_phase(k, y, confidence):
+    """The half-open range of rows of the last straight piece that falls.
+
+    It must fall on in its second half, and have a quarter of the rows of the longest that does: where a curve bends into the floor of
+    rounding, a short piece falls too.
+    """
+    ends = _pieces(k, y)
+    falling = []
+    for low, high in itertools.pairwise(ends):
+        later = min((low + high) // 2, high - LEAST_ROWS)
+        parts = [_slope(k[begin:high], y[begin:high], confidence) for begin in (low, later)]
+        if all(slope + half < 0.0 for slope, half in parts):
+            falling.append((low, high))
+    longest = max((high - low for low, high in falling), default=0)
+    return next(((low, high) for low, high in reversed(falling) if 4 * (high - low) >= longest), (ends[-2], ends[-1]))
+
+
+def _pieces(k, y):
+    """Ends of the straight pieces, at most MOST_PIECES, that describe y best [Schwarz 1978, the information criterion]."""
+    n = len(y)
+    least = max(LEAST_ROWS, n // 20)
+    inner = np.linspace(least, n - least, min(PLACES, max(n - 2 * least + 1, 0))) if n >= 2 * least else []
+    places = np.unique(np.concatenate([[0], inner, [n]]).astype(np.int64))
+    x, y = k - k.mean(), y - y.mean()
+    sums = [np.concatenate([[0.0], np.cumsum(part)])[places] for part in (x, y, x * x, x * y, y * y)]
+    count, sx, sy, sxx, sxy, syy = (part[None, :] - part[:, None] for part in (places, *sums))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squares = syy - sy * sy / count - (sxy - sx * sy / count) ** 2 / (sxx - sx * sx / count)
+    # about the line through the rows from one place to another
+    squares = np.where(count >= least, np.maximum(squares, 0.0), np.inf)
+
+    last = len(places) - 1
+    reached, came_from, ways = squares[0], [np.zeros(last + 1, dtype=np.int64)], []
+    for pieces in range(1, MOST_PIECES + 1):
+        if np.isfinite(reached[last]):
+            ways.append((pieces, float(reached[last]), _places(came_from, pieces, last)))
+        through = reached[:, None] + squares
+        came_from.append(through.argmin(axis=0))
+        reached = through.min(axis=0)
+    ways = [(pieces, left, [int(places[at]) for at in ends]) for pieces, left, ends in ways]
+    # each bend must tell more than the memory of the residuals makes out of nothing
+    memory = _memory(np.concatenate([_residuals(x[a:b], y[a:b]) for a, b in itertools.pairwise(ways[-1][2])]))
+    price = np.log(n) * (1.0 + memory) / (1.0 - memory)
+    return min((n * np.log(left / n + EVEN**2) + (3 * pieces - 1) * price, ends) for pieces, left, ends in ways)[1]
+
+
+def _places(came_from, pieces, last):
+    """The ends of the best pieces up to the last place, as indices of places."""
+    ends = [last]
+    for k in range(pieces - 1, -1, -1):
+        ends.insert(0, int(came_from[k][ends[0]]))
+    return ends
+
+
+def _residuals(x, y):
+    x, y = x - x.mean(), y - y.mean()
+    return y - x * (float(x @ y) / float(x @ x))
+
+
+def _memory(rest):
+    """Correlation of neighbouring residuals, corrected for its bias in short series [Kendall 1954], between 0 and 0.95."""
+    squares = float(rest @ rest)
+    r = float(rest[1:] @ rest[:-1]) / squares if squares > 0.0 else 0.0
+    return min(max(r + (1.0 + 4.0 * r) / len(rest), 0.0), 0.95)
+
+
+def _slope(k, y, confidence):
+    """Least-squares slope and half the width of its interval.
+
+    What is left of a curve goes up and down with a memory, so that n rows tell less than n: with the correlation r of neighbours, as much
+    as n (1 - r)/(1 + r) [Bartlett 1935].
+    """
+    n = len(y)
+    x = k - k.mean()
+    across = float(x @ x)
+    rest = _residuals(x, y)
+    r = _memory(rest)
+    freedom = max(n * (1.0 - r) / (1.0 + r) - 2.0, 1.0)
+    error = math.sqrt(float(rest @ rest) / (n - 2) / across * (1.0 + r) / (1.0 - r))
+    return float(x @ y) / across, float(scipy.special.stdtrit(freedom, 0.5 + 0.5 * confidence)) * error

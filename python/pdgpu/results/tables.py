@@ -1,0 +1,108 @@
+"""Records as tables: a row for every recorded iteration, with the same columns in a DataFrame and in a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import math
+
+import numpy as np
+
+from pdgpu._internal.atomic_files import replacing
+
+__all__ = ["IDENTITY", "data_frame", "joined", "record_table", "scene_numbers", "summary", "text_table", "write_csv"]
+
+# what a row says beside the columns of a step: whose it is, of which scene, and how the step ended
+IDENTITY = (
+    *("solver", "status", "at_rounding", "dt", "device", "dtype", "vertices", "pinned", "elements", "materials", "contact"),
+    "setup_seconds",
+)
+
+# columns whose last row says nothing of a whole step
+NOT_OF_THE_LAST = ("iteration", "seconds", "direction_seconds", "advance_seconds")
+
+
+def scene_numbers(simulation, n_elements):
+    """What a record keeps of the simulation it comes from."""
+    return {
+        "solver": type(simulation.solver).__name__,
+        "dt": math.nan if simulation.dt is None else simulation.dt,
+        "device": simulation.device,
+        "dtype": simulation.dtype.name,
+        "vertices": len(simulation._masses),
+        "pinned": int(simulation._fixed.astype(bool).sum()),
+        "elements": int(n_elements),
+        "materials": "+".join(sorted(simulation._materials)),
+        "contact": "" if simulation.contact is None else type(simulation.contact).__name__,
+    }
+
+
+def record_table(record, columns, further=None):
+    """Column -> values, a row for every recorded iteration: `further` first, then IDENTITY, then `columns`; what is not there is NaN."""
+    taken = [name for name in further or {} if name in columns or (name in IDENTITY and name != "solver")]
+    if taken:
+        raise ValueError(f"{taken[0]}: the table has a column of that name; take another one")
+    n = len(next(iter(record.values()), ()))
+    said = {**record.numbers, "status": record.status, "at_rounding": record.at_rounding, "setup_seconds": record.setup_seconds}
+    said |= further or {}
+    names = [*(name for name in said if name not in IDENTITY), *(name for name in IDENTITY if name in said)]
+    table = {name: [said[name]] * n for name in names}
+    for name in columns:
+        values = record[name] if name in record else np.full(n, np.nan)
+        table[name] = [int(value) for value in values] if name == "iteration" else [float(value) for value in values]
+    return table
+
+
+def summary(record, column="gradient_norm"):
+    """One row of a record: whose it is, how it ended, the last of every column, and the rate of the step."""
+    rate = record.rate(column)
+    return {
+        **record.numbers,
+        "status": record.status,
+        "at_rounding": record.at_rounding,
+        "iterations": record.iteration,
+        "setup_seconds": record.setup_seconds,
+        "solve_seconds": record.solve_seconds,
+        **{name: float(values[-1]) for name, values in record.items() if name not in NOT_OF_THE_LAST},
+        "rate": rate.value,
+        "rate_low": rate.low,
+        "rate_high": rate.high,
+    }
+
+
+def joined(tables):
+    """One table after the other; all have the same columns."""
+    tables = list(tables)
+    return {name: [value for table in tables for value in table[name]] for name in tables[0]} if tables else {}
+
+
+def data_frame(table):
+    """A pandas DataFrame."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("to_dataframe needs pandas, which is not installed: pip install 'pdgpu[tables]'") from None
+    return pandas.DataFrame(table)
+
+
+def write_csv(path, table):
+    """Numbers as Python writes them, so that reading gives the same ones; a cell without a value is empty."""
+    with replacing(path) as unfinished, open(unfinished, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows([_cell(value) for value in row] for row in zip(*table.values(), strict=True))
+
+
+def _cell(value):
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return repr(value) if isinstance(value, float) else value
+
+
+def text_table(head, rows, left=1):
+    """Rows of text in columns; the first `left` columns begin at the left, numbers end at the right."""
+    rows = [tuple(head), *(tuple(row) for row in rows)]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
+    lines = [
+        "  ".join(cell.ljust(w) if k < left else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))) for row in rows
+    ]
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])

@@ -1,0 +1,425 @@
+"""Bodies of a scene, what holds them, and obstacles."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu._internal.arguments import any_array, flag, number, per_item, real_array, vertex_indices
+from pdgpu._internal.attributes import GuardedAttributes, read_only
+from pdgpu.scene.colliders import Collider
+from pdgpu.scene.embedding import Embedding, embedded_in
+from pdgpu.materials.materials import Bending, HingeBending, RodBending, Spring
+from pdgpu.scene.tethers import FRAME, TARGETS, spread, targets_at
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.materials.material import Material
+    from pdgpu.mesh.mesh import Mesh
+    from pdgpu.types import Floats, Motion, Placement, Where
+
+__all__ = ["Body", "Obstacle"]
+
+
+class _Simulations(weakref.WeakSet):
+    """Those that were made from a scene and are still there. A copy of the scene, or one out of a file, begins with none."""
+
+    def __reduce__(self):
+        return _Simulations, ()
+
+    def warn(self, change, stacklevel=3):
+        """Says so where the scene is changed and there is one that does not see it. `stacklevel` is that of the user, 1 of the caller."""
+        if len(self):
+            text = "a Simulation that was made of this scene keeps what it was made of; only one made from here on sees this"
+            warnings.warn(f"{change}: {text}", stacklevel=stacklevel)
+
+
+class Body(GuardedAttributes):
+    """One body of a scene; made by `Scene.add_solid`, `add_shell`, `add_rod`, `add_particles`, `add_rigid`.
+
+    A simulation copies the bodies when it is made: what is changed afterwards is for the next one, and a warning says so. The bodies that a
+    simulation shows (`Simulation.bodies`) cannot be changed.
+
+    Attributes
+    ----------
+    name : str
+    type : str
+        "solid", "shell", "rod", "particles" or "rigid".
+    points : ndarray, shape (n, 3), float64
+        Rest positions, m.
+    mesh : Mesh or None
+        None for particles.
+    masses : ndarray, shape (n,), float64
+        Lumped masses, kg, greater than 0. May be set to a number or an array; elements of it until a simulation is made of them.
+    velocity : ndarray, shape (n, 3), float64
+        At the start, m/s. May be set, as the masses, also to the (3,) of all.
+    damping : float
+        Damping time k_d of its elements, s. May be set.
+    materials : tuple of Material
+    pins, slides, attachments : tuple
+        What holds it: (vertices, motion or None) of every `pin`, (vertices, projector (3, 3)) of every `slide`, (vertices, targets (k, 3),
+        stiffness (k,)) of every `attach`.
+    attachment_motions : tuple
+        Of every `attach`: None, or ("frame" or "targets", callable) where its targets move; those in `attachments` are at 0 s.
+    embeddings : tuple of Embedding
+        What its tets carry along.
+    density : ndarray or None
+        One number per tet, triangle or edge, kg/m^3, kg/m^2 or kg/m; None for particles.
+    parents : ndarray of int32, shape (n,), or None
+        After a cut (`Simulation.cut`): the vertex of the body as it was added that each vertex descends from.
+    collides : bool
+        Whether it takes part in contact.
+    thickness : float
+        m; in contact it reaches half of that beyond its triangles, edges and points.
+    slice : slice
+        Its rows in the arrays of a simulation.
+    """
+
+    name: str
+    type: str
+    points: Floats
+    mesh: Mesh  # None: particles
+    materials: tuple[Material, ...]
+    density: Any
+    parents: Floats | None
+    slice: Any  # a slice, which is its own name here
+    pins: tuple[Any, ...]
+    slides: tuple[Any, ...]
+    attachments: tuple[Any, ...]
+    attachment_motions: tuple[Any, ...]
+    embeddings: tuple[Embedding, ...]
+    collides: bool
+    thickness: float
+    groups: tuple[Any, ...]
+
+    _instead = "add another body to another scene"
+    _instead_of = {"pins": "call pin", "slides": "call slide", "attachments": "call attach", "embeddings": "call embed"}
+
+    def __init__(self, name, kind, points, mesh, materials, masses, first, velocity, damping, density=None, collides=True, thickness=0.0):
+        self._keep(collides=collides, thickness=thickness)
+        self._keep(name=name, type=kind, points=points, mesh=mesh, materials=tuple(materials), density=density, parents=None)
+        self._keep(slice=slice(first, first + len(points)), pins=(), slides=(), attachments=(), attachment_motions=(), embeddings=())
+        # (kind, vertices of this body, rest, parameters) of every material; a fault of a rest shape or of an array of constants shows here
+        self._keep(groups=tuple(group for material in materials for group in self.groups_of(material)))
+        self._masses, self._velocity, self._damping = masses, velocity, damping
+        self._simulations = _Simulations()
+        self._is_shown = False  # by a simulation, which has its own
+
+    def __repr__(self):
+        materials = ", ".join(map(repr, self.materials)) or "no material"
+        return f"<{', '.join([f'{self.type} {self.name!r}: {len(self.points)} vertices', materials, *self._holds()])}>"
+
+    def _holds(self):
+        """What holds the body, in words."""
+        moved = _count(pin for pin in self.pins if pin[1] is not None)
+        for count, word in ((_count(self.pins), "pinned"), (_count(self.slides), "sliding"), (_count(self.attachments), "attached")):
+            if count:
+                yield f"{count} {word}{f' ({moved} moved by a motion)' if moved and word == 'pinned' else ''}"
+
+    def copy(self) -> Body:
+        """A body of its own: what is pinned, attached or written to one of the two is not seen by the other."""
+        other = type(self).__new__(type(self))
+        vars(other).update(vars(self))
+        other._masses, other._velocity, other._simulations = self._masses.copy(), self._velocity.copy(), _Simulations()
+        return other
+
+    __copy__ = copy
+
+    def _shown(self):
+        """A copy for a simulation to show, which refuses to be changed."""
+        other = self.copy()
+        other._close()
+        other._is_shown = True
+        return other
+
+    def _close(self):
+        """From here on the arrays can be set, which says who does not see it, but not written to, which could not."""
+        for array in (self._masses, self._velocity):
+            array.flags.writeable = False
+
+    def _check_not_shown(self, change):
+        if self._is_shown:
+            raise RuntimeError(
+                f"{change}: this is a copy of what a Simulation has of body {self.name!r}; change the body of the scene, and make "
+                "a Simulation of it then"
+            )
+
+    @property
+    def masses(self) -> Floats:
+        return self._masses
+
+    @masses.setter
+    def masses(self, masses: ArrayLike) -> None:
+        self._check_not_shown("masses")
+        self._masses = per_item("masses", masses, len(self.points), above=0.0)
+        self._simulations.warn("masses", stacklevel=4)
+
+    @property
+    def velocity(self) -> Floats:
+        return self._velocity
+
+    @velocity.setter
+    def velocity(self, velocity: ArrayLike) -> None:
+        self._check_not_shown("velocity")
+        self._velocity = body_velocities(velocity, len(self.points))
+        self._simulations.warn("velocity", stacklevel=4)
+
+    @property
+    def damping(self) -> float:
+        return self._damping
+
+    @damping.setter
+    def damping(self, damping: float) -> None:
+        self._check_not_shown("damping")
+        self._damping = number("damping", damping, minimum=0.0)
+        self._simulations.warn("damping", stacklevel=4)
+
+    def _hold(self, change, name, where, *others):
+        """Adds to what holds the body; `where` are indices."""
+        self._keep(**{name: (*getattr(self, name), tuple(read_only(p) if isinstance(p, np.ndarray) else p for p in (where, *others)))})
+        self._simulations.warn(change, stacklevel=4)
+
+    def _some(self, change, where):
+        """The vertices to hold, at least one."""
+        self._check_not_shown(change)
+        if isinstance(where, str):
+            groups = {} if self.mesh is None else self.mesh.groups
+            if where not in groups:
+                known = ", ".join(map(repr, groups)) or "none"
+                raise ValueError(f"where: the mesh of {self.name!r} has no group {where!r}; its groups: {known}")
+            where = groups[where].vertices
+        indices = vertex_indices("where", where, self._selectable())
+        if not len(indices):
+            raise ValueError(f"where: it selects none of the {len(self.points)} vertices of {self.name!r}, so it would hold nothing")
+        return indices
+
+    def _selectable(self):
+        """The points of what can be held."""
+        return self.points
+
+    def pin(self, where: Where, motion: Motion | None = None) -> None:
+        """Hold vertices: hard, they move only as `motion` says.
+
+        Parameters
+        ----------
+        where : array_like of int, or of bool with shape (n,), or callable(points (n, 3)) -> mask, or str
+            Vertices of this body; a name is that of one of `Mesh.groups`.
+        motion : callable(time, rest_points (k, 3)) -> positions (k, 3), optional
+            Where the pinned vertices are at a time (s); `rest_points` are those of the pinned vertices only, in ascending order.
+            Without it they stay where the state puts them. A motion cannot call the simulation that asks it, see `Simulation.step`.
+
+        Raises
+        ------
+        ValueError
+            Nothing selected, an index out of range.
+        RuntimeError
+            A body that a simulation shows (`Simulation.bodies`).
+        """
+        if motion is not None and not callable(motion):
+            raise TypeError(f"motion: expected a callable(time, rest_points), got {motion!r}")
+        self._hold("pin", "pins", self._some("pin", where), motion)
+
+    def slide(self, where: Where, *, line: ArrayLike | None = None, plane: ArrayLike | None = None) -> None:
+        """Hold vertices on a line or in a plane, each through the point where the state puts it; along it they move freely.
+
+        A bilateral constraint in a subspace [Chen et al. 2024, VBD, Sec. 3.4]. Every solver takes it: those that minimise the incremental
+        potential minimise it over what the vertices may do, the matrix A of Projective Dynamics becoming P A P with the projectors P, and
+        PBD and XPBD move each vertex along it alone. Refused are the linear solver AJacobi, one product of which is several Jacobi steps,
+        and ProjectiveContact, which weighs a pair by masses that yield in every direction; the
+        other contacts are not.
+
+        With Direct what slides couples the coordinates: the factor has a row for each of them instead of one for a vertex. Measured on
+        cubes of which a side slides, 1331 and 6859 vertices, ARAP, one thread: an iteration of Projective Dynamics takes 1.9 and 2.7
+        times as long as with the side pinned, in a plane across the axes 2.2 and 3.2 times.
+
+        Parameters
+        ----------
+        where : as for `pin`
+            A vertex slides once; where it is pinned as well, the pin holds.
+        line : array_like, shape (3,)
+            Direction of the line. Give `line` or `plane`.
+        plane : array_like, shape (3,)
+            Normal of the plane.
+
+        Raises
+        ------
+        ValueError
+            A direction of zero length, nothing selected, a vertex that slides already, both or neither of `line` and `plane`.
+        RuntimeError
+            As for `pin`.
+        """
+        if (line is None) == (plane is None):
+            raise ValueError("slide: give either line, the direction of a line, or plane, the normal of a plane")
+        name, given = ("line", line) if plane is None else ("plane", plane)
+        direction = real_array(name, given, (3,))
+        largest = np.abs(direction).max()
+        if largest == 0.0:
+            raise ValueError(f"{name}: a direction of zero length, {given!r}, holds nothing")
+        direction = direction / largest
+        direction /= np.sqrt(direction @ direction)
+        along = np.outer(direction, direction)
+        indices = self._some("slide", where)
+        held = np.zeros(len(self.points), dtype=bool)
+        for others, _ in self.slides:
+            held[others] = True
+        if held[indices].any():
+            raise ValueError(f"where: vertex {int(indices[np.argmax(held[indices])])} slides already")
+        self._hold("slide", "slides", indices, along if plane is None else np.eye(3) - along)
+
+    def attach(
+        self,
+        where: Where | Embedding,
+        targets: ArrayLike | Motion | None = None,
+        stiffness: ArrayLike = 1e6,
+        *,
+        frame: Placement | None = None,
+    ) -> None:
+        """Hold vertices softly: a spring of rest length zero from each to its target, which may move; with a frame, to a bone.
+
+        Parameters
+        ----------
+        where : as for `pin`, or Embedding
+            k vertices, taken in ascending order. Of embedded points, with `frame` alone, each spring is shared out to the corners of its
+            tet by their weights, c w_a at corner a: where the tets move with the frame that is the spring of the point, and else no
+            softer, c |W x - t|^2 <= sum_a c w_a |x_a - t_a|^2.
+        targets : array_like, shape (k, 3) or (3,), or callable(time, rest_points (k, 3)) -> (k, 3)
+            m; a callable is called with the time at the end of each step, s, and returns the targets. Moving targets need no new
+            factorisation. The callable cannot call its simulation, nor can `frame`; see `Simulation.step`.
+        stiffness : float or array_like, shape (k,), or one for each embedded point
+            N/m.
+        frame : callable(time) -> (rotation (3, 3), translation (3,)), instead of targets
+            A bone that moves: the target of a vertex is where its rest position is taken by x -> rotation x + translation.
+
+        Raises
+        ------
+        TypeError
+            Targets and a frame, or neither.
+        ValueError, RuntimeError
+            As for `pin`; embedded points outside their tets, or of another body.
+        """
+        if (targets is None) == (frame is None):
+            raise TypeError("attach: give targets, or a frame")
+        how = (TARGETS, targets) if callable(targets) else (FRAME, frame) if frame is not None else None
+        if frame is not None and not callable(frame):
+            raise TypeError(f"frame: expected a callable(time), got {frame!r}")
+        if isinstance(where, Embedding):
+            if frame is None:
+                raise TypeError("attach: embedded points are attached to a frame")
+            self._check_not_shown("attach")
+            indices, stiffness = spread(self, where, stiffness)
+        else:
+            indices = self._some("attach", where)
+        if how is not None:
+            targets = targets_at(self, indices, how, 0.0)
+        elif any_array("targets", targets).ndim == 1:
+            targets = np.broadcast_to(real_array("targets", targets, (3,)), (len(indices), 3))
+        targets = real_array("targets", targets, (len(indices), 3))
+        stiffness = per_item("stiffness", stiffness, len(indices), above=0.0)
+        self._keep(attachment_motions=(*self.attachment_motions, how))
+        self._hold("attach", "attachments", indices, targets, stiffness)
+
+    def embed(self, points: ArrayLike | Mesh, *, name: str | None = None, extrapolate: bool = False, collides: bool = False) -> Embedding:
+        """Let the tets of a solid carry points, or a surface, along.
+
+        The tets need not follow the surface: a fine one may lie in a coarse mesh. It has no mass and no material of its own. It is drawn
+        and written in the place of the body's surface, and `Simulation.embedded` says where it is.
+
+        Parameters
+        ----------
+        points : array_like, shape (k, 3), or Mesh
+            At rest, in the frame of the body's points, m; of a mesh its points and its surface.
+        name : str, optional
+            Within a body different ones.
+        extrapolate : bool
+            Let the nearest tet carry what lies outside of all of them, with negative weights: what is far from its tet swings far. By
+            default that is an error.
+        collides : bool
+            Let the surface stand for that of the body before the judge (`certify`), for `Simulation.contacts` and in contact: with
+            BarrierContact and PenaltyContact its points, edges and triangles push, and the vertices get what they carry of that; with
+            `ProxyContact` as it says. Under PenaltyContact a body knows of no inside of its own then: what of it meets itself is pushed
+            back by nearness and by the way it came. ProjectiveContact, TwoWayContact and XPBD refuse the scene,
+            VertexBlockDescent, BlockJacobi and GradientDescent on a GPU.
+
+        Returns
+        -------
+        Embedding
+
+        Raises
+        ------
+        TypeError
+            A body that is no solid.
+        ValueError
+            Points outside every tet, which are named with where they are; no points, a name that is taken, points alone that collide.
+        RuntimeError
+            As for `pin`.
+        """
+        self._check_not_shown("embed")
+        if self.type != "solid":
+            raise TypeError(f"embed: tets carry points, and {self.name!r} is a {self.type}")
+        name = f"{self.name}.embedded{len(self.embeddings)}" if name is None else name
+        if not isinstance(name, str):
+            raise TypeError(f"name: expected a string, got {name!r}")
+        if any(part.name == name for part in self.embeddings):
+            raise ValueError(f"name: {name!r} is embedded in {self.name!r} already")
+        embedding = embedded_in(self, points, name, flag("extrapolate", extrapolate), flag("collides", collides))
+        self._embed(embedding)
+        return embedding
+
+    def _embed(self, embedding):
+        self._keep(embeddings=(*self.embeddings, embedding))
+        self._simulations.warn("embed", stacklevel=4)
+
+    def element_rows(self, material):
+        """Rows of vertices (of this body) that a material acts on."""
+        if isinstance(material, Spring):
+            return self.mesh.edges if self.type == "rod" else self.mesh.unique_edges()
+        if isinstance(material, Bending | HingeBending):
+            return self.mesh.hinges
+        if isinstance(material, RodBending):
+            return self.mesh.joints
+        return {"solid": self.mesh.tets, "shell": self.mesh.triangles}[self.type]
+
+    def groups_of(self, material):
+        """[(kind, vertices, rest, parameters)] of a material, empty where the mesh has nothing for it."""
+        rows = self.element_rows(material)
+        if not len(rows):
+            return []
+        kind, rest, parameters = material.elements(self.points, rows)
+        return [(kind, rows, rest, parameters)]
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """A collider of a scene; made by `Scene.add_obstacle`.
+
+    Attributes
+    ----------
+    name : str
+    collider : Collider
+        With its motion.
+    collides : bool
+        Whether it takes part in contact.
+    """
+
+    name: str
+    collider: Collider
+    collides: bool = True
+
+
+def _count(held):
+    """Of the vertices in what holds a body."""
+    return len(set().union(*(indices.tolist() for indices, *_ in held)))
+
+
+def body_velocities(velocity, n):
+    """One velocity, or one for each of n vertices, as (n, 3)."""
+    given = any_array("velocity", velocity)
+    velocity = real_array("velocity", given, (3,) if given.ndim < 2 else (n, 3))
+    return np.broadcast_to(velocity, (n, 3)).copy()

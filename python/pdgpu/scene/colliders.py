@@ -1,0 +1,390 @@
+"""Colliders: planes, spheres, capsules, boxes, distances on a grid and triangle meshes, standing still or moved by a script.
+
+Each answers for a batch of points how far its surface is, with the sign of the side: negative inside. Descriptions like all others:
+frozen, printable, picklable where their motion is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdgpu import _host
+from pdgpu.collision import geometry
+from pdgpu._internal.arguments import LARGEST, coordinates, number, real_array
+from pdgpu._internal.backends import backend, thread_count
+from pdgpu.collision.geometry import common_precision
+from pdgpu.mesh.mesh import Mesh
+from pdgpu._internal.motion_calls import ask
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import Floats, Integers
+
+__all__ = ["Box", "Capsule", "Collider", "Plane", "Sphere", "SurfacePoints", "TriangleMesh"]
+
+
+class SurfacePoints(NamedTuple):
+    """What a collider says of n points.
+
+    Attributes
+    ----------
+    distance : ndarray, shape (n,)
+        To the surface, m, negative inside.
+    gradient : ndarray, shape (n, 3)
+        Of the distance by the point. Equal to `normal`, but for a grid, whose interpolated distance is not exact.
+    normal : ndarray, shape (n, 3)
+        Unit vector out of the collider.
+    closest : ndarray, shape (n, 3)
+        The nearest point of the surface, m.
+    """
+
+    distance: np.ndarray
+    gradient: np.ndarray
+    normal: np.ndarray
+    closest: np.ndarray
+
+
+class Collider:
+    """What all colliders can do; use one of the classes below."""
+
+    def query(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> SurfacePoints:
+        """Distance, gradient, normal and nearest point of the surface, all at once.
+
+        Parameters
+        ----------
+        points : array_like, shape (n, 3)
+            m; computed in float32 if they are, else in float64.
+        time : float
+            s; where the motion has taken the collider.
+        threads : int
+            0: all cores. The result does not depend on it.
+
+        Returns
+        -------
+        SurfacePoints
+
+        Raises
+        ------
+        TypeError, ValueError
+            A wrong shape, a coordinate that is not finite; a motion that returns something else than it should.
+        """
+        dtype = common_precision(points)
+        x = coordinates("points", points, (None, 3), dtype)
+        return self._query(x, number("time", time), thread_count(threads))
+
+    def distance(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
+        """Signed distance of points (n, 3) from the surface, (n,) m, negative inside. Arguments and errors as for `query`.
+
+        It never changes by more than the points move (Lipschitz constant 1), but for `SignedDistanceField`.
+        """
+        return self.query(points, time, threads=threads).distance
+
+    def gradient(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
+        """Derivative of `distance` by the points, (n, 3). Where there is none, as in the centre of a sphere, a fixed unit vector."""
+        return self.query(points, time, threads=threads).gradient
+
+    def normals(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
+        """Unit vectors out of the collider, (n, 3)."""
+        return self.query(points, time, threads=threads).normal
+
+    def closest_points(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
+        """The nearest points of the surface, (n, 3) m."""
+        return self.query(points, time, threads=threads).closest
+
+    def displacement(self, points: ArrayLike, start: float, end: float) -> Any:
+        """How far the collider carries points from one time to another: (n, 3) m.
+
+        Parameters
+        ----------
+        points : array_like, shape (n, 3)
+            Where they are at `start`, m, fixed to the collider; of a triangle mesh, to the point of its surface nearest to each.
+        start, end : float
+            s.
+        """
+        x = real_array("points", points, (None, 3))
+        rotation_0, translation_0 = self.placement(number("start", start))
+        rotation_1, translation_1 = self.placement(number("end", end))
+        turn = rotation_1 @ rotation_0.T
+        return (x - translation_0) @ (turn - np.eye(3)).T + (translation_1 - translation_0)
+
+    def placement(self, time: float = 0.0) -> Any:
+        """Rotation (3, 3) and translation (3,), m, at a time: x -> rotation @ x + translation takes the collider as described there."""
+        return (np.eye(3), np.zeros(3)) if self.motion is None else rigid_placement("motion", self.motion, time)
+
+    def _query(self, x, time, threads):
+        return SurfacePoints(*backend("cpu", x.dtype).collider_query(*self._placed(x.dtype, time), x, threads))
+
+    def _placed(self, dtype, time):
+        """What a core takes of a collider at a time: shape, frame, size, spacing, values."""
+        shape, rotation, translation, size, spacing, values = self._core(dtype)
+        turn, shift = self.placement(time)
+        frame = np.concatenate([turn @ rotation, [turn @ translation + shift]])
+        size = np.concatenate([size, np.zeros(4 - len(size))])
+        self._check_range(np.append(frame, size), time, dtype)
+        return shape, frame, size, spacing, values
+
+    def _check_range(self, numbers, time, dtype):
+        if not (np.abs(numbers) <= LARGEST[dtype]).all():
+            raise ValueError(f"time: at {time} s {self!r} is too large or too far away for {dtype.name}")
+
+
+def rigid_placement(name: str, motion: Callable, time: float) -> Any:
+    """What a callable(time) says, checked: rotation (3, 3) and translation (3,), m. `name`: of the argument, for errors."""
+    moved = ask(motion, time)
+    if not isinstance(moved, list | tuple) or len(moved) != 2:
+        raise TypeError(f"{name}: expected a rotation (3, 3) and a translation (3,) at time {time}, got {moved!r}")
+    rotation = _rotation(f"{name}: rotation at time {time}", moved[0])
+    return rotation, real_array(f"{name}: translation at time {time}", moved[1], (3,))
+
+
+def keep_shape(self, **values):
+    """Puts checked values into a frozen description."""
+    for name, value in values.items():
+        object.__setattr__(self, name, value)
+    motion = self.motion
+    if motion is not None and not callable(motion):
+        raise TypeError(f"motion: expected a callable(time), got {motion!r}")
+
+
+def vector(name, value):
+    """Three finite numbers as a tuple, which prints and compares."""
+    return tuple(real_array(name, value, (3,)).tolist())
+
+
+def _rotation(name, matrix):
+    """The rotation next to a matrix (3, 3) that is one to 1e-6."""
+    matrix = real_array(name, matrix, (3, 3))
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = np.abs(matrix.T @ matrix - np.eye(3))
+    if not off.max() <= 1e-6:
+        index = tuple(int(i) for i in np.unravel_index(np.argmax(off), (3, 3)))
+        raise ValueError(f"{name}: not orthogonal, the transpose times itself differs from the identity by {off[index]:.3g} at {index}")
+    if np.linalg.det(matrix) < 0.0:
+        raise ValueError(f"{name}: a reflection, its determinant is {np.linalg.det(matrix):.3g}")
+    if not off.any():
+        return matrix
+    u, _, v = np.linalg.svd(matrix)
+    return u @ v
+
+
+@dataclass(frozen=True)
+class Plane(Collider):
+    """The half space below a plane, such as a floor.
+
+    Parameters
+    ----------
+    point : array_like, shape (3,)
+        On the plane, m.
+    normal : array_like, shape (3,)
+        Out of the half space; any length but zero, kept as a unit vector.
+    motion : callable(time) -> (rotation (3, 3), translation (3,)), optional
+        Where the collider is at a time (s): a point x of it at rotation @ x + translation.
+    """
+
+    point: tuple
+    normal: tuple
+    _: KW_ONLY
+    motion: Callable | None = None
+
+    def __post_init__(self):
+        direction = real_array("normal", self.normal, (3,))
+        largest = np.abs(direction).max()
+        if largest == 0.0:
+            raise ValueError(f"normal: a direction of zero length, {self.normal!r}")
+        direction = direction / largest
+        keep_shape(self, point=vector("point", self.point), normal=tuple((direction / np.linalg.norm(direction)).tolist()))
+
+    def _core(self, dtype):
+        return 0, np.eye(3), np.array(self.point), np.array(self.normal), 1.0, None
+
+
+@dataclass(frozen=True)
+class Sphere(Collider):
+    """A ball.
+
+    Parameters
+    ----------
+    centre : array_like, shape (3,)
+        m. There the normal is the x axis of the collider, since every direction would do.
+    radius : float
+        m, greater than 0.
+    motion : as for `Plane`
+    """
+
+    centre: tuple
+    radius: float
+    _: KW_ONLY
+    motion: Callable | None = None
+
+    def __post_init__(self):
+        keep_shape(self, centre=vector("centre", self.centre), radius=number("radius", self.radius, above=0.0))
+
+    def _core(self, dtype):
+        return 1, np.eye(3), np.array(self.centre), np.array([self.radius]), 1.0, None
+
+
+@dataclass(frozen=True)
+class Capsule(Collider):
+    """All points within a radius of a segment.
+
+    Parameters
+    ----------
+    start, end : array_like, shape (3,)
+        Of the segment, m; where they are equal the capsule is a ball. On the segment the normal is a fixed one across it.
+    radius : float
+        m, greater than 0.
+    motion : as for `Plane`
+    """
+
+    start: tuple
+    end: tuple
+    radius: float
+    _: KW_ONLY
+    motion: Callable | None = None
+
+    def __post_init__(self):
+        keep_shape(
+            self,
+            start=vector("start", self.start),
+            end=vector("end", self.end),
+            radius=number("radius", self.radius, above=0.0),
+        )
+
+    def _core(self, dtype):
+        half_start, half_end = 0.5 * np.array(self.start), 0.5 * np.array(self.end)
+        return 2, np.eye(3), half_start + half_end, np.append(half_end - half_start, self.radius), 1.0, None
+
+
+@dataclass(frozen=True)
+class Box(Collider):
+    """A solid box. `pdgpu.shapes.box` makes a mesh of one.
+
+    Parameters
+    ----------
+    size : array_like, shape (3,)
+        Lengths of its sides, m, greater than 0.
+    centre : array_like, shape (3,)
+        m.
+    rotation : array_like, shape (3, 3), optional
+        Its columns are the directions of the sides; the axes of space where it is left out.
+    motion : as for `Plane`
+
+    Notes
+    -----
+    The distance is exact inside and outside. Where several sides are equally near, the first of x, y, z gives the normal.
+    """
+
+    size: tuple
+    centre: tuple = (0.0, 0.0, 0.0)
+    rotation: tuple | None = None
+    _: KW_ONLY
+    motion: Callable | None = None
+
+    def __post_init__(self):
+        size = real_array("size", self.size, (3,))
+        if (size <= 0.0).any():
+            index = int(np.argmax(size <= 0.0))
+            raise ValueError(f"size: must be greater than 0, got {size[index]} at {index}")
+        rotation = self.rotation
+        if rotation is not None:
+            rotation = tuple(map(tuple, _rotation("rotation", rotation).tolist()))
+        keep_shape(self, size=tuple(size.tolist()), centre=vector("centre", self.centre), rotation=rotation)
+
+    def _core(self, dtype):
+        rotation = np.eye(3) if self.rotation is None else np.array(self.rotation)
+        return 3, rotation, np.array(self.centre), 0.5 * np.array(self.size), 1.0, None
+
+
+@dataclass(frozen=True, eq=False)
+class TriangleMesh(Collider):
+    """The surface of a mesh.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        With triangles, or tets, whose surface counts.
+    motion : callable(time, rest_points (n, 3)) -> positions (n, 3), optional
+        Where the vertices of the mesh are at a time (s), m.
+
+    Attributes
+    ----------
+    triangles : ndarray, shape (t, 3), int32
+        The surface.
+    closed : bool
+        Whether every edge has two triangles that run the same way round. Only then is there an inside, decided exactly, which takes GMP;
+        otherwise no distance is negative.
+    """
+
+    mesh: Mesh
+    _: KW_ONLY
+    motion: Callable | None = None
+
+    def __post_init__(self):
+        if not isinstance(self.mesh, Mesh):
+            raise TypeError(f"mesh: expected a pdgpu.Mesh, got {self.mesh!r}")
+        if not len(self.mesh.surface):
+            raise ValueError(f"mesh: a collider needs triangles or tets, and {self.mesh!r} has none")
+        keep_shape(self)
+        try:
+            _host.check_closed(self.triangles, len(self.mesh.points))
+            object.__setattr__(self, "closed", True)
+        except ValueError:
+            object.__setattr__(self, "closed", False)
+
+    @property
+    def triangles(self) -> Integers:
+        return self.mesh.surface
+
+    def positions(self, time: float = 0.0) -> Floats:
+        """Where the vertices of the mesh are at a time, (n, 3) m."""
+        rest = self.mesh.points
+        if self.motion is None:
+            return rest
+        return real_array(f"motion: positions at time {time}", ask(self.motion, time, rest.copy()), rest.shape)
+
+    def placement(self, time: float = 0.0) -> Any:
+        """Not for a mesh, which `positions` places: raises TypeError."""
+        raise TypeError("placement: a triangle mesh is moved vertex by vertex; positions(time) has them")
+
+    def displacement(self, points: ArrayLike, start: float, end: float) -> Any:
+        x = real_array("points", points, (None, 3))
+        at_start, at_end = self.positions(number("start", start)), self.positions(number("end", end))
+        corners, found = self._nearest(x, at_start, 0)
+        return np.einsum("nk,nki->ni", -found.weights[:, 1:], (at_end - at_start)[corners])
+
+    def _nearest(self, x, positions, threads):
+        """Corners (n, 3) of the triangles nearest to x, and `Closest` of the two."""
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        corners = self.triangles[_host.nearest_triangles(positions, self.triangles, x, thread_count(threads))]
+        pairs = np.concatenate([x[:, None], positions[corners]], axis=1)
+        return corners, geometry.vertex_triangle(pairs, device="cpu", threads=threads)
+
+    def _query(self, x, time, threads):
+        positions = self.positions(time)
+        self._check_range(positions, time, x.dtype)
+        corners, found = self._nearest(x, positions, threads)
+        x64 = np.ascontiguousarray(x, dtype=np.float64)
+        side = out = np.ones(len(x))
+        if self.closed:
+            side = np.where(_host.are_inside(positions, self.triangles, x64, threads), -1.0, 1.0)
+            # within rounding of the surface the gap has no direction of its own: out is where the triangle says, turned outwards
+            close = found.distance <= 1e-12 * np.abs(positions).max()
+            faces = np.einsum("ni,ni->n", self._outwards(positions, corners), found.normal)
+            out = np.where(close, np.where(faces < 0.0, -1.0, 1.0), side)
+        normal = out[:, None] * found.normal
+        distance = side * found.distance + 0.0
+        return SurfacePoints(*(np.ascontiguousarray(array, dtype=x.dtype) for array in (distance, normal, normal, x64 - found.gap)))
+
+    def _outwards(self, positions, corners):
+        """Vectors out of the triangles with these corners (n, 3): turned round where the volume enclosed comes out negative."""
+        a, b, c = np.moveaxis(positions[self.triangles] - positions[self.triangles[0, 0]], 1, 0)
+        volume = np.einsum("ti,ti->", a, np.cross(b, c))
+        a, b, c = np.moveaxis(positions[corners], 1, 0)
+        return np.cross(b - a, c - a) * (1.0 if volume >= 0.0 else -1.0)

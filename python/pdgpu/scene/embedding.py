@@ -1,0 +1,254 @@
+"""Fine surfaces and points that a coarse tet mesh drives: y = W x, with the barycentric weights of the tet each point lies in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse
+import scipy.spatial
+
+from pdgpu.collision import geometry
+from pdgpu._internal.arguments import any_array, real_array
+from pdgpu._internal.attributes import read_only
+from pdgpu.mesh.mesh import Mesh
+from pdgpu.contact.penalty_contact import tet_neighbours
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pdgpu.scene.scene import Scene
+    from pdgpu.types import Floats, Integers
+
+__all__ = ["Embedding"]
+
+ROUNDING = 1e-9  # a barycentric coordinate that is this little below zero is on the boundary of its tet
+AT_ONCE = 2**18  # pairs of a point and a tet that are looked at together
+NAMED = 5  # points that an error names
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """Points, and triangles on them, that the tets of a solid carry along; made by `Body.embed`.
+
+    Each point stays where it is in its tet: y_i = sum_a w_ia x_a over the four corners, so y = W x, and what is dE/dy on the points is
+    W^T dE/dy on the vertices [free-form embedding, as Wang et al. 2021, Localized collisions, Sec. 3 have their surfaces].
+
+    Attributes
+    ----------
+    name : str
+    body : str
+        The name of the solid.
+    points : ndarray, shape (k, 3), float64
+        At rest, m.
+    triangles : ndarray of int32, shape (t, 3)
+        Of the surface; none where points were given.
+    tets : ndarray of int32, shape (k,)
+        The tet of the body that carries each point.
+    vertices : ndarray of int32, shape (k, 4)
+        Its corners, vertices of the body.
+    weights : ndarray, shape (k, 4), float64
+        Of the corners; a row adds up to 1. Negative, beyond rounding, where a point lies outside of its tet.
+    n_vertices : int
+        Of the body.
+    collides : bool
+        Whether it stands for the surface of the body in contact, before the judge and for `Simulation.contacts`.
+    """
+
+    name: str
+    body: str
+    points: Floats
+    triangles: Integers
+    tets: Integers
+    vertices: Integers
+    weights: Floats
+    n_vertices: int
+    collides: bool = False
+
+    def __repr__(self):
+        surface = f", {len(self.triangles)} triangles" if len(self.triangles) else ""
+        return f"<embedding {self.name!r} in {self.body!r}: {len(self.points)} points{surface}>"
+
+    @property
+    def matrix(self) -> Any:
+        """W, scipy CSR of shape (k, n_vertices): ``matrix @ x`` are the points for vertices x (n_vertices, 3), and ``matrix.T @ f`` the
+        forces on the vertices that forces f (k, 3) on the points come to."""
+        return _matrix(self.vertices, self.weights, self.n_vertices)
+
+
+def _matrix(vertices, weights, n):
+    start = np.arange(0, 4 * len(vertices) + 1, 4)
+    matrix = scipy.sparse.csr_matrix((weights.flatten(), vertices.flatten(), start), shape=(len(vertices), n))
+    matrix.sort_indices()
+    return matrix
+
+
+def embedded_in(body: Any, points: Any, name: str, extrapolate: bool, collides: bool) -> Embedding:
+    """What `Body.embed` adds to a solid; errors as it says."""
+    triangles = np.zeros((0, 3), np.int32)
+    if isinstance(points, Mesh):
+        triangles, points = points.surface, points.points
+    elif isinstance(points, scipy.sparse.spmatrix | str):
+        raise TypeError(f"points: expected points (k, 3) or a pdgpu.Mesh, got {points!r}")
+    points = real_array("points", points, (None, 3))
+    if not len(points):
+        raise ValueError("points: there are none")
+    if collides and not len(triangles):
+        raise ValueError("collides: only a surface stands for that of a body; give a pdgpu.Mesh with triangles")
+    tets = _containing(points, body.points[body.mesh.tets])
+    outside = np.flatnonzero(tets < 0)
+    if len(outside) and not extrapolate:
+        named = ", ".join(f"{i} at ({', '.join(f'{c:g}' for c in points[i])})" for i in outside[:NAMED])
+        more = ", .." if len(outside) > NAMED else ""
+        raise ValueError(
+            f"points: {len(outside)} of {len(points)} lie outside every tet of {body.name!r}: {named}{more}; extrapolate=True lets the "
+            "nearest tet carry them"
+        )
+    tets[outside] = _nearest(points[outside], body.mesh)
+    return restored(body, name, points, triangles, tets, None, collides)
+
+
+def restored(body: Any, name: str, points: Any, triangles: Any, tets: Any, weights: Any, collides: bool) -> Embedding:
+    """An embedding of points in tets that are known, with their weights where those are."""
+    vertices = body.mesh.tets[tets]
+    weights = _barycentric(points, body.points[vertices]) if weights is None else weights
+    arrays = (points, triangles.astype(np.int32), tets.astype(np.int32), vertices.astype(np.int32), weights)
+    return Embedding(name, body.name, *map(read_only, arrays), n_vertices=len(body.points), collides=collides)
+
+
+def checked(body: Any, name: Any, points: Any, triangles: Any, tets: Any, weights: Any, collides: bool) -> Embedding:
+    """The same of what a file says, after a look at it. Errors: ValueError, TypeError."""
+    points = real_array("points", points, (None, 3))
+    weights = real_array("weights", weights, (len(points), 4))
+    for what, rows, limit in (("tets", any_array("tets", tets), len(body.mesh.tets)), ("triangles", triangles, len(points))):
+        if rows.dtype.kind not in "iu" or ((rows < 0) | (rows >= limit)).any():
+            raise ValueError(f"{what}: they are not below {limit}")
+    if tets.shape != (len(points),) or triangles.ndim != 2 or triangles.shape[1] != 3 or not isinstance(name, str):
+        raise ValueError(f"embedding {name!r}: {tets.shape} tets and {triangles.shape} triangles of {len(points)} points")
+    if (np.abs(weights.sum(axis=1) - 1.0) > 1e-6 * np.abs(weights).sum(axis=1)).any():
+        raise ValueError(f"weights of {name!r}: a row does not add up to 1")
+    return restored(body, name, points, triangles, tets, weights, collides)
+
+
+def _barycentric(points, corners):
+    """Coordinates (k, 4) of points (k, 3) in tets with corners (k, 4, 3); the first is what the others leave of 1."""
+    a, b, c = (corners[:, j] - corners[:, 0] for j in (1, 2, 3))
+    from_first = points - corners[:, 0]
+    normals = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1)
+    others = np.einsum("kjc,kc->kj", normals, from_first) / np.einsum("kc,kc->k", a, normals[:, 0])[:, None]
+    return np.concatenate([1.0 - others.sum(axis=1, keepdims=True), others], axis=1)
+
+
+def _nearby(points, simplices, rate, settled):
+    """Of each point the simplex (m, j, 3) that is best, and how good: those around its nearest centroids are looked at, more of them until
+    `settled`(rate of the best, distance that all others' centroids are away at least, radius of the largest simplex) says that no other
+    can be better. `rate`(points (k, 3), rows (k,)): how good a simplex is for each point; the more the better."""
+    centroids = simplices.mean(axis=1)
+    radius = np.linalg.norm(simplices - centroids[:, None], axis=2).max()
+    tree = scipy.spatial.cKDTree(centroids)
+    best, rates = np.zeros(len(points), np.int64), np.full(len(points), -np.inf)
+    left, most = np.arange(len(points)), 8
+    while len(left):
+        most = min(most, len(simplices))
+        unsettled = []
+        for part in np.array_split(left, -(-len(left) * most // AT_ONCE)):
+            distances, near = tree.query(points[part], k=[*range(1, most + 1)])
+            found = rate(np.repeat(points[part], most, axis=0), near.ravel()).reshape(-1, most)
+            chosen = np.argmax(found, axis=1)[:, None]
+            best[part] = np.take_along_axis(near, chosen, axis=1)[:, 0]
+            rates[part] = np.take_along_axis(found, chosen, axis=1)[:, 0]
+            unsettled.append(part[~settled(rates[part], distances[:, -1], radius)])
+        if most == len(simplices):
+            break
+        left, most = np.concatenate(unsettled), 4 * most
+    return best, rates
+
+
+def _containing(points, corners):
+    """The tet (of m with corners (m, 4, 3)) that each point lies in, -1: none."""
+
+    def least_coordinate(where, rows):
+        return _barycentric(where, corners[rows]).min(axis=1)
+
+    # a tet that contains a point has its centroid no farther away than its farthest corner
+    best, least = _nearby(points, corners, least_coordinate, lambda least, far, radius: (least >= -ROUNDING) | (far > radius))
+    return np.where(least >= -ROUNDING, best, -1)
+
+
+def _nearest(points, mesh):
+    """The tet behind the triangle of the surface that is nearest to each point."""
+    if not len(points):
+        return np.zeros(0, np.int64)
+    triangles = mesh.surface
+    corners = mesh.points[triangles]
+
+    def nearness(where, rows):
+        return -geometry.vertex_triangle(np.concatenate([where[:, None], corners[rows]], axis=1), device="cpu").distance
+
+    best, _ = _nearby(points, corners, nearness, lambda rate, far, radius: far - radius > -rate)
+    return tet_neighbours(mesh.tets, triangles)[1][best]
+
+
+def find_embedding(scene: Scene, embedding: Any) -> tuple[Any, Embedding]:
+    """(body, embedding) of a scene by its name, or the one that is given. Errors: TypeError, ValueError."""
+    wanted = embedding.name if isinstance(embedding, Embedding) else embedding
+    if not isinstance(wanted, str):
+        raise TypeError(f"name: expected an embedding or its name, got {embedding!r}")
+    everything = [(body, part) for body in scene.bodies for part in body.embeddings]
+    found = [(body, part) for body, part in everything if part.name == wanted]
+    if isinstance(embedding, Embedding):
+        found = [(body, part) for body, part in found if part.body == embedding.body]
+    if not found:
+        raise ValueError(f"name: nothing that is embedded is named {wanted!r}; there are {[part.name for _, part in everything]}")
+    if len(found) > 1:
+        raise ValueError(f"name: {wanted!r} is embedded in {[body.name for body, _ in found]}; give the Embedding")
+    return found[0]
+
+
+class EmbeddedPoints:
+    """The part of `Simulation` that knows of embedded points."""
+
+    _scene: Any
+    _backend: Any
+    dtype: Any
+
+    @property
+    def embeddings(self) -> tuple[Embedding, ...]:
+        """What is embedded in the bodies, in their order."""
+        return tuple(part for body in self._scene.bodies for part in body.embeddings)
+
+    def embedded(self, name: Embedding | str) -> Floats:
+        """Where embedded points are: y = W x.
+
+        Parameters
+        ----------
+        name : Embedding or str
+
+        Returns
+        -------
+        ndarray, shape (k, 3)
+            m, in the dtype of `positions`, computed in float64.
+
+        Raises
+        ------
+        ValueError
+            Nothing of that name, or in two bodies.
+        """
+        body, embedding = find_embedding(self._scene, name)
+        return self._cast_positions(embedding.matrix @ self._backend.state()["positions"][body.slice].astype(np.float64))
+
+    def embedding_matrix(self, name: Embedding | str) -> Any:
+        """W over all vertices of the simulation, scipy CSR of shape (k, n), float64: the derivative of `embedded` by `positions`.
+
+        Parameters
+        ----------
+        name : Embedding or str
+
+        Raises
+        ------
+        ValueError
+            Nothing of that name, or in two bodies.
+        """
+        body, embedding = find_embedding(self._scene, name)
+        return _matrix(embedding.vertices + body.slice.start, embedding.weights, self._scene.n_vertices)

@@ -1,0 +1,461 @@
+"""Scenes: what they are made of, and the arrays a simulation is built from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu import _host
+from pdgpu._internal.arguments import flag, number, per_item, real_array
+from pdgpu._internal.attributes import GuardedAttributes, read_only
+from pdgpu.scene.bodies import Body, Obstacle, _Simulations, body_velocities
+from pdgpu.scene.colliders import Collider, TriangleMesh
+from pdgpu.materials.hinge_bending import HingeBending
+from pdgpu.scene.joints import Joint, JointScene
+from pdgpu.materials.locking import warn_of_locking
+from pdgpu.materials.material import Material, joined, with_bending
+from pdgpu.materials.materials import Attachment, Bending, RodBending, WorldBox
+from pdgpu.mesh.mesh import Mesh
+from pdgpu.scene.rigid_bodies import RigidBody
+from pdgpu.scene.rigid_scene import RigidScene
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import BodyName, Floats, Materials
+
+__all__ = ["Body", "Obstacle", "Scene"]
+
+
+class Scene(RigidScene, JointScene, GuardedAttributes):
+    """Bodies under gravity, and obstacles.
+
+    A simulation copies the scene when it is made. What is changed afterwards is for the next one, and a warning says so while the first
+    one is there.
+
+    Parameters
+    ----------
+    gravity : array_like, shape (3,)
+        m/s^2.
+
+    Attributes
+    ----------
+    gravity : ndarray, shape (3,)
+        May be set; elements of it until a simulation is made of the scene.
+    bodies : tuple of Body
+    obstacles : tuple of Obstacle
+    world_box : WorldBox or None
+    joints : tuple of Joint
+    """
+
+    bodies: tuple[Body, ...]
+    obstacles: tuple[Obstacle, ...]
+    world_box: WorldBox | None
+    joints: tuple[Joint, ...]
+
+    _instead_of = {
+        "bodies": "call add_solid, add_shell, add_rod, add_particles or add_rigid",
+        "obstacles": "call add_obstacle",
+        "world_box": "call set_world_box",
+        "joints": "call add_joint",
+    }
+
+    def __init__(self, gravity: ArrayLike = (0.0, -9.81, 0.0)) -> None:
+        self._gravity = real_array("gravity", gravity, (3,))
+        self._keep(bodies=(), obstacles=(), world_box=None, joints=())
+        self._simulations = _Simulations()
+
+    def __repr__(self):
+        count = len(self.obstacles)
+        obstacles = f", {count} obstacle{'s'[: count > 1]}" if count else ""
+        box = "" if self.world_box is None else f", walls by {self.world_box!r}"
+        return f"Scene({len(self.bodies)} bodies, {self.n_vertices} vertices{obstacles}{box})"
+
+    def copy(self) -> Scene:
+        """A scene with copies of the bodies and with the same obstacles, which do not change."""
+        other = Scene(self.gravity)
+        other._keep(bodies=tuple(map(Body.copy, self.bodies)), obstacles=self.obstacles, world_box=self.world_box, joints=self.joints)
+        for body in other.bodies:
+            body._simulations = other._simulations
+        return other
+
+    __copy__ = copy
+
+    def _checked_copy(self):
+        """A copy for a simulation, after a look at the arrays that may be written to."""
+        real_array("gravity", self.gravity, (3,))
+        for body in self.bodies:
+            if not isinstance(body, RigidBody):
+                per_item(f"masses of {body.name!r}", body.masses, len(body.points), above=0.0)
+            real_array(f"velocity of {body.name!r}", body.velocity, body.points.shape)
+        return self.copy()
+
+    def _take_note(self, simulation):
+        """A simulation was made of the scene, and sees no change of it."""
+        self._simulations.add(simulation)
+        self._gravity.flags.writeable = False
+        for body in self.bodies:
+            body._close()
+
+    @property
+    def gravity(self) -> Floats:
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, gravity: ArrayLike) -> None:
+        self._gravity = real_array("gravity", gravity, (3,))
+        self._simulations.warn("gravity", stacklevel=4)
+
+    @property
+    def n_vertices(self) -> int:
+        return sum(len(body.points) for body in self.bodies)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all bodies, then of all obstacles; a tuple of str."""
+        return tuple(part.name for part in (*self.bodies, *self.obstacles))
+
+    def __getitem__(self, name):
+        """The body or obstacle of that name."""
+        for part in (*self.bodies, *self.obstacles):
+            if part.name == name:
+                return part
+        raise KeyError(f"no body is named {name!r}; there are {list(self.names)}")
+
+    def find(self, body: BodyName) -> Body:
+        """The body of this scene that a body or a name stands for; ValueError where there is none of that name."""
+        name = body.name if isinstance(body, Body) else body
+        if not isinstance(name, str):
+            raise TypeError(f"body: expected a body or its name, got {body!r}")
+        for candidate in self.bodies:
+            if candidate.name == name:
+                return candidate
+        raise ValueError(f"body: no body is named {name!r}; there are {[candidate.name for candidate in self.bodies]}")
+
+    def _new_name(self, name):
+        if not isinstance(name, str):
+            raise TypeError(f"name: expected a string, got {name!r}")
+        for what, parts in (("a body", self.bodies), ("an obstacle", self.obstacles)):
+            if any(part.name == name for part in parts):
+                raise ValueError(f"name: there is {what} named {name!r} already")
+        return name
+
+    def _add(self, kind, points, mesh, materials, masses, name, velocity, damping, collides, thickness, density=None):
+        collides, thickness = flag("collides", collides), number("thickness", thickness, minimum=0.0)
+        name = self._new_name(f"{kind}{len(self.bodies)}" if name is None else name)
+        velocity, damping = body_velocities(velocity, len(points)), number("damping", damping, minimum=0.0)
+        points = read_only(points) if mesh is None else mesh.points
+        body = Body(name, kind, points, mesh, materials, masses, self.n_vertices, velocity, damping, density, collides, thickness)
+        body._simulations = self._simulations
+        self._keep(bodies=(*self.bodies, body))
+        self._simulations.warn(f"add {name!r}", stacklevel=5 if mesh is not None else 4)
+        return body
+
+    def _add_mesh(self, kind, mesh, material, density, name, velocity, damping, collides, thickness):
+        if not isinstance(mesh, Mesh):
+            raise TypeError(f"mesh: expected a pdgpu.Mesh, got {mesh!r}")
+        element_name = {"solid": "tets", "shell": "triangles", "rod": "edges"}[kind]
+        rows = getattr(mesh, element_name)
+        if not len(rows):
+            raise ValueError(f"mesh: a {kind} needs {element_name}, and {mesh!r} has none")
+        materials = list(material) if isinstance(material, list | tuple) else [material]
+        for given in materials:
+            if not isinstance(given, Material):
+                raise TypeError(f"material: expected a material such as pdgpu.ARAP, got {given!r}")
+            if kind not in given.bodies:
+                raise TypeError(f"material: {type(given).__name__} cannot be given to a {kind}, only to {', '.join(given.bodies)}")
+        if len({type(given) for given in materials}) < len(materials):
+            raise ValueError("material: a body takes each kind of material once")
+        density = per_item("density", density, len(rows), above=0.0)
+        used = np.zeros(len(mesh.points), dtype=bool)
+        used[rows] = True
+        if not used.all():
+            raise ValueError(
+                f"mesh: vertex {int(np.argmin(used))} belongs to none of the {element_name}, so it would have no mass "
+                f"({int((~used).sum())} such vertices); use mesh.without_unused_vertices()"
+            )
+        masses = _host.lumped_masses(mesh.points, rows, density)
+        bad = ~(np.isfinite(masses) & (masses > 0.0))
+        if bad.any():
+            vertex = int(np.argmax(bad))
+            raise ValueError(f"density: vertex {vertex} would have the mass {masses[vertex]} kg, which cannot be computed with")
+        return self._add(kind, mesh.points, mesh, materials, masses, name, velocity, damping, collides, thickness, density)
+
+    def add_solid(
+        self,
+        mesh: Mesh,
+        material: Materials,
+        *,
+        density: ArrayLike,
+        name: str | None = None,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        damping: float = 0.0,
+        collides: bool = True,
+        thickness: float = 0.0,
+    ) -> Body:
+        """Add the tets of a mesh.
+
+        Parameters
+        ----------
+        mesh : Mesh
+            Every vertex must belong to a tet.
+        material : Material or list of Material
+            NeoHookean, StVK, Corotated, ARAP, ShapeTarget, Volume, StrainLimit (Pa), Spring (N/m, on the edges). Linear tets lock near
+            incompressibility: a Poisson's ratio of 0.45 or more, of all materials together, warns.
+        density : float or array_like, shape (tets,)
+            kg/m^3, greater than 0.
+        name : str, optional
+        velocity : array_like, shape (3,) or (n, 3)
+            At the start, m/s.
+        damping : float
+            Damping time k_d of all its elements, s; rigid motion is not braked.
+        collides : bool
+            Whether it takes part in contact, also with itself.
+        thickness : float
+            m, at least 0. What is in contact reaches half of it beyond the triangles, edges and points of the body: pairs are as much
+            farther apart as half the thickness of both, beside the separation of the contact, and within the body they must be at rest.
+            `BarrierContact`, `ProjectiveContact` and `TwoWayContact` take it, `PenaltyContact` has a thickness of its own. The judge
+            (`certify`) asks for it.
+
+        Returns
+        -------
+        Body
+        """
+        body = self._add_mesh("solid", mesh, material, density, name, velocity, damping, collides, thickness)
+        warn_of_locking(body, stacklevel=2)
+        return body
+
+    def add_shell(
+        self,
+        mesh: Mesh,
+        material: Materials,
+        *,
+        density: ArrayLike,
+        bending: ArrayLike | Material = 0.0,
+        flexural_rigidity: ArrayLike = 0.0,
+        name: str | None = None,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        damping: float = 0.0,
+        collides: bool = True,
+        thickness: float = 0.0,
+    ) -> Body:
+        """Add the triangles of a mesh.
+
+        Parameters
+        ----------
+        material : Material or list of Material
+            Spring, StVK, Corotated, ARAP, Area, StrainLimit (N/m), Bending, HingeBending (J).
+        density : float or array_like, shape (triangles,)
+            kg/m^2, greater than 0.
+        bending : float or array_like, shape (hinges,)
+            Short for adding Bending(bending) to the list, J; 0: none. It is not the flexural rigidity D of a plate: the stiffness of the
+            sheet is 3 to 9 times this, by mesh and direction, at any resolution (`Bending`).
+        flexural_rigidity : float or array_like, shape (hinges,)
+            Short for adding HingeBending(flexural_rigidity) to the list, J; 0: none. It is D = E t^3 / (12 (1 - nu^2)) of a plate, and
+            not to be given together with `bending`. How close the sheet comes to D depends on the mesh (`HingeBending`).
+        mesh, name, velocity, damping, collides, thickness
+            As for `add_solid`.
+        """
+        materials = with_bending(material, bending, Bending)
+        given = len(materials)
+        materials = with_bending(materials, flexural_rigidity, HingeBending, "flexural_rigidity")
+        if sum(isinstance(one, Bending | HingeBending) for one in materials) > 1 and len(materials) > given:
+            raise ValueError(
+                "flexural_rigidity: the shell has another bending stiffness; give one of flexural_rigidity, bending, Bending, HingeBending"
+            )
+        return self._add_mesh("shell", mesh, materials, density, name, velocity, damping, collides, thickness)
+
+    def add_rod(
+        self,
+        mesh: Mesh,
+        material: Materials,
+        *,
+        density: ArrayLike,
+        bending: ArrayLike | Material = 0.0,
+        name: str | None = None,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        damping: float = 0.0,
+        collides: bool = True,
+        thickness: float = 0.0,
+    ) -> Body:
+        """Add the edges of a mesh, such as hair or a chain.
+
+        Parameters
+        ----------
+        material : Material or list of Material
+            Spring (N/m), RodBending (N m^2).
+        density : float or array_like, shape (edges,)
+            kg/m, greater than 0.
+        bending : float or array_like, shape (joints,)
+            Short for adding RodBending(bending) to the list, N m^2; 0: none.
+        mesh, name, velocity, damping, collides, thickness
+            As for `add_solid`.
+        """
+        materials = with_bending(material, bending, RodBending)
+        return self._add_mesh("rod", mesh, materials, density, name, velocity, damping, collides, thickness)
+
+    def add_particles(
+        self,
+        points: ArrayLike,
+        *,
+        mass: ArrayLike,
+        name: str | None = None,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        damping: float = 0.0,
+        collides: bool = True,
+        thickness: float = 0.0,
+    ) -> Body:
+        """Add free points, such as grains of sand: with a `thickness`, balls of that diameter, which do not turn. `damping` is taken like
+        that of every body; it acts on elements, and particles have none.
+
+        Parameters
+        ----------
+        points : array_like, shape (n, 3)
+            m.
+        mass : float or array_like, shape (n,)
+            kg, greater than 0.
+        name, velocity, damping, collides, thickness
+            As for `add_solid`.
+        """
+        points = real_array("points", points, (None, 3))
+        if not len(points):
+            raise ValueError("points: there are none")
+        masses = per_item("mass", mass, len(points), above=0.0)
+        return self._add("particles", points, None, [], masses, name, velocity, damping, collides, thickness)
+
+    def add_obstacle(
+        self, mesh_or_shape: Mesh | Collider, motion: Any = None, *, name: str | None = None, collides: bool = True
+    ) -> Obstacle:
+        """Add something that bodies may come near and that none of them moves.
+
+        Bodies keep away from it in a simulation with `contact`; one without steps as if it were not there, and warns of that when made.
+        `Simulation.contacts` finds what is near it; walls that push back are those of `set_world_box`.
+
+        Parameters
+        ----------
+        mesh_or_shape : Mesh or Collider
+            A mesh, whose surface counts, or Plane, Sphere, Capsule, Box, SignedDistanceField, TriangleMesh.
+        motion : callable, optional
+            Of a mesh: callable(time, rest_points (n, 3)) -> positions (n, 3); of another collider: callable(time) -> (rotation (3, 3),
+            translation (3,)). Without it the obstacle stands still, or moves as the collider's own motion says. The time is s. A motion
+            cannot call the simulation that asks it, see `Simulation.step`.
+        name : str, optional
+            Bodies and obstacles have different names.
+        collides : bool
+            Whether it takes part in contact.
+
+        Returns
+        -------
+        Obstacle
+
+        Raises
+        ------
+        TypeError
+            Something else than a mesh or a collider; a motion that cannot be called.
+        ValueError
+            A mesh without a surface, a name that is taken, a motion for a collider that has one.
+        """
+        if isinstance(mesh_or_shape, Mesh):
+            collider = TriangleMesh(mesh_or_shape)
+        elif isinstance(mesh_or_shape, Collider):
+            collider = mesh_or_shape
+        else:
+            raise TypeError(f"mesh_or_shape: expected a pdgpu.Mesh or a collider such as pdgpu.Sphere, got {mesh_or_shape!r}")
+        if motion is not None:
+            if collider.motion is not None:
+                raise ValueError("motion: the collider has one already")
+            collider = replace(collider, motion=motion)
+        obstacle = Obstacle(
+            self._new_name(f"obstacle{len(self.obstacles)}" if name is None else name), collider, flag("collides", collides)
+        )
+        self._keep(obstacles=(*self.obstacles, obstacle))
+        self._simulations.warn("add_obstacle")
+        return obstacle
+
+    def set_world_box(self, lower: ArrayLike, upper: ArrayLike, stiffness: float) -> None:
+        """Push every vertex of every body back into a box: energy stiffness/2 |x - clamp(x, lower, upper)|^2 per vertex.
+
+        A unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4], so a resting body sinks in a little, by the
+        weight on a vertex over the stiffness; PBD alone puts every vertex back, whatever the stiffness. It acts on vertices, not on the
+        faces between them, on those that start outside from the first step on and not on pinned ones, without friction, on
+        the bodies that are there when the simulation is built, is no damper, and appears in `Simulation.energies` as "WorldBox". A
+        second call replaces the box. The matrix of Projective Dynamics gets `stiffness` on the diagonal of every vertex, of those
+        inside the box too, which then move more slowly per iteration the stiffer the box.
+
+        Parameters
+        ----------
+        lower, upper : array_like, shape (3,)
+            m, lower < upper; a side may be infinite, as in lower=(-inf, 0, -inf), upper=(inf, inf, inf) for a floor.
+        stiffness : float
+            N/m, greater than 0.
+        """
+        self._keep(world_box=WorldBox(lower, upper, number("stiffness", stiffness, above=0.0)))
+        self._simulations.warn("set_world_box")
+
+    # ---- what a simulation is built from ------------------------------------------------------------------------------
+
+    def rest_positions(self) -> Floats:
+        """(n, 3) float64, m."""
+        return np.concatenate([body.points for body in self.bodies]) if self.bodies else np.zeros((0, 3))
+
+    def masses(self) -> Floats:
+        """(n,) float64, kg."""
+        return np.concatenate([body.masses for body in self.bodies])
+
+    def initial_velocities(self) -> Floats:
+        """(n, 3) float64, m/s."""
+        return np.concatenate([body.velocity for body in self.bodies])
+
+    def fixed(self) -> Any:
+        """(n,) uint8, 1 where a vertex is pinned."""
+        fixed = np.zeros(self.n_vertices, dtype=np.uint8)
+        for body in self.bodies:
+            if isinstance(body, RigidBody):
+                fixed[body.slice] = body.fixed_rows()
+                continue
+            for indices, _ in body.pins:
+                fixed[body.slice.start + indices] = 1
+        return fixed
+
+    def subspace(self) -> Any:
+        """(n, 3, 3) float64, the projector on the line or plane each vertex is held in; None where none is."""
+        if not any(body.slides for body in self.bodies):
+            return None
+        projectors = np.tile(np.eye(3), (self.n_vertices, 1, 1))
+        for body in self.bodies:
+            for indices, projector in body.slides:
+                projectors[body.slice.start + indices] = projector
+        return projectors
+
+    def elements_of(self, body: Body) -> Any:
+        """[(kind, vertices of the body, rest, parameters, damped)]: of its materials, its attachments, and the world box."""
+        groups = [(*group, True) for group in body.groups]
+        for indices, targets, stiffness in body.attachments:
+            kind, rest, parameters = Attachment(stiffness).elements(targets[:, None, :])
+            groups.append((kind, indices[:, None], rest, parameters, True))
+        if self.world_box is not None:
+            count = len(body._selectable())
+            vertices = np.arange(count, dtype=np.int32)[:, None]
+            kind, rest, parameters = self.world_box.elements(np.zeros((len(vertices), 1, 3)))
+            groups.append((kind, vertices, rest, parameters, False))
+        return groups
+
+    def element_groups(self) -> Any:
+        """Kind -> (vertices, rest, parameters, damping or None), all bodies together, in the order they were added."""
+        groups = {}
+        for body in self.bodies:
+            for kind, rows, rest, parameters, damped in self.elements_of(body):
+                damping = np.full(len(rows), body.damping) if damped and body.damping else None
+                vertices = rows + np.int32(body.slice.start) if body.slice.start else np.ascontiguousarray(rows)
+                groups.setdefault(kind, []).append((vertices, rest, parameters, damping))
+        for kind, *elements in self.joint_elements():
+            groups.setdefault(kind, []).append((*elements, None))
+        return {kind: parts[0] if len(parts) == 1 else joined(parts) for kind, parts in groups.items()}
+
+    def motions(self) -> Any:
+        """(body, indices, motion) of every scripted pin."""
+        return [(body, indices, motion) for body in self.bodies for indices, motion in body.pins if motion is not None]

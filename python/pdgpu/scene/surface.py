@@ -1,0 +1,111 @@
+"""What of a scene can touch something: triangles, edges and particles of bodies and of obstacle meshes, numbered through."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdgpu.scene.colliders import TriangleMesh
+
+__all__ = ["SceneSurface"]
+
+
+class SceneSurface:
+    """Surfaces of solids, triangles of shells, edges of rods, particles, and obstacle meshes.
+
+    A surface that is embedded in a solid with `collides` stands for the solid's own. Vertices are numbered as in the scene, after them the
+    points of such surfaces, in the order of the bodies, and after these the vertices of the obstacle meshes, in the order of the obstacles.
+
+    Parameters
+    ----------
+    scene : Scene
+    chosen : collection of int, optional
+        Places in `names`: the others keep their numbers and have no triangles, edges or particles. All where it is left out.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of all bodies, then of all obstacles.
+    triangles, edges, particles : ndarray of int, shapes (t, 3), (r, 2), (p,)
+    owner : ndarray of int32, shape (n + k + m,)
+        Place in `names` of every vertex.
+    rest : ndarray, shape (n + k + m, 3)
+        As added to the scene, m.
+    radii : ndarray, shape (n + k + m,)
+        Half the thickness of the body of every vertex, m; 0 of obstacle meshes.
+    meshes : list of (bool, TriangleMesh)
+        The obstacles that are meshes, each behind whether it is chosen.
+    carriers : ndarray of int32, shape (k, 4)
+        The vertices that carry each embedded point.
+    weights : ndarray, shape (k, 4)
+        Of these.
+    shapes : list of (int, Collider)
+        The chosen obstacles that are not, each behind its place in `names`.
+    """
+
+    def __init__(self, scene, chosen=None):
+        self.names = scene.names
+        chosen = range(len(self.names)) if chosen is None else chosen
+        n = scene.n_vertices
+        self.meshes, self.shapes = [], []
+        carriers, weights = [np.zeros((0, 4), np.int32)], [np.zeros((0, 4))]
+        triangles, edges, particles = [np.zeros((0, 3), np.int32)], [np.zeros((0, 2), np.int32)], [np.zeros(0, np.int32)]
+        rest, owner = [body.points for body in scene.bodies], [np.full(len(body.points), i) for i, body in enumerate(scene.bodies)]
+        for place, body in enumerate(scene.bodies):
+            if place not in chosen:
+                continue
+            first = body.slice.start
+            carried = [part for part in body.embeddings if part.collides]
+            for part in carried:
+                carriers.append(part.vertices + first)
+                weights.append(part.weights)
+                triangles.append(part.triangles + n)
+                rest.append(part.points)
+                owner.append(np.full(len(part.points), place))
+                n += len(part.points)
+            if carried:
+                continue
+            if body.type == "particles":
+                particles.append(np.arange(first, body.slice.stop))
+            elif body.type == "rod":
+                edges.append(body.mesh.edges + first)
+            else:
+                triangles.append((body.mesh.surface if body.type == "solid" else body.mesh.triangles) + first)
+        for place, obstacle in enumerate(scene.obstacles, start=len(scene.bodies)):
+            collider = obstacle.collider
+            if not isinstance(collider, TriangleMesh):
+                if place in chosen:
+                    self.shapes.append((place, collider))
+                continue
+            self.meshes.append((place in chosen, collider))
+            if place in chosen:
+                triangles.append(collider.triangles + n)
+            rest.append(collider.mesh.points)
+            owner.append(np.full(len(rest[-1]), place))
+            n += len(rest[-1])
+        self.triangles, self.edges, self.particles = (np.concatenate(rows) for rows in (triangles, edges, particles))
+        self.carriers, self.weights = np.concatenate(carriers).astype(np.int32), np.concatenate(weights)
+        self.rest = np.concatenate(rest) if rest else np.zeros((0, 3))
+        self.owner = np.concatenate(owner).astype(np.int32) if owner else np.zeros(0, np.int32)
+        thickness = np.zeros(len(self.names))
+        thickness[: len(scene.bodies)] = [body.thickness for body in scene.bodies]
+        self.radii = 0.5 * thickness[self.owner]
+
+    def embedded(self, x):
+        """The embedded points (k, 3) that positions x (n, 3) of the bodies carry."""
+        return np.einsum("kj,kjc->kc", self.weights, x[self.carriers])
+
+    def positions(self, x, time):
+        """Positions x (n, 3) of the bodies, m, those of the embedded points, and those of the obstacle meshes at a time (s); these at rest
+        where they are not chosen."""
+        return np.concatenate([x, self.embedded(x), self.driven(time)])
+
+    def held(self, fixed):
+        """Which of the vertices (n + k + m,) nothing moves, where `fixed` (n,) of the bodies' are: the obstacles', and points that no free
+        vertex carries."""
+        fixed = np.asarray(fixed, bool)
+        carried = (fixed[self.carriers] | (self.weights == 0.0)).all(axis=1)
+        return np.concatenate([fixed, carried, np.ones(len(self.rest) - len(fixed) - len(carried), bool)])
+
+    def driven(self, time):
+        """The positions (m, 3) of the obstacle meshes alone."""
+        return np.concatenate([np.zeros((0, 3)), *(mesh.positions(time) if chosen else mesh.mesh.points for chosen, mesh in self.meshes)])

@@ -1,0 +1,77 @@
+"""Targets of attachments that go somewhere: bones, handles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu._internal.arguments import per_item, real_array
+from pdgpu.scene.colliders import rigid_placement
+from pdgpu.scene.embedding import Embedding
+from pdgpu._internal.motion_calls import ask
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = []
+
+FRAME, TARGETS = "frame", "targets"  # how a motion is asked: (time) -> placement, (time, rest points) -> points
+
+
+def spread(body: Any, embedding: Embedding, stiffness: Any) -> tuple[Any, Any]:
+    """Vertices (k,) that carry embedded points, ascending, and the stiffness (k,) of the points' springs shared out to them."""
+    if embedding.body != body.name or embedding.n_vertices != len(body.points):
+        raise ValueError(f"where: {embedding!r} is not embedded in {body.name!r}")
+    least = embedding.weights.min(axis=1)
+    if (least < -1e-9).any():
+        point = int(np.argmin(least))
+        raise ValueError(
+            f"where: point {point} of {embedding.name!r} lies outside its tet, and a corner would have the weight {least[point]:.3g}; "
+            "attach points inside"
+        )
+    stiffness = per_item("stiffness", stiffness, len(embedding.points), above=0.0)
+    shares = np.bincount(
+        embedding.vertices.ravel(), np.maximum(stiffness[:, None] * embedding.weights, 0.0).ravel(), minlength=len(body.points)
+    )
+    indices = np.flatnonzero(shares > 1e-9 * shares.max()).astype(np.int32)
+    return indices, shares[indices]
+
+
+def targets_at(body: Any, indices: Any, how: tuple[str, Any], time: float) -> Any:
+    """Where a motion puts the targets of vertices of a body at a time, (k, 3) m."""
+    word, motion = how
+    points = body._selectable()[indices]
+    if word == FRAME:
+        rotation, translation = rigid_placement("frame", motion, time)
+        return points @ rotation.T + translation
+    return real_array(f"targets of {body.name!r} at {time:g} s", ask(motion, time, points.copy()), (len(indices), 3))
+
+
+class Tethers:
+    """The attachments of a scene that move, as the core has them."""
+
+    def __init__(self, scene: Any) -> None:
+        self._moving, self._sent, before = [], {}, 0
+        for body in scene.bodies:
+            for (indices, *_), how in zip(body.attachments, body.attachment_motions, strict=True):
+                if how is not None:
+                    origin = indices if body.parents is None else body.parents[indices]  # copies of a vertex, made by a cut, go with it
+                    self._moving.append((before, body, origin, how))
+                before += len(indices)
+
+    def targets(self, simulation: Any, time: float) -> list[tuple[int, Any]]:
+        """(first attachment, targets (k, 3) m) at a time, s, of those that have moved since `put`."""
+        found = []
+        for first, body, origin, how in self._moving:
+            asked, place = np.unique(origin, return_inverse=True)
+            targets = simulation._in_range("targets", targets_at(body, asked, how, time)[place])
+            if first not in self._sent or not np.array_equal(self._sent[first], targets):
+                found.append((first, targets))
+        return found
+
+    def put(self, simulation: Any, found: list[tuple[int, Any]]) -> None:
+        """Gives the core what `targets` found."""
+        for first, targets in found:
+            simulation._backend.set_attachments(first, simulation._cast_positions(targets))
+            self._sent[first] = targets

@@ -1,0 +1,297 @@
+"""Simulations in files: a NumPy archive with a JSON header that says its format and version.
+
+Nothing is pickled, only the arrays that the header names are read, and what does not make sense is a ValueError that names the path: a
+file from a stranger can do no harm. The state is stored in the simulation's own dtype: resuming gives
+the same bits as never stopping.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+
+import numpy as np
+
+from pdgpu.contact import contact, penalty_contact, projective_contact, proxy_contact, two_way_contact
+from pdgpu.linear import linear_solvers, schur
+from pdgpu.simulation import scene_entries
+from pdgpu.solvers import solvers, time_step_solver
+from pdgpu._internal.arguments import choice, integer, number, real_array, real_view
+from pdgpu._internal.array_archive import ArrayArchive
+from pdgpu._internal.atomic_files import replacing
+from pdgpu.linear.automatic import Parameters
+from pdgpu._internal.backends import PRECISIONS, device_parts, thread_count
+from pdgpu.mesh.io.mesh_files import as_path
+
+FORMAT, VERSION = "pdgpu simulation", 10
+# the versions of files whose origin is 0, without a stiffness of contact that has doubled, without shape targets of time, without
+# attachments that move,
+# without limits of joints, without embeddings, without joints, without contact, and without obstacles, which earlier versions of pdgpu
+# read too
+WITHOUT_ORIGIN, WITHOUT_DOUBLINGS, WITHOUT_MUSCLES, WITHOUT_BONES, WITHOUT_LIMITS, WITHOUT_EMBEDDINGS = 9, 8, 7, 6, 5, 4
+WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 3, 2, 1
+STATE = ("positions", "velocities", "previous_velocities")
+
+
+def write(path, simulation):
+    """Write a simulation to `path`, as `replacing` does. ValueError where the state is not finite."""
+    path = as_path(path)
+    scene = simulation._scene
+    arrays = {}
+
+    def store(value):
+        if not np.ndim(value):
+            return float(value)
+        name = f"array{len(arrays)}"
+        arrays[name] = np.asarray(value)
+        return name
+
+    for name, state in simulation._backend.state().items():
+        if state is not None:  # another library may have written to the memory of the simulation
+            arrays[name] = real_view(name, state, state.shape, state.dtype)
+    if simulation._colours is not None:  # after a cut they are inherited, not what a colouring of the scene would give
+        arrays["colours"] = simulation._colours
+    if simulation.contact is not None:
+        arrays["driven"] = simulation._backend.driven()
+    if simulation._external_forces is not None:
+        arrays["external_forces"] = simulation._external_forces
+    doublings = simulation._backend.doublings()
+    header = {
+        "format": FORMAT,
+        "version": _version(scene, simulation.contact, doublings, simulation._origin),
+        "dt": simulation.dt,
+        "device": simulation.device,
+        "dtype": simulation.dtype.name,
+        "start_time": simulation._start_time,
+        "steps": simulation._backend.steps(),
+        "solver": _describe(simulation.solver),
+        **({} if simulation.contact is None else {"contact": _describe(simulation.contact)}),
+        **({"stiffness_doublings": doublings} if any(doublings) else {}),
+        **({"origin": simulation._origin.tolist()} if simulation._origin.any() else {}),
+        "rho": simulation._rho,
+        "linear_numbers": None if simulation._numbers is None else dataclasses.asdict(simulation._numbers),
+        **scene_entries.describe(scene, store),
+    }
+    with replacing(path) as unfinished, open(unfinished, "wb") as file:
+        np.savez(file, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
+
+
+def read(cls, path, motions, device, threads):
+    """A simulation like the one that was written to `path`."""
+    path = as_path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"path: {path} does not exist")
+    if device is not None:
+        device_parts(device)
+    thread_count(threads)
+    with _named(path, "is not a saved simulation, or is truncated"):
+        archive = ArrayArchive(path)
+    with archive:
+        with _named(path, "is not a saved simulation, or is truncated"):
+            header = _header(archive)
+        if header.get("version") not in range(WITHOUT_OBSTACLES, VERSION + 1):
+            raise ValueError(f"path: {path} has version {header.get('version')!r}, this pdgpu reads up to version {VERSION}")
+        with _named(path, "is damaged"):
+            pins = {entry["name"]: scene_entries.count_motions(entry) for entry in header["bodies"]}
+            obstacles = {entry["name"]: int(scene_entries.flag(entry["moves"])) for entry in header.get("obstacles", ())}
+        motions = _check_motions(motions, pins, obstacles)
+        with _named(path, "is damaged"):
+            saved_device, dtype = header["device"], choice("dtype", header["dtype"], PRECISIONS)
+            device_parts(saved_device)
+            dt = None if header["dt"] is None else number("dt", header["dt"], above=0.0)
+            start_time, steps = number("start_time", header["start_time"]), integer("steps", header["steps"], 0)
+            solver = _solver(header["solver"])
+            if not isinstance(solver, solvers.SOLVERS):
+                raise ValueError(f"solver: {header['solver']!r} is none")
+            rho, numbers = _searched(header, solver)
+            scene = scene_entries.read(header, archive, motions)
+            origin = real_array("origin", header.get("origin", (0.0, 0.0, 0.0)), (3,))
+            placed = np.dtype(np.float64 if origin.any() else dtype)  # of positions
+            state = {name: _state(name, archive, scene, placed if name == "positions" else dtype) for name in STATE}
+            colours = _colours(archive.take("colours"), scene) if "colours" in archive.names else None
+            forces = archive.take("external_forces") if "external_forces" in archive.names else None
+            law, driven = None, None
+            if header.get("contact") is not None:
+                law, driven = _solver(header["contact"]), archive.take("driven")
+                if (
+                    type(law).__name__
+                    not in (
+                        *contact.LAWS,
+                        *penalty_contact.__all__,
+                        *time_step_solver.DRIVERS,
+                        *time_step_solver.AFTER,
+                        *proxy_contact.__all__,
+                    )
+                    or driven.dtype != placed
+                ):
+                    raise ValueError(f"contact: {header['contact']!r} is none, or driven of another dtype")
+                driven = real_array("driven", driven, (None, 3))
+            doublings = _doublings(header.get("stiffness_doublings", (0, 0)))
+            if archive.names:
+                raise ValueError(f"{archive.names[0]} is in it, and its header does not name that")
+    with _named(path, "cannot be resumed"):  # not on this device, or not at all: it is the core that knows
+        if not hasattr(solver, "colouring"):
+            colours = None
+        numbers = None if numbers is None else Parameters(**numbers)
+        device = device or saved_device
+        run = (colours, steps, start_time, state, forces, rho, numbers, driven, doublings, origin)
+        return cls._resumed(scene, solver, dt, law, device, dtype, threads, *run)
+
+
+@contextlib.contextmanager
+def _named(path, what):
+    """What the content of a file leads to, becomes a ValueError that names the file."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"path: {path} {what} ({reason})") from error
+
+
+def _header(archive):
+    content = archive.take("header")
+    if content.dtype != np.uint8 or content.ndim != 1:
+        raise ValueError("its header is no text")
+    header = json.loads(content.tobytes())
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ValueError("it does not name the format")
+    return header
+
+
+def _state(name, archive, scene, dtype):
+    """Positions or velocities, in the dtype of the simulation; None for those of the step before where there was none."""
+    if name == "previous_velocities" and name not in archive.names:
+        return None
+    array = archive.take(name)
+    if array.dtype != dtype:
+        raise ValueError(f"{name}: expected dtype {dtype}, got {array.dtype}")
+    return real_array(name, array, (scene.n_vertices, 3))
+
+
+def _searched(header, solver):
+    """rho of the outer iteration and the numbers of the linear solver, checked."""
+    rho, numbers = header.get("rho"), header.get("linear_numbers")
+    if rho is not None:
+        rho = _found("rho", rho, getattr(solver, "chebyshev", None))
+    if numbers is None:
+        return rho, None
+    if not isinstance(numbers, dict) or not isinstance(solver, solvers.ProjectiveDynamics):
+        raise ValueError(f"linear_numbers: {numbers!r} are not those of a {type(solver).__name__}")
+    limits = {"weight": {"minimum": 0.0}, "omega": {"above": 0.0, "below": 2.0}, "composed_rho": {"above": 0.0, "below": 1.0}}
+    checked = {name: number(name, numbers[name], **limit) for name, limit in limits.items()}
+    checked["rho"] = numbers["rho"]
+    chebyshev = getattr(solver.linear, "chebyshev", None)
+    if checked["rho"] is not None:
+        checked["rho"] = _found("linear rho", checked["rho"], chebyshev, getattr(chebyshev, "rho", None))
+    if getattr(solver.linear, "weight", None) is not None and not checked["weight"] > 0.0:
+        raise ValueError("weight: must be positive")
+    return rho, checked
+
+
+def _found(name, rho, chebyshev, given=None):
+    """A rho that a search or the spectrum found, for an acceleration that leaves it to them."""
+    if chebyshev is None:
+        raise ValueError(f"{name} without a Chebyshev acceleration")
+    if not isinstance(chebyshev.rho, str) and rho != given:
+        raise ValueError(f"{name}: {rho!r} for an acceleration with {chebyshev.rho!r}")
+    return number(name, rho, minimum=0.0, below=1.0)
+
+
+def _check_motions(motions, pins, obstacles):
+    """Name -> list of motions, of a body as many as it has scripted pins, attachments that move and shape targets of time, of an obstacle
+    that moves one; the numbers are given by name."""
+    scripted = pins | obstacles
+    motions = {} if motions is None else motions
+    if not isinstance(motions, dict):
+        raise TypeError(f"motions: expected a dict of body name -> list of motions, got {motions!r}")
+    for name, given in motions.items():
+        if name not in scripted:
+            raise ValueError(f"motions: no body or obstacle is named {name!r}; there are {list(scripted)}")
+        if not isinstance(given, list | tuple):
+            raise TypeError(f"motions: expected a list of motions for {name!r}, got {given!r}")
+    for name, count in scripted.items():
+        given = motions.get(name, ())
+        if len(given) != count:
+            what = (
+                f"obstacle {name!r} had {count} motions"
+                if name in obstacles
+                else f"body {name!r} had {count} scripted pins, attachments that move and shape targets of time"
+            )
+            raise ValueError(
+                f"motions: {what}, and {len(given)} motions were given; functions are not saved: "
+                "give them all again, pins first, in their order"
+            )
+        for motion in given:
+            if not callable(motion):
+                raise TypeError(f"motions: expected callables for {name!r}, got {motion!r}")
+    return motions
+
+
+def _doublings(value):
+    """Those of the last step and of the next; the core refuses what is no such pair."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError(f"stiffness_doublings: expected two numbers, got {value!r}")
+    return tuple(integer("stiffness_doublings", number, 0, 100) for number in value)
+
+
+def _version(scene, contact, doublings, origin):
+    """The earliest that says all of it."""
+    if origin.any():
+        return VERSION
+    if any(doublings):
+        return WITHOUT_ORIGIN
+    if any(scene_entries.script_of(body) for body in scene.bodies):
+        return WITHOUT_DOUBLINGS
+    if any(how for body in scene.bodies for how in body.attachment_motions):
+        return WITHOUT_MUSCLES
+    if any(joint.has_limits for joint in scene.joints):
+        return WITHOUT_BONES
+    if any(body.embeddings for body in scene.bodies):
+        return WITHOUT_LIMITS
+    if scene.joints:
+        return WITHOUT_EMBEDDINGS
+    return WITHOUT_JOINTS if contact is not None else WITHOUT_CONTACT if scene.obstacles else WITHOUT_OBSTACLES
+
+
+def _colours(colours, scene):
+    """Colours of the vertices; the core refuses them where two neighbours have the same."""
+    colours = scene_entries.whole("colours", colours, scene.n_vertices)
+    if (colours < 0).any() or (colours >= scene.n_vertices).any():
+        raise ValueError(f"colours: must be from 0 to {scene.n_vertices - 1}")
+    return colours
+
+
+def _describe(value):
+    """A solver as nested JSON: {"type": name, option: value}."""
+    if dataclasses.is_dataclass(value):
+        # a field that earlier versions do not know is written only where it says something
+        known = [field for field in dataclasses.fields(value) if not field.metadata or getattr(value, field.name) != _absent(field)]
+        fields = {field.name: _describe(getattr(value, field.name)) for field in known}
+        return {"type": type(value).__name__, **fields}
+    if isinstance(value, contact.PairTable):
+        return {"pairs": [[*pair, number] for pair, number in value.items()]}
+    if isinstance(value, tuple) and any(map(dataclasses.is_dataclass, value)):
+        return [_describe(part) for part in value]
+    return value
+
+
+def _absent(field):
+    """The value that a field has where a file does not name it."""
+    return field.metadata.get("absent", field.default)
+
+
+def _solver(value):
+    if isinstance(value, dict) and "pairs" in value:
+        return {(str(first), str(second)): number for first, second, number in value["pairs"]}
+    if isinstance(value, dict):
+        options = {name: _solver(option) for name, option in value.items() if name != "type"}
+        for module in (solvers, linear_solvers, schur, contact, penalty_contact, projective_contact, proxy_contact, two_way_contact):
+            kind = getattr(module, value["type"], None) if value["type"] in module.__all__ else None
+            if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+                absent = {field.name: _absent(field) for field in dataclasses.fields(kind) if "absent" in field.metadata}
+                return kind(**absent | options)
+        raise ValueError(f"solver: {value['type']!r} is unknown")
+    if isinstance(value, list) and any(isinstance(part, dict) for part in value):
+        return [_solver(part) for part in value]
+    return value

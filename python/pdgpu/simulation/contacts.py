@@ -1,0 +1,196 @@
+"""Proximity queries: which parts of a simulation are near each other, how far, in which direction and where.
+
+The core finds and measures them (csrc/contact/proximity.c); here they get their names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse
+
+from pdgpu._internal.arguments import LARGEST, flag, number
+from pdgpu.scene.bodies import Body, Obstacle
+from pdgpu.collision.collision import BroadPhase
+from pdgpu._internal.relative_core import relative_frame
+from pdgpu.scene.surface import SceneSurface
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from pdgpu.types import Floats, Owner
+
+__all__ = ["Contacts"]
+
+# the first are PD_CONTACT_... of csrc/loops/proximity_loops.h; the others occur where there are forces
+KINDS = ("vertex-triangle", "edge-edge", "vertex-collider", "vertex-vertex", "vertex-edge")
+FEATURES = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-collider")  # PD_NEAREST_... of csrc/geometry
+
+
+@dataclass(frozen=True, eq=False)
+class Contacts:
+    """k pairs near each other; made by `Simulation.contacts`. Sorted by kind, then by vertex, or edges or collider and vertex.
+
+    Attributes
+    ----------
+    kind : ndarray of str, shape (k,)
+        "vertex-triangle", "edge-edge" or "vertex-collider"; of forces also "vertex-vertex" and "vertex-edge", of particles and rods.
+    feature : ndarray of str, shape (k,)
+        What is nearest to what: "vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge" or "vertex-collider". Weights that are zero
+        to rounding count as zero.
+    vertices : ndarray of int32, shape (k, 4)
+        Rows of `positions`: (vertex; t0, t1, t2), (a0, a1; b0, b1), or (vertex; -1, -1, -1) for a collider.
+    weights : ndarray, shape (k, 4)
+        Signed barycentric weights of the closest points: (1, -w0, -w1, -w2), (1-s, s, -(1-t), -t), (1, 0, 0, 0), so that the sum of
+        weights[j] positions[vertices[j]] is the gap, or the vertex itself for a collider.
+    distance : ndarray, shape (k,)
+        m; negative for a vertex inside a collider.
+    normal : ndarray, shape (k, 3)
+        Unit vector from the second to the first of the pair, out of a collider; gap = distance x normal.
+    points : ndarray, shape (k, 2, 3)
+        The closest points of the first and of the second, m; gap = points[:, 0] - points[:, 1].
+    bodies : ndarray of int32, shape (k, 2)
+        Places in `names` of the first and of the second.
+    names : tuple of str
+        Of all bodies, then of all obstacles.
+    positions : ndarray, shape (n + k + m, 3)
+        The simulation's, after them the points of the embedded surfaces that stand for those of their bodies, and after these the vertices
+        of the obstacle meshes in the order of the obstacles, m.
+    """
+
+    kind_number: np.ndarray  # numbers, spelt out where somebody asks: 120 bytes a pair are most of what a search would have to write
+    feature_number: np.ndarray
+    vertices: np.ndarray
+    weights: np.ndarray
+    distance: np.ndarray
+    normal: np.ndarray
+    points: np.ndarray
+    bodies: np.ndarray
+    names: tuple
+    positions: np.ndarray
+
+    _per_pair = ("kind_number", "feature_number", "vertices", "weights", "distance", "normal", "points", "bodies")
+
+    @property
+    def kind(self) -> Floats:
+        return np.take(KINDS, self.kind_number)
+
+    @property
+    def feature(self) -> Floats:
+        return np.take(FEATURES, self.feature_number)
+
+    def __len__(self):
+        return len(self.distance)
+
+    def __repr__(self):
+        counted = np.bincount(self.kind_number, minlength=len(KINDS)).tolist()
+        counts = ", ".join(f"{count} {name}" for count, name in zip(counted, KINDS, strict=True) if count)
+        nearest = f", nearest at {self.distance.min():g} m" if len(self) else ""
+        return f"<{type(self).__name__}: {len(self)} pairs{f' ({counts})' if counts else ''}{nearest}>"
+
+    def __getitem__(self, which):
+        """The contacts a mask, a slice or indices select; one integer selects one."""
+        rows = np.arange(len(self))[which]
+        rows = np.atleast_1d(rows)
+        return replace(self, **{name: getattr(self, name)[rows] for name in self._per_pair})
+
+    def jacobian(self) -> scipy.sparse.csr_matrix:
+        """Derivative of the distances by the positions, scipy CSR with 3 columns for each row i of `positions`, 3 i + axis.
+
+        Of a pair normal x weights at its four vertices, what moves a signed distance [Li et al. 2020, IPC, the normals of its contact
+        constraints]. Colliders stand still here; of two edges on one line, and where a nearest feature changes, it is one of those on
+        either side.
+        """
+        rows, corners = np.nonzero((self.weights != 0.0) & (self.vertices >= 0))
+        values = self.weights[rows, corners][:, None] * self.normal[rows]
+        columns = 3 * self.vertices[rows, corners].astype(np.int64)[:, None] + np.arange(3)
+        shape = (len(self), 3 * len(self.positions))
+        return scipy.sparse.csr_matrix((values.ravel(), (np.repeat(rows, 3), columns.ravel())), shape=shape)
+
+    def of(self, first: Owner, second: Owner | None = None) -> Self:
+        """The contacts of a body or obstacle (or its name), or those between two."""
+        places = [
+            _place(self.names, "second" if k else "first", part) for k, part in enumerate((first, second)) if part is not None or k == 0
+        ]
+        mask = (self.bodies == places[0]).any(axis=1)
+        if len(places) == 2:
+            mask = (self.bodies == places).all(axis=1) | (self.bodies == places[::-1]).all(axis=1)
+        return self[mask]
+
+
+def _place(names, argument, part):
+    name = part.name if isinstance(part, Body | Obstacle) else part
+    if not isinstance(name, str):
+        raise TypeError(f"{argument}: expected a body, an obstacle or a name, got {part!r}")
+    if name not in names:
+        raise ValueError(f"{argument}: no body or obstacle is named {name!r}; there are {list(names)}")
+    return names.index(name)
+
+
+def find_contacts(simulation, distance, bodies, self_collision, unique):
+    """What `Simulation.contacts` says."""
+    if distance is None:
+        rest = simulation._rest
+        distance = 1e-3 * float(np.linalg.norm(np.ptp(rest, axis=0))) if len(rest) else 0.0
+    distance = number("distance", distance, minimum=0.0, maximum=LARGEST[np.dtype("float32")])
+    self_collision, unique = flag("self_collision", self_collision), flag("unique", unique)
+    names = simulation._scene.names
+    if bodies is None:
+        chosen = tuple(range(len(names)))
+    else:
+        listed = [bodies] if isinstance(bodies, str | Body | Obstacle) else bodies
+        if not isinstance(listed, list | tuple):
+            raise TypeError(f"bodies: expected a list of bodies, obstacles or names, got {bodies!r}")
+        chosen = tuple(sorted({_place(names, "bodies", part) for part in listed}))
+    key = (chosen, self_collision)
+    if key not in simulation._proximity:
+        # one search is kept: another selection is another set of trees
+        simulation._proximity = {key: ContactSearch(simulation, chosen, self_collision)}
+    return simulation._proximity[key].find(simulation, distance, unique)
+
+
+class ContactSearch:
+    """The primitives of chosen bodies and obstacles, numbered through, their broad phase, and what is near in it."""
+
+    def __init__(self, simulation, chosen, self_collision):
+        self.surface = surface = SceneSurface(simulation._scene, chosen)
+        for place, collider in surface.shapes:
+            if not getattr(collider, "whole", True):
+                name = surface.names[place]
+                raise ValueError(f"bodies: {name!r} is a part of a shape (whole=False), with no distance everywhere; choose others")
+        self.dtype = simulation.dtype
+        fixed = surface.held(simulation._fixed)
+        self.phase = BroadPhase(
+            surface.rest - simulation.origin,
+            surface.triangles,
+            surface.edges,
+            particles=surface.particles,
+            fixed=fixed,
+            bodies=surface.owner,
+            self_collision=self_collision,
+            dtype=simulation.dtype,
+            device=simulation.device,
+            threads=simulation.threads,
+            simulation=simulation,
+        )
+        asked = self.phase.vertices[~fixed[self.phase.vertices]]  # the vertices that colliders are asked about
+        places = np.array([place for place, _ in surface.shapes], np.int32)
+        n, rows, weights = len(simulation._fixed), None, None
+        if len(surface.carriers):  # the vertices are points as well
+            own = np.where(np.arange(4) == 0, np.arange(n)[:, None], -1)
+            rows = np.concatenate([own, surface.carriers]).astype(np.int32)
+            weights = np.concatenate([np.eye(1, 4).repeat(n, axis=0), surface.weights]).astype(simulation.dtype)
+        self._core = self.phase.proximity(n, owner=surface.owner, asked=asked, collider_owner=places, rows=rows, weights=weights)
+
+    def find(self, simulation, distance, unique):
+        time = simulation.time
+        origin = simulation.origin
+        driven = np.ascontiguousarray(self.surface.driven(time) - origin, dtype=self.dtype)
+        for which, (_, collider) in enumerate(self.surface.shapes):
+            self._core.set_collider(which, *relative_frame(collider._placed(self.dtype, time), origin))
+        columns = self._core.find(None, driven, distance, unique)  # where the simulation has them
+        if origin.any():
+            columns |= {name: columns[name] + origin for name in ("points", "positions")}
+        return Contacts(columns.pop("kind"), columns.pop("feature"), **columns, names=self.surface.names)

@@ -1,0 +1,306 @@
+"""Tearing: a shell cut along edges, as a new scene, and a simulation that goes on with it.
+
+Around each vertex of a cut edge the triangles form fans, joined over the edges that are not cut. The first fan keeps the vertex and
+every further one gets a copy of it, so that triangles keep their rest shape, their constants and their place in every array. Copies
+share no element with their original: colours, like velocities, are inherited [Chen et al. 2024, VBD, Sec. 4].
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from pdgpu import _host
+from pdgpu._internal.arguments import any_array
+from pdgpu._internal.attributes import read_only
+from pdgpu.scene.bodies import Body
+from pdgpu.materials.materials import Bending, HingeBending, Spring
+from pdgpu.mesh.mesh import Mesh
+from pdgpu._internal.motion_calls import asking
+from pdgpu.contact.proxy_contact import ProxyContact
+from pdgpu.linear.schur import SchurDirect
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import BodyName
+
+__all__ = ["Cut", "Cutting"]
+
+
+class Cut(NamedTuple):
+    """What `Simulation.cut` did.
+
+    Attributes
+    ----------
+    body : Body
+        The body after the cut, as in `Simulation.bodies`.
+    new_vertices : ndarray of int32, shape (d,)
+        Vertices of the body that the cut made; they come after the old ones.
+    parents : ndarray of int32, shape (d,)
+        The vertex that each is a copy of.
+    joined : int
+        How many of the given edges still join their triangles, since no vertex came apart at either end.
+    """
+
+    body: Body
+    new_vertices: np.ndarray
+    parents: np.ndarray
+    joined: int
+
+
+class Origin(NamedTuple):
+    """How the vertices of a scene follow from those before the cut: copies of `rows`, with their share of what is divided."""
+
+    rows: np.ndarray  # (n,) vertex before
+    share: np.ndarray  # (n,) by mass; 1 where nothing was divided
+
+
+def cut_scene(scene, body, edges):
+    """(scene, Cut, Origin) of cutting a body of a scene; the scene given stays as it is. Errors as `Simulation.cut` says."""
+    body = scene.find(body)
+    if body.type != "shell":
+        raise ValueError(f"body: only a shell can be cut, and {body.name!r} is a {body.type}")
+    if len(body.mesh.tets) or len(body.mesh.edges):
+        raise ValueError(f"body: {body.name!r} has tets or edges beside its triangles; only a mesh of triangles can be cut")
+    if body.density is None:
+        raise ValueError(f"body: the file that {body.name!r} was loaded from does not hold its density, so it cannot be cut")
+    n = len(body.points)
+    sides = _Sides(body.mesh.triangles, n)
+    edges = _checked(edges, sides, body.name)
+    triangles, parents, joined = _separated(sides, edges)
+    new_vertices = np.arange(n, n + len(parents), dtype=np.int32)
+
+    after, place = scene.copy(), scene.bodies.index(body)
+    if len(parents):
+        rows = np.concatenate([np.arange(n, dtype=np.int32), parents])
+        torn, share = _torn(after.bodies[place], triangles, rows)
+        after._keep(bodies=(*after.bodies[:place], torn, *after.bodies[place + 1 :]))
+        for later in after.bodies[place + 1 :]:
+            later._keep(slice=slice(later.slice.start + len(parents), later.slice.stop + len(parents)))
+    else:
+        rows, share = np.arange(n), np.ones(n)
+    first, last = body.slice.start, body.slice.stop
+    everything = np.arange(scene.n_vertices)
+    origin = Origin(
+        np.concatenate([everything[:first], first + rows, everything[last:]]),
+        np.concatenate([np.ones(first), share, np.ones(scene.n_vertices - last)]),
+    )
+    return after, Cut(after.bodies[place]._shown(), new_vertices, parents, joined), origin
+
+
+class _Sides:
+    """The 3 m sides of triangles, each with the two corners (3 t + c) it ends at; sides of one edge have the same key."""
+
+    def __init__(self, triangles, n_vertices):
+        self.triangles, self.n_vertices = triangles, n_vertices
+        corner = np.arange(triangles.size).reshape(-1, 3)
+        start, end = triangles.ravel().astype(np.int64), np.roll(triangles, -1, axis=1).ravel().astype(np.int64)
+        ends = np.stack([corner.ravel(), np.roll(corner, -1, axis=1).ravel()])
+        self.low = np.where(start < end, *ends)
+        self.high = np.where(start < end, *ends[::-1])
+        keys = self.key(start, end)
+        order = np.argsort(keys, kind="stable")
+        self.low, self.high, self.keys = self.low[order], self.high[order], keys[order]
+
+    def key(self, a, b):
+        return np.minimum(a, b) * np.int64(self.n_vertices) + np.maximum(a, b)
+
+
+def _checked(edges, sides, name):
+    """Edges to cut as (m, 2) int64; every refusal names the row and its vertices."""
+    edges = any_array("edges", edges)
+    if edges.size == 0 and edges.shape in ((0,), (0, 2)):
+        return np.zeros((0, 2), dtype=np.int64)
+    if edges.dtype.kind not in "iu":
+        raise TypeError(f"edges: expected integer indices, got dtype {edges.dtype}")
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        raise ValueError(f"edges: expected shape (m, 2), got {edges.shape}")
+    outside = (edges < 0) | (edges >= sides.n_vertices)
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        raise ValueError(f"edges: index {edges[row, column]} at row {row} is out of range for {sides.n_vertices} vertices")
+    edges = edges.astype(np.int64)
+    keys = sides.key(*edges.T)
+    first = np.searchsorted(sides.keys, keys)
+    count = np.searchsorted(sides.keys, keys, side="right") - first
+    _, once = np.unique(keys, return_index=True)
+    again = np.ones(len(keys), dtype=bool)
+    again[once] = False
+    for bad, text in (
+        (count == 0, f"is no edge of {name!r}"),
+        (count == 1, f"is on the boundary of {name!r}: only one triangle is there"),
+        (again, "is given twice"),
+    ):
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise ValueError(f"edges: ({edges[row, 0]}, {edges[row, 1]}) at row {row} {text}")
+    return edges
+
+
+def _separated(sides, edges):
+    """(triangles, parents of the new vertices, number of edges that stay joined)."""
+    triangles, n = sides.triangles.copy(), sides.n_vertices
+    same = sides.keys[1:] == sides.keys[:-1]
+    is_cut = np.isin(sides.keys[1:], sides.key(*edges.T))
+    a, b = np.flatnonzero(same & ~is_cut), np.flatnonzero(same & ~is_cut) + 1
+    rows, columns = np.concatenate([sides.low[a], sides.high[a]]), np.concatenate([sides.low[b], sides.high[b]])
+    graph = scipy.sparse.coo_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(triangles.size,) * 2)
+    labels = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
+
+    # a fan is a component of corners around one vertex; they are numbered by vertex, then by their first triangle
+    touched = np.zeros(n, dtype=bool)
+    touched[edges] = True
+    at = triangles.reshape(-1)
+    corners = np.flatnonzero(touched[at])
+    _, first, fan = np.unique(labels[corners], return_index=True, return_inverse=True)
+    first = corners[first]
+    order = np.lexsort((first, at[first]))
+    vertex = at[first[order]]
+    further = np.zeros(len(order), dtype=bool)
+    further[1:] = vertex[1:] == vertex[:-1]
+    vertices = np.empty(len(order), dtype=np.int32)
+    vertices[order] = np.where(further, n - 1 + np.cumsum(further), vertex)
+    at[corners] = vertices[fan]
+
+    a, b = np.flatnonzero(same & is_cut), np.flatnonzero(same & is_cut) + 1
+    apart = (at[sides.low[a]] != at[sides.low[b]]) | (at[sides.high[a]] != at[sides.high[b]])
+    return triangles, vertex[further].astype(np.int32), len(edges) - len(np.unique(sides.keys[a[apart]]))
+
+
+def _torn(body, triangles, rows):
+    """(body, share of its parent's mass per vertex): a copy of `body` with other triangles; vertex i descends from rows[i]."""
+    torn, mesh = body.copy(), _torn_mesh(body.mesh, triangles, rows)
+    lumped = _host.lumped_masses(mesh.points, mesh.triangles, body.density)
+    share = lumped / np.bincount(rows, weights=lumped)[rows]
+    torn._masses, torn._velocity = share * body.masses[rows], body.velocity[rows]  # masses may have been set
+    torn._keep(
+        mesh=mesh,
+        points=mesh.points,
+        parents=read_only(rows if body.parents is None else body.parents[rows]),
+        slice=slice(body.slice.start, body.slice.start + len(rows)),
+        # a copy is held where its original is; the springs of an attachment are shared out, so that their sum stays
+        pins=tuple((_descendants(indices, rows)[0], motion) for indices, motion in body.pins),
+        slides=tuple((_descendants(indices, rows)[0], projector) for indices, projector in body.slides),
+        attachments=tuple(_shared_out(attachment, rows, share) for attachment in body.attachments),
+        materials=tuple(_carried(material, body, mesh, rows) for material in body.materials),
+    )
+    torn._keep(groups=tuple(group for material in torn.materials for group in torn.groups_of(material)))
+    return torn, share
+
+
+def _torn_mesh(mesh, triangles, rows):
+    """With the names and numbers it had: triangles keep their places, and copies of a vertex are in its groups."""
+    groups = {name: group.given() for name, group in mesh.groups.items()}
+    for parts in groups.values():
+        if "points" in parts:
+            parts["points"] = np.flatnonzero(np.isin(rows, parts["points"]))
+    return Mesh(mesh.points[rows], triangles=triangles, groups=groups, cell_data=mesh.cell_data)
+
+
+def _shared_out(attachment, rows, share):
+    """The attachment of a torn body, each spring by the share of its vertex."""
+    indices, targets, stiffness = attachment
+    here, of = _descendants(indices, rows)
+    return here, targets[of], stiffness[of] * share[here]
+
+
+def _descendants(indices, rows):
+    """Vertices that descend from `indices` (ascending), ascending, and the place of their parents in `indices`."""
+    here = np.flatnonzero(np.isin(rows, indices)).astype(np.int32)
+    return here, np.searchsorted(indices, rows[here])
+
+
+def _carried(material, body, mesh, rows):
+    """A material whose constants, where they are arrays, or must become ones, follow the elements of the torn body."""
+    if isinstance(material, Spring):
+        # an edge that became several has the stiffness it had, in sum
+        old, new = body.mesh.unique_edges(), mesh.unique_edges()
+    elif isinstance(material, Bending | HingeBending):
+        old, new = body.mesh.hinges[:, :2], mesh.hinges[:, :2]
+    else:
+        return material  # one constant per triangle, and triangles keep their places
+    n = len(body.points)
+    keys = old[:, 0].astype(np.int64) * n + old[:, 1]
+    order = np.argsort(keys)
+    parents = np.sort(rows[new].astype(np.int64), axis=1)
+    origin = order[np.searchsorted(keys, parents[:, 0] * n + parents[:, 1], sorter=order)]
+    ((name, _),) = material._constants.items()
+    stiffness = material.constant(name, len(old))[origin]
+    if isinstance(material, Spring):
+        stiffness = stiffness / np.bincount(origin)[origin]
+    carried = copy.copy(material)
+    carried._constants = {name: stiffness}
+    return carried
+
+
+class Cutting:
+    """The part of `Simulation` that tears shells."""
+
+    def cut(self, body: BodyName, edges: ArrayLike) -> Cut:
+        """Cut a shell along edges, between two steps, and build the model anew.
+
+        Around each vertex of a cut edge every fan of triangles but the first gets a copy of the vertex, with its position and
+        velocity [Chen et al. 2024, VBD, Sec. 4]. Copies are appended to the vertices of the body, so later bodies move up in all
+        arrays: `bodies` has the slices. Masses are lumped again. External forces, attachments and the stiffness of proxies
+        (`ProxyContact`) are shared out by mass; the springs of an edge that came apart share its stiffness. So mass, momentum and
+        stretch energy stay the same. Hinges across the cut are gone. Copies of vertices that are pinned or slide do the same, a scripted
+        motion is asked as before, for the vertices the body had when it was added, and the world box acts on every copy. A rho="auto"
+        that was found stays; the scene the simulation was made from is not touched.
+
+        Parameters
+        ----------
+        body : Body or str
+            A shell, or its name.
+        edges : array_like of int, shape (m, 2)
+            Inner edges as pairs of vertices of the body, numbered as in `bodies`. The inner edges of a mesh are
+            ``mesh.hinges[:, :2]``. A cut that no vertex comes apart by, such as a single edge away from the boundary, changes nothing:
+            edges are not remembered, so give it again together with its neighbours.
+
+        Returns
+        -------
+        Cut
+            body, new_vertices, parents, joined (the number of edges that did not come apart).
+
+        Raises
+        ------
+        TypeError
+            Indices given as floats.
+        ValueError
+            A body that is no shell; edges that are not in its mesh, lie on its boundary or are given twice; dt=None and a part that is
+            no longer held. The simulation stays as it was.
+        RuntimeError
+            Called while a step is running.
+        """
+        state, steps = self._backend.state(), self._backend.steps()
+        scene, result, origin = cut_scene(self._scene, body, edges)
+        if not len(result.new_vertices):
+            return result
+        linear = getattr(self.solver, "linear", None)
+        with asking(self):
+            torn = self._resumed(
+                scene,
+                replace(self.solver, linear=linear._carried(origin.rows)) if isinstance(linear, SchurDirect) else self.solver,
+                self.dt,
+                self.contact._carried(origin.rows, origin.share) if isinstance(self.contact, ProxyContact) else self.contact,
+                self.device,
+                self.dtype,
+                self.threads,
+                None if self._colours is None else self._colours[origin.rows],
+                steps,
+                self._start_time,
+                {name: None if array is None else array[origin.rows] for name, array in state.items()},
+                None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
+                driven=self._backend.driven(),
+                doublings=self._backend.doublings(),
+                origin=self._origin,
+            )
+        torn._keep(last_step=self.last_step)
+        torn._setup_seconds += self._setup_seconds
+        torn._keep_searched(self._rho, self._numbers)
+        self.__dict__.update(torn.__dict__)
+        return result

@@ -1,0 +1,248 @@
+"""A simulation over time: runs that are recorded, momenta, and files of the whole state."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdgpu._internal.arguments import flag, integer, number, real_array
+from pdgpu.errors import DivergenceError
+from pdgpu.results.histories import History
+from pdgpu.simulation.stepping import times_of_steps
+from pdgpu.simulation.volume_files import Film, write_state
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.types import Device, Options, Path
+
+__all__ = ["Momentum", "Motion"]
+
+
+class Momentum(NamedTuple):
+    """Of all bodies together.
+
+    Attributes
+    ----------
+    linear : ndarray, shape (3,), kg m/s
+    angular : ndarray, shape (3,), kg m^2/s
+    """
+
+    linear: np.ndarray
+    angular: np.ndarray
+
+
+class Motion:
+    """The part of `Simulation` that runs, measures and writes."""
+
+    def momentum(self, body: Any = None, *, about: Any = (0.0, 0.0, 0.0)) -> Momentum:
+        """Linear and angular momentum, sum m v and sum m (x - about) x v, pinned vertices included.
+
+        Parameters
+        ----------
+        body : Body or str, optional
+            Only of this body; by default of all.
+        about : array_like, shape (3,), or "centre"
+            The point that the angular momentum is about, m; "centre": the centre of mass.
+
+        Returns
+        -------
+        Momentum
+        """
+        at = slice(None) if body is None else self._scene.find(body).slice
+        x, v = (array[at] for array in self._state64())
+        masses = self._masses[at]
+        if isinstance(about, str):
+            if about != "centre":
+                raise ValueError(f"about: expected a point or 'centre', got {about!r}")
+            about = np.einsum("i,ij->j", masses, x) / masses.sum()
+        else:
+            about = real_array("about", about, (3,))
+        return Momentum(np.einsum("i,ij->j", masses, v), np.einsum("i,ij->j", masses, np.cross(x - about, v)))
+
+    def run(
+        self,
+        seconds: float | None = None,
+        *,
+        times: ArrayLike | None = None,
+        every: int = 1,
+        callback: Callable[[Self], Any] | None = None,
+        max_behind: float | None = None,
+        progress: bool = False,
+    ) -> History:
+        """Take steps for a time, or quasi-static steps at given times, and record energies, momenta and contacts.
+
+        Parameters
+        ----------
+        seconds : float
+            How long, s; as many steps as it takes to reach it. Not with dt=None.
+        times : array_like, shape (k,)
+            For dt=None only, s: the time of each of k quasi-static steps, as `step(k, time=times)` takes them.
+        every : int
+            Record and call back after every so many steps, and after the last; the steps themselves do not depend on it.
+        callback : callable, optional
+            Called with the simulation where a row is recorded, for the first time before the first step. When it returns True, the run
+            ends there.
+        max_behind : float, optional
+            The largest target lag, m. The run ends after the first step whose `StepRecord.behind` is larger. That step is recorded, and a
+            RuntimeWarning names the pins and obstacles that lag. By default no lag ends the run.
+        progress : bool
+            Show a bar.
+
+        Returns
+        -------
+        History
+
+        Raises
+        ------
+        ValueError
+            `seconds` with dt=None, `times` with a time step.
+        DivergenceError
+            As of `step`; its attribute `history` has what was recorded until then.
+        """
+        every = integer("every", every, 1)
+        progress = flag("progress", progress)
+        if max_behind is not None:
+            max_behind = number("max_behind", max_behind, minimum=0.0)
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback: expected a callable, got {callback!r}")
+        n, times = self._times_of_run(seconds, times)
+        history = History()
+        history._add(self, self._backend.steps(), first=True)
+        if callback is not None and callback(self) is True:
+            return history
+        bar = None
+        if progress:
+            from tqdm.auto import tqdm
+
+            bar = tqdm(total=n, unit="step")
+        try:
+            for k, time in enumerate(times, 1):
+                self.step(time=time)
+                if bar is not None:
+                    bar.update(1)
+                late = max_behind is not None and self.last_step.behind > max_behind
+                if k % every == 0 or k == n or late:
+                    history._add(self, self._backend.steps(), first=False)
+                    if callback is not None and callback(self) is True:
+                        break
+                if late:
+                    self._warn_of_end(max_behind)
+                    break
+        except DivergenceError as error:
+            error.history = history
+            raise
+        finally:
+            if bar is not None:
+                bar.close()
+        return history
+
+    def _times_of_run(self, seconds, times):
+        """The number of steps of a run, and the `time` of each."""
+        if self.dt is not None:
+            times_of_steps(self._scene, self.dt, 1, times, "times")
+            seconds = number("seconds", seconds, above=0.0)
+            n = seconds / self.dt
+            if n > 2**31:
+                raise ValueError(f"seconds: {seconds:g} s are {n:.3g} steps of {self.dt:g} s, more than can be counted")
+            n = max(math.ceil(n - 1e-6), 1)
+            return n, repeat(None, n)
+        if seconds is not None or times is None:
+            raise ValueError(
+                f"seconds: dt=None (quasistatic) has no time step, got {seconds!r}; give times=, the time of each step, "
+                "or take steps with step()"
+            )
+        times = times_of_steps(self._scene, self.dt, None, times, "times")
+        if not times:
+            raise ValueError("times: expected the time of one step or more, got none")
+        return len(times), times
+
+    def _warn_of_end(self, max_behind):
+        warnings.warn(
+            f"max_behind: the run ends at {self.time:g} s, where {self._lagging()}, more than {max_behind:g} m",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+    def write(self, path: Path) -> None:
+        """Write all bodies as they are now, with fields, to a .vtu or .vtk file for ParaView.
+
+        Solids are their tets, shells their triangles, rods their edges, particles points, embedded surfaces triangles; obstacles are not
+        written. Fields of the
+        points: "velocity" (m/s), "displacement" from rest (m), "elastic_force" and "contact_force" (N), "mass" (kg), "pinned", "body" (its
+        number); of the cells: "body", "stress" (Cauchy, 9 numbers by rows, Pa) and "von_mises" (Pa), NaN where there are no tets or no
+        material on them. The file is put in place whole.
+
+        Raises
+        ------
+        ValueError
+            Another end of the path.
+        FileNotFoundError
+            The folder does not exist.
+        """
+        write_state(self, path)
+
+    def record(self, path: Path, *, append: bool = False) -> Film:
+        """Begin a film: a .pvd file, which ParaView opens, with a frame as `write` has it for every call of what is returned.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            Ends in .pvd; frames are put beside it as NAME_00000.vtu and so on.
+        append : bool
+            Go on with a film that is there, from the simulation's time on: what is in it of later times is filmed anew.
+
+        Examples
+        --------
+        >>> sim.run(5.0, every=10, callback=sim.record("out/fall.pvd"))  # doctest: +SKIP
+        """
+        return Film(self, path, flag("append", append))
+
+    def save(self, path: Path) -> None:
+        """Write the scene, the solver and the state to a file; `load` resumes with the same bits.
+
+        Scripted motions are functions and are not written: `load` asks for them. The file is put in place whole: where writing fails the
+        one before it stays, and of two that are written to one path at once one is left. A link is followed; a file that is replaced
+        keeps its mode.
+
+        Raises
+        ------
+        FileNotFoundError
+            The folder does not exist.
+        ValueError
+            Positions or velocities that are not finite, written by way of `device_positions`.
+        """
+        from pdgpu.simulation.checkpoint import write
+
+        write(path, self)
+
+    @classmethod
+    def load(cls, path: Path, *, motions: Options | None = None, device: Device | None = None, threads: int = 0) -> Self:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+        motions : dict, optional
+            Name of a body -> list of its motions, one per scripted pin, then one per attachment that moves, then that of its shape
+            targets, and of an obstacle that moves -> [its motion], where the saved scene had some.
+        device : str, optional
+            Another device than the saved one. PDGPU_DEVICE has no effect here, nor has PDGPU_DTYPE: the file says both.
+
+        Raises
+        ------
+        FileNotFoundError
+        ValueError
+            No such file format, a version this one does not know, a truncated or damaged file, one that claims what it does not hold or
+            holds what it does not name, motions that are missing. Nothing of a file takes more memory than its size times a constant.
+        """
+        from pdgpu.simulation.checkpoint import read
+
+        return read(cls, path, motions, device, threads)

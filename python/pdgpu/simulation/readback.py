@@ -1,0 +1,202 @@
+"""What is inside a simulation, read back: energies and forces per element, vertex and body, stresses.
+
+Everything is computed in float64 at the present positions, from the element groups the simulation was built from and by the batch
+loops of `pdgpu.elements`, so that a formula stands nowhere twice. Damping acts while a step is being solved; it is no part of it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu import _host
+from pdgpu._internal.arguments import choice
+from pdgpu.materials.elements import ENERGY, GRADIENT, of_kind
+from pdgpu.materials.joint_elements import JointForce, joint_forces
+from pdgpu.materials.materials import MATERIAL_OF_KIND
+
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from pdgpu.types import BodyName, Floats
+
+__all__ = ["ReadBack"]
+
+# a tet whose volume is below this fraction of its rest volume has no Cauchy stress that means anything
+FLAT = 1e-9
+
+
+def kinetic_energy(masses: Floats, velocities: Floats) -> float:
+    """Sum of m/2 |v|^2, J."""
+    return float(0.5 * np.einsum("i,ij,ij->", masses, velocities, velocities))
+
+
+def gravity_energy(masses: Floats, positions: Floats, gravity: Floats) -> float:
+    """-sum m g . x, J."""
+    return float(-np.einsum("i,ij,j->", masses, positions, gravity))
+
+
+class ReadBack:
+    """The part of `Simulation` that looks at elements, vertices and bodies."""
+
+    def joint_forces(self) -> dict[str, JointForce]:
+        """What each joint of the scene does to its first body, and how far it is pulled apart, at the present positions: `JointForce` by
+        the joint's name."""
+        return joint_forces(self._scene, self._state64()[0])
+
+    def _state64(self):
+        state = self._backend.state()
+        return state["positions"].astype(np.float64), state["velocities"].astype(np.float64)
+
+    def _bodies(self, body):
+        """Those of the simulation that an argument names; all for None."""
+        return self._scene.bodies if body is None else [self._scene.find(body)]
+
+    def _quantities(self, quantity, body):
+        """(rows in the body's vertices (m,k), quantity (m,...)) of every group of elements of a body, as material -> list."""
+        x = self._state64()[0][body.slice]
+        found = {}
+        for kind, rows, rest, parameters, _ in self._scene.elements_of(body):
+            values = of_kind(quantity, kind, rest, parameters, x[rows], threads=self.threads)
+            found.setdefault(MATERIAL_OF_KIND[kind], []).append((rows, values))
+        return found
+
+    def _by_material(self, quantity, body):
+        """Material -> quantity (m,...) of all elements of the bodies, one after the other."""
+        found = {}
+        for part in self._bodies(body):
+            for name, groups in self._quantities(quantity, part).items():
+                found.setdefault(name, []).extend(values for _, values in groups)
+        return {name: np.concatenate(values) for name, values in found.items()}
+
+    def element_energies(self, body: BodyName | None = None) -> dict[str, Floats]:
+        """Elastic energy of every element, J.
+
+        Parameters
+        ----------
+        body : Body or str, optional
+            By default all bodies, one after the other.
+
+        Returns
+        -------
+        dict
+            Name of a material -> (m,) float64, in the order of `mesh.tets` (solids), `mesh.triangles` (shells), `mesh.edges` (rods);
+            Spring on solids and shells: `mesh.unique_edges()`; Bending: `mesh.hinges`; RodBending: `mesh.joints`; Attachment: in
+            the order given; WorldBox: every vertex. The mesh is that of `bodies`.
+
+        Raises
+        ------
+        ValueError
+            No body has that name.
+        """
+        return self._by_material(ENERGY, body)
+
+    def element_forces(self, body: BodyName) -> dict[str, Floats]:
+        """Forces of every element on its k corners, minus the derivative of its energy, N.
+
+        Parameters
+        ----------
+        body : Body or str
+
+        Returns
+        -------
+        dict
+            Name of a material -> (m, k, 3) float64, elements in the order of `element_energies`, corners as in their row.
+        """
+        return {name: -gradients for name, gradients in self._by_material(GRADIENT, self._scene.find(body)).items()}
+
+    def forces(self, body: BodyName | None = None) -> Floats:
+        """Elastic force on every vertex, (n, 3) float64 N: the sum over all elements, attachments and world box included.
+
+        Pinned vertices have theirs too: where nothing moves, what holds one of them is minus this and minus its weight.
+
+        Parameters
+        ----------
+        body : Body or str, optional
+            Only the vertices of this body; elements never join two bodies.
+        """
+        parts = []
+        for part in self._bodies(body):
+            total = np.zeros_like(part.points)
+            for groups in self._quantities(GRADIENT, part).values():
+                for rows, values in groups:
+                    for axis in range(3):
+                        total[:, axis] -= np.bincount(rows.ravel(), weights=values[:, :, axis].ravel(), minlength=len(total))
+            parts.append(total)
+        return np.concatenate(parts)
+
+    def body_energies(self) -> dict[str, Any]:
+        """Energies of every body, J; each is `energies` without damping and contact, and they add up to it.
+
+        Returns
+        -------
+        dict
+            Name of a body -> dict with "kinetic", "gravity", "elastic" (a dict by material), "total".
+        """
+        positions, velocities = self._state64()
+        result = {}
+        for body in self._scene.bodies:
+            at = body.slice
+            energies = {
+                "kinetic": kinetic_energy(self._masses[at], velocities[at]),
+                "gravity": gravity_energy(self._masses[at], positions[at], self._gravity),
+                "elastic": {name: float(values.sum()) for name, values in self.element_energies(body).items()},
+            }
+            energies["total"] = energies["kinetic"] + energies["gravity"] + sum(energies["elastic"].values())
+            result[body.name] = energies
+        return result
+
+    def stress(self, body: BodyName, measure: Literal["cauchy", "first_piola"] = "cauchy") -> Floats:
+        """Elastic stress in every tet of a solid, Pa: the sum over its materials that act on tets.
+
+        Springs along edges and attachments are forces on vertices and no stress of a tet; damping is left out.
+
+        Parameters
+        ----------
+        body : Body or str
+        measure : "cauchy" or "first_piola"
+            First Piola-Kirchhoff: P = dPsi/dF, force now per area at rest. Cauchy: P F^T / det F, force now per area now.
+
+        Returns
+        -------
+        ndarray, shape (m, 3, 3), float64
+            In the order of `mesh.tets`; row a, column b: component a of the traction on the face with normal b. Of an inverted tet the
+            Cauchy stress is the formula's value at its negative det F; of a flat one (|det F| below 1e-9) there is none: NaN, with
+            a warning that counts such tets and names the first.
+
+        Raises
+        ------
+        ValueError
+            A body that is not a solid, or without a material on its tets; an unknown measure.
+        """
+        choice("measure", measure, ("cauchy", "first_piola"))
+        body = self._scene.find(body)
+        if body.type != "solid":
+            raise ValueError(f"body: stress is that of tets, and {body.name!r} is a {body.type}")
+        tets = body.mesh.tets
+        x = self._state64()[0][body.slice]
+        gradients = [
+            of_kind(GRADIENT, kind, rest, parameters, x[rows], threads=self.threads)
+            for kind, rows, rest, parameters in body.groups
+            if rows.shape[1] == 4
+        ]
+        if not gradients:
+            raise ValueError(f"body: {body.name!r} has no material on its tets, only {', '.join(map(repr, body.materials)) or 'none'}")
+        # the virial: dE/dx_i = V P g_i and sum (X_i - X_0) g_i^T = 1 give V P = sum dE/dx_i (X_i - X_0)^T, and with x_i = F X_i + c
+        # V P F^T = sum dE/dx_i (x_i - x_0)^T
+        corners = (x if measure == "cauchy" else body.points)[tets]
+        virial = np.einsum("mia,mib->mab", np.sum(gradients, axis=0), corners - corners[:, :1])
+        volumes = _host.measures(body.points, tets)
+        if measure == "cauchy":
+            now = _host.measures(x, tets)
+            flat = np.abs(now) < FLAT * volumes
+            if flat.any():
+                warnings.warn(
+                    f"stress: {int(flat.sum())} of {len(tets)} tets of {body.name!r} are flat, the first is {int(np.argmax(flat))}; "
+                    "their Cauchy stress is not a number",
+                    stacklevel=2,
+                )
+            volumes = np.where(flat, np.nan, now)
+        return virial / volumes[:, None, None]

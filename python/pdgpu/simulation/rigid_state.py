@@ -1,0 +1,174 @@
+"""What a simulation tells of its rigid bodies, and what it checks of them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu.scene.rigid_bodies import CARRIERS, RigidBody, check_rigid_motion, nearest_rotation
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pdgpu.types import Floats
+
+__all__ = ["RigidState"]
+
+LARGEST_TURN = 0.3  # rad in a step, above which implicit Euler brakes a spin within a few turns
+
+
+class RigidState:
+    """The rigid bodies of a simulation as they are, in the order of the scene; `Simulation.rigid`.
+
+    Attributes
+    ----------
+    names : tuple of str
+    masses : ndarray, shape (r,)
+        kg.
+    centres : ndarray, shape (r, 3)
+        Of mass, m.
+    rotations : ndarray, shape (r, 3, 3)
+        From rest.
+    quaternions : ndarray, shape (r, 4)
+        The same as unit quaternions (x, y, z, w), w >= 0, as scipy.spatial.transform.Rotation takes them.
+    velocities : ndarray, shape (r, 3)
+        Of the centres, m/s.
+    spins : ndarray, shape (r, 3)
+        Angular velocities, rad/s: the axial part of Rdot R^T.
+    """
+
+    def __init__(self, simulation: Any) -> None:
+        self._simulation = simulation
+        self._bodies = [body for body in simulation._scene.bodies if isinstance(body, RigidBody)]
+        self.names = tuple(body.name for body in self._bodies)
+        self.masses = np.array([body.mass for body in self._bodies])
+        x, v = simulation._state64()
+        self.centres, self.velocities, self.spins = np.zeros((3, len(self._bodies), 3))
+        self.rotations = np.zeros((len(self._bodies), 3, 3))
+        for k, body in enumerate(self._bodies):
+            arms = body.arms[-CARRIERS:]
+            self.centres[k], self.rotations[k] = pose_of(body, x[body.slice])
+            carried = v[body.slice][-CARRIERS:]
+            self.velocities[k] = carried.mean(axis=0)
+            change = (carried - self.velocities[k]).T @ arms @ np.linalg.inv(arms.T @ arms)
+            turning = change @ self.rotations[k].T
+            self.spins[k] = 0.5 * (turning - turning.T)[[2, 0, 1], [1, 2, 0]]
+
+    def __len__(self) -> int:
+        return len(self._bodies)
+
+    def __repr__(self) -> str:
+        return f"<RigidState: {len(self)} rigid bodies {list(self.names)}>"
+
+    @property
+    def quaternions(self) -> Floats:
+        from scipy.spatial.transform import Rotation
+
+        found = Rotation.from_matrix(self.rotations).as_quat() if len(self) else np.zeros((0, 4))
+        return np.where(found[:, 3:] < 0.0, -found, found)
+
+    @property
+    def gradient(self) -> Floats:
+        """dG by the translation and the rotation vector of each body in the step about to be solved, (r, 6) N and N m: minus the force
+        and the torque that are not in balance. About the centre, or about what holds it, and then the force is 0."""
+        simulation = self._simulation
+        simulation._aim()
+        gradient = simulation._backend.gradient(None).astype(np.float64)
+        result = np.zeros((len(self), 6))
+        for k, body in enumerate(self._bodies):
+            rows = gradient[body.slice][-CARRIERS:]
+            radius = np.sqrt((body.arms[-CARRIERS:] ** 2).sum() / CARRIERS)
+            result[k] = [*rows[0], *(rows[1] * radius)]
+        return result
+
+
+def pose_of(body: RigidBody, x: Floats) -> tuple[Floats, Floats]:
+    """Centre (3,) and rotation (3, 3) of a body at positions (n, 3)."""
+    carriers = x[-CARRIERS:]
+    centre = carriers.mean(axis=0)
+    return centre, nearest_rotation((carriers - centre).T @ body.arms[-CARRIERS:])
+
+
+def check_rigid_state(scene: Any, positions: Any, velocities: Any, dtype: Any) -> None:
+    """ValueError where vertices of a rigid body are put where it cannot be, or told to move as it cannot."""
+    for body in scene.bodies:
+        if not isinstance(body, RigidBody):
+            continue
+        tolerance = 1e-8 if dtype == np.float64 else 1e-4
+        if positions is not None:
+            centre, rotation = pose_of(body, positions[body.slice])
+            check_rigid_motion(centre + body.arms @ rotation.T, positions[body.slice], body, "positions", tolerance)
+        if velocities is not None:
+            given = velocities[body.slice]
+            arms, middle = body.arms[-CARRIERS:], given[-CARRIERS:].mean(axis=0)
+            change = (given[-CARRIERS:] - middle).T @ arms @ np.linalg.inv(arms.T @ arms)
+            off = np.abs(middle + body.arms @ change.T - given).max()
+            if not off <= tolerance * (np.abs(given).max() + np.abs(change).max() * np.abs(body.arms).max()):
+                raise ValueError(f"velocities: vertices of the rigid body {body.name!r} are {off:g} m/s off those of a turning body")
+
+
+def follow_pins(scene: Any, targets: Any, dtype: Any) -> None:
+    """Writes where the vertices of bodies that are held whole go, whose pinned ones are at their targets (n, 3) already; ValueError
+    where the motion of pins takes a body apart."""
+    tolerance = 1e-8 if dtype == np.float64 else 1e-4
+    for body in scene.bodies:
+        if not isinstance(body, RigidBody) or all(motion is None for _, motion in body.pins):
+            continue
+        pinned, hinges, rows = body.pinned(), body.hinges(), targets[body.slice]
+        goals = rows[pinned].astype(np.float64)
+        if hinges is None:
+            rows[:] = body.moved_to(pinned, goals, f"motion of {body.name!r}", tolerance)
+        elif hinges[1] >= 0:
+            length, rest = (float(np.linalg.norm(ends[hinges[1]] - ends[hinges[0]])) for ends in (rows.astype(np.float64), body.points))
+            if abs(length - rest) > tolerance * (np.abs(goals).max() + rest):
+                raise ValueError(f"motion of {body.name!r}: its two pins are {rest:g} m apart, and go to where they are {length:g} m apart")
+
+
+def warn_of_turns(simulation: Any, stacklevel: int) -> None:
+    """Warns of bodies that start with more than implicit Euler follows."""
+    if simulation.dt is None or simulation._rigid is None:
+        return
+    state = RigidState(simulation)
+    for name, spin in zip(state.names, state.spins, strict=True):
+        turn = simulation.dt * float(np.linalg.norm(spin))
+        if turn > LARGEST_TURN:
+            warnings.warn(
+                f"spin: {name!r} turns by {turn:.3g} rad in a step, and implicit Euler, which damps a spin w to "
+                f"w/sqrt(1 + 2 dt w^2 t), brakes it soon; above {LARGEST_TURN} rad take a shorter step",
+                stacklevel=stacklevel + 1,
+            )
+
+
+def add_rigid_load(scene: Any, x: Floats, forces: Floats, load: Floats) -> Floats:
+    """load (n, 3) m/s^2 and what forces (n, 3) N at the vertices of rigid bodies, at x, accelerate them by: F/m + alpha x r, where alpha
+    turns the body as their torque about its centre does."""
+    for body in scene.bodies:
+        if not isinstance(body, RigidBody):
+            continue
+        pushed, here = forces[body.slice], x[body.slice]
+        if not pushed.any():
+            continue
+        _, rotation = pose_of(body, here)
+        r = body.arms @ rotation.T
+        moments = rotation @ body.second_moments @ rotation.T
+        torque = np.cross(r, pushed).sum(axis=0)
+        angular = np.linalg.solve(np.trace(moments) * np.eye(3) - moments, torque)
+        load[body.slice] += pushed.sum(axis=0) / body.mass + np.cross(angular, r)
+    return load
+
+
+def add_rigid_inertia(scene: Any, dt: float, fixed: Any, stiffness: Floats) -> Floats:
+    """stiffness (n,) N/m, with that of the free surface vertices of rigid bodies: what weighs there over dt^2, 3/(dt^2 tr W) with the
+    inverse W = 1/m + [r]^T I^-1 [r] of the mass that a force at r meets: that of the body, not of a share, since one vertex may bear it."""
+    for body in scene.bodies:
+        if not isinstance(body, RigidBody):
+            continue
+        arms = body.arms[: len(body._selectable())]
+        inertia = np.trace(body.second_moments) * np.eye(3) - body.second_moments
+        crosses = np.cross(arms[:, None, :], np.eye(3))  # rows r x e
+        inverse = 3.0 / body.mass + np.einsum("kai,ij,kaj->k", crosses, np.linalg.inv(inertia), crosses)
+        rows = np.arange(body.slice.start, body.slice.start + len(arms))
+        stiffness[rows] = np.where(fixed[rows] == 0, 3.0 / (inverse * dt**2), 0.0)
+    return stiffness

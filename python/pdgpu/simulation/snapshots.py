@@ -1,0 +1,125 @@
+"""A step between two of its iterations."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdgpu._internal.arguments import integer
+from pdgpu.contact.contact import BarrierContact
+
+if TYPE_CHECKING:
+    from pdgpu.types import Contact
+
+__all__ = ["Snapshot", "check_same_step", "place", "snapshot_of"]
+
+
+class Snapshot(NamedTuple):
+    """A step after some iterations: its objective and where its iterate is; made by `Simulation.snapshot`.
+
+    Attributes
+    ----------
+    positions, velocities : ndarray, shape (n, 3)
+        Of the state that the step begins with, m and m/s.
+    iterate : ndarray, shape (n, 3)
+        m.
+    iteration : int
+    time : float
+        At which the step begins, s.
+    dt : float or None
+        s
+    external_forces : ndarray, shape (n, 3), or None
+        N
+    contact : BarrierContact or None
+        Under which the iterate was come to.
+    driven : ndarray, shape (m, 3), or None
+        Where the step found the points of what obstacles move, m.
+    stiffness_doublings : int
+        How often ``stiffness="auto"`` has doubled before the step.
+    end_time : float or None
+        Of a quasi-static step (dt=None) the time that was given for it, s; else None.
+    """
+
+    positions: np.ndarray
+    velocities: np.ndarray
+    iterate: np.ndarray
+    iteration: int
+    time: float
+    dt: float | None
+    external_forces: np.ndarray | None = None
+    contact: Contact | None = None
+    driven: np.ndarray | None = None
+    stiffness_doublings: int = 0
+    end_time: float | None = None
+
+
+class _Taken(Exception):
+    """Ends a step, which leaves the state as it was."""
+
+
+def snapshot_of(simulation, iterations, time):
+    """What `Simulation.snapshot` says."""
+    iterations, contact = integer("iterations", iterations, 0), simulation.contact
+    if contact is not None and not isinstance(contact, BarrierContact):
+        raise ValueError(
+            f"contact: {type(contact).__name__} finds its pairs on the way of each solver, so that no other could go on; BarrierContact can"
+        )
+    if contact is not None and contact.friction_lags > 1:
+        raise ValueError(f"contact: friction_lags must be 1, so that there is one objective in the step, got {contact.friction_lags}")
+    found = {}
+
+    def observe(row):
+        if row["iteration"] == iterations:
+            found.update(iterate=row["positions"].copy(), behind=row["behind"])
+            raise _Taken
+
+    # under contact a step has a memory of its own, of what touched and how it slipped: that of the simulation stays as it is
+    stepped = simulation if contact is None else copy.copy(simulation)
+    core, last_step = stepped._backend, stepped.last_step
+    state, steps, start_time = core.state(), core.steps(), stepped._start_time
+    driven = None if contact is None else core.driven()
+    doublings = core.doublings()[1]
+    begun = {"positions": simulation.positions, "velocities": simulation.velocities, "time": simulation.time, "dt": simulation.dt}
+    try:
+        stepped._step(False, observer=observe, time=time)
+    except _Taken:
+        if found["behind"] > 0.0:
+            raise ValueError(
+                f"iterations: pins or obstacles are {found['behind']:g} m from where they go after {iterations}, held back by what they "
+                "push, so that G is another one for each solver; take more, or a shorter step"
+            ) from None
+        forces = simulation.external_forces
+        of_contact = {"contact": contact, "driven": driven, "stiffness_doublings": doublings}
+        return Snapshot(**begun, iterate=found["iterate"], iteration=iterations, external_forces=forces, **of_contact, end_time=time)
+    ended = stepped.last_step
+    core.set_state(**state)
+    core.set_steps(steps)
+    stepped._start_time = start_time
+    stepped._keep(last_step=last_step)
+    raise ValueError(f"iterations: the step ends ({ended.status}) after {ended.iteration}, so there is none after {iterations}")
+
+
+def check_same_step(snapshot, dt, time, contact, dtype):
+    """ValueError where solvers could not go on from a Snapshot with the `dt`, `time`, `contact` and `dtype` of a comparison."""
+    if dt != snapshot.dt:
+        raise ValueError(f"start: the Snapshot is one of a step of {snapshot.dt} s, and dt is {dt}")
+    if time is not None and time != snapshot.end_time:
+        raise ValueError(f"time: the Snapshot is one of a step with time={snapshot.end_time}, got {time!r}; leave it out")
+    if contact != snapshot.contact:
+        raise ValueError(f"start: the Snapshot is one of a step with contact {snapshot.contact!r}, and contact is {contact!r}")
+    if contact is not None and not np.array_equal(snapshot.iterate.astype(dtype), snapshot.iterate):
+        raise ValueError(
+            f"start: the Snapshot is of {snapshot.iterate.dtype.name}, and rounded to {np.dtype(dtype).name} what nearly touches may touch"
+        )
+
+
+def place(simulation, snapshot):
+    """Put a simulation where the step of a Snapshot begins."""
+    simulation.set_state(positions=snapshot.positions, velocities=snapshot.velocities)
+    simulation.external_forces = snapshot.external_forces
+    simulation._start_time = snapshot.time
+    if snapshot.driven is not None and len(snapshot.driven):
+        simulation._backend.set_driven(simulation._cast_positions(snapshot.driven), None)
+    simulation._backend.set_doublings(snapshot.stiffness_doublings, snapshot.stiffness_doublings)

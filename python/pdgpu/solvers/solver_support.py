@@ -1,0 +1,211 @@
+"""What a solver takes: materials, contacts and slides, checked against a scene; and its settings as the core wants them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import fields, replace
+
+import numpy as np
+
+from pdgpu._internal.backends import device_parts
+from pdgpu.contact.contact import LAWS, BarrierContact
+from pdgpu.materials.joint_elements import Slide, Swing
+from pdgpu.linear.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
+from pdgpu.contact.proxy_contact import ProxyContact
+from pdgpu.scene.rigid_bodies import RigidBody
+from pdgpu.linear.schur import SchurDirect
+from pdgpu.solvers.solvers import PBD, SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
+from pdgpu.solvers.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, PENALTY, PROXIES
+
+__all__ = [
+    "check_contact",
+    "check_embedded",
+    "check_rigid",
+    "check_slides",
+    "check_support",
+    "settings_of",
+    "warn_idle_acceleration",
+    "warn_slow_factors",
+    "with_region",
+    "with_relaxation",
+]
+
+
+def _linear_of(solver):
+    """The linear solver of the global step; for nonlinear conjugate gradients that of the preconditioner."""
+    if solver.linear is not None:
+        return solver.linear
+    return Direct() if getattr(solver, "preconditioner", None) == "direct" else Jacobi(weight=1.0)
+
+
+def with_region(solver, scene):
+    """The solver, with the vertices of a region in the place of what names them."""
+    linear = getattr(solver, "linear", None)
+    return replace(solver, linear=linear._resolved(scene)) if isinstance(linear, SchurDirect) else solver
+
+
+def with_relaxation(solver, groups, fixed):
+    """The solver; PBD without a relaxation with 1/c, c the largest number of elements that meet in a free vertex."""
+    if not isinstance(solver, PBD) or solver.relaxation is not None:
+        return solver
+    met = sum((np.bincount(rows.ravel(), minlength=len(fixed)) for rows, *_ in groups.values()), np.zeros(len(fixed), int))
+    return replace(solver, relaxation=1.0 / max(int(met[fixed == 0].max(initial=1)), 1))
+
+
+def settings_of(solver, device, n_vertices=0):
+    """The solver's settings by name, as the core's method of the name of its class declares them (SOLVERS of the module). The fields of the
+    class go over as they stand, but for those that stand for something else there; colours are the simulation's to add."""
+    newton = isinstance(solver, Newton)  # its matrix is the Hessian: blocks of three rows, and one iteration would be no solve
+    settings = {field.name: getattr(solver, field.name) for field in fields(solver) if field.name not in ("preconditioner", "colouring")}
+    settings.setdefault("step_tolerance", 0.0)
+    settings["check_every"] = solver.check_every or (1 if device == "cpu" else 8)
+    settings["lower_guess"] = solver.initialization is None
+    settings["initialization"] = INITIALIZATIONS.index(solver.initialization or "inertial_target")
+    settings["chebyshev"] = chebyshev_settings(solver.chebyshev)
+    if "linear" in settings or hasattr(solver, "preconditioner"):
+        settings["linear"] = linear_settings(_linear_of(solver), iterations=1000 if newton else 1, device=device, blocks=newton)
+    if isinstance(solver, ProjectiveDynamics):
+        settings |= {"prone": None, "inner": getattr(solver.linear, "inner", 1), "active": getattr(solver.linear, "active", None) or 0.0}
+        if isinstance(solver.linear, SchurDirect):
+            settings["prone"] = np.zeros(n_vertices, dtype=np.uint8)
+            settings["prone"][list(solver.linear.region)] = 1
+    return settings
+
+
+def check_support(solver, device, materials):
+    """TypeError where the solver cannot treat a material, RuntimeError where it does not run on the device."""
+    if not isinstance(solver, SOLVERS):
+        raise TypeError(f"solver: expected a solver such as pdgpu.ProjectiveDynamics(), got {solver!r}")
+    materials = materials - {Slide.__name__, Swing.__name__}  # in joints of rigid bodies alone, which check_rigid sees to
+    for material in sorted(materials):
+        if material not in solver.materials:
+            able = [kind.__name__ for kind in SOLVERS if materials <= set(kind.materials) and device_parts(device)[0] in kind.devices]
+            raise TypeError(f"{type(solver).__name__} cannot treat the material {material}; {', '.join(able)} can treat all of the scene")
+    check_order(solver.linear, device)
+    if device_parts(device)[0] not in solver.devices:
+        raise RuntimeError(f"device: {type(solver).__name__} does not run on {device!r}, only on {', '.join(solver.devices)}")
+
+
+def check_contact(solver, contact, dt=1.0):
+    """TypeError for what is no contact, and where the solver does not take it; ValueError where contact does not take settings or dt."""
+    if contact is None:
+        return
+    law = type(contact).__name__
+    if law not in (*LAWS, PENALTY, *DRIVERS, *AFTER, PROXIES):
+        raise TypeError(f"contact: expected one such as pdgpu.BarrierContact(1e-3), or None, got {contact!r}")
+    if law not in getattr(solver, "contacts", ()):
+        able = [kind.__name__ for kind in SOLVERS if law in getattr(kind, "contacts", ())]
+        raise TypeError(f"{type(solver).__name__} does not take {law}; {', '.join(able)} {'do' if len(able) > 1 else 'does'}")
+    if getattr(contact, "variant", None) == "paper":
+        if not isinstance(solver, VertexBlockDescent):
+            raise TypeError(f'{type(solver).__name__} does not take {law} with variant="paper"; VertexBlockDescent does')
+        if solver.line_search:
+            raise ValueError('line_search: with variant="paper" friction has no potential to search along; give line_search=False')
+    if law in DRIVERS and dt is None:
+        raise ValueError(f"contact: dt=None (quasistatic) with {law}, whose weights are masses over a time step; give dt")
+    if getattr(contact, "blocks", False) and isinstance(solver.linear, AJacobi | SchurDirect):
+        raise TypeError(
+            f"blocks: {type(solver.linear).__name__} has one matrix for x, y and z, which blocks on the diagonal couple; Direct, Jacobi, "
+            "the Gauss-Seidel kinds and PCG can"
+        )
+    if law in DRIVERS and solver.tolerance > 0.0:
+        raise ValueError(f"tolerance: {law} ends a step by its own; give the solver tolerance=0, got {solver.tolerance}")
+
+
+def check_embedded(solver, scene, contact, device):
+    """TypeError where a solver or a contact does not act on a surface embedded in a solid with `collides`, RuntimeError where not on that
+    device."""
+    parts = [part for body in scene.bodies if body.collides for part in body.embeddings if part.collides]
+    if contact is None or not parts or isinstance(contact, ProxyContact):
+        return
+    which = f"{parts[0].name!r}, which is embedded in {parts[0].body!r} with collides=True"
+    if type(contact).__name__ not in (*LAWS, PENALTY):
+        why = "weighs pairs by the masses of their vertices" if type(contact).__name__ in DRIVERS else "moves vertices one by one"
+        raise TypeError(
+            f"contact: {type(contact).__name__} {why} and does not take {which}; BarrierContact, PenaltyContact and ProxyContact do, and "
+            "with collides=False the surface of the tets collides"
+        )
+    if not getattr(solver, "embedded", ()):
+        able = ", ".join(kind.__name__ for kind in SOLVERS if getattr(kind, "embedded", ()))
+        raise TypeError(f"contact: {type(solver).__name__} moves the vertices of a pair alone and does not take {which}; {able} do")
+    if device_parts(device)[0] not in solver.embedded:
+        able = ", ".join(kind.__name__ for kind in SOLVERS if device_parts(device)[0] in getattr(kind, "embedded", ()))
+        raise RuntimeError(f"device: {type(solver).__name__} with {which} runs on 'cpu' only, not on {device!r}; {able} do")
+
+
+def warn_idle_acceleration(solver, stacklevel):
+    """Warn of Chebyshev accelerations that never set in: of the outer iteration, and of the linear solver within a global step."""
+    levels = [(type(solver).__name__, solver.chebyshev, solver.iterations, "a step")]
+    if isinstance(solver, ProjectiveDynamics):
+        inner = solver.linear
+        levels.append(
+            (f"linear={type(inner).__name__}", getattr(inner, "chebyshev", None), getattr(inner, "iterations", 1) or 1, "a global step")
+        )
+    for name, chebyshev, iterations, unit in levels:
+        if chebyshev is not None and iterations <= chebyshev.start:
+            warnings.warn(
+                f"{name}: the acceleration starts after {chebyshev.start} iterations, and {unit} has {iterations}: nothing is accelerated; "
+                "give Chebyshev a smaller start, or more iterations",
+                stacklevel=stacklevel + 1,
+            )
+
+
+def warn_slow_factors(solver, dt, contact, stacklevel):
+    """Warn of two factors without inertia, where the second one leaves the soft modes of a body almost where they are."""
+    linear = getattr(solver, "linear", None)
+    if dt is None and contact is not None and isinstance(linear, SchurDirect) and linear.active is not None:
+        warnings.warn(
+            f"linear: SchurDirect(active={linear.active:g}) with dt=None: each iteration reduces the error by a factor of about "
+            "1 - s/(s + active) only, with s the smallest eigenvalue of the Schur complement, N/m, and may end far from equilibrium; "
+            "leave active out, or give a tolerance and look at StepRecord.status",
+            stacklevel=stacklevel + 1,
+        )
+
+
+def check_rigid(solver, scene, dt, contact):
+    """TypeError where a solver or a contact does not take the rigid bodies of a scene, ValueError where its settings or dt do not."""
+    names = [body.name for body in scene.bodies if isinstance(body, RigidBody)]
+    if not names:
+        return
+    if not getattr(solver, "rigid", False):
+        able = ", ".join(kind.__name__ for kind in SOLVERS if getattr(kind, "rigid", False))
+        raise TypeError(f"{type(solver).__name__} does not take rigid bodies, and {names[0]!r} is one; {able} do")
+    if contact is not None:
+        _check_rigid_contact(scene, names, contact)
+    if dt is None:
+        raise ValueError(f"dt: None (quasistatic) with the rigid body {names[0]!r}, whose position nothing determines then; give dt")
+    if solver.chebyshev is not None:
+        raise ValueError(f"chebyshev: rotations are not extrapolated, and {names[0]!r} is a rigid body; give chebyshev=None")
+
+
+def _check_rigid_contact(scene, names, contact):
+    """TypeError or ValueError where a contact does not take rigid bodies, or what moves them."""
+    if not isinstance(contact, BarrierContact):
+        raise TypeError(f"contact: {type(contact).__name__} does not take rigid bodies, and {names[0]!r} is one; BarrierContact does")
+    for body in scene.bodies:
+        if isinstance(body, RigidBody) and body.hinges() is not None and any(motion is not None for _, motion in body.pins):
+            raise ValueError(
+                f"contact: a pin of {body.name!r} moves, which a rigid body that turns about its pins does not do with contact; "
+                "pin three vertices or more to move all of it"
+            )
+
+
+def check_slides(solver, subspace, contact=None):
+    """ValueError where vertices are held on a line or plane and the solver, or what answers contact, cannot keep them there."""
+    if subspace is None:
+        return
+    if isinstance(solver.linear, SchurDirect):
+        raise ValueError(
+            f"slide: {solver!r} cannot hold vertices on a line or plane: that couples x, y and z, and its dense matrix is one for all "
+            "three; Direct can"
+        )
+    if isinstance(solver.linear, AJacobi):
+        raise ValueError(
+            f"slide: {solver!r} cannot hold vertices on a line or plane: a product of AJacobi is several Jacobi steps at once, and "
+            "a vertex that slides would have to be put back after each; Jacobi and every other linear solver can"
+        )
+    if type(contact).__name__ in DRIVERS:
+        raise ValueError(
+            f"slide: {type(contact).__name__} cannot hold vertices on a line or plane: it weighs a pair by masses that yield in every "
+            "direction; BarrierContact, PenaltyContact and TwoWayContact can"
+        )

@@ -1,0 +1,437 @@
+"""Solvers: plain, printable, picklable descriptions. What they do stands in csrc/dynamics and csrc/linear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pdgpu._internal.arguments import choice, integer, number
+from pdgpu._internal.backends import DEVICES, direct_library
+from pdgpu.contact.contact import LAWS
+from pdgpu.solvers.descent_solvers import BlockJacobi, GradientDescent, VertexBlockDescent
+from pdgpu.linear.linear_solvers import (
+    LINEAR_SOLVERS,
+    PCG,
+    SOR,
+    AJacobi,
+    Chebyshev,
+    Direct,
+    GaussSeidel,
+    Jacobi,
+    SymmetricGaussSeidel,
+    keep,
+)
+from pdgpu.linear.schur import SchurDirect
+from pdgpu.solvers.time_step_solver import (
+    AFTER,
+    DRIVERS,
+    HYPERELASTIC,
+    PENALTY,
+    PRECONDITIONERS,
+    PROJECTIVE,
+    PROXIES,
+    TimeStepSolver,
+    check_line_search,
+    check_outer,
+    check_outer_chebyshev,
+)
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = [
+    "ADMM",
+    "PBD",
+    "XPBD",
+    "BlockJacobi",
+    "GradientDescent",
+    "Newton",
+    "NonlinearCG",
+    "ProjectiveDynamics",
+    "QuasiNewton",
+    "VertexBlockDescent",
+    "capabilities",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectiveDynamics(TimeStepSolver):
+    """Projective Dynamics: local projections and a global linear step with a constant matrix [Bouaziz et al. 2014].
+
+    With `contact` the matrix is A + K, K of the pairs that are near the iterate, and the step is halved from the part that touches nothing
+    until the incremental potential falls [Li et al. 2020, Algorithm 1, with this matrix in the place of the Hessian]: it falls in every
+    iteration, whatever `linear` is, but with outer Chebyshev. Direct, which factorises anew in every iteration then, and PCG take for K
+    the pairs' projected Hessians; sweeps take a diagonal above those, which holds tangents too and costs iterations. Measured, one step of
+    1/500 s near rest, gradient norm down to 1e-10: cube on a floor 23 iterations, a cube on one 2000 times as light 140, a string round a
+    capsule 145. To 1e-7 with the diagonal instead, solved to the end: 551, more than 2000, and 1296; by PCG of 30 iterations 14, 92 and
+    59. What is slow without contact stays so: cloths of springs took 1800 and more.
+
+    Parameters
+    ----------
+    iterations : int
+        Local-global iterations of a step.
+    linear : Direct, SchurDirect, Jacobi, AJacobi, GaussSeidel, SymmetricGaussSeidel, SOR or PCG
+        Solver of the global step; an iterative one starts from the current iterate and does one iteration unless it says otherwise.
+    chebyshev : Chebyshev, optional
+        Outer acceleration, over the local-global iterations [Wang 2015, Algorithm 1].
+    tolerance : float
+        Stop where the gradient norm is at most tolerance x its value at the first guess. In contact that value is at most
+        |M (y - x_t)|/h^2 + |elastic forces|, since a first guess may press into a barrier. 0: run all iterations, or until nothing
+        moves or no decrease is found (`StepRecord.status`).
+    initialization : str
+        First guess of a step: "previous", "inertia", "inertial_target" or "adaptive" [Chen et al. 2024, VBD, Eq. 17]: the inertial
+        target with that share of gravity and external forces which elasticity left in the last step; all of them in the first step and
+        after `set_state`.
+    check_every : int, optional
+        Iterations between two readbacks of the result; by default 1 on the CPU, 8 on CUDA.
+    """
+
+    iterations: int = 10
+    linear: Direct | SchurDirect | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG = field(default_factory=Direct)
+    chebyshev: Chebyshev | None = None
+    tolerance: float = 0.0
+    initialization: str = "inertial_target"
+    check_every: int | None = None
+
+    materials = PROJECTIVE
+    linear_solvers = (*LINEAR_SOLVERS, SchurDirect)
+    devices = ("cpu", "cuda")
+    contacts = (*LAWS, PENALTY, *DRIVERS, *AFTER, PROXIES)
+    embedded = ("cpu", "cuda")
+
+    def __post_init__(self):
+        check_outer(self)
+        check_outer_chebyshev(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Newton(TimeStepSolver):
+    """Newton's method: the full Hessian (projected where it is not positive definite), backtracking line search.
+
+    Parameters
+    ----------
+    iterations : int
+    linear : Direct or PCG
+        Solver of the linear systems with the Hessian. PCG makes it an inexact Newton method: every solve starts from 0 and ends after
+        `PCG.iterations`, by default 1000, or at a residual of `PCG.tolerance` times the gradient; tolerance=0 leaves that to the
+        forcing term min(0.01, sqrt(|g|/|g_0|)), which keeps the convergence superlinear [Nocedal and Wright 2006, Eq. 7.3]. Its
+        preconditioner "block" takes the vertices' 3x3 blocks. Negative curvature: the solve is started anew with projected elements.
+    line_search : bool
+        Halve the step until the incremental potential decreases; near its rounding, until the gradient norm does. With `BarrierContact`
+        a step that decreases it by more than the quadratic model predicts is doubled, if the double step decreases it further.
+    step_tolerance : float
+        m/s (dt=None: m). Stop where the full Newton step moves no vertex faster [Li et al. 2020, Sec. 4.5] and all prescribed motions
+        have arrived; 0: never. A step that a line search or a step limit shortened counts with its full length.
+    tolerance, check_every
+        As for ProjectiveDynamics.
+    initialization : str, optional
+        As for ProjectiveDynamics. None: the inertial target. With `BarrierContact` that guess ends short of the first impact, and the
+        step begins at x_t instead if the incremental potential is no larger there. Pins and obstacles are at the same places in both.
+        `tolerance` refers to the gradient norm at the start that is taken.
+    """
+
+    iterations: int = 20
+    linear: Direct | PCG = field(default_factory=Direct)
+    line_search: bool = True
+    tolerance: float = 0.0
+    step_tolerance: float = field(default=0.0, metadata={"written": "where set"})
+    initialization: str | None = field(default=None, metadata={"written": "where set"})
+    check_every: int | None = None
+
+    materials = ProjectiveDynamics.materials + HYPERELASTIC
+    linear_solvers = (Direct, PCG)
+    rigid = True
+    devices = ("cpu", "cuda")
+    contacts = (*LAWS, PENALTY, *AFTER)
+    embedded = ("cpu", "cuda")
+    chebyshev = None
+
+    def __post_init__(self):
+        check_outer(self)
+        check_line_search(self)
+        keep(self, step_tolerance=number("step_tolerance", self.step_tolerance, minimum=0.0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NonlinearCG(TimeStepSolver):
+    """Nonlinear preconditioned conjugate gradients [Wang 2015, Algorithm 2].
+
+    p = z + beta p with beta = (z.r)_k / (z.r)_{k-1}, and a step alpha = (p.r) / (p.A p) along it, A the matrix of Projective Dynamics.
+    Since A bounds the Hessian of the incremental potential from above, the potential falls in every iteration.
+
+    With `contact` p.A p becomes p.(A + K) p with the projected Hessians K of the pairs that are near, which bound nothing: the step is
+    halved from the part that touches nothing until the potential falls. D and the factor know of K as those of ProjectiveDynamics do.
+
+    Parameters
+    ----------
+    iterations : int
+    preconditioner : "jacobi" or "direct"
+        z = D^-1 r with the diagonal D of A, or z = A^-1 r with its Cholesky factor.
+    tolerance, check_every
+        As for ProjectiveDynamics.
+    initialization : str, optional
+        As for Newton.
+    """
+
+    iterations: int = 10
+    preconditioner: str = "jacobi"
+    tolerance: float = 0.0
+    initialization: str | None = field(default=None, metadata={"written": "where set"})
+    check_every: int | None = None
+
+    materials = ProjectiveDynamics.materials
+    linear_solvers = ()
+    devices = ("cpu", "cuda")
+    contacts = (*LAWS, PENALTY, *AFTER)
+    embedded = ("cpu", "cuda")
+    linear = chebyshev = None
+
+    def __post_init__(self):
+        check_outer(self)
+        choice("preconditioner", self.preconditioner, PRECONDITIONERS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PBD(TimeStepSolver):
+    """Position-based dynamics in Jacobi form: q_i <- q_i + relaxation sum_c dq_{i,c} [Wang 2015, Eq. 22; Müller et al. 2007].
+
+    Every element asks for the mass-weighted smallest moves dq that put it into its constraint set: a spring to its rest length, an
+    ARAP element to its rest shape, a hinge to its rest bend, an attachment to its target. Stiffness and damping play no part: how
+    stiff a body looks follows from the number of iterations. Linear momentum is preserved. Angular momentum is not: the moves of an
+    iteration exert no torque about the positions that they start from, but the steps brake rotations, as those of implicit Euler do.
+    An element with a vertex on a line or plane (`Body.slide`) is the one constraint |F - T| = 0, moved along its gradient's parts in them.
+
+    It does not minimise the incremental potential G, but is reported by G and its gradient like the other solvers; a G that
+    ends above its first value is no divergence here, and the gradient norm does not go to 0. Inertia enters only through the first
+    guess: with an `initialization` other than "inertial_target" (the default of `compare` is "previous") the body forgets it,
+    and `dt=None` (quasistatic) is refused.
+
+    Parameters
+    ----------
+    iterations : int
+    relaxation : float, optional
+        alpha, above 0. By default 1/c, c the largest number of elements that meet in a free vertex; `Simulation.solver` has the number.
+        The iteration is I - alpha sum of projections near its limit. It converges for alpha < 2/lambda, lambda the largest eigenvalue of
+        the sum, and lambda is at most c. Larger values converge faster or diverge. Wang [2015, Sec. 5.3] takes 0.3 on triangle meshes,
+        0.25 with Chebyshev; on tet meshes 0.045, and 0.0025 with Chebyshev. Measured here: 0.3 diverged on cloth with hinges, 0.2 did
+        not; on seven tet meshes 0.1 diverged or climbed and 0.06 did not, and 0.045 held with Chebyshev too (rho 0.999).
+    chebyshev : Chebyshev, optional
+        Outer acceleration [Wang 2015, Sec. 5.3].
+    tolerance, initialization, check_every
+        As for ProjectiveDynamics.
+
+    Raises
+    ------
+    ValueError
+        By `Simulation`, with dt=None.
+    """
+
+    iterations: int = 10
+    relaxation: float | None = None
+    chebyshev: Chebyshev | None = None
+    tolerance: float = 0.0
+    initialization: str = "inertial_target"
+    check_every: int | None = None
+
+    materials = ProjectiveDynamics.materials
+    linear_solvers = ()
+    devices = ("cpu", "cuda")
+    contacts = AFTER
+    linear = None
+
+    def __post_init__(self):
+        check_outer(self)
+        check_outer_chebyshev(self)
+        if self.relaxation is not None:
+            keep(self, relaxation=number("relaxation", self.relaxation, above=0.0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuasiNewton(TimeStepSolver):
+    """L-BFGS on the incremental potential, started from the matrix of Projective Dynamics [Liu et al. 2017, Sec. 4 and 5].
+
+    For a material without a projection w is 2 mu volume (area), the Laplacian that Liu et al. take as the first guess of the Hessian.
+
+    With `contact` the first guess is A + K with the projected Hessians K of the pairs that are near the iterate, factorised anew in every
+    iteration. Measured, one step of 1/500 s near rest, gradient norm down to 1e-10: 14 to 374 iterations on six scenes, of Newton's method
+    3 to 12.
+
+    Parameters
+    ----------
+    iterations : int
+    history : int
+        Pairs of steps and gradient differences that are kept within a step, at most 1000; 0: the matrix alone, which without line
+        search is Projective Dynamics.
+    linear : Direct
+        Solver of the systems with the constant matrix A = M/h^2 + sum w S^T S.
+    line_search : bool
+        As for Newton.
+    tolerance, check_every
+        As for ProjectiveDynamics.
+    initialization : str, optional
+        As for Newton.
+    """
+
+    iterations: int = 20
+    history: int = 5
+    linear: Direct = field(default_factory=Direct)
+    line_search: bool = True
+    tolerance: float = 0.0
+    initialization: str | None = field(default=None, metadata={"written": "where set"})
+    check_every: int | None = None
+
+    materials = VertexBlockDescent.materials
+    linear_solvers = (Direct,)
+    rigid = True
+    devices = ("cpu", "cuda")
+    contacts = (*LAWS, PENALTY, *AFTER)
+    embedded = ("cpu", "cuda")
+    chebyshev = None
+
+    def __post_init__(self):
+        check_outer(self)
+        check_line_search(self)
+        keep(self, history=integer("history", self.history, 0, 1000))
+
+
+@dataclass(frozen=True, kw_only=True)
+class XPBD(TimeStepSolver):
+    """Extended position-based dynamics: constraints with compliance, Gauss-Seidel over their colours [Macklin et al. 2016, Eq. 18].
+
+    Every element is a constraint C = sqrt(2 E) of compliance 1, E its energy: sqrt(k) (l - L) for a spring, sqrt(2 mu V) |F - R| for an
+    ARAP tet. A neo-Hookean tet is two, so that its volume has a multiplier of its own [Macklin and Müller 2021], but both of them zero
+    at rest: sqrt(mu V (|F|^2 + J^2 - 4 J)) and sqrt((lam - mu) V) (J - 1). A multiplier per constraint, zero at the start of a step,
+    makes the stiffness that of the material however many iterations run. Elements of a colour share no vertex that moves. Linear
+    momentum is preserved, angular momentum is not (see PBD); damping plays no part.
+
+    It does not minimise the incremental potential G, but is reported by G and its gradient like the other solvers; a G that ends above
+    its first value is no divergence here. Its limit is the answer of the other solvers where the constraints' gradients do not turn
+    within a step (a chain along a line, small steps); else it differs, since Eq. 18 leaves out the Hessians of the constraints and
+    keeps what was pushed along their earlier gradients. Measured on a stretched cloth: by 9 % of what the springs move it at h = 1/30
+    s, 3 % at 1/300, 0.2 % at 1/3000; on a stretched neo-Hookean cube (0.3 m, mu 1e4, lam 3e4 Pa) by 11 % at 1/30 s, 4 % at 1/300,
+    0.06 % at 1/3000. A body at rest stays at rest. The sweeps always start from the inertial target: `initialization` sets only where
+    the record begins.
+
+    Contact (PenaltyContact) is constraints too, after those of the elements in each iteration: the gap of a pair is at least the thickness
+    but for a compliance of 1/stiffness, and friction takes back what the two slid in the step as far as mu times the normal force lets
+    it, without a `friction_velocity` below which it creeps. All pairs act at once, and the mass of a vertex is shared out among its
+    pairs that act [Tonge et al. 2012, Mass Splitting]. `Simulation.contact_forces` gives the normal forces; its friction, and that of a
+    record, is the smoothed law's of the other solvers, where this one has got to.
+
+    Parameters
+    ----------
+    iterations : int
+        Sweeps over all constraints of a step.
+    tolerance, initialization, check_every
+        As for ProjectiveDynamics.
+
+    Raises
+    ------
+    ValueError
+        By `Simulation`, with dt=None.
+    """
+
+    iterations: int = 20
+    tolerance: float = 0.0
+    initialization: str = "inertial_target"
+    check_every: int | None = None
+
+    materials = VertexBlockDescent.materials
+    linear_solvers = ()
+    devices = ("cpu", "cuda")
+    contacts = (PENALTY, *AFTER)
+    linear = chebyshev = None
+
+    def __post_init__(self):
+        check_outer(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ADMM(TimeStepSolver):
+    """ADMM: the elements' own minimisations and a global linear step with a constant matrix [Overby et al. 2017, ADMM ⊇ PD].
+
+    Each element minimises E(z) + w/2 |z - F(x) - u|^2 by itself, damping included: in closed form where E is the squared distance to a
+    constraint set, else by at most 20 Newton steps. u, zero at the start of a step, sums up F(x) - z. w is `weight` times the weight of
+    Projective Dynamics where there is a projection, and `weight` (2 mu + lam) volume (area) for NeoHookean, StVK and Corotated, and
+    of HingeBending `weight` times the largest eigenvalue of the Hessian by F at rest.
+
+    A fixed point is a stationary point of the incremental potential G, but on the way G may rise: a G that ends above its first value
+    is no divergence here. The weights are those of rest: where elements are inverted at the minimum, or so stretched that E is much
+    stiffer, ADMM may cycle about the minimum for ever, and does not tell. Measured: a bunny whose minimum
+    has one inverted tet ends within 0.5 % of its size; a beam of 1 m stretched by 4 (NeoHookean(1e5, 4e5), 1/30 s) 14 cm from the
+    answer after 200 iterations as after 1000, with weight=4 1.1 mm and 0.8 mm, with weight=16 44 mm and 0.4 mm.
+
+    With `contact` the pairs enter the global step by their gradient and, on the matrix, by their projected Hessians at the iterate; along
+    the move, as far as it touches nothing, the objective of the global step must fall. G may rise all the same. Crushed elements want
+    larger weights, as stretched ones do: measured, with a cube that one 2000 times as heavy presses to a twenty-fifth of its volume,
+    weight=1 cycles 0.8 % of the size of the scene from the answer, while weight=2 comes within 1e-10 of it in 177 iterations.
+
+    Parameters
+    ----------
+    iterations : int
+        Local-global iterations of a step.
+    weight : float
+        Factor on the weights of all materials, above 0: a larger one makes for smaller steps, and for convergence under larger strains.
+    linear : Direct
+        Solver of the systems with the constant matrix A = M/h^2 + sum w S^T S.
+    tolerance, initialization, check_every
+        As for ProjectiveDynamics.
+    """
+
+    iterations: int = 20
+    weight: float = 1.0
+    linear: Direct = field(default_factory=Direct)
+    tolerance: float = 0.0
+    initialization: str = "inertial_target"
+    check_every: int | None = None
+
+    materials = VertexBlockDescent.materials
+    linear_solvers = (Direct,)
+    devices = ("cpu", "cuda")
+    contacts = (*LAWS, *AFTER)
+    embedded = ("cpu", "cuda")
+    chebyshev = None
+
+    def __post_init__(self):
+        check_outer(self)
+        keep(self, weight=number("weight", self.weight, above=0.0))
+
+
+SOLVERS = (
+    ProjectiveDynamics,
+    Newton,
+    NonlinearCG,
+    PBD,
+    VertexBlockDescent,
+    BlockJacobi,
+    GradientDescent,
+    QuasiNewton,
+    XPBD,
+    ADMM,
+)
+
+
+def capabilities() -> dict[str, Any]:
+    """Which solver treats which material with which linear solver and which contact, on which device, and whether it takes rigid bodies.
+
+    Returns
+    -------
+    dict
+        Name of the solver -> dict with "materials", "linear", "contacts" and "devices", lists of names, and "rigid", a bool, which
+        holds on all of its devices; "embedded", the devices on which surfaces embedded in solids collide by BarrierContact and, where it
+        takes that, PenaltyContact; "direct", of those that take Direct, what factorises their matrices on each device that is there:
+        "CHOLMOD", or on a GPU cuDSS where that is installed.
+    """
+    libraries = {device: library for device in DEVICES if (library := direct_library(device))}
+    return {
+        solver.__name__: {
+            "materials": list(solver.materials),
+            "linear": [linear.__name__ for linear in solver.linear_solvers],
+            "contacts": list(getattr(solver, "contacts", ())),
+            "devices": list(solver.devices),
+            "rigid": bool(getattr(solver, "rigid", False)),
+            "embedded": list(getattr(solver, "embedded", ())),
+            "direct": {device: library for device, library in libraries.items() if Direct in solver.linear_solvers},
+        }
+        for solver in SOLVERS
+    }

@@ -1,0 +1,326 @@
+"""Parameter sweeps: one function over a grid, here or on any executor, resumed where they were stopped."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import itertools
+import json
+import numbers
+import pickle
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdgpu._internal.arguments import flag
+from pdgpu.study.comparison import Comparison
+from pdgpu.linear.linear_result import LinearResult
+from pdgpu.results.records import StepRecord
+from pdgpu._internal.row_file import RowFile
+from pdgpu.results.tables import data_frame, summary, text_table, write_csv
+
+if TYPE_CHECKING:
+    from pdgpu.types import Path
+
+__all__ = ["Sweep", "sweep"]
+
+# columns of a sweep's own
+OWN = ("case_status", "error", "case_seconds")
+STATUSES = ("done", "failed")
+
+
+def sweep(
+    function: Callable[..., Any],
+    grid: Mapping[str, Any],
+    path: Path | None = None,
+    *,
+    executor: concurrent.futures.Executor | None = None,
+    retry_failed: bool = False,
+    progress: bool = False,
+) -> Sweep:
+    """Call a function with every combination of the values of a grid, and collect what it returns as a table.
+
+    With a `path` every case is written as soon as it is done, as one line of a file: the same call after a crash, a kill or Ctrl-C leaves
+    out what is done, and ends with the same table, which stands in the order of the grid, not of the finish. A grid may have grown.
+
+    Parameters
+    ----------
+    function : callable
+        Called as ``function(**case)``: ``pdgpu.compare`` for example, with `functools.partial` around what does not vary. It returns a
+        dict of numbers, text and None (a row), several of them in a list, or a Comparison (a row for each solver, with the last of
+        every column and the rate of its linear phase), StepRecord or LinearResult. What it raises becomes a row with the error, and
+        the sweep goes on.
+    grid : dict
+        Name -> list of values, which are numbers, text, True, False or None; or name -> dict of label -> value, where values are
+        anything (scenes, solvers), and labels stand in the table. Each must be different from the others.
+    path : str or os.PathLike, optional
+        A file of this sweep alone; it is made where it is not there. A second sweep that writes to it at the same time is refused.
+    executor : concurrent.futures.Executor, optional
+        Where the calls run: a ProcessPoolExecutor, Dask's ``client.get_executor()``, mpi4py's MPIPoolExecutor (in a script started by
+        ``mpiexec -n 9 python -m mpi4py.futures script.py`` it has eight workers); without it here, one after the other. Function and
+        values must be picklable, as the executor asks. Processes are best told ``threads=1`` each.
+    retry_failed : bool
+        Whether cases that failed before are tried again.
+    progress : bool
+        Show a bar.
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    TypeError, ValueError
+        A grid that is none, values that cannot stand in a table, a file of another function's sweep, a damaged file.
+    RuntimeError
+        The file is being written by another sweep, or the executor broke, for example because a process was killed; what was done until
+        then is in the file.
+    """
+    if not callable(function):
+        raise TypeError(f"function: expected a callable, got {function!r}")
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise TypeError(f"executor: expected a concurrent.futures.Executor, got {executor!r}")
+    retry_failed, progress = flag("retry_failed", retry_failed), flag("progress", progress)
+    cases = _cases(grid)
+    results: dict[str, dict] = {}
+    if path is None:
+        _run(function, cases, results, executor, progress, lambda line: None)
+    else:
+        with RowFile(path, {"sweep": 1, "function": _name(function), "names": list(grid)}) as file:
+            for number, line in file.lines:
+                _known(line, number, path)
+                results[_key(line["case"])] = line
+            open_cases = {k for k, line in results.items() if retry_failed and line["status"] == "failed"}
+            _run(
+                function, {k: c for k, c in cases.items() if k not in results or k in open_cases}, results, executor, progress, file.append
+            )
+    return Sweep(list(grid), [results[key] for key in cases])
+
+
+class Sweep(Sequence):
+    """The rows of a sweep, in the order of its grid; made by `sweep`.
+
+    A row is a dict: what varied, what the function returned, and "case_status" ("done" or "failed"), "error" (text, or None) and
+    "case_seconds".
+
+    Attributes
+    ----------
+    columns : tuple of str
+    failures : list of dict
+        The rows of cases that raised.
+    """
+
+    def __init__(self, names, lines):
+        self.names = tuple(names)
+        self._rows = [
+            {**line["case"], **row, "case_status": line["status"], "error": line["error"], "case_seconds": line["seconds"]}
+            for line in lines
+            for row in line["rows"] or [{}]
+        ]
+        found = dict.fromkeys(name for row in self._rows for name in row if name not in OWN)
+        self.columns = (*self.names, *(name for name in found if name not in self.names), *OWN)
+
+    @property
+    def failures(self) -> list[dict]:
+        return [row for row in self._rows if row["case_status"] == "failed"]
+
+    def __getitem__(self, index):
+        return self._rows[index]
+
+    def __len__(self):
+        return len(self._rows)
+
+    def _table(self):
+        return {name: [row.get(name) for row in self._rows] for name in self.columns}
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame. ImportError where pandas is not installed."""
+        return data_frame(self._table())
+
+    def to_csv(self, path: Path) -> None:
+        """Write the table to a file, in place whole; a cell without a value is empty."""
+        write_csv(path, self._table())
+
+    def table(self) -> str:
+        """The first and last rows as text, in the columns that vary, as many as a line holds."""
+        always = (*self.names, "case_status", *(["error"] if self.failures else []))
+        varying = [name for name in self.columns[len(self.names) : -len(OWN)] if len({repr(row.get(name)) for row in self._rows}) > 1]
+        shown = [*self.names, *varying[: max(12 - len(always), 0)], *always[len(self.names) :]]
+        kept = self._rows if len(self) <= 12 else [*self._rows[:6], None, *self._rows[-5:]]
+        rows = [["..." if row is None else _text(row.get(name)) for name in shown] for row in kept]
+        return text_table(shown, rows, left=len(self.names))
+
+    def __repr__(self):
+        return f"<Sweep: {len(self)} rows, {len(self.failures)} failed>\n{self.table()}"
+
+
+# ---- cases -----------------------------------------------------------------------------------------------------------------------
+
+
+def _cases(grid):
+    """Key -> (labels, arguments) of every case, in order."""
+    if not isinstance(grid, Mapping) or not grid:
+        raise TypeError(f"grid: expected a dict of name -> values, got {grid!r}")
+    axes = []
+    for name, values in grid.items():
+        if not isinstance(name, str):
+            raise TypeError(f"grid: expected names as keys, got {name!r}")
+        if name in OWN:
+            raise ValueError(f"grid: {name!r} is a column of the table; take another name")
+        if isinstance(values, Mapping):
+            pairs = list(values.items())
+        elif isinstance(values, str) or not isinstance(values, Sequence | np.ndarray | range):
+            raise TypeError(f"grid: expected a list of values or a dict of label -> value for {name!r}, got {values!r}")
+        else:
+            pairs = [(value, value) for value in values]
+        if not pairs:
+            raise ValueError(f"grid: no values for {name!r}")
+        labels = [_scalar(f"grid: {name!r}", label, k) for k, (label, _) in enumerate(pairs)]
+        seen = set()
+        for k, label in enumerate(labels):
+            if (key := json.dumps(label)) in seen:
+                raise ValueError(f"grid: value {k} of {name!r}, {label!r}, is there twice")
+            seen.add(key)
+        axes.append([(name, label, value) for label, (_, value) in zip(labels, pairs, strict=True)])
+    cases = {}
+    for combination in itertools.product(*axes):
+        labels = {name: label for name, label, _ in combination}
+        cases[_key(labels)] = (labels, {name: value for name, _, value in combination})
+    return cases
+
+
+def _scalar(where, value, k):
+    """As JSON has it: what is read back is what was written."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    raise TypeError(f"{where}: value {k} cannot stand in a table: expected a number, text, True, False or None, got {value!r}")
+
+
+def _key(labels):
+    return json.dumps(labels, sort_keys=True)
+
+
+def _name(function):
+    """What a function is called, without what is bound to it."""
+    while hasattr(function, "func"):
+        function = function.func
+    return getattr(function, "__qualname__", type(function).__qualname__)
+
+
+def _known(line, number, path):
+    shape = {"error": str | None, "case": dict, "status": str, "rows": list, "seconds": float}
+    if (
+        not isinstance(line, dict)
+        or any(not isinstance(line.get(name), kind) for name, kind in shape.items())
+        or line["status"] not in STATUSES
+    ):
+        raise ValueError(f"path: line {number} of {path} is not a case of a sweep")
+
+
+# ---- running ---------------------------------------------------------------------------------------------------------------------
+
+
+def _run(function, cases, results, executor, progress, keep):
+    """Every case once; `keep` takes each line as soon as it is there."""
+    bar = None
+    if progress:
+        from tqdm.auto import tqdm
+
+        bar = tqdm(total=len(cases), unit="case")
+    try:
+        for key, line in _lines(function, cases, executor):
+            keep(line)
+            results[key] = line
+            if bar is not None:
+                bar.update(1)
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def _lines(function, cases, executor):
+    if executor is None:
+        for key, (labels, values) in cases.items():
+            yield key, _call(function, labels, values)
+        return
+    futures = {}
+    try:
+        for key, (labels, values) in cases.items():
+            futures[executor.submit(_call, function, labels, values)] = key
+        for future in concurrent.futures.as_completed(list(futures)):
+            key, error = futures[future], future.exception()
+            if isinstance(error, concurrent.futures.BrokenExecutor | concurrent.futures.CancelledError):
+                raise error
+            if isinstance(error, pickle.PicklingError | AttributeError | TypeError):  # `_call` itself raises nothing
+                raise TypeError(f"executor: the function, or the values of {key}, cannot be sent to it: {error}") from error
+            del futures[future]
+            # what ended the process of an executor that goes on, failed as well
+            yield key, (future.result() if error is None else _failed(cases[key][0], error, 0.0))
+    except concurrent.futures.BrokenExecutor as error:
+        raise RuntimeError(
+            f"executor: it broke, {len(futures)} cases are left: {error}; the same sweep goes on from what is done"
+        ) from error
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _call(function, labels, values):
+    """One case, wherever it runs: its line of the file."""
+    start = time.perf_counter()
+    try:
+        rows = _rows_of(function(**values), labels)
+    except Exception as error:
+        return _failed(labels, error, time.perf_counter() - start)
+    return {"case": labels, "status": "done", "error": None, "seconds": time.perf_counter() - start, "rows": rows}
+
+
+def _failed(labels, error, seconds):
+    return {"case": labels, "status": "failed", "error": f"{type(error).__name__}: {error}", "seconds": seconds, "rows": []}
+
+
+def _rows_of(result, labels):
+    """The rows that a function's result is."""
+    if isinstance(result, Comparison):
+        # what varies is called as it was in the grid
+        return [_row({**summary(record), "solver": name, **labels}, labels) for name, record in result.records.items()]
+    if isinstance(result, StepRecord):
+        return [_row({**summary(result), **labels}, labels)]
+    if isinstance(result, LinearResult):
+        last = {"seconds": float(result.seconds[-1]), "residual_norm": float(result.residual_norm[-1]), "rate": result.rate}
+        said = {"status": result.status, "at_rounding": result.at_rounding, "iterations": result.iterations}
+        return [_row({**said, "setup_seconds": result.setup_seconds, **last, **labels}, labels)]
+    if isinstance(result, Mapping):
+        return [_row(result, labels)]
+    if isinstance(result, list | tuple) and result and all(isinstance(row, Mapping) for row in result):
+        return [_row(row, labels) for row in result]
+    raise TypeError(
+        f"function: expected a dict, a list of dicts, a Comparison, a StepRecord or a LinearResult to be returned, got "
+        f"{type(result).__name__}"
+    )
+
+
+def _row(row, labels):
+    result = {}
+    for name, value in row.items():
+        if not isinstance(name, str) or name in OWN:
+            raise ValueError(f"function: returned a column {name!r}; take another name")
+        value = _scalar(f"function: returned {name!r}", value, 0)
+        if name not in labels:
+            result[name] = value
+        elif json.dumps(value) != json.dumps(labels[name]):
+            raise ValueError(f"function: returned {name!r} = {value!r}, but the grid says {labels[name]!r}; take another name")
+    return result
+
+
+def _text(value):
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,36 @@
+"""The judge of planes, spheres, capsules and boxes where bodies have a thickness: those of each thickness are asked by themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdgpu.verify.judged_shapes import JudgedShapes
+
+__all__ = ["JudgedLayers"]
+
+
+class JudgedLayers:
+    """As JudgedShapes, whose arguments and methods these are; half the thickness of a body counts with the separation."""
+
+    def __init__(self, scene, shapes):
+        self.layers = [(radius, JudgedShapes(scene, shapes, scene.radii == radius)) for radius in np.unique(scene.radii).tolist() or [0.0]]
+
+    @property
+    def move(self):
+        return self.layers[0][1].move
+
+    def placed(self, time):
+        return self.layers[0][1].placed(time)
+
+    def in_frame(self, x, placed, separation, threads):
+        found = {}
+        for radius, shapes in self.layers:
+            for key, distance in shapes.in_frame(x, placed, separation + radius, threads).items():
+                found[key] = distance - radius
+        return found
+
+    def between(self, x_0, x_1, placed_0, placed_1, separation, threads):
+        found = {}
+        for radius, shapes in self.layers:
+            found |= shapes.between(x_0, x_1, placed_0, placed_1, separation + radius, threads)
+        return found

@@ -1,0 +1,218 @@
+"""Pictures: convergence curves and shaded bodies. matplotlib (extra `viz`) is imported only here, when first used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu._internal.arguments import choice, having, number
+from pdgpu._internal.atomic_files import replacing
+from pdgpu.viz.body_plotting import collider_surface, draw_contacts, draw_simulation, draw_surface
+from pdgpu.mesh.io.mesh_files import as_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.study.comparison import Comparison
+    from pdgpu.results.histories import History
+    from pdgpu.simulation.simulation import Simulation
+    from pdgpu.types import Bounds, Path
+
+__all__ = ["animate", "collider_surface", "draw_contacts", "draw_simulation", "draw_surface", "plot_comparison"]
+
+LABELS = {
+    "iterations": "iterations",
+    "seconds": "seconds",
+    "relative_loss": "relative loss  (G − G*) / (G₀ − G*)",
+    "relative_error": "relative error  |x − x*| / |x₀ − x*|",
+    "gradient_norm": "gradient norm  [N]",
+}
+
+
+# one for each solver of `make demo`, neighbours in the legend unlike each other; lines beyond them are dashed
+CURVES = (
+    *("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f"),
+    *("#bcbd22", "#17becf", "#0b3c6f", "#f4b183", "#145a32", "#000000"),
+)
+
+
+def _pyplot():
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise RuntimeError("plots need matplotlib: pip install 'pdgpu[viz]'") from None
+    return plt
+
+
+def plot_comparison(comparison: Comparison, x: str = "iterations", y: str = "relative_loss", axes: Any = None) -> Any:
+    """Draw one curve per solver, logarithmic in y.
+
+    Values that are not positive (a loss at the floor of rounding can be 0 or slightly negative) are not drawn. A solver that
+    diverged ends with a cross.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    x : "iterations" or "seconds"
+    y : "relative_loss", "relative_error" or "gradient_norm"
+    axes : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    having("comparison", comparison, "records", "what pdgpu.compare returned")
+    choice("x", x, ("iterations", "seconds"))
+    choice("y", y, ("relative_loss", "relative_error", "gradient_norm"))
+    if axes is None:
+        _, axes = _pyplot().subplots(figsize=(6.4, 4.4), layout="constrained")
+    drawn = []
+    for k, (name, record) in enumerate(comparison.records.items()):
+        if y not in record:
+            raise ValueError(f"y: {y!r} needs a reference, and this comparison has none")
+        abscissa = record["iteration" if x == "iterations" else "seconds"]
+        values = np.where(np.isfinite(record[y]) & (record[y] > 0.0), record[y], np.nan)
+        # markers as far apart as can be seen, whatever the axis: enough to tell curves apart in print, not a carpet
+        style = {"color": CURVES[k % len(CURVES)], "marker": "osD^vP*X"[k % 8], "markersize": 4.5, "markevery": 0.1, "linewidth": 1.6}
+        style["linestyle"] = ("-", "--", ":")[k // len(CURVES) % 3]
+        axes.plot(abscissa, values, label=name, **style)
+        if record.status == "diverged" and np.isfinite(values).any():
+            last = np.flatnonzero(np.isfinite(values))[-1]
+            axes.plot(abscissa[last], values[last], "x", color=style["color"], markersize=10, markeredgewidth=2.5)
+        drawn.append(values)
+    axes.set_yscale("log")
+    values = np.concatenate(drawn)
+    if np.isfinite(values).any():
+        # one diverging solver must not flatten all the others
+        axes.set_ylim(
+            max(0.3 * np.nanmin(values), 1e-16 if y.startswith("relative") else 0.0), min(5.0 * np.nanmax(values), 1e3 * values[0])
+        )
+    axes.set_xlabel(LABELS[x])
+    axes.set_ylabel(LABELS[y])
+    axes.grid(True, which="major", color="0.88")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9)
+    return axes
+
+
+def animate(
+    simulation: Simulation,
+    path: Path,
+    seconds: float,
+    *,
+    fps: float = 25.0,
+    size: tuple[float, float] = (6.4, 4.8),
+    dpi: float = 90,
+    bounds: Bounds | None = None,
+    progress: bool = False,
+    **drawing: Any,
+) -> History:
+    """Run a simulation and film it as it is drawn by `draw_simulation`, in real time as far as whole steps allow.
+
+    Parameters
+    ----------
+    simulation : Simulation
+        It is where the film ends afterwards.
+    path : str or os.PathLike
+        Ends in .gif, or in .mp4, which needs the program ffmpeg: the system's, or that of ``pip install 'pdgpu[film]'``. Put in place
+        whole.
+    seconds : float
+    fps : float
+        Frames a second, at most one a step.
+    size, dpi
+        Of a picture, inches and dots in each.
+    bounds : (low, high), two of shape (3,), optional
+        The box to show; by default that of the bodies as they are now.
+    progress : bool
+        Show a bar.
+    drawing
+        Further arguments of `draw_simulation`.
+
+    Returns
+    -------
+    History
+        What `Simulation.run` recorded at the frames.
+
+    Raises
+    ------
+    ValueError
+        Another end of the path, numbers out of range.
+    RuntimeError
+        No ffmpeg for an .mp4.
+    """
+    having("simulation", simulation, "bodies", "a pdgpu.Simulation")
+    plt = _pyplot()
+    from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    path, fps = as_path(path), number("fps", fps, above=0.0)
+    writers = {".gif": PillowWriter, ".mp4": FFMpegWriter}
+    choice("path", path.suffix.lower(), tuple(writers))
+    settings = {"animation.ffmpeg_path": _ffmpeg(FFMpegWriter)} if path.suffix.lower() == ".mp4" else {}
+    if simulation.dt is None:
+        raise ValueError("dt: None (quasistatic): there is no time to film")
+    every = max(1, round(1.0 / (fps * simulation.dt)))
+    if bounds is None:
+        bounds = simulation.positions.min(axis=0), simulation.positions.max(axis=0)
+    figure = plt.figure(figsize=size)
+    with plt.rc_context(settings):
+        writer = writers[path.suffix.lower()](fps=1.0 / (every * simulation.dt))
+
+    def draw(simulation):
+        figure.clear()
+        draw_simulation(figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d"), simulation, bounds=bounds, **drawing)
+        figure.text(0.03, 0.03, f"{simulation.time:.2f} s")
+        writer.grab_frame()
+
+    try:
+        with plt.rc_context(settings), replacing(path) as unfinished, writer.saving(figure, unfinished, dpi):
+            return simulation.run(seconds, every=every, callback=draw, progress=progress)
+    finally:
+        plt.close(figure)
+
+
+def _ffmpeg(writer):
+    """Where the program is: the one that matplotlib is told of, otherwise that of imageio-ffmpeg."""
+    if writer.isAvailable():
+        return writer.bin_path()
+    try:
+        import imageio_ffmpeg
+    except ImportError:
+        raise RuntimeError("animate: .mp4 needs the program ffmpeg, which is not there: pip install 'pdgpu[film]'; .gif does not") from None
+    return imageio_ffmpeg.get_ffmpeg_exe()
+
+
+def save_convergence(comparison: Comparison, path: Path) -> None:
+    """Relative loss against iterations and against seconds, side by side, as a picture."""
+    plt = _pyplot()
+    figure, panels = plt.subplots(1, 2, figsize=(12.5, 4.6), sharey=True, layout="constrained")
+    for axes, x in zip(panels, ("iterations", "seconds"), strict=True):
+        plot_comparison(comparison, x, "relative_loss", axes=axes)
+        axes.get_legend().remove()
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
+    panels[0].set_xscale("symlog", linthresh=10)
+    panels[0].set_xlim(left=0)
+    panels[1].set_xscale("symlog", linthresh=1e-2)
+    panels[1].set_xlim(left=0)
+    panels[1].set_ylabel("")
+    with replacing(path) as unfinished:
+        figure.savefig(unfinished, dpi=130)
+    plt.close(figure)
+
+
+def save_states(states: Mapping[str, ArrayLike], triangles: ArrayLike, path: Path, *, azimuth: float = -68.0) -> None:
+    """Surfaces side by side at one scale: `states` is a dict of title -> points (n, 3)."""
+    plt = _pyplot()
+    every = np.concatenate(list(states.values()))
+    bounds = every.min(axis=0), every.max(axis=0)
+    figure = plt.figure(figsize=(4.6 * len(states), 4.6), layout="constrained")
+    for k, (title, points) in enumerate(states.items()):
+        axes = figure.add_subplot(1, len(states), k + 1, projection="3d")
+        draw_surface(axes, points, triangles, bounds=bounds, azimuth=azimuth)
+        axes.set_title(title, fontsize=11)
+    with replacing(path) as unfinished:
+        figure.savefig(unfinished, dpi=110)
+    plt.close(figure)
