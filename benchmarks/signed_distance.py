@@ -16,9 +16,9 @@ from importlib.resources import as_file, files
 import igl
 import numpy as np
 from machine import write_table
+from pdgpu.geometry import find_intersections
 
 import pdgpu
-from pdgpu.geometry import find_intersections
 
 NODES, RUNS = 64, 3
 MESHES = ["tet/ipc_bunny.msh", "tri/rigidipc_spot.obj", "tri/itd_bunny.ply", "tet/ipc_Armadillo13K.msh.gz"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-# the defaults of device= and dtype= (pdgpu._internal.backends): tests, and the scripts that they start, have those of pdgpu and not those of a shell
+# Tests, and the scripts that they start, have the defaults of pdgpu for device= and dtype=, not those of a shell.
 for variable in ("PDGPU_DEVICE", "PDGPU_DTYPE"):
     os.environ.pop(variable, None)
 

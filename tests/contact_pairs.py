@@ -11,14 +11,14 @@ PLANE = contact_surface.VERTEX_PLANE
 def evaluate(
     module, quantity, kind, x, *, distance=1.0, separation=0.0, weight=1.0, threshold=0.0, stiffness=1.0, physical=False, threads=1
 ):
-    """A quantity of pdgpu.contact.QUANTITIES of n pairs of one kind, x (n, k, 3), by the barrier; parts a kind has not are left out."""
+    """A quantity of pdgpu.contact.contact_pairs.QUANTITIES of n pairs of one kind, x (n, k, 3), by the barrier; parts a kind has not are left out."""
     dtype = np.float32 if module.__name__.endswith("f32") else np.float64
     n, k = x.shape[:2]
     points = np.full((n, 4), -1, np.int32)
     points[:, :k] = np.arange(n * k).reshape(n, k)
     numbers = [np.array(np.broadcast_to(value, n), dtype) for value in (distance, separation, weight, threshold)]
     at = np.ascontiguousarray(x.reshape(-1, 3), dtype)
-    number = contact.QUANTITIES.index(quantity)
+    number = contact.contact_pairs.QUANTITIES.index(quantity)
     result = module.contact_batch(0, int(physical), stiffness, number, np.full(n, kind, np.int32), points, *numbers, at, threads)
     if quantity == "gradient":
         return result[:, :k]

@@ -7,11 +7,11 @@ import dataclasses
 
 import inputs
 import numpy as np
+from pdgpu.surface import SceneSurface
 from scenes import creature
 
 import pdgpu
 from pdgpu import shapes
-from pdgpu.surface import SceneSurface
 
 GRAVITY = (0.0, -9.81, 0.0)
 NO_GRAVITY = (0.0, 0.0, 0.0)

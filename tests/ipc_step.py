@@ -10,9 +10,9 @@ import warnings
 import ipctk
 import numpy as np
 import scipy.sparse
+from pdgpu.surface import SceneSurface
 
 import pdgpu
-from pdgpu.surface import SceneSurface
 
 ipctk.set_logger_level(ipctk.LoggerLevel.error)  # an obstacle that is as near as it may come is no news
 

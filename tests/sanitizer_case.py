@@ -133,7 +133,7 @@ def quantity_of_pairs(quantity, kind, device, dtype):
 def contacts(device, dtype):
     """Every quantity of every kind of pair."""
     for kind, name in enumerate(pdgpu.contact.contact_surface.KINDS):
-        for quantity in pdgpu.contact.QUANTITIES:
+        for quantity in pdgpu.contact.contact_pairs.QUANTITIES:
             yield f"contact: {name}, {quantity}", partial(quantity_of_pairs, quantity, kind, device, dtype)
 
 
@@ -168,7 +168,7 @@ def global_steps(device, dtype):
 
 def barriers(device, dtype):
     """With direct and iterative solvers, and in sweeps."""
-    for guard, linear in zip(pdgpu.contact.GUARDS, (pdgpu.Direct(), pdgpu.PCG()), strict=True):
+    for guard, linear in zip(pdgpu.contact.barrier_contact.GUARDS, (pdgpu.Direct(), pdgpu.PCG()), strict=True):
         solver, contact = pdgpu.Newton(iterations=2, linear=linear), pdgpu.BarrierContact(0.03, guard=guard, friction=0.3)
         yield f"contact: {guard}, {type(linear).__name__}", partial(run, scenes.heap(), None, solver, device, dtype, contact)
     for name in ("vbd", "vbd_search"):

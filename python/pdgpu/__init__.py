@@ -3,51 +3,52 @@
 Scenes of deformable bodies, solvers for their time steps, and the energies and residuals that tell how fast each converges.
 """
 
+from pdgpu._internal.old_paths import install
 from pdgpu._internal.openmp import short_spinning
 
+install()
 with short_spinning():
     from pdgpu import _host  # noqa: F401  (loads the OpenMP runtime)
 
-from pdgpu.collision import ccd, collision, geometry
-from pdgpu.contact import contact
-from pdgpu.materials import elements, materials
-from pdgpu.linear import linear, linear_solvers
-from pdgpu.mesh import shapes
-from pdgpu.solvers import solvers
-from pdgpu.scene import surface
-from pdgpu.scene.bodies import Body, Obstacle
-from pdgpu.verify.certificate import Certificate, certify
-from pdgpu.scene.colliders import Box, Capsule, Collider, Plane, Sphere, TriangleMesh
-from pdgpu.study.comparison import Comparison, compare
-from pdgpu.contact.contact import BarrierContact
-from pdgpu.simulation.contacts import Contacts
-from pdgpu.simulation.cutting import Cut
-from pdgpu.scene.embedding import Embedding
-from pdgpu.errors import DivergenceError
-from pdgpu.results.histories import History
-from pdgpu.materials.joint_elements import JointForce
-from pdgpu.scene.joints import Joint
-from pdgpu.linear.linear_solvers import *  # noqa: F403  (as of materials and solvers: a new one is named there alone)
-from pdgpu.materials.material import Material
-from pdgpu.materials.materials import *  # noqa: F403
-from pdgpu.mesh.mesh import Mesh, read_mesh
-from pdgpu.simulation.motion import Momentum
+from pdgpu import collision, contact, linear, materials, solvers
+from pdgpu.collision import ccd, geometry
+from pdgpu.contact.barrier_contact import BarrierContact
 from pdgpu.contact.penalty_contact import PenaltyContact
 from pdgpu.contact.projective_contact import ProjectiveContact
 from pdgpu.contact.proxy_contact import ProxyContact, RestField
+from pdgpu.contact.two_way_contact import ContactUpdate, TwoWayContact
+from pdgpu.errors import DivergenceError
+from pdgpu.linear import linear_solvers
+from pdgpu.linear.linear_solvers import *  # noqa: F403  (as of materials and solvers: a new one is named there alone)
+from pdgpu.linear.schur import SchurDirect
+from pdgpu.materials import elements
+from pdgpu.materials.joint_elements import JointForce
+from pdgpu.materials.material import Material
+from pdgpu.materials.materials import *  # noqa: F403
+from pdgpu.materials.skin import biphasic
+from pdgpu.mesh import shapes
+from pdgpu.mesh.mesh import Mesh, read_mesh
+from pdgpu.results.histories import History
 from pdgpu.results.rates import Rate
 from pdgpu.results.records import StepRecord
+from pdgpu.scene import surface
+from pdgpu.scene.bodies import Body, Obstacle
+from pdgpu.scene.colliders import Box, Capsule, Collider, Plane, Sphere, TriangleMesh
+from pdgpu.scene.embedding import Embedding
+from pdgpu.scene.joints import Joint
 from pdgpu.scene.rigid_bodies import RigidBody
-from pdgpu.simulation.rigid_state import RigidState
 from pdgpu.scene.scene import Scene
-from pdgpu.linear.schur import SchurDirect
 from pdgpu.scene.signed_distance_field import SignedDistanceField
+from pdgpu.simulation.contacts import Contacts
+from pdgpu.simulation.cutting import Cut
+from pdgpu.simulation.motion import Momentum
+from pdgpu.simulation.rigid_state import RigidState
 from pdgpu.simulation.simulation import Simulation
-from pdgpu.materials.skin import biphasic
 from pdgpu.simulation.snapshots import Snapshot
 from pdgpu.solvers.solvers import *  # noqa: F403
+from pdgpu.study.comparison import Comparison, compare
 from pdgpu.study.sweeps import Sweep, sweep
-from pdgpu.contact.two_way_contact import ContactUpdate, TwoWayContact
+from pdgpu.verify.certificate import Certificate, certify
 from pdgpu.viz.viewers import viewer
 
 __version__ = "0.1.0"
@@ -106,3 +107,7 @@ __all__ = [
     "viewer",
 ]
 __all__ += linear_solvers.__all__ + materials.__all__ + solvers.__all__
+
+
+def __dir__():
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__") and name.endswith("__"))])

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:
     import scipy.sparse
 
-    from pdgpu.scene.bodies import Body, Obstacle
-    from pdgpu.contact.contact import BarrierContact
-    from pdgpu.linear.linear_solvers import PCG, SOR, AJacobi, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
-    from pdgpu.materials.material import Material
+    from pdgpu.contact.barrier_contact import BarrierContact
     from pdgpu.contact.penalty_contact import PenaltyContact
     from pdgpu.contact.projective_contact import ProjectiveContact
     from pdgpu.contact.proxy_contact import ProxyContact
+    from pdgpu.contact.two_way_contact import TwoWayContact
+    from pdgpu.linear.linear_solvers import PCG, SOR, AJacobi, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
+    from pdgpu.materials.material import Material
+    from pdgpu.scene.bodies import Body, Obstacle
     from pdgpu.solvers.solvers import (
         ADMM,
         PBD,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
         QuasiNewton,
         VertexBlockDescent,
     )
-    from pdgpu.contact.two_way_contact import TwoWayContact
 
     Solver: TypeAlias = (
         ProjectiveDynamics | Newton | NonlinearCG | QuasiNewton | VertexBlockDescent | BlockJacobi | GradientDescent | ADMM | XPBD | PBD

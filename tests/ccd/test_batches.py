@@ -5,9 +5,9 @@ import time
 
 import numpy as np
 import pytest
+from pdgpu.ccd import METHODS, Reason
 
 from pdgpu import ccd
-from pdgpu.ccd import METHODS, Reason
 
 PAIRS = (("vertex_triangle", ccd.vertex_triangle), ("edge_edge", ccd.edge_edge))
 

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from inputs import data_file
+from pdgpu.ccd import METHODS
 
 from pdgpu import ccd
-from pdgpu.ccd import METHODS
 
 every_method = pytest.mark.parametrize("method", METHODS)
 both_precisions = pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from collision_queries import CLASSES, Judge, generate
 from inputs import data_file
+from pdgpu.ccd import METHODS, Reason
 
 from pdgpu import ccd, geometry
-from pdgpu.ccd import METHODS, Reason
 
 QUERIES = 4600  # of each class and kind of pair: 101,200 per precision
 

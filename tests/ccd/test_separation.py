@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
+from pdgpu.ccd import METHODS, Reason
 
 from pdgpu import ccd, geometry
-from pdgpu.ccd import METHODS, Reason
 
 TRIANGLE = [(0.0, 0, 0), (1, 0, 0), (0, 1, 0)]
 every_method = pytest.mark.parametrize("method", METHODS)

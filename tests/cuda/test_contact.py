@@ -23,7 +23,7 @@ def test_pairs(kind, dtype):
         physical=True,
         stiffness=3.0,
     )
-    for quantity in contact.QUANTITIES:
+    for quantity in contact.contact_pairs.QUANTITIES:
         cpu, gpu = (evaluate(m, quantity, kind, x, **settings).reshape(len(x), -1) for m in (_cpu_f64, module))
         assert gpu.dtype == dtype and np.isfinite(gpu).all()
         error = np.abs(gpu - cpu).max(axis=1) / (

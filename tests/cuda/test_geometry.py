@@ -7,9 +7,9 @@ import pytest
 from collision_queries import CLASSES, Judge, generate
 from device_parity import assert_times
 from inputs import data_file
+from pdgpu.ccd import METHODS, Reason
 
 from pdgpu import ccd, geometry
-from pdgpu.ccd import METHODS, Reason
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from inputs import data_file
+from pdgpu.geometry import EdgeEdgeFeature, VertexEdgeFeature, VertexTriangleFeature
 
 from pdgpu import geometry
-from pdgpu.geometry import EdgeEdgeFeature, VertexEdgeFeature, VertexTriangleFeature
 
 PAIRS = {"vertex_vertex": 2, "vertex_edge": 3, "vertex_triangle": 4, "edge_edge": 4}
 FIRST = {"vertex_vertex": 1, "vertex_edge": 1, "vertex_triangle": 1, "edge_edge": 2}

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pdgpu import shapes
-from pdgpu.mesh.io import mesh_files
 from pdgpu.mesh import Mesh, read_mesh
+from pdgpu.mesh.io import mesh_files
 
 MIXED = Mesh(
     np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1 / 3, 2 / 3, 5e-7]]),

@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 import pdgpu
-from pdgpu.viz.body_plotting import collider_surface
 from pdgpu.plotting import draw_surface
+from pdgpu.viz.body_plotting import collider_surface
 
 DISTANCE = 1e-3  # delta of Table 3, m
 DOWN = (0.0, -0.5, 0.0)  # m/s

@@ -14,14 +14,16 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse import csgraph
 
-from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere
 from pdgpu.collision.collision import BODY_SHIFT, FIXED, SELF, SIDE, primitive_tags
-from pdgpu.contact.contact import GUARDS, LAWS, WEIGHTINGS, find_pairs
+from pdgpu.collision.intersections import JudgedScene
+from pdgpu.contact.barrier_contact import GUARDS, LAWS, WEIGHTINGS
+from pdgpu.contact.contact_pairs import find_pairs
 from pdgpu.contact.contact_stiffness import automatic_stiffness
 from pdgpu.contact.contact_surface import SurfaceAreas
-from pdgpu.collision.intersections import JudgedScene
-from pdgpu.contact.penalty_contact import PenaltyContact, outward, rings, tet_neighbours
+from pdgpu.contact.penalty_contact import PenaltyContact, outward, rings
 from pdgpu.mesh.shapes import box
+from pdgpu.mesh.tet_neighbours import tet_neighbours
+from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere
 from pdgpu.scene.signed_distance_field import SignedDistanceField
 from pdgpu.scene.surface import SceneSurface
 

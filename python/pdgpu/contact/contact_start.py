@@ -6,10 +6,10 @@ import numpy as np
 
 from pdgpu._internal.arguments import number, real_array
 from pdgpu._internal.backends import thread_count
-from pdgpu.verify.certificate import close_pairs, judged_parts
-from pdgpu.contact.contact import BarrierContact
 from pdgpu.collision.intersections import ClosePair
+from pdgpu.contact.barrier_contact import BarrierContact
 from pdgpu.contact.projective_contact import ProjectiveContact
+from pdgpu.verify.certificate import close_pairs, judged_parts
 
 __all__ = ["check_contact_start", "rounding_of_contact", "unbalanced_start"]
 

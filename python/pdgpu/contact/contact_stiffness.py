@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pdgpu.contact.contact import pair_stiffness
+from pdgpu.contact.contact_pairs import pair_stiffness
 
 __all__ = ["automatic_stiffness"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pdgpu._internal.arguments import choice, integer, number
-from pdgpu.contact.contact import PairTable
+from pdgpu.contact.barrier_contact import PairTable
 from pdgpu.linear.linear_solvers import keep
 
 __all__ = ["PenaltyContact"]
@@ -23,8 +23,9 @@ class PenaltyContact:
     """A quadratic penalty where surfaces are nearer than a thickness, or inside each other [Chen et al. 2024, Sec. 3.5].
 
     A pair has the energy stiffness/2 max(0, thickness - g)^2, with its gap g along a normal that is held, at points that are held, from one
-    detection to the next. So it is soft: a weight F sinks in until stiffness x (thickness - g) = F, and bodies can pass into and, where
-    they are fast or pressed hard, through each other: `certify` and `pdgpu.collision.intersections` tell. `BarrierContact` does not allow it.
+    detection to the next. So it is soft: a weight F sinks in until stiffness x (thickness - g) = F. Bodies can pass
+    into each other, and through each other where they are fast or pressed hard: `certify` and `pdgpu.geometry.find_intersections` tell.
+    `BarrierContact` does not allow it.
 
     Parameters
     ----------
@@ -128,17 +129,6 @@ def outward(triangles, points, parts):
     corners = points[triangles]
     volume = np.bincount(of, np.linalg.det(corners - corners.mean(axis=(0, 1))), parts.max() + 1)
     return np.where(bad[of], 0, np.sign(volume[of]).astype(np.int64))
-
-
-def tet_neighbours(tets, triangles):
-    """Of each tet (m, 4) the tet that shares the face opposite a corner, (m, 4), and of each triangle the tet it is a face of; -1: none."""
-    m, faces = len(tets), np.sort(np.concatenate([np.delete(tets, j, axis=1) for j in range(4)] + [triangles]), axis=1)
-    order = np.lexsort(faces.T[::-1])
-    same = np.flatnonzero((faces[order[1:]] == faces[order[:-1]]).all(axis=1))
-    other = np.full(len(faces), -1)
-    other[order[same]], other[order[same + 1]] = order[same + 1], order[same]
-    of = np.where((other >= 0) & (other < 4 * m), other % max(m, 1), -1)
-    return of[: 4 * m].reshape(4, m).T, of[4 * m :]
 
 
 def warn_of_fast_obstacles(simulation, before, targets, stacklevel):

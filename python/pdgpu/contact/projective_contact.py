@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pdgpu._internal.arguments import choice, flag, integer, number
-from pdgpu.contact.contact import BarrierContact, PairTable
+from pdgpu.contact.barrier_contact import BarrierContact, PairTable
 from pdgpu.linear.linear_solvers import keep
 
 __all__ = ["ProjectiveContact"]

@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse
 
 from pdgpu._internal.arguments import any_array, choice, number, per_item, vertex_indices
+from pdgpu.contact.rest_field import RestField, RestShape, rest_description
+from pdgpu.linear.linear_solvers import keep
+from pdgpu.linear.schur import SchurDirect
 from pdgpu.scene.colliders import Collider, TriangleMesh
 from pdgpu.scene.embedding import Embedding, find_embedding
-from pdgpu.linear.linear_solvers import keep
-from pdgpu.contact.rest_field import RestField, RestShape, rest_description
-from pdgpu.linear.schur import SchurDirect
 from pdgpu.scene.signed_distance_field import SignedDistanceField
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import numpy as np
 import scipy.spatial
 
 from pdgpu._internal.arguments import number
-from pdgpu.scene.embedding import Embedding, find_embedding
-from pdgpu.linear.linear_solvers import keep
-from pdgpu.mesh.mesh import Mesh
 from pdgpu._internal.relative_core import relative_frame
 from pdgpu.contact.rest_surface import RestSurface
+from pdgpu.linear.linear_solvers import keep
+from pdgpu.mesh.mesh import Mesh
+from pdgpu.scene.embedding import Embedding, find_embedding
 from pdgpu.scene.signed_distance_field import SignedDistanceField
 
 if TYPE_CHECKING:

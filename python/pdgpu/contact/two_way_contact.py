@@ -11,7 +11,7 @@ import numpy as np
 
 from pdgpu import _host
 from pdgpu._internal.arguments import choice, integer, number
-from pdgpu.contact.contact import BarrierContact, PairTable
+from pdgpu.contact.barrier_contact import BarrierContact, PairTable
 from pdgpu.linear.linear_solvers import keep
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import scipy.sparse.linalg
 from pdgpu import _host
 from pdgpu._internal.arguments import flag, integer
 from pdgpu._internal.attributes import GuardedAttributes
-from pdgpu.linear.automatic import resolve
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default, thread_count
+from pdgpu.linear.automatic import resolve
 from pdgpu.linear.chebyshev_search import floor_of, search, search_iterations
 from pdgpu.linear.linear_arguments import array_of_shape, array_or_none, right_hand_side, symmetric_matrix
 from pdgpu.linear.linear_rates import check_solver, extreme_eigenvalues, predicted_rate, product_of, spectral_radius

@@ -6,13 +6,13 @@ the parameters of csrc/elements/table.h. The formulas themselves stand in csrc/e
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdgpu._internal.arguments import any_array, real_array
 from pdgpu.materials.hinge_bending import HingeBending
+from pdgpu.materials.hyperelastic import Corotated, NeoHookean, StVK
 from pdgpu.materials.joint_elements import Slide, Swing
 from pdgpu.materials.material import Material, number_or_array
 from pdgpu.materials.shape_target import ShapeTarget
@@ -314,145 +314,6 @@ def _side(name, value):
     finite = real_array(name, np.where(infinite, 0.0, array) if infinite.any() else array, (3,))
     finite[infinite] = array[infinite]
     return finite
-
-
-class Hyperelastic(Material):
-    """An energy of two constants mu and lam, which may also be given as Young's modulus and Poisson's ratio.
-
-    No distance to a constraint set: Newton and the descent methods take it, Projective Dynamics and position-based dynamics do not.
-    """
-
-    bodies = ("solid", "shell")
-    projective = False
-
-    def __init__(self, mu, lam):
-        super().__init__(mu=mu, lam=lam)
-        n = max(np.size(mu), np.size(lam))
-        self._check(self.constant("mu", n), self.constant("lam", n))
-
-    def __repr__(self):
-        shown = super().__repr__()
-        return shown.replace("(", ".from_young(", 1) if "young" in self._constants else shown
-
-    def _check(self, mu, lam):
-        """Refuses constants that make no material."""
-
-    @classmethod
-    def from_young(cls, young, poisson):
-        """The material of a Young's modulus and a Poisson's ratio, either of which may be an array, one per element.
-
-        Both are kept, and converted when the material meets its elements: mu = young / (2 (1 + poisson)), and lam by the class.
-
-        Parameters
-        ----------
-        young : float or array_like, shape (elements,)
-            Pa for solids, N/m (modulus times thickness) for shells; at least 0.
-        poisson : float or array_like, shape (elements,)
-            At least 0 and less than 0.5; on shells at most 0.5.
-        """
-        self = cls.__new__(cls)
-        Material.__init__(self, young=young, poisson=poisson)
-        n = max(np.size(young), np.size(poisson))
-        self.constant("young", n)
-        self._check_poisson(self.constant("poisson", n), solid=cls.bodies == ("solid",))
-        return self
-
-    def _check_poisson(self, poisson, solid):
-        bad = poisson >= 0.5 if solid else poisson > 0.5
-        if bad.any():
-            index, limit = int(np.argmax(bad)), "less than 0.5 for a solid" if solid else "at most 0.5"
-            raise ValueError(f"{type(self).__name__}.poisson: must be {limit}, got {poisson[index]:g} at {index}")
-
-    def lame(self, n, d):
-        """(mu, lam), each (n,) float64, on elements whose F has d columns: 3 for tets, 2 for triangles."""
-        if "mu" in self._constants:
-            return self.constant("mu", n), self.constant("lam", n)
-        young, poisson = self.constant("young", n), self.constant("poisson", n)
-        self._check_poisson(poisson, solid=d == 3)
-        return self._converted(young, poisson, d)
-
-    def _converted(self, young, poisson, d):
-        # 3D, and plane stress of a thin sheet
-        ratio = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)) if d == 3 else poisson / (1.0 - poisson**2)
-        return young / (2.0 * (1.0 + poisson)), young * ratio
-
-    def parameters(self, rest, gradients, measure):
-        mu, lam = self.lame(len(rest), gradients.shape[2])
-        return [2.0 * mu * measure, lam * measure]
-
-    def small_strain(self, n):
-        return self.lame(n, 3)
-
-
-class NeoHookean(Hyperelastic):
-    """Stable neo-Hookean solids: energy mu/2 (|F|^2 - 3) - mu (det F - 1) + lam/2 (det F - 1)^2 per volume.
-
-    [Smith, de Goes, Kim 2018] without the logarithmic term, shifted to be zero at rest. It is defined at every F and pushes inverted
-    tets back; a tet collapsed to a point stays one. At small strains mu is the shear modulus and lam - mu Lame's second constant:
-    Young's modulus is mu (3 lam - mu)/lam, Poisson's ratio (lam - mu)/(2 lam), and `from_young` takes lam = mu / (1 - 2 poisson).
-
-    Parameters
-    ----------
-    mu, lam : float or array_like, shape (tets,)
-        Pa, at least 0. lam <= mu/3 is refused: the bulk modulus lam - mu/3 would not be positive, and the rest shape unstable.
-        mu/3 < lam < mu, a negative Poisson's ratio, warns.
-    """
-
-    kinds = {4: "neo_hookean_tet"}
-    bodies = ("solid",)
-
-    def _check(self, mu, lam):
-        unstable = lam <= mu / 3.0
-        if unstable.any():
-            i = int(np.argmax(unstable))
-            raise ValueError(
-                f"NeoHookean.lam: must be greater than mu/3, or the rest shape is unstable; got lam = {lam[i]:g} with mu = {mu[i]:g} at {i}"
-            )
-        if (lam < mu).any():
-            i = int(np.argmax(lam < mu))
-            text = f"NeoHookean.lam: {lam[i]:g} is less than mu = {mu[i]:g} at {i}: Poisson's ratio (lam - mu)/(2 lam) is negative"
-            warnings.warn(text, stacklevel=3)
-
-    def _converted(self, young, poisson, d):
-        mu = young / (2.0 * (1.0 + poisson))
-        return mu, mu / (1.0 - 2.0 * poisson)
-
-    def small_strain(self, n):
-        mu, lam = self.lame(n, 3)
-        return mu, lam - mu
-
-
-class StVK(Hyperelastic):
-    """Saint Venant-Kirchhoff: energy mu |E|^2 + lam/2 tr(E)^2 per volume or area, E = (F^T F - I)/2.
-
-    [Volino, Magnenat-Thalmann, Faure 2009]. mu and lam are the constants of Lame at small strains; `from_young` takes
-    lam = young poisson/((1 + poisson)(1 - 2 poisson)) on solids and young poisson/(1 - poisson^2), plane stress, on shells.
-    It softens under compression: below 1/sqrt(3) of its length a bar gives way, and an inverted tet may rest mirrored.
-
-    Parameters
-    ----------
-    mu, lam : float or array_like, shape (elements,)
-        Pa (solids) or N/m (shells), at least 0.
-    """
-
-    kinds = {4: "stvk_tet", 3: "stvk_triangle"}
-
-
-class Corotated(Hyperelastic):
-    """Co-rotated linear elasticity: energy mu |F - R|^2 + lam/2 tr(R^T F - I)^2 per volume or area, R the nearest rotation.
-
-    [Müller and Gross 2004; Sifakis and Barbic 2012]: ARAP with a second constant. mu, lam and `from_young` as for StVK. R is the same
-    in both terms: the rotation that makes the second one least, which [Wang et al. 2021, Localized collisions, Sec. 5.6] takes for
-    it, is another where the stretches add up to more than 3, and leaves nothing of the term. It is no distance to a set, and where
-    they add up to more than 3 no constant bounds its curvature, so Projective Dynamics does not take it; it takes `Volume` beside `ARAP`.
-
-    Parameters
-    ----------
-    mu, lam : float or array_like, shape (elements,)
-        Pa (solids) or N/m (shells), at least 0.
-    """
-
-    kinds = {4: "corotated_tet", 3: "corotated_triangle"}
 
 
 MATERIALS: tuple[type[Material], ...] = tuple(globals()[name] for name in __all__)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu._internal.arguments import any_array, real_array
-from pdgpu.materials.material import Material
 from pdgpu._internal.motion_calls import ask
+from pdgpu.materials.material import Material
 
 if TYPE_CHECKING:
     from collections.abc import Callable

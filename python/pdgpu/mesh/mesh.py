@@ -14,10 +14,10 @@ from pdgpu import _host
 from pdgpu._internal.arguments import any_array, choice, having, real_array
 from pdgpu._internal.attributes import GuardedAttributes, read_only
 from pdgpu.mesh.io.mesh_files import of_meshio, read_arrays
+from pdgpu.mesh.io.mesh_writers import write_arrays
 from pdgpu.mesh.mesh_groups import cell_data_of, groups_of
 from pdgpu.mesh.mesh_order import reordered
 from pdgpu.mesh.mesh_quality import quality_of
-from pdgpu.mesh.io.mesh_writers import write_arrays
 
 if TYPE_CHECKING:
     from typing import Any, Literal, Self

@@ -11,9 +11,9 @@ import numpy as np
 
 from pdgpu._internal.arguments import any_array, flag, number, per_item, real_array, vertex_indices
 from pdgpu._internal.attributes import GuardedAttributes, read_only
+from pdgpu.materials.materials import Bending, HingeBending, RodBending, Spring
 from pdgpu.scene.colliders import Collider
 from pdgpu.scene.embedding import Embedding, embedded_in
-from pdgpu.materials.materials import Bending, HingeBending, RodBending, Spring
 from pdgpu.scene.tethers import FRAME, TARGETS, spread, targets_at
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdgpu import _host
-from pdgpu.collision import geometry
 from pdgpu._internal.arguments import LARGEST, coordinates, number, real_array
 from pdgpu._internal.backends import backend, thread_count
+from pdgpu._internal.motion_calls import ask
+from pdgpu.collision import geometry
 from pdgpu.collision.geometry import common_precision
 from pdgpu.mesh.mesh import Mesh
-from pdgpu._internal.motion_calls import ask
 
 if TYPE_CHECKING:
     from typing import Any

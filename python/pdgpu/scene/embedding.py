@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse
 import scipy.spatial
 
-from pdgpu.collision import geometry
 from pdgpu._internal.arguments import any_array, real_array
 from pdgpu._internal.attributes import read_only
+from pdgpu.collision import geometry
 from pdgpu.mesh.mesh import Mesh
-from pdgpu.contact.penalty_contact import tet_neighbours
+from pdgpu.mesh.tet_neighbours import tet_neighbours
 
 if TYPE_CHECKING:
     from typing import Any

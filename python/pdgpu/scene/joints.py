@@ -9,8 +9,8 @@ import numpy as np
 
 from pdgpu._internal.arguments import any_array, choice, number, real_array, vertex_indices
 from pdgpu._internal.attributes import read_only
-from pdgpu.scene.bodies import Body
 from pdgpu.materials.joint_elements import elements_of
+from pdgpu.scene.bodies import Body
 from pdgpu.scene.rigid_bodies import CORNERS, RigidBody
 
 if TYPE_CHECKING:

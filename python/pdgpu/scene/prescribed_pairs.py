@@ -7,9 +7,9 @@ import scipy.sparse
 from scipy.sparse import csgraph
 
 from pdgpu import _host
-from pdgpu.scene.colliders import Capsule, Plane, Sphere
 from pdgpu.collision.collision import BODY_SHIFT, FIXED, SIDE
 from pdgpu.collision.intersections import find_intersections
+from pdgpu.scene.colliders import Capsule, Plane, Sphere
 from pdgpu.scene.rigid_bodies import RigidBody
 
 __all__ = ["prescribed_description"]

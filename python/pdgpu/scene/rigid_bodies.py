@@ -9,8 +9,8 @@ import numpy as np
 from pdgpu import _host
 from pdgpu._internal.arguments import number, real_array
 from pdgpu._internal.attributes import read_only
-from pdgpu.scene.bodies import Body
 from pdgpu.mesh.mesh import Mesh
+from pdgpu.scene.bodies import Body
 
 if TYPE_CHECKING:
     from typing import Any
@@ -200,3 +200,10 @@ def check_rigid_motion(moved: Floats, given: Floats, body: RigidBody, name: str,
         raise ValueError(
             f"{name}: vertices of the rigid body {body.name!r} are {off:g} m from where a rotation and a translation puts them"
         )
+
+
+def pose_of(body: RigidBody, x: Floats) -> tuple[Floats, Floats]:
+    """Centre (3,) and rotation (3, 3) of a body at positions (n, 3)."""
+    carriers = x[-CARRIERS:]
+    centre = carriers.mean(axis=0)
+    return centre, nearest_rotation((carriers - centre).T @ body.arms[-CARRIERS:])

@@ -10,14 +10,14 @@ import numpy as np
 from pdgpu import _host
 from pdgpu._internal.arguments import flag, number, per_item, real_array
 from pdgpu._internal.attributes import GuardedAttributes, read_only
-from pdgpu.scene.bodies import Body, Obstacle, _Simulations, body_velocities
-from pdgpu.scene.colliders import Collider, TriangleMesh
 from pdgpu.materials.hinge_bending import HingeBending
-from pdgpu.scene.joints import Joint, JointScene
 from pdgpu.materials.locking import warn_of_locking
 from pdgpu.materials.material import Material, joined, with_bending
 from pdgpu.materials.materials import Attachment, Bending, RodBending, WorldBox
 from pdgpu.mesh.mesh import Mesh
+from pdgpu.scene.bodies import Body, Obstacle, _Simulations, body_velocities
+from pdgpu.scene.colliders import Collider, TriangleMesh
+from pdgpu.scene.joints import Joint, JointScene
 from pdgpu.scene.rigid_bodies import RigidBody
 from pdgpu.scene.rigid_scene import RigidScene
 

@@ -12,9 +12,9 @@ from pdgpu import _host
 from pdgpu._internal.arguments import flag, number, real_array
 from pdgpu._internal.attributes import read_only
 from pdgpu._internal.backends import thread_count
-from pdgpu.scene.colliders import Collider, keep_shape, vector
 from pdgpu.collision.intersections import find_intersections
 from pdgpu.mesh.mesh import Mesh
+from pdgpu.scene.colliders import Collider, keep_shape, vector
 
 if TYPE_CHECKING:
     from pdgpu.types import Placement

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu._internal.arguments import per_item, real_array
+from pdgpu._internal.motion_calls import ask
 from pdgpu.scene.colliders import rigid_placement
 from pdgpu.scene.embedding import Embedding
-from pdgpu._internal.motion_calls import ask
 
 if TYPE_CHECKING:
     from typing import Any

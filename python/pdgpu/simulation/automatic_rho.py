@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from pdgpu.linear.chebyshev_search import floor_of, search, search_iterations, settle
 from pdgpu.errors import DivergenceError
+from pdgpu.linear.chebyshev_search import floor_of, search, search_iterations, settle
 from pdgpu.linear.linear import System
 from pdgpu.linear.linear_solvers import chebyshev_settings
 from pdgpu.results.records import COLUMNS

@@ -13,16 +13,16 @@ import json
 
 import numpy as np
 
-from pdgpu.contact import contact, penalty_contact, projective_contact, proxy_contact, two_way_contact
-from pdgpu.linear import linear_solvers, schur
-from pdgpu.simulation import scene_entries
-from pdgpu.solvers import solvers, time_step_solver
 from pdgpu._internal.arguments import choice, integer, number, real_array, real_view
 from pdgpu._internal.array_archive import ArrayArchive
 from pdgpu._internal.atomic_files import replacing
-from pdgpu.linear.automatic import Parameters
 from pdgpu._internal.backends import PRECISIONS, device_parts, thread_count
+from pdgpu.contact import barrier_contact, penalty_contact, projective_contact, proxy_contact, two_way_contact
+from pdgpu.linear import linear_solvers, schur
+from pdgpu.linear.automatic import Parameters
 from pdgpu.mesh.io.mesh_files import as_path
+from pdgpu.simulation import scene_entries
+from pdgpu.solvers import solvers, time_step_solver
 
 FORMAT, VERSION = "pdgpu simulation", 10
 # the versions of files whose origin is 0, without a stiffness of contact that has doubled, without shape targets of time, without
@@ -32,6 +32,12 @@ FORMAT, VERSION = "pdgpu simulation", 10
 WITHOUT_ORIGIN, WITHOUT_DOUBLINGS, WITHOUT_MUSCLES, WITHOUT_BONES, WITHOUT_LIMITS, WITHOUT_EMBEDDINGS = 9, 8, 7, 6, 5, 4
 WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 3, 2, 1
 STATE = ("positions", "velocities", "previous_velocities")
+
+# The modules whose dataclasses a file names.
+DESCRIBED = (
+    *(solvers, linear_solvers, schur),
+    *(barrier_contact, penalty_contact, projective_contact, proxy_contact, two_way_contact),
+)
 
 
 def write(path, simulation):
@@ -117,7 +123,7 @@ def read(cls, path, motions, device, threads):
                 if (
                     type(law).__name__
                     not in (
-                        *contact.LAWS,
+                        *barrier_contact.LAWS,
                         *penalty_contact.__all__,
                         *time_step_solver.DRIVERS,
                         *time_step_solver.AFTER,
@@ -269,7 +275,7 @@ def _describe(value):
         known = [field for field in dataclasses.fields(value) if not field.metadata or getattr(value, field.name) != _absent(field)]
         fields = {field.name: _describe(getattr(value, field.name)) for field in known}
         return {"type": type(value).__name__, **fields}
-    if isinstance(value, contact.PairTable):
+    if isinstance(value, barrier_contact.PairTable):
         return {"pairs": [[*pair, number] for pair, number in value.items()]}
     if isinstance(value, tuple) and any(map(dataclasses.is_dataclass, value)):
         return [_describe(part) for part in value]
@@ -286,7 +292,7 @@ def _solver(value):
         return {(str(first), str(second)): number for first, second, number in value["pairs"]}
     if isinstance(value, dict):
         options = {name: _solver(option) for name, option in value.items() if name != "type"}
-        for module in (solvers, linear_solvers, schur, contact, penalty_contact, projective_contact, proxy_contact, two_way_contact):
+        for module in DESCRIBED:
             kind = getattr(module, value["type"], None) if value["type"] in module.__all__ else None
             if isinstance(kind, type) and dataclasses.is_dataclass(kind):
                 absent = {field.name: _absent(field) for field in dataclasses.fields(kind) if "absent" in field.metadata}

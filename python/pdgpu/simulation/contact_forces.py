@@ -8,9 +8,9 @@ import numpy as np
 
 from pdgpu.collision import geometry
 from pdgpu.contact.contact_surface import CORNERS, EDGE_EDGE, VERTEX_EDGE, VERTEX_PLANE, VERTEX_TRIANGLE, VERTEX_VERTEX
-from pdgpu.simulation.contacts import FEATURES, KINDS, Contacts
 from pdgpu.contact.penalty_contact import PenaltyContact
 from pdgpu.contact.projective_contact import ProjectiveContact
+from pdgpu.simulation.contacts import FEATURES, KINDS, Contacts
 
 __all__ = ["ContactForces"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdgpu.simulation.contact_balance import warn_if_unbalanced
-from pdgpu.simulation.contact_forces import forces_of
-from pdgpu.simulation.contacts import find_contacts
 from pdgpu._internal.motion_calls import asking
 from pdgpu.contact.proxy_contact import Proxies, ProxyContact
 from pdgpu.contact.two_way_contact import TwoWayContact
+from pdgpu.simulation.contact_balance import warn_if_unbalanced
+from pdgpu.simulation.contact_forces import forces_of
+from pdgpu.simulation.contacts import find_contacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

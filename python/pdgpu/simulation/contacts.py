@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse
 
 from pdgpu._internal.arguments import LARGEST, flag, number
-from pdgpu.scene.bodies import Body, Obstacle
-from pdgpu.collision.collision import BroadPhase
 from pdgpu._internal.relative_core import relative_frame
+from pdgpu.collision.collision import BroadPhase
+from pdgpu.scene.bodies import Body, Obstacle
 from pdgpu.scene.surface import SceneSurface
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ import scipy.sparse
 from pdgpu import _host
 from pdgpu._internal.arguments import any_array
 from pdgpu._internal.attributes import read_only
-from pdgpu.scene.bodies import Body
-from pdgpu.materials.materials import Bending, HingeBending, Spring
-from pdgpu.mesh.mesh import Mesh
 from pdgpu._internal.motion_calls import asking
 from pdgpu.contact.proxy_contact import ProxyContact
 from pdgpu.linear.schur import SchurDirect
+from pdgpu.materials.materials import Bending, HingeBending, Spring
+from pdgpu.mesh.mesh import Mesh
+from pdgpu.scene.bodies import Body
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu.scene.rigid_bodies import CARRIERS, RigidBody, check_rigid_motion, nearest_rotation
+from pdgpu.scene.rigid_bodies import CARRIERS, RigidBody, check_rigid_motion, pose_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -82,13 +82,6 @@ class RigidState:
             radius = np.sqrt((body.arms[-CARRIERS:] ** 2).sum() / CARRIERS)
             result[k] = [*rows[0], *(rows[1] * radius)]
         return result
-
-
-def pose_of(body: RigidBody, x: Floats) -> tuple[Floats, Floats]:
-    """Centre (3,) and rotation (3, 3) of a body at positions (n, 3)."""
-    carriers = x[-CARRIERS:]
-    centre = carriers.mean(axis=0)
-    return centre, nearest_rotation((carriers - centre).T @ body.arms[-CARRIERS:])
 
 
 def check_rigid_state(scene: Any, positions: Any, velocities: Any, dtype: Any) -> None:

@@ -10,15 +10,15 @@ import itertools
 
 import numpy as np
 
-import pdgpu.materials
-from pdgpu.scene import colliders, embedding, signed_distance_field
 from pdgpu._internal.arguments import number, per_item, real_array, vertex_indices
 from pdgpu._internal.attributes import read_only
-from pdgpu.scene.joints import Joint, check_limits
+from pdgpu.materials import materials
+from pdgpu.materials.shape_target import place_of_target
 from pdgpu.mesh.mesh import Mesh
+from pdgpu.scene import colliders, embedding, signed_distance_field
+from pdgpu.scene.joints import Joint, check_limits
 from pdgpu.scene.rigid_bodies import CARRIERS, RigidBody
 from pdgpu.scene.scene import Scene
-from pdgpu.materials.shape_target import place_of_target
 from pdgpu.scene.tethers import FRAME, TARGETS
 
 ELEMENTS = ("tets", "triangles", "edges")
@@ -287,9 +287,9 @@ def _projector(matrix):
 
 def _material(name, constants):
     """Only a material: whatever else that module holds is not to be called on the word of a file."""
-    if name not in pdgpu.materials.__all__:
+    if name not in materials.__all__:
         raise ValueError(f"material {name!r} is unknown")
-    material = getattr(pdgpu.materials, name)
+    material = getattr(materials, name)
     return material.from_young(**constants) if "young" in constants else material(**constants)
 
 

@@ -11,26 +11,32 @@ import numpy as np
 
 from pdgpu._internal.arguments import number, real_array
 from pdgpu._internal.attributes import GuardedAttributes
-from pdgpu.linear.automatic import resolve
-from pdgpu.simulation.automatic_rho import AutomaticRho
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default, thread_count
-from pdgpu.simulation.contact_queries import ContactQueries
+from pdgpu._internal.motion_calls import refusal
+from pdgpu._internal.relative_core import RelativeCore, moved_origin, relative_elements
 from pdgpu.contact.contact_scene import ContactScene
-from pdgpu.simulation.cutting import Cutting
-from pdgpu.simulation.diagnostics import Diagnostics
+from pdgpu.contact.penalty_contact import PenaltyContact
+from pdgpu.contact.proxy_contact import ProxyContact, ProxyScene
+from pdgpu.linear.automatic import resolve
+from pdgpu.materials.materials import MATERIAL_OF_KIND
+from pdgpu.mesh.vertex_colours import Recolouring, vertex_colours
+from pdgpu.results.tables import scene_numbers
 from pdgpu.scene.embedding import EmbeddedPoints
 from pdgpu.scene.held_parts import check_held
-from pdgpu.simulation.inverted_tets import InvertedTets
-from pdgpu.materials.materials import MATERIAL_OF_KIND
-from pdgpu.simulation.motion import Motion
-from pdgpu._internal.motion_calls import refusal
-from pdgpu.contact.penalty_contact import PenaltyContact
 from pdgpu.scene.prescribed_pairs import prescribed_description
-from pdgpu.contact.proxy_contact import ProxyContact, ProxyScene
-from pdgpu.simulation.readback import ReadBack
-from pdgpu._internal.relative_core import RelativeCore, moved_origin, relative_elements
-from pdgpu.simulation.rigid_state import add_rigid_inertia, warn_of_turns
 from pdgpu.scene.scene import Scene
+from pdgpu.scene.tethers import Tethers
+from pdgpu.simulation.automatic_rho import AutomaticRho
+from pdgpu.simulation.contact_queries import ContactQueries
+from pdgpu.simulation.cutting import Cutting
+from pdgpu.simulation.diagnostics import Diagnostics
+from pdgpu.simulation.inverted_tets import InvertedTets
+from pdgpu.simulation.motion import Motion
+from pdgpu.simulation.readback import ReadBack
+from pdgpu.simulation.rigid_state import add_rigid_inertia, warn_of_turns
+from pdgpu.simulation.state import State
+from pdgpu.simulation.stepping import Stepping
+from pdgpu.simulation.target_lag import TargetLag
 from pdgpu.solvers.solver_support import (
     check_contact,
     check_embedded,
@@ -44,12 +50,6 @@ from pdgpu.solvers.solver_support import (
     with_relaxation,
 )
 from pdgpu.solvers.solvers import XPBD, Newton, ProjectiveDynamics
-from pdgpu.simulation.state import State
-from pdgpu.simulation.stepping import Stepping
-from pdgpu.results.tables import scene_numbers
-from pdgpu.simulation.target_lag import TargetLag
-from pdgpu.scene.tethers import Tethers
-from pdgpu.mesh.vertex_colours import Recolouring, vertex_colours
 
 if TYPE_CHECKING:
     from typing import Any

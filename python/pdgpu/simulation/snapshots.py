@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdgpu._internal.arguments import integer
-from pdgpu.contact.contact import BarrierContact
+from pdgpu.contact.barrier_contact import BarrierContact
 
 if TYPE_CHECKING:
     from pdgpu.types import Contact

@@ -10,8 +10,8 @@ import numpy as np
 from pdgpu._internal.arguments import real_array
 from pdgpu._internal.motion_calls import asking
 from pdgpu._internal.relative_core import moved_origin
-from pdgpu.simulation.rigid_state import RigidState, add_rigid_load, check_rigid_state
 from pdgpu.materials.shape_target import place_of_target
+from pdgpu.simulation.rigid_state import RigidState, add_rigid_load, check_rigid_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable

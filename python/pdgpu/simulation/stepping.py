@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu._internal.arguments import any_array, integer, number, real_array
-from pdgpu.contact.contact_start import check_contact_start, rounding_of_contact, unbalanced_start
-from pdgpu.errors import DivergenceError
 from pdgpu._internal.motion_calls import ask, asking, described_motions
+from pdgpu.contact.contact_start import check_contact_start, rounding_of_contact, unbalanced_start
 from pdgpu.contact.penalty_contact import PenaltyContact, warn_of_fast_obstacles
 from pdgpu.contact.proxy_contact import ProxyContact
+from pdgpu.contact.two_way_contact import ContactUpdate, warn_of_energy
+from pdgpu.errors import DivergenceError
 from pdgpu.results.records import COLUMNS, StepRecord
 from pdgpu.simulation.rigid_state import follow_pins
 from pdgpu.simulation.snapshots import Snapshot, snapshot_of
 from pdgpu.simulation.target_lag import LATE_STEPS, describe_lag
-from pdgpu.contact.two_way_contact import ContactUpdate, warn_of_energy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

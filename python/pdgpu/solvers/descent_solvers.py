@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pdgpu._internal.arguments import choice
-from pdgpu.contact.contact import LAWS
+from pdgpu.contact.barrier_contact import LAWS
 from pdgpu.linear.linear_solvers import Chebyshev
 from pdgpu.solvers.time_step_solver import (
     AFTER,

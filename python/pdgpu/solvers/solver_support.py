@@ -8,12 +8,12 @@ from dataclasses import fields, replace
 import numpy as np
 
 from pdgpu._internal.backends import device_parts
-from pdgpu.contact.contact import LAWS, BarrierContact
-from pdgpu.materials.joint_elements import Slide, Swing
-from pdgpu.linear.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
+from pdgpu.contact.barrier_contact import LAWS, BarrierContact
 from pdgpu.contact.proxy_contact import ProxyContact
-from pdgpu.scene.rigid_bodies import RigidBody
+from pdgpu.linear.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
 from pdgpu.linear.schur import SchurDirect
+from pdgpu.materials.joint_elements import Slide, Swing
+from pdgpu.scene.rigid_bodies import RigidBody
 from pdgpu.solvers.solvers import PBD, SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
 from pdgpu.solvers.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, PENALTY, PROXIES
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from pdgpu._internal.arguments import choice, integer, number
 from pdgpu._internal.backends import DEVICES, direct_library
-from pdgpu.contact.contact import LAWS
-from pdgpu.solvers.descent_solvers import BlockJacobi, GradientDescent, VertexBlockDescent
+from pdgpu.contact.barrier_contact import LAWS
 from pdgpu.linear.linear_solvers import (
     LINEAR_SOLVERS,
     PCG,
@@ -22,6 +21,7 @@ from pdgpu.linear.linear_solvers import (
     keep,
 )
 from pdgpu.linear.schur import SchurDirect
+from pdgpu.solvers.descent_solvers import BlockJacobi, GradientDescent, VertexBlockDescent
 from pdgpu.solvers.time_step_solver import (
     AFTER,
     DRIVERS,

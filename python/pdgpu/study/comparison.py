@@ -11,19 +11,19 @@ import numpy as np
 
 from pdgpu._internal.arguments import choice, real_array
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default
-from pdgpu.materials.materials import MATERIAL_OF_KIND
 from pdgpu.contact.penalty_contact import PenaltyContact
+from pdgpu.contact.two_way_contact import TwoWayContact
+from pdgpu.materials.materials import MATERIAL_OF_KIND
 from pdgpu.results.rates import Rates
 from pdgpu.results.records import COLUMNS as STEP_COLUMNS
 from pdgpu.results.records import StepRecord
+from pdgpu.results.tables import data_frame, joined, record_table, text_table, write_csv
 from pdgpu.simulation.simulation import Simulation
 from pdgpu.simulation.snapshots import Snapshot, check_same_step, place
+from pdgpu.simulation.stepping import times_of_steps
 from pdgpu.solvers.solver_support import check_contact, check_slides, check_support
 from pdgpu.solvers.solvers import SOLVERS, Newton
-from pdgpu.simulation.stepping import times_of_steps
-from pdgpu.results.tables import data_frame, joined, record_table, text_table, write_csv
 from pdgpu.solvers.time_step_solver import INITIALIZATIONS
-from pdgpu.contact.two_way_contact import TwoWayContact
 
 if TYPE_CHECKING:
     from typing import Any

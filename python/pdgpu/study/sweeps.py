@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdgpu._internal.arguments import flag
-from pdgpu.study.comparison import Comparison
+from pdgpu._internal.row_file import RowFile
 from pdgpu.linear.linear_result import LinearResult
 from pdgpu.results.records import StepRecord
-from pdgpu._internal.row_file import RowFile
 from pdgpu.results.tables import data_frame, summary, text_table, write_csv
+from pdgpu.study.comparison import Comparison
 
 if TYPE_CHECKING:
     from pdgpu.types import Path

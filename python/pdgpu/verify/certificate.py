@@ -13,13 +13,13 @@ import numpy as np
 from pdgpu._internal.arguments import flag, having, number, real_array
 from pdgpu._internal.backends import thread_count
 from pdgpu.collision.intersections import PAIR_KINDS, ClosePair, JudgedScene
+from pdgpu.mesh.mesh import Mesh
+from pdgpu.scene.scene import Scene
+from pdgpu.scene.surface import SceneSurface
 from pdgpu.verify.judged_inside import JudgedInside
 from pdgpu.verify.judged_layers import JudgedLayers
 from pdgpu.verify.judged_shapes import PlacedShapes
-from pdgpu.mesh.mesh import Mesh
 from pdgpu.verify.rigid_path import RigidPath
-from pdgpu.scene.scene import Scene
-from pdgpu.scene.surface import SceneSurface
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu import _host
-from pdgpu.scene.colliders import TriangleMesh
 from pdgpu.collision.intersections import JudgedScene
+from pdgpu.scene.colliders import TriangleMesh
 from pdgpu.verify.judged_shapes import JudgedShapes
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdgpu.scene.rigid_bodies import RigidBody, pose_of
 from pdgpu.verify.judged_shapes import PlacedShapes
-from pdgpu.scene.rigid_bodies import RigidBody
-from pdgpu.simulation.rigid_state import pose_of
 
 if TYPE_CHECKING:
     from typing import Any

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu.mesh import shapes
 from pdgpu._internal.arguments import having, real_array
-from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
-from pdgpu.mesh.mesh import element_rows
 from pdgpu._internal.motion_calls import asking
+from pdgpu.mesh import shapes
+from pdgpu.mesh.mesh import element_rows
+from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
 
 if TYPE_CHECKING:
     from typing import Any

@@ -8,8 +8,8 @@ import numpy as np
 
 from pdgpu._internal.arguments import choice, having, number
 from pdgpu._internal.atomic_files import replacing
-from pdgpu.viz.body_plotting import collider_surface, draw_contacts, draw_simulation, draw_surface
 from pdgpu.mesh.io.mesh_files import as_path
+from pdgpu.viz.body_plotting import collider_surface, draw_contacts, draw_simulation, draw_surface
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from pdgpu.study.comparison import Comparison
     from pdgpu.results.histories import History
     from pdgpu.simulation.simulation import Simulation
+    from pdgpu.study.comparison import Comparison
     from pdgpu.types import Bounds, Path
 
 __all__ = ["animate", "collider_surface", "draw_contacts", "draw_simulation", "draw_surface", "plot_comparison"]

@@ -10,8 +10,8 @@ import numpy as np
 
 from pdgpu._internal.arguments import choice, having
 from pdgpu._internal.atomic_files import replacing
-from pdgpu.viz.body_plotting import collider_surface
 from pdgpu._internal.motion_calls import asking
+from pdgpu.viz.body_plotting import collider_surface
 
 if TYPE_CHECKING:
     from pdgpu.simulation.simulation import Simulation

@@ -226,7 +226,7 @@ def test_degenerate_primitives(kind, module):
     x[1::3, 2:] = x[1::3, 1:2] + rng.uniform(-1, 1, (len(x[1::3]), x.shape[1] - 2, 1)) * (x[1::3, 1:2] - x[1::3, :1])
     x = x[evaluate(module, "distance", kind, x) > 1e-2]
     threshold = thresholds(module, x) if kind == EE else 0.0
-    for quantity in contact.QUANTITIES:
+    for quantity in contact.contact_pairs.QUANTITIES:
         assert np.isfinite(evaluate(module, quantity, kind, x, threshold=threshold, distance=3.0)).all()
     hessian, projected = (evaluate(module, q, kind, x, threshold=threshold, distance=3.0).astype(float) for q in ("hessian", "hessian_psd"))
     values, vectors = np.linalg.eigh(hessian)
@@ -261,7 +261,7 @@ def test_what_a_pair_stands_beside_changes_nothing(module):
     points, x = np.arange(4 * len(kind), dtype=np.int32).reshape(-1, 4), corners.reshape(-1, 3)
     one, none = np.ones(len(kind), dtype), np.zeros(len(kind), dtype)
     threshold = np.where(kind == EE, 1e-3, 0).astype(dtype)
-    for number, quantity in enumerate(contact.QUANTITIES):
+    for number, quantity in enumerate(contact.contact_pairs.QUANTITIES):
         mixed = module.contact_batch(0, 0, 1.0, number, kind[order], points[order], one, none, one, threshold[order], x, 1)
         for k in KINDS:
             rows = np.flatnonzero(kind == k)
@@ -299,6 +299,6 @@ def test_the_same_bits_for_any_number_of_threads():
     """If it failed, two runs of the same scene on two machines would part."""
     x = random_pairs(_cpu_f64, EE, 3000, 7)
     threshold = thresholds(_cpu_f64, x)
-    for quantity in contact.QUANTITIES:
+    for quantity in contact.contact_pairs.QUANTITIES:
         one, many = (evaluate(_cpu_f64, quantity, EE, x, threshold=threshold, threads=threads) for threads in (1, 4))
         assert one.tobytes() == many.tobytes()

@@ -1,0 +1,1 @@
+"""Arguments, files and access to the compiled modules; no part of the public interface."""

@@ -1,0 +1,1 @@
+"""Records of steps, tables, histories of runs, and rates of convergence."""

@@ -1,0 +1,1 @@
+"""Comparisons of solvers, and sweeps over parameters."""

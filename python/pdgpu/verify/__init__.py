@@ -1,0 +1,1 @@
+"""Certificates: intersections of a whole trajectory, searched for apart from the solvers."""
