@@ -11,7 +11,7 @@ PLANE = contact_surface.VERTEX_PLANE
 def evaluate(
     module, quantity, kind, x, *, distance=1.0, separation=0.0, weight=1.0, threshold=0.0, stiffness=1.0, physical=False, threads=1
 ):
-    """A quantity of pdgpu.contact.contact_pairs.QUANTITIES of n pairs of one kind, x (n, k, 3), by the barrier; parts a kind has not are left out."""
+    """A quantity (pdgpu.contact.contact_pairs.QUANTITIES) of n pairs of one kind, x (n, k, 3), by the barrier, without absent parts."""
     dtype = np.float32 if module.__name__.endswith("f32") else np.float64
     n, k = x.shape[:2]
     points = np.full((n, 4), -1, np.int32)
