@@ -5,7 +5,7 @@ with no arithmetic on real numbers and no shuffle between them, so what a thread
 bytes": those that take so many at once. "before the wait": those of a launch that overlaps the one before it that do not wait for its end.
 "argument bytes": what a launch hands over.
 
-    nvcc ... -cubin csrc/cuda/jacobi.cu -o jacobi.cubin; nvdisasm jacobi.cubin > jacobi.sass
+    nvcc ... -cubin csrc/cuda/linear/jacobi.cu -o jacobi.cubin; nvdisasm jacobi.cubin > jacobi.sass
     python benchmarks/gpu_kernel_instructions.py NAME=LISTING ... [--words WORD ...] [--out FILE.csv]
 """
 

@@ -1,10 +1,10 @@
 /* Functions of one pair or one vertex with a NaN among their coordinates, for tests/geometry/test_not_a_number.py.
  *
  *   out  one line of each case: its name, and the number that must not let a motion pass */
-#include "updates/two_way_forward.h"
-#include "updates/two_way_update.h"
+#include "updates/contact/two_way_forward.h"
+#include "updates/contact/two_way_update.h"
 
-#include "updates/rigid_descent.h"
+#include "updates/rigid/rigid_descent.h"
 
 #include <stdio.h>
 

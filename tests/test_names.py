@@ -84,6 +84,6 @@ def test_a_linear_solve_says_by_name_how_it_went():
 def test_every_stop_has_one_name():
     """If not, how a step ended is told by a name that nobody waits for."""
     assert _host.STOPS == ("iteration_cap", "converged", "stalled", "diverged")
-    header = (ROOT / "csrc" / "python" / "names.h").read_text()
+    header = (ROOT / "csrc" / "python" / "binding" / "names.h").read_text()
     linear = re.search(r"#define PD_LINEAR_STOP_TABLE\(X\)(.*?)\n\n", header, re.S)[1]
     assert tuple(re.findall(r'"(\w+)"', linear)) == _host.STOPS

@@ -1,4 +1,4 @@
-"""Who knows whom in csrc/dynamics, and which device csrc/cuda works on: read from the text of the files."""
+"""Who knows whom in csrc, and which device csrc/cuda works on: read from the text of the files."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 CSRC = Path(__file__).parents[1] / "csrc"
-SOURCES = {path.name: path.read_text() for path in sorted((CSRC / "dynamics").glob("*.c"))}
+SOURCES = {path.name: path.read_text() for path in sorted((CSRC / "dynamics").rglob("*.c"))}
 SOURCES["methods.c"] += (CSRC / "dynamics" / "methods.h").read_text()  # where its list stands
 DEFINITION = re.compile(r"^(?!static|typedef|extern|#)\w[\w *]*?\b(pd_\w+)(?:\([^;{]*\)|\[\]| =|\s*=)[^;{]*\{", re.MULTILINE)
 METHOD = re.compile(r"^const pd_method (pd_\w+) =", re.MULTILINE)
@@ -91,9 +91,93 @@ def test_every_method_is_one_line_of_the_list():
     methods = {name: file for file, text in SOURCES.items() for name in METHOD.findall(text)}
     table = (CSRC / "dynamics" / "methods.h").read_text()
     assert sorted(re.findall(r"METHOD\((pd_\w+)\)", table)) == sorted(methods)
-    for path in sorted((CSRC / "dynamics").glob("*.[ch]")):
+    for path in sorted((CSRC / "dynamics").rglob("*.[ch]")):
         known = {name for name in methods.keys() & words(path.read_text()) if methods[name] != path.name}
         assert not known or path.name == "methods.h", f"{path.name} names {known}"
+
+
+# ---- folders: what each may include and call, and how many files it has -----------------------------------------------------------------
+
+# Folder of csrc -> folders whose headers its files may include, beside their own: the three storeys of CONTRIBUTING.md. `updates` and
+# `loops` include each other: updates take the structures of the loops, and backend.h the steps of time.
+INCLUDES = {
+    "base": "",
+    "geometry": "base",
+    "elements": "base geometry",
+    "updates": "base geometry elements loops",
+    "loops": "base geometry elements updates sparse",
+    "threads": "base",
+    "mesh": "base geometry elements threads",
+    "sparse": "base mesh threads",
+    "judge": "base geometry threads",
+    "cpu": "base geometry elements updates loops threads",
+    "cuda": "base geometry elements updates loops threads",
+    "linear": "base updates loops mesh sparse threads",
+    "contact": "base geometry elements updates loops linear",
+    "dynamics": "base elements updates loops mesh sparse threads linear contact",
+    "python": "base geometry elements loops threads mesh sparse judge linear contact dynamics",
+}
+CALLED = ("contact", "dynamics")  # folders of algorithms that are divided
+
+
+def csrc_files(*folders):
+    paths = (path for folder in folders for path in (CSRC / folder).rglob("*") if path.suffix in (".c", ".h", ".cu", ".cuh"))
+    return {path.relative_to(CSRC).as_posix(): path.read_text() for path in sorted(paths)}
+
+
+def forbidden_includes(file, text):
+    folder = file.split("/")[0]
+    allowed = {folder, *INCLUDES[folder].split()}
+    return [name for name in re.findall(r'#include "([^"]+)"', text) if name.split("/")[0] not in allowed]
+
+
+def test_every_folder_includes_what_it_may():
+    """If not, an element knows of a loop, a loop of an algorithm, or an algorithm of a device."""
+    assert {path.name for path in CSRC.iterdir() if path.is_dir()} == INCLUDES.keys()
+    for file, text in csrc_files(*INCLUDES).items():
+        assert not forbidden_includes(file, text), file
+
+
+def test_a_forbidden_include_would_be_seen():
+    """If not, the test above holds whatever the files include."""
+    assert forbidden_includes("contact/potential/near.c", '#include "dynamics/method.h"\n') == ["dynamics/method.h"]
+    assert forbidden_includes("updates/sweeps/xpbd.h", '#include "cpu/context.h"\n') == ["cpu/context.h"]
+
+
+def folder_graph(files):
+    """Folder -> {folder that it calls: a name by which it does}."""
+    graph = {}
+    for file, uses in dependencies(files).items():
+        folder = graph.setdefault(str(Path(file).parent), {})
+        folder.update({str(Path(other).parent): name for other, name in uses.items() if Path(other).parent != Path(file).parent})
+    return graph
+
+
+def called_files():
+    files = {file: text for file, text in csrc_files(*CALLED).items() if file.endswith(".c")}
+    files["dynamics/methods.c"] = SOURCES["methods.c"]
+    return files
+
+
+def test_no_two_folders_of_the_algorithms_call_each_other():
+    """If not, a folder is no subject of its own: whoever reads one has to read the other with it."""
+    graph = folder_graph(called_files())
+    assert "dynamics/methods" in graph["dynamics"] and "contact/detection" in graph["contact/potential"]  # the reading reads
+    found = cycle(graph)
+    assert not found, named(found, graph)
+
+
+def test_a_cycle_of_folders_would_be_seen():
+    """If not, the test above holds whatever the files call."""
+    files = called_files()
+    files["contact/detection/patches.c"] += "void pd_here(void) { pd_contact_limit(0); }\n"
+    assert cycle(folder_graph(files))
+
+
+def test_no_folder_holds_more_than_can_be_read():
+    """If not, whoever looks for a place has to know it already."""
+    for folder in [path for path in [CSRC, *CSRC.rglob("*")] if path.is_dir()]:
+        assert sum(path.is_file() for path in folder.iterdir()) <= 30, folder.relative_to(CSRC)
 
 
 # ---- csrc/cuda: the device is made current before the runtime or a library is called ----------------------------------------------------
@@ -145,7 +229,9 @@ def calls_without_device(text):
 
 def test_the_device_is_current_before_the_runtime_is_called():
     """If not, a call from another thread, or after one of another device, works on the wrong GPU."""
-    for path in sorted((CSRC / "cuda").glob("*.cu*")):
+    paths = sorted((CSRC / "cuda").rglob("*.cu*"))
+    assert {"context.cu", "jacobi.cu", "launch.cuh"} <= {path.name for path in paths}
+    for path in paths:
         assert calls_without_device(path.read_text()) == {}, path.name
 
 

@@ -2,7 +2,7 @@
  *
  *   in   n, then of each case: H [6], g [3], radius, normals [PLANES,3], rooms [PLANES], all double
  *   out  d [n,3] double */
-#include "updates/vertex_bound.h"
+#include "updates/contact/vertex_bound.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* The settings of a solver by name: what it declares is what Python may give, and must (python/options.h reads them). */
+/* The settings of a solver by name: what it declares is what Python may give, and must (python/binding/options.h reads them). */
 #ifndef PD_BASE_OPTION_H
 #define PD_BASE_OPTION_H
 

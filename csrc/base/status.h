@@ -1,7 +1,7 @@
 /* Errors are values: what a C function that can fail returns, and the text that goes with it.
  *
  * A pd_error travels from the caller down; the function that finds the fault writes the text, everybody above only passes the
- * status on. Nothing prints, nothing exits. csrc/python/errors.c turns a status into a Python exception, in one place. */
+ * status on. Nothing prints, nothing exits. csrc/python/binding/errors.c turns a status into a Python exception, in one place. */
 #ifndef PD_BASE_STATUS_H
 #define PD_BASE_STATUS_H
 

@@ -3,7 +3,7 @@
 #include "updates/time_step.h"
 
 #include "cuda/block_sum.cuh"
-#include "cuda/ends.cuh"
+#include "cuda/linear/ends.cuh"
 
 /* One block per sum. */
 static __global__ void add_partial_sums_kernel(const double *partial, unsigned blocks, unsigned count, double *out) {

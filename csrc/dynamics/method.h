@@ -3,7 +3,7 @@
 #define PD_DYNAMICS_METHOD_H
 
 #include "base/option.h"
-#include "dynamics/problem.h"
+#include "dynamics/problem/problem.h"
 #include "linear/linear_solver.h"
 
 /* What an iteration moves. Vectors B [n,3], in the same memory as long as the simulation lives. */
@@ -65,8 +65,8 @@ typedef struct pd_method {
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
     int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */
     const char *cure;        /* of a divergence, for its message; NULL: none */
-    int keeps_reach;         /* direction keeps each vertex within its reach, and has asked for it (contact/contact.h) at the x it left */
-    int moves;          /* direction may make the move that follows it, iterate->move; `restarted` never changes then. An iteration that is
+    int keeps_reach; /* direction keeps each vertex within its reach, and has asked for it (contact/potential/contact.h) at the x it left */
+    int moves;       /* direction may make the move that follows it, iterate->move; `restarted` never changes then. An iteration that is
                               * not the last may leave x behind if the next one of the method starts from a copy of its own */
     int fills_gradient; /* direction leaves dG/dx of the x it started from in iterate->gradient */
 } pd_method;

@@ -1,7 +1,7 @@
 /* The list of all methods; see methods.h. */
 #include "dynamics/methods.h"
 
-#include "dynamics/simulation.h"
+#include "dynamics/step/simulation.h"
 
 #include <string.h>
 

@@ -43,7 +43,7 @@ PD_LANE_FUNCTION real pd_bound_of_parts(real end_square, int inside, real q, rea
     real rounding = (real)32 * u * e * f, normal = pd_sqrt(normal_square);
     real plane = (pd_fabs(height) - rounding * q) / (normal * ((real)1 + (real)4 * u) + rounding + PD_UNDERFLOW);
     real width = low - (normal * ((real)1 + (real)4 * u) + rounding) / pd_max(longest, PD_UNDERFLOW);
-    return inside ? pd_min(low, pd_max(plane, width)) : low; // no branch: this runs in vector registers, see cpu/geometry_ccd.c
+    return inside ? pd_min(low, pd_max(plane, width)) : low; // no branch: this runs in vector registers, see cpu/geometry/geometry_ccd.c
 }
 
 PD_LANE_FUNCTION real pd_vertex_triangle_bound(pd_points4 x) {

@@ -1,5 +1,5 @@
 /* 3-vectors, and the four corners of a pair, by value: for the functions that also run several pairs in one vector register
- * (cpu/geometry_ccd.c). A loop, an array or a branch inside them would keep the compiler from that. */
+ * (cpu/geometry/geometry_ccd.c). A loop, an array or a branch inside them would keep the compiler from that. */
 #ifndef PD_GEOMETRY_VECTOR_H
 #define PD_GEOMETRY_VECTOR_H
 

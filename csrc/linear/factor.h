@@ -1,6 +1,6 @@
 /* A sparse Cholesky factor over the free vertices of a symmetric matrix: their numbering, the factor, and the way of vectors there and back. What
  * the unknowns of a vertex are, one, three or its directions, and which entries they have is for the caller: the system of Projective Dynamics
- * (direct.c), the Hessian of the incremental potential (dynamics/hessian_factor.c).
+ * (direct.c), the Hessian of the incremental potential (dynamics/problem/hessian_factor.c).
  *
  * Where the backend has a library for it (loops/sparse_loops.h) the factor lies in its memory, and a solve neither copies a vector nor waits. What
  * that library cannot say for certain to be positive definite the host's factor is asked about. */

@@ -6,7 +6,7 @@
 #include "linear/conjugate_gradients.h"
 #include "linear/linear_method.h"
 #include "linear/upload.h"
-#include "updates/preconditioner.h"
+#include "updates/linear/preconditioner.h"
 
 #include <math.h>
 #include <stdlib.h>

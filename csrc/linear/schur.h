@@ -8,7 +8,7 @@
  *     dense      (Sigma + what contact adds) d2 = y2
  *     backward   d1 = A11^-1 (r1 - A12 d2)
  *
- * and between forward and backward a nested iteration may change d2 as it likes (dynamics/schur_step.h). All of it is double. Sigma and its factor
+ * and between forward and backward a nested iteration may change d2 as it likes (dynamics/methods/schur_step.h). All of it is double. Sigma and its factor
  * stay in backend memory. So do the first and last part where the backend has a library for sparse factors (schur_resident.h); elsewhere they are the
  * host's, and the residual comes down and the direction goes up in every solve.
  *

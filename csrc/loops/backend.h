@@ -6,8 +6,8 @@
  *
  * Every loop returns a status (a launch can fail on CUDA), allocates nothing, and gives the same bits for every number of
  * threads: sums are taken in blocks of a fixed size, forces are gathered per vertex in a fixed order. */
-#ifndef PD_BACKEND_H
-#define PD_BACKEND_H
+#ifndef PD_LOOPS_BACKEND_H
+#define PD_LOOPS_BACKEND_H
 
 #include "base/real.h"
 #include "base/status.h"
@@ -149,7 +149,7 @@ typedef struct pd_step_data {
 /* The parts of the incremental potential, J. */
 enum { PD_ENERGY_INERTIA = PD_KIND_COUNT, PD_ENERGY_LOAD, PD_ENERGY_DAMPING, PD_ENERGY_CONTACT, PD_ENERGY_FRICTION, PD_ENERGY_COUNT };
 
-/* Every part of G(x) [api: incremental potential] but that of contact, which is 0 here (contact/contact.h), each summed in double over all vertices or elements of its kind:
+/* Every part of G(x) [api: incremental potential] but that of contact, which is 0 here (contact/potential/contact.h), each summed in double over all vertices or elements of its kind:
  *     inertia   sum over free vertices of m/(2 h^2) |offset|^2, offset = x - y    (quasistatic: 0)
  *     load      quasistatic only: -sum over free vertices of m load . x
  *     damping   k_d/(2h) (F-F_t) : K+(F_t) : (F-F_t)
@@ -173,7 +173,7 @@ pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_
  * fixed vertices. The second half of pd_gradient and of pd_admm_local. */
 pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient);
 
-/* The local step of ADMM by updates/admm.h, and the right-hand side of its global step:
+/* The local step of ADMM by updates/elements/admm.h, and the right-hand side of its global step:
  *     residual = M/h^2 offset + sum w S^T (F(x) - z + u), N; zero rows at fixed vertices.
  *   weights  H [n_kinds] of B [elements]      in      w of each element before damping
  *   duals    H [n_kinds] of B [elements,3,d]  in/out  scaled, in the units of F. Uses corner_forces as scratch. */
@@ -181,7 +181,7 @@ pd_status pd_admm_local(pd_context *context, const pd_model *model, const pd_ste
                         real *const *weights, real *const *duals, real *residual);
 
 /* Position-based dynamics: moves_i = scale * sum over the constraints c of vertex i of dq_{i,c}, m; zero rows at fixed vertices.
- * dq_{i,c} are the moves of updates/position_based.h that put element c into its constraint set, for every kind of element.
+ * dq_{i,c} are the moves of updates/elements/position_based.h that put element c into its constraint set, for every kind of element.
  *   x [n,3]  B  m      moves [n,3]  B  out  m. Uses corner_forces as scratch. */
 pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double scale, const real *x, real *moves);
 
@@ -291,7 +291,7 @@ typedef struct pd_constraint_sweep {
     real *normals[PD_KIND_COUNT];     /* B [elements,3,d] dC/dF of the last visit; neo-Hookean: of the first of its two */
 } pd_constraint_sweep;
 
-/* One Gauss-Seidel sweep over all constraints by updates/xpbd.h, the elements of a colour in parallel: positions_i += dx_i and
+/* One Gauss-Seidel sweep over all constraints by updates/sweeps/xpbd.h, the elements of a colour in parallel: positions_i += dx_i and
  * direction_i -= dx_i for every move dx_i of a free vertex. Damping plays no part.
  *   compliance  1/h^2, 1/s^2      positions, direction  B [n_vertices,3]  in/out  m */
 pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const pd_constraint_sweep *sweep, double compliance,

@@ -3,8 +3,8 @@
  * Keys are 64-bit numbers whose upper part orders and whose lower `index_bits` bits are the number of a primitive. Every order of
  * equal keys is settled by that number, so nothing depends on the number of threads; what is appended to a pd_pair_buffer comes in no
  * order, and is sorted before anybody reads it. */
-#ifndef PD_COLLISION_LOOPS_H
-#define PD_COLLISION_LOOPS_H
+#ifndef PD_LOOPS_COLLISION_LOOPS_H
+#define PD_LOOPS_COLLISION_LOOPS_H
 
 #include "geometry/box.h"
 #include "loops/backend.h"

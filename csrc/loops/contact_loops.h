@@ -1,6 +1,6 @@
-/* The loops over pairs in contact, once in cpu/contact.c, once in cuda/contact.cu; the rules of backend.h hold. */
-#ifndef PD_CONTACT_LOOPS_H
-#define PD_CONTACT_LOOPS_H
+/* The loops over pairs in contact, once in cpu/contact/contact.c, once in cuda/contact/contact.cu; the rules of backend.h hold. */
+#ifndef PD_LOOPS_CONTACT_LOOPS_H
+#define PD_LOOPS_CONTACT_LOOPS_H
 
 #include "elements/contact/table.h"
 #include "loops/proximity_loops.h"
@@ -29,7 +29,7 @@ typedef struct pd_contact_record {
     int kind;
 } pd_contact_record;
 
-/* The plane between the two primitives of a pair (updates/separating_plane.h). */
+/* The plane between the two primitives of a pair (updates/contact/separating_plane.h). */
 typedef struct pd_separating_plane {
     real normal[3]; /* unit, from the second to the first */
     real rooms[4];  /* how far each corner may go towards the other side, m */
@@ -62,7 +62,7 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
 
 /* ---- the pairs of a scene -------------------------------------------------------------------------------------------------------- */
 
-/* The weight of two meshes' pairs; updates/pair_weight.h. */
+/* The weight of two meshes' pairs; updates/contact/pair_weight.h. */
 enum { PD_WEIGHTING_SUM, PD_WEIGHTING_HARMONIC, PD_WEIGHTING_COUNT };
 
 /* What a law needs to know of the points of a scene; all B. Distances within a body, thresholds and areas are those at rest. */
@@ -87,7 +87,7 @@ typedef struct pd_contact_columns {
 } pd_contact_columns;
 
 /* The columns of n active pairs, or of active->count where they are fewer: kinds, corners and limits. A pair of two edges of which one is a particle becomes one with a vertex, a pair
- * with a collider one with plane `first`. Weights: updates/pair_weight.h. */
+ * with a collider one with plane `first`. Weights: updates/contact/pair_weight.h. */
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
                               const pd_contact_columns *out);
 

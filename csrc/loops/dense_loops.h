@@ -1,7 +1,7 @@
 /* A dense symmetric positive definite matrix that keeps its place while a part of it changes: factorised anew where it lies, in double whatever
  * `real` is. The rules of backend.h hold. */
-#ifndef PD_DENSE_LOOPS_H
-#define PD_DENSE_LOOPS_H
+#ifndef PD_LOOPS_DENSE_LOOPS_H
+#define PD_LOOPS_DENSE_LOOPS_H
 
 #include "loops/backend.h"
 #include "sparse/cholesky.h"

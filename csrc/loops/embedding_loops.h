@@ -1,7 +1,7 @@
-/* Loops over points that vertices carry along, y = W x; what one of them does with one point or vertex stands in updates/embedding_update.h. The
+/* Loops over points that vertices carry along, y = W x; what one of them does with one point or vertex stands in updates/contact/embedding_update.h. The
  * rules of backend.h hold. */
-#ifndef PD_EMBEDDING_LOOPS_H
-#define PD_EMBEDDING_LOOPS_H
+#ifndef PD_LOOPS_EMBEDDING_LOOPS_H
+#define PD_LOOPS_EMBEDDING_LOOPS_H
 
 #include "loops/proximity_loops.h"
 

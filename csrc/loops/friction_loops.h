@@ -1,7 +1,7 @@
-/* The loops over pairs with friction, once in cpu/friction.c, once in cuda/friction.cu; the rules of backend.h hold. The formulas stand in
+/* The loops over pairs with friction, once in cpu/contact/friction.c, once in cuda/contact/friction.cu; the rules of backend.h hold. The formulas stand in
  * elements/contact/friction.h. */
-#ifndef PD_FRICTION_LOOPS_H
-#define PD_FRICTION_LOOPS_H
+#ifndef PD_LOOPS_FRICTION_LOOPS_H
+#define PD_LOOPS_FRICTION_LOOPS_H
 
 #include "loops/contact_loops.h"
 #include "loops/embedding_loops.h"
@@ -130,7 +130,7 @@ typedef struct pd_far_pairs {
     const real *start;         /* [n_points,3] m: the points when the list was made */
 } pd_far_pairs;
 
-/* The displacement bounds of vertices in an iteration (updates/vertex_bound.h). Planes are found where a vertex asks for them: few do. */
+/* The displacement bounds of vertices in an iteration (updates/contact/vertex_bound.h). Planes are found where a vertex asks for them: few do. */
 typedef struct pd_vertex_bounds {
     pd_contact_pairs pairs;    /* of the records of a sweep */
     const real *begun;         /* B [n_points,3] m: the points where the iteration began */
@@ -160,7 +160,7 @@ struct pd_contact_sweep {
     int every_visit;           /* the forces are those of `frozen` at every visit, not the lagged */
 };
 
-/* d [n_vertices,3] B in/out, m: the nearest move of each free vertex in its displacement bound (updates/vertex_bound.h) to that by -d; contact->held
+/* d [n_vertices,3] B in/out, m: the nearest move of each free vertex in its displacement bound (updates/contact/vertex_bound.h) to that by -d; contact->held
  * says by how much they differ. */
 pd_status pd_contact_bound_moves(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, real *d);
 

@@ -1,6 +1,6 @@
 /* The loops of linear systems: a part of backend.h, under the same rules, that only what solves one includes. */
-#ifndef PD_MATRIX_LOOPS_H
-#define PD_MATRIX_LOOPS_H
+#ifndef PD_LOOPS_MATRIX_LOOPS_H
+#define PD_LOOPS_MATRIX_LOOPS_H
 
 #include "loops/backend.h"
 
@@ -238,7 +238,7 @@ typedef struct pd_hessian_matrix {
  * stands elsewhere; pd_pcg_advance and pd_pcg_redirect serve both, with width 1 and 3n rows. */
 pd_status pd_hessian_product(pd_context *context, const pd_hessian_matrix *H, const real *p, real *q, double *sums);
 
-/* The preconditioner's inverses by updates/preconditioner.h; zero at fixed vertices, so that conjugate gradients never move them.
+/* The preconditioner's inverses by updates/linear/preconditioner.h; zero at fixed vertices, so that conjugate gradients never move them.
  * indefinite [1]  B  out  the number of free vertices whose diagonal, or block on it, is not positive definite. */
 pd_status pd_hessian_preconditioner(pd_context *context, const pd_hessian_matrix *H, const pd_preconditioner *M, double *indefinite);
 

@@ -1,8 +1,8 @@
-/* The loops over pairs with a penalty, once in cpu/penalty.c, once in cuda/penalty.cu; the rules of backend.h hold. The formulas stand in
+/* The loops over pairs with a penalty, once in cpu/contact/penalty.c, once in cuda/contact/penalty.cu; the rules of backend.h hold. The formulas stand in
  * elements/contact/penalty.h, what is frozen and when in penalty_update.h. Their Hessians go the way of those of other
  * pairs (contact_loops.h). */
-#ifndef PD_PENALTY_LOOPS_H
-#define PD_PENALTY_LOOPS_H
+#ifndef PD_LOOPS_PENALTY_LOOPS_H
+#define PD_LOOPS_PENALTY_LOOPS_H
 
 #include "geometry/collider.h"
 #include "loops/friction_loops.h"

@@ -1,6 +1,6 @@
-/* The loops over frozen projections of pairs in contact, once in cpu/projective.c, once in cuda/projective.cu; the rules of backend.h hold. */
-#ifndef PD_PROJECTIVE_LOOPS_H
-#define PD_PROJECTIVE_LOOPS_H
+/* The loops over frozen projections of pairs in contact, once in cpu/contact/projective.c, once in cuda/contact/projective.cu; the rules of backend.h hold. */
+#ifndef PD_LOOPS_PROJECTIVE_LOOPS_H
+#define PD_LOOPS_PROJECTIVE_LOOPS_H
 
 #include "loops/contact_loops.h"
 
@@ -56,7 +56,7 @@ pd_status pd_plane_hits(pd_context *context, int n, const real *x_t0, const real
 pd_status pd_projective_mark_new(pd_context *context, const pd_active_pairs *found, const real *distance, const pd_contact_pairs *limits,
                                  int n_kept, const uint64_t *kept, const pd_active_pairs *others, unsigned char *flags);
 
-/* By what the state goes in a round; see dynamics/outer_loop.h. */
+/* By what the state goes in a round; see dynamics/contact/outer_loop.h. */
 typedef struct pd_round_rules {
     double share;  /* of its way, in the round before */
     double before; /* what that went, m; 0: something stopped it, or it does not count */
@@ -100,7 +100,7 @@ pd_status pd_projective_batch(pd_context *context, const pd_projected_pairs *pai
 pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *model, const pd_incidence *incidence,
                                         const pd_projected_pairs *pairs, double *diagonal, real *coupling, unsigned char *touching);
 
-/* Each free vertex goes towards its target, as far as its displacement bound allows (updates/vertex_bound.h); fixed ones stay. */
+/* Each free vertex goes towards its target, as far as its displacement bound allows (updates/contact/vertex_bound.h); fixed ones stay. */
 pd_status pd_projective_move_within(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, const real *target,
                                     real *x);
 

@@ -4,8 +4,8 @@
  * Candidates are numbered through: the vertex-triangle pairs of the broad phase, its edge-edge pairs, then every collider with every vertex
  * it is asked about. Each of these runs is sorted, and what is selected keeps the order: so the active pairs are sorted by kind, first and
  * second of the pair, for any number of threads and on every device. */
-#ifndef PD_PROXIMITY_LOOPS_H
-#define PD_PROXIMITY_LOOPS_H
+#ifndef PD_LOOPS_PROXIMITY_LOOPS_H
+#define PD_LOOPS_PROXIMITY_LOOPS_H
 
 #include "loops/collision_loops.h"
 

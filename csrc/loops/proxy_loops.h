@@ -1,7 +1,7 @@
 /* Loops over proxies, points of a body that springs of length zero keep out of colliders [Wang et al. 2021, Sec. 4.1]; what one of them does with
- * one proxy or one vertex stands in updates/proxy_update.h. The rules of backend.h hold. */
-#ifndef PD_PROXY_LOOPS_H
-#define PD_PROXY_LOOPS_H
+ * one proxy or one vertex stands in updates/contact/proxy_update.h. The rules of backend.h hold. */
+#ifndef PD_LOOPS_PROXY_LOOPS_H
+#define PD_LOOPS_PROXY_LOOPS_H
 
 #include "geometry/collider.h"
 #include "loops/proximity_loops.h"

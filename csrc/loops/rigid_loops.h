@@ -1,8 +1,8 @@
-/* Loops over rigid bodies (dynamics/rigid.h); what one of them does with one body stands in updates/rigid_update.h. The rules of backend.h hold.
+/* Loops over rigid bodies (dynamics/rigid/rigid.h); what one of them does with one body stands in updates/rigid/rigid_update.h. The rules of backend.h hold.
  *
  * All vectors B [n_vertices,3]. A loop that asks where a body is leaves one alone whose points have lost their shape, and notes it in `inverted`. */
-#ifndef PD_RIGID_LOOPS_H
-#define PD_RIGID_LOOPS_H
+#ifndef PD_LOOPS_RIGID_LOOPS_H
+#define PD_LOOPS_RIGID_LOOPS_H
 
 #include "loops/backend.h"
 

@@ -1,7 +1,7 @@
-/* The loop over rigid bodies in a sweep over blocks (dynamics/rigid_descent.h); what it does with one body stands in updates/rigid_terms.h and rigid_descent.h. The
+/* The loop over rigid bodies in a sweep over blocks (dynamics/methods/rigid_descent.h); what it does with one body stands in updates/rigid/rigid_terms.h and rigid_descent.h. The
  * rules of backend.h hold. */
-#ifndef PD_RIGID_SWEEP_LOOPS_H
-#define PD_RIGID_SWEEP_LOOPS_H
+#ifndef PD_LOOPS_RIGID_SWEEP_LOOPS_H
+#define PD_LOOPS_RIGID_SWEEP_LOOPS_H
 
 #include "loops/friction_loops.h"
 #include "loops/rigid_loops.h"
@@ -20,7 +20,7 @@ typedef struct pd_body_sweep {
     const real *start, *offset; /* B [n_vertices,3] m: where the sweep begins, and x - y there */
     real *points;               /* B [n_points,3] m: where all are; the sweep moves the bodies */
     double *moved;              /* B [n] m: how far a point of the body has gone since, at most */
-    real *moves;                /* B [n,6] out: what `direction` holds of a body (dynamics/rigid.h) */
+    real *moves;                /* B [n,6] out: what `direction` holds of a body (dynamics/rigid/rigid.h) */
     unsigned char *beyond;      /* B [n] out: 1: a point may have gone farther than its reach */
 
     int touches; /* 0: nothing does, and nothing below is read */

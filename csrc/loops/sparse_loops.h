@@ -1,8 +1,8 @@
 /* A sparse factor of a symmetric positive definite matrix that lies in backend memory, where the backend has a library for it: a part of backend.h,
  * under the same rules, that linear/factor.h and the Schur complement include. Where there is none the host's stands in (sparse/cholesky.h), and
  * vectors go there and back. */
-#ifndef PD_SPARSE_LOOPS_H
-#define PD_SPARSE_LOOPS_H
+#ifndef PD_LOOPS_SPARSE_LOOPS_H
+#define PD_LOOPS_SPARSE_LOOPS_H
 
 #include "loops/backend.h"
 

@@ -1,8 +1,8 @@
-/* The loops of the two-way interior point method, once in cpu/two_way.c, once in cuda/two_way.cu; the rules of backend.h hold. Positions y, x
+/* The loops of the two-way interior point method, once in cpu/contact/two_way.c, once in cuda/contact/two_way.cu; the rules of backend.h hold. Positions y, x
  * [n_points,3] are those of the vertices and, behind them, of what is driven. `inverse` B [n_points,6] is W in the metric of a backward step: 0 for what is
  * fixed or driven, and within the line or plane that a vertex is held in. */
-#ifndef PD_TWO_WAY_LOOPS_H
-#define PD_TWO_WAY_LOOPS_H
+#ifndef PD_LOOPS_TWO_WAY_LOOPS_H
+#define PD_LOOPS_TWO_WAY_LOOPS_H
 
 #include "loops/contact_loops.h"
 

@@ -1,12 +1,12 @@
 /* A backend module: the type Simulation, batches of elements, and what this backend is. Built once per device and precision;
  * PD_MODULE_NAME says which one this is. */
 #define PD_IMPORT_ARRAY
-#include "python/backend_module.h"
+#include "python/binding/backend_module.h"
 
 #include "loops/sparse_loops.h"
-#include "python/broad_phase.h"
-#include "python/device_array.h"
-#include "python/errors.h"
+#include "python/binding/device_array.h"
+#include "python/binding/errors.h"
+#include "python/collision/broad_phase.h"
 
 #include <string.h>
 
@@ -87,7 +87,8 @@ static PyMethodDef module_methods[] = {
      "host's "
      "does."},
     {"use_device", module_use_device, METH_O,
-     "use_device($module, number, /)\n--\n\nWhere what is made and called from now on works; 0 until then. pdgpu._internal.backends has a module for "
+     "use_device($module, number, /)\n--\n\nWhere what is made and called from now on works; 0 until then. pdgpu._internal.backends has a "
+     "module for "
      "each device."},
     {"workspace_counts", module_workspace_counts, METH_NOARGS,
      "workspace_counts($module, /)\n--\n\nA dict: what batches have asked of the context they share, None before the first; for tests."},

@@ -1,8 +1,8 @@
 /* The scalars of nonlinear conjugate gradients, formed from sums wherever these lie: on a GPU the host never sees them.
  *
  * sums [4]: z.r, p.r of the direction before, p.A p, z.r of the iteration before (0: there is none). */
-#ifndef PD_ELEMENTS_CONJUGATE_STEP_H
-#define PD_ELEMENTS_CONJUGATE_STEP_H
+#ifndef PD_UPDATES_CONJUGATE_STEP_H
+#define PD_UPDATES_CONJUGATE_STEP_H
 
 #include "base/real.h"
 

@@ -1,6 +1,6 @@
 /* Lists whose length stands beside them in backend memory, with room for more than there are. */
-#ifndef PD_COUNTED_H
-#define PD_COUNTED_H
+#ifndef PD_UPDATES_COUNTED_H
+#define PD_UPDATES_COUNTED_H
 
 #include "loops/collision_loops.h"
 

@@ -5,8 +5,8 @@
  * solver's corrections, never taken as the difference of two positions, and x is x_t + (drift + (x - y)) with drift = y - x_t: corrections
  * smaller than what rounds a coordinate add up. Subtracted from x they were lost one by one, and a solver stopped where the first of them
  * were: Vertex Block Descent in float32 ten times as far from the answer. h = 0 means quasistatic: no inertia, no velocity. */
-#ifndef PD_ELEMENTS_TIME_STEP_H
-#define PD_ELEMENTS_TIME_STEP_H
+#ifndef PD_UPDATES_TIME_STEP_H
+#define PD_UPDATES_TIME_STEP_H
 
 #include "base/real.h"
 

@@ -1,4 +1,4 @@
-"""What csrc/contact/proximity.c says is near, against measuring all pairs, for all threads, precisions and sizes of lists."""
+"""What csrc/contact/detection/proximity.c says is near, against measuring all pairs, for all threads, precisions and sizes of lists."""
 
 import hashlib
 

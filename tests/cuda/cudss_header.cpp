@@ -1,6 +1,6 @@
-/* Whether cuda/cudss.cuh says of cuDSS what its own header says: numbers, and functions up to the names of their types. Compiled, never run; see
+/* Whether cuda/linear/cudss.cuh says of cuDSS what its own header says: numbers, and functions up to the names of their types. Compiled, never run; see
  * test_direct.py. */
-#include "cuda/cudss.cuh"
+#include "cuda/linear/cudss.cuh"
 
 #include <cudss.h>
 

@@ -86,9 +86,9 @@ def current():
     found = reports()
     if not found:
         pytest.skip("no build with nvcc has left its report: registers and spills are not checked")
+    files = {file.stem: file for file in (ROOT / "csrc" / "cuda").rglob("*.cu")}
     for (_, source), path in found.items():
-        file = ROOT / "csrc" / "cuda" / f"{source}.cu"
-        if not file.exists() or file.stat().st_mtime > path.stat().st_mtime:
+        if source not in files or files[source].stat().st_mtime > path.stat().st_mtime:
             pytest.skip(f"the report of {source}.cu is older than the file: registers and spills are not checked")
     return found
 

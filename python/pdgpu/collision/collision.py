@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BroadPhase", "Pairs", "ProximitySet"]
 
-METHODS = ("lbvh", "patches", "hash")  # PD_BROAD_PHASE_... of csrc/contact/broad_phase.h
+METHODS = ("lbvh", "patches", "hash")  # PD_BROAD_PHASE_... of csrc/contact/detection/broad_phase.h
 
 FIXED, SELF, BODY_SHIFT, SIDE = 1, 2, 2, 1 << 30  # PD_TAG_... of csrc/geometry/box.h
 

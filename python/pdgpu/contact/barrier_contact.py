@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["BarrierContact"]
 
 WEIGHTINGS = ("sum", "harmonic")  # PD_WEIGHTING_... of csrc/loops/contact_loops.h
-GUARDS = ("impact", "reach")  # PD_GUARD_... of csrc/contact/contact.h
+GUARDS = ("impact", "reach")  # PD_GUARD_... of csrc/contact/potential/contact.h
 LAWS = ("BarrierContact",)  # PD_BARRIER, .. of csrc/elements/contact/table.h
 
 

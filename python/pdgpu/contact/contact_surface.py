@@ -39,7 +39,7 @@ class SurfaceAreas:
 
 
 def harmonic(a, b):
-    """a b/(a + b) of areas: half their harmonic mean, as `pd_pair_weight_harmonic` of csrc/updates/pair_weight.h."""
+    """a b/(a + b) of areas: half their harmonic mean, as `pd_pair_weight_harmonic` of csrc/updates/contact/pair_weight.h."""
     least, most = np.minimum(a, b), np.maximum(a, b)
     return np.where(least > 0.0, least * (most / np.where(least > 0.0, a + b, 1.0)), (a + b) / 4.0)
 

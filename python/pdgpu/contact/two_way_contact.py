@@ -25,7 +25,7 @@ MULTIPLIERS = (
     "linear",
     "augmented_lagrangian",
     "barrier",
-)  # PD_TWO_WAY_GAUSS_SEIDEL, .. of csrc/contact/contact.h
+)  # PD_TWO_WAY_GAUSS_SEIDEL, .. of csrc/contact/potential/contact.h
 LENGTHS = ("distances", "impact", "impacts")  # PD_TWO_WAY_DISTANCES, ..
 FRICTION_IN = ("sweeps", "filter")
 RECOVERY = 0.1  # s, in which a pair that begins a step nearer than the distance gains what it lacks

@@ -1,4 +1,4 @@
-"""Pins and obstacles whose prescribed motions may meet: what the core checks at the end of each step (csrc/contact/prescribed_pairs.h)."""
+"""Pins and obstacles whose prescribed motions may meet: what the core checks at the end of each step (prescribed_pairs.h)."""
 
 from __future__ import annotations
 

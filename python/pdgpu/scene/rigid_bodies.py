@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RigidBody"]
 
-CARRIERS = 4  # of csrc/dynamics/rigid.h: the last vertices of a rigid body, which carry its mass
+CARRIERS = 4  # of csrc/dynamics/rigid/rigid.h: the last vertices of a rigid body, which carry its mass
 CORNERS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
 OUT_OF_LINE = 1e-9  # of the extent: pins that are nearer to a line lie on it
 

@@ -1,6 +1,6 @@
 """Proximity queries: which parts of a simulation are near each other, how far, in which direction and where.
 
-The core finds and measures them (csrc/contact/proximity.c); here they get their names.
+The core finds and measures them (csrc/contact/detection/proximity.c); here they get their names.
 """
 
 from __future__ import annotations

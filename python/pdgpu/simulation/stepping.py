@@ -91,7 +91,7 @@ class Stepping:
             moves. The text names both, and the state stays as below. Contact moves neither; obstacles may pass through each other.
         DivergenceError
             The state stays at the start of the step that failed. Every eighth step it is also raised where the kinetic energy has come to
-            more than a hundred times what the state that was set, load and pins since then allow (csrc/dynamics/energy.c): a blow-up over
+            more than a hundred times what the state that was set, load and pins since then allow (energy.c): a blow-up over
             many steps, each of which kept to its iterations. Not with PBD, dt=None, or once `device_positions` or `device_velocities`
             has been asked for, whose writers may give it any energy.
         KeyboardInterrupt

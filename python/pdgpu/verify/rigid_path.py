@@ -22,7 +22,7 @@ STRAIGHT = 1e-14  # of its extent: what a way is off its chord by rounding alone
 
 class RigidPath:
     """How the rigid bodies of a scene go from one frame to the next: the centre, or what holds the body, straight, while it turns evenly
-    about the axis of the smallest rotation that leads there, as the guard of contact has it (csrc/dynamics/rigid_path.c). All else goes
+    about the axis of the smallest rotation that leads there, as the guard of contact has it (dynamics/rigid/rigid_path.c). All else goes
     straight, and so do bodies that are held whole, whose pins do."""
 
     def __init__(self, scene: Any, judged: Any) -> None:

@@ -1,4 +1,4 @@
-/* A stand-in for cuDSS, beside that of the runtime: the entry points that cuda/cudss.cuh names, with a dense L D L^T in kernels of one thread behind them, so
+/* A stand-in for cuDSS, beside that of the runtime: the entry points that cuda/linear/cudss.cuh names, with a dense L D L^T in kernels of one thread behind them, so
  * that they read what a kernel may. It refuses what cuDSS refuses: a solve before a factorisation, a refactorisation before the first
  * factorisation, several columns at once in the deterministic mode. PD_ON_HOST_FAILS:
  * "cudssExecute 2", that status; "cudssPivots 1", that many pivots were replaced. */

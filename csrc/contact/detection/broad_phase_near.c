@@ -1,0 +1,88 @@
+/* Of the pairs whose boxes overlap those that are near, for a host that waits and for one that does not; see broad_phase.h. */
+#include "contact/detection/broad_phase_parts.h"
+
+/* A box is wider on every side by half of how near pairs are looked for. */
+static const double WIDENING = 0.5 * (1.0 + 8.0 * (double)PD_EPSILON);
+
+/* Of the first n keys of a list, or *count (NULL: all) of them, those of pairs that are near: they become its keys. */
+static pd_status keep_near(pd_broad_phase *phase, int which, size_t n, const uint64_t *count, const real *x_t0, const real *x_t1,
+                           const pd_nearness *within) {
+    pair_list *list = &phase->lists[which];
+    int edges = which == EDGE_EDGE;
+    const pd_primitives *first = &phase->primitives[edges ? PD_EDGES : PD_VERTICES],
+                        *second = &phase->primitives[edges ? PD_EDGES : PD_TRIANGLES];
+    const pd_ways ways = {x_t0, x_t1, pd_broad_phase_not_below(edges ? within->edge_edge : within->vertex_triangle)};
+    uint64_t *all = list->buffer.keys;
+    pd_status status;
+    list->buffer.keys = list->scratch, list->scratch = all;
+    PD_TRY(pd_memory_clear(phase->context, list->buffer.found, sizeof *list->buffer.found));
+    PD_TRY(pd_near_pairs(phase->context, n, count, all, first, second, &ways, &list->buffer));
+done:
+    return status;
+}
+
+pd_status pd_broad_phase_find_near(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
+                                   pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
+    pd_status status;
+    PD_TRY(pd_broad_phase_keys(phase, x_t0, x_t1, WIDENING * within->vertex_triangle, WIDENING * within->edge_edge, 0));
+    for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++)
+        PD_TRY(keep_near(phase, which, phase->lists[which].n, NULL, x_t0, x_t1, within));
+    PD_TRY(pd_broad_phase_read_findings(phase));
+    for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) phase->lists[which].n = (size_t)phase->seen.found[which];
+    PD_TRY(pd_broad_phase_sort(phase, vertex_triangle, edge_edge));
+done:
+    return status;
+}
+
+/* A list is sorted as far as its pairs have been near so far, and not as far as all that overlap would go. */
+static size_t room_for_near(const pair_list *list) { return list->near < list->buffer.capacity ? list->near : list->buffer.capacity; }
+
+static pd_status ask_for_list(pd_broad_phase *phase, int which, const real *x_t0, const real *x_t1, const pd_nearness *within,
+                              pd_pairs *pairs, pd_rooms_watched *rooms) {
+    pair_list *list = &phase->lists[which];
+    uint64_t *overlapping = &phase->findings->overlapping[which];
+    pd_status status;
+    PD_TRY(pd_broad_phase_append(phase, which));
+    PD_TRY(pd_memory_copy(phase->context, overlapping, list->buffer.found, sizeof *overlapping));
+    pd_watch_room(rooms, overlapping, list->buffer.capacity);
+    PD_TRY(keep_near(phase, which, list->buffer.capacity, overlapping, x_t0, x_t1, within));
+    pd_watch_room(rooms, list->buffer.found, room_for_near(list));
+    PD_TRY(pd_broad_phase_sort_some(phase, which, room_for_near(list), pairs));
+done:
+    return status;
+}
+
+pd_status pd_broad_phase_ask_near(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
+                                  pd_pairs *vertex_triangle, pd_pairs *edge_edge, pd_rooms_watched *rooms) {
+    pd_status status;
+    if (phase->method != PD_BROAD_PHASE_TREE || pd_fetches_at_once(phase->context))
+        return pd_broad_phase_find_near(phase, x_t0, x_t1, within, vertex_triangle, edge_edge);
+    phase->counts.searches++;
+    PD_TRY(pd_broad_phase_boxes(phase, x_t0, x_t1, WIDENING * within->vertex_triangle, WIDENING * within->edge_edge));
+    PD_TRY(pd_broad_phase_follow(phase));
+    PD_TRY(ask_for_list(phase, VERTEX_TRIANGLE, x_t0, x_t1, within, vertex_triangle, rooms));
+    PD_TRY(ask_for_list(phase, EDGE_EDGE, x_t0, x_t1, within, edge_edge, rooms));
+done:
+    return status;
+}
+
+pd_status pd_broad_phase_fetch(pd_broad_phase *phase) {
+    return pd_memory_fetch(phase->context, &phase->seen, phase->findings, sizeof phase->seen);
+}
+
+pd_status pd_broad_phase_near_told(pd_broad_phase *phase, const uint64_t *most, int *enough) {
+    pd_status status = PD_OK;
+    *enough = 1;
+    phase->unread = 0;
+    for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) {
+        pair_list *list = &phase->lists[which];
+        size_t overlapping = (size_t)*most++, near = (size_t)*most++;
+        if (near > room_for_near(list)) *enough = 0;
+        while (list->near < near) list->near *= 2;
+        if (overlapping <= list->buffer.capacity) continue;
+        PD_TRY(pd_broad_phase_lengthen(phase, list, overlapping));
+        *enough = 0;
+    }
+done:
+    return status;
+}

@@ -1,0 +1,15 @@
+/* Which corners of which pairs a point is. */
+#ifndef PD_CONTACT_DETECTION_INCIDENCE_H
+#define PD_CONTACT_DETECTION_INCIDENCE_H
+
+#include "loops/collision_loops.h"
+#include "loops/proximity_loops.h"
+
+/* Bits that tell n things apart, one at least. */
+int pd_key_bits(uint64_t n);
+
+/* out: the roles of each of n_points points, ascending, by the points of n pairs. keys, scratch B [4n]; work for 4n keys. */
+pd_status pd_incidence_list(pd_context *context, size_t n, const pd_active_pairs *pairs, int n_points, uint64_t *keys, uint64_t *scratch,
+                            const pd_work *work, pd_incidence *out);
+
+#endif

@@ -1,0 +1,426 @@
+/* What is near what; see proximity.h. */
+#include "contact/detection/proximity.h"
+
+#include "contact/detection/incidence.h"
+#include "contact/detection/side_names.h"
+#include "contact/room.h"
+#include "linear/upload.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { FEWEST_ACTIVE = 1024 };
+
+/* Active pairs have four roles each, which are numbered by an int. */
+enum { MOST_ACTIVE = INT_MAX / 4 };
+
+/* What loops find out and the host wants to know. */
+typedef struct findings {
+    uint64_t active, chosen;
+    double move[2]; /* pd_largest_move */
+} findings;
+
+struct pd_proximity {
+    pd_context *context;
+    pd_broad_phase *phase;
+    pd_surface *surface;
+    pd_colliders *colliders;
+    int *asked, *collider_owner; /* B */
+    findings *findings;          /* B [1] */
+    pd_work work;
+    long long revision;
+
+    double reach, moved, size;
+    real *previous; /* B [n_points,3] where the points were when the reach was last looked after */
+    int placed;     /* 0: they were nowhere yet */
+
+    pd_candidates candidates;
+    size_t candidate_capacity;
+    unsigned char *support; /* B [candidate_capacity] */
+    int *starts;            /* B [candidate_capacity / 32 + 2] */
+
+    findings seen; /* pd_proximity_ask */
+    int searching; /* what was asked for goes with a search up to so far: */
+    double searched;
+
+    size_t n_active;
+    real limit; /* of the active pairs, m */
+    pd_active_pairs active;
+    int *rows; /* B [active.capacity] the candidates they are */
+
+    size_t key_capacity;
+    uint64_t *keys, *scratch; /* B [key_capacity] */
+
+    size_t n_chosen, choice_capacity;
+    int unique;
+    pd_side_names sides;
+    uint64_t *names;      /* B [choice_capacity] of nearest features */
+    unsigned char *first; /* B [choice_capacity] */
+    int *chosen;          /* B [choice_capacity] */
+
+    pd_incidence incidence;
+
+    size_t measured_capacity;
+    pd_contact_measures measured; /* on the way to the host, where its memory is another */
+};
+
+/* ---- room ------------------------------------------------------------------------------------------------------------------- */
+
+static pd_status make_candidate_room(pd_proximity *p, size_t n) {
+    const pd_room rooms[] = {PD_ROOM(p->support, 1), {(void **)&p->starts, sizeof *p->starts, 32}};
+    pd_status status = pd_rooms_grow(p->context, n, "candidates", PD_ROOMS(rooms), &p->candidate_capacity, &p->revision);
+    return status ? status : pd_work_grow(p->context, &p->work, p->candidate_capacity / 32 + 1);
+}
+
+static pd_status make_active_room(pd_proximity *p, size_t n) {
+    pd_active_pairs *a = &p->active;
+    const pd_room rooms[] = {PD_ROOM(a->kind, 1), PD_ROOM(a->points, 4), PD_ROOM(a->key, 1), PD_ROOM(p->rows, 1)};
+    return pd_rooms_grow(p->context, n, "pairs that are near", PD_ROOMS(rooms), &a->capacity, &p->revision);
+}
+
+static pd_status make_key_room(pd_proximity *p, size_t n) {
+    const pd_room rooms[] = {PD_ROOM(p->keys, 1), PD_ROOM(p->scratch, 1)};
+    pd_status status = pd_rooms_grow(p->context, n, "keys of pairs that are near", PD_ROOMS(rooms), &p->key_capacity, &p->revision);
+    return status ? status : pd_work_grow(p->context, &p->work, p->key_capacity);
+}
+
+/* ---- making and unmaking ------------------------------------------------------------------------------------------------------ */
+
+pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_phase *phase, pd_surface *surface, pd_colliders *colliders,
+                              const int *asked, int n_asked, const int *collider_owner) {
+    pd_status status = PD_OK;
+    pd_proximity *p = *out = calloc(1, sizeof *p);
+    if (!p) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a proximity set");
+    p->context = context;
+    p->phase = phase, p->surface = surface, p->colliders = colliders;
+    PD_TRY(pd_upload_ints(context, &p->asked, asked, (size_t)n_asked));
+    PD_TRY(pd_upload_ints(context, &p->collider_owner, collider_owner, (size_t)colliders->n));
+    PD_TRY(pd_memory_create(context, (void **)&p->findings, sizeof *p->findings));
+    PD_TRY(pd_memory_create(context, (void **)&p->previous, 3 * (size_t)surface->n_points * sizeof(real) + 1));
+    PD_TRY(pd_memory_create(context, (void **)&p->incidence.start, ((size_t)surface->n_points + 1) * sizeof *p->incidence.start));
+    PD_TRY(pd_side_names_create(&p->sides, context, surface->n_points, pd_broad_phase_primitives(phase, PD_EDGES),
+                                pd_broad_phase_primitives(phase, PD_TRIANGLES)));
+    PD_TRY(make_active_room(p, FEWEST_ACTIVE));
+    p->active.count = &p->findings->active;
+    p->candidates.vertices = pd_broad_phase_primitives(phase, PD_VERTICES)->corners;
+    p->candidates.edges = pd_broad_phase_primitives(phase, PD_EDGES)->corners;
+    p->candidates.triangles = pd_broad_phase_primitives(phase, PD_TRIANGLES)->corners;
+    p->candidates.colliders = colliders->memory;
+    p->candidates.asked = p->asked;
+    p->candidates.n_asked = n_asked;
+done:
+    if (status) {
+        pd_proximity_destroy(p);
+        *out = NULL;
+    }
+    return status;
+}
+
+void pd_proximity_set_scene(pd_proximity *p, const real *radii, const int *planes) {
+    p->candidates.radii = radii;
+    p->candidates.planes = planes;
+}
+
+void pd_proximity_destroy(pd_proximity *p) {
+    if (!p) return;
+    const pd_contact_measures *m = &p->measured;
+    void *all[] = {p->asked,       p->collider_owner, p->findings,       p->work.memory,   p->previous,        p->names,
+                   p->support,     p->starts,         p->rows,           p->keys,          p->scratch,         p->first,
+                   p->active.kind, p->active.points,  p->active.key,     p->chosen,        p->incidence.start, p->incidence.roles,
+                   m->kind,        m->feature,        m->points,         m->weights,       m->distance,        m->normal,
+                   m->closest,     m->bodies,         p->sides.of_edges, p->sides.of_sides};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) pd_memory_destroy(p->context, all[i]);
+    free(p);
+}
+
+/* ---- candidates --------------------------------------------------------------------------------------------------------------- */
+
+static pd_status read_findings(const pd_proximity *p, findings *seen) {
+    return pd_memory_download(p->context, seen, p->findings, sizeof *seen);
+}
+
+pd_status pd_candidates_take(pd_candidates *c, pd_context *context, const pd_pairs *vertex_triangle, const pd_pairs *edge_edge,
+                             int n_colliders) {
+    size_t n = vertex_triangle->n + edge_edge->n + (size_t)n_colliders * (size_t)c->n_asked;
+    if (n > INT_MAX)
+        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs may be near each other, at most %d can be looked at", n,
+                       INT_MAX);
+    c->vertex_triangle = vertex_triangle->pairs, c->n_vertex_triangle = vertex_triangle->n;
+    c->edge_edge = edge_edge->pairs, c->n_edge_edge = edge_edge->n;
+    c->count_vertex_triangle = vertex_triangle->count, c->count_edge_edge = edge_edge->count;
+    c->n = n;
+    return PD_OK;
+}
+
+/* The points are where what comes next counts from. */
+static pd_status keep_points(pd_proximity *p) {
+    return pd_memory_copy(p->context, p->previous, p->surface->points, 3 * (size_t)p->surface->n_points * sizeof(real));
+}
+
+/* Until a search has succeeded there are no candidates, and nothing vouches for them. */
+void pd_proximity_forget(pd_proximity *p) {
+    pd_candidates *c = &p->candidates;
+    c->n = c->n_vertex_triangle = c->n_edge_edge = p->n_active = p->n_chosen = 0;
+    p->reach = 0.0;
+    p->moved = HUGE_VAL;
+    p->placed = 0;
+}
+
+pd_status pd_proximity_search(pd_proximity *p, double reach) {
+    const real *points = p->surface->points;
+    const pd_nearness within = {reach, reach};
+    pd_pairs vertex_triangle, edge_edge;
+    pd_status status;
+    pd_proximity_forget(p);
+    // a device would wait once more
+    if (pd_fetches_at_once(p->context))
+        PD_TRY(pd_broad_phase_find_near(p->phase, points, points, &within, &vertex_triangle, &edge_edge));
+    else
+        PD_TRY(pd_broad_phase_find(p->phase, points, NULL, 0.5 * reach, 0, &vertex_triangle, &edge_edge));
+    PD_TRY(pd_candidates_take(&p->candidates, p->context, &vertex_triangle, &edge_edge, p->colliders->n));
+    PD_TRY(keep_points(p));
+    p->reach = reach;
+    p->placed = 1;
+done:
+    return status;
+}
+
+double pd_proximity_lower(const pd_proximity *p, double distance) {
+    if (p->moved == 0.0) return distance;
+    /* the move is off by less than 1e-14 of itself and of the coordinates it is the difference of */
+    double move = p->moved + 1e-14 * (p->moved + p->size), lower = distance - 2.0 * move;
+    return lower - 1e-15 * fabs(lower);
+}
+
+/* By what the points have moved; 0: they have not. */
+static int lower_reach(pd_proximity *p, const findings *seen) {
+    p->moved = sqrt(seen->move[0]);
+    p->size = seen->move[1];
+    p->reach = pd_proximity_lower(p, p->reach);
+    return p->moved != 0.0;
+}
+
+pd_status pd_proximity_update(pd_proximity *p, double minimum, double maximum, int *searched) {
+    pd_context *context = p->context;
+    int n = p->surface->n_points;
+    pd_status status = PD_OK;
+    *searched = 0;
+    if (n > 0) {
+        findings seen;
+        PD_TRY(pd_largest_move(context, n, NULL, p->surface->points, p->previous, p->findings->move));
+        PD_TRY(read_findings(p, &seen));
+        int moved = lower_reach(p, &seen);
+        if (p->placed && !moved && p->reach > minimum) return PD_OK;
+        if (p->reach > minimum) PD_TRY(keep_points(p));
+    }
+    if (!p->placed || !(p->reach > minimum)) {
+        PD_TRY(pd_proximity_search(p, maximum));
+        *searched = 1;
+    }
+done:
+    return status;
+}
+
+double pd_proximity_moved(const pd_proximity *p) { return p->moved; }
+
+double pd_proximity_size(const pd_proximity *p) { return p->size; }
+
+double pd_proximity_reach(const pd_proximity *p) { return p->reach; }
+
+void pd_proximity_pairs(const pd_proximity *p, pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
+    *vertex_triangle = (pd_pairs){p->candidates.n_vertex_triangle, (int *)(uintptr_t)p->candidates.vertex_triangle, NULL};
+    *edge_edge = (pd_pairs){p->candidates.n_edge_edge, (int *)(uintptr_t)p->candidates.edge_edge, NULL};
+}
+
+/* ---- pairs that are near ------------------------------------------------------------------------------------------------------- */
+
+/* The active pairs, as far as there is room for them. */
+static pd_status list_active(pd_proximity *p) {
+    pd_active_pairs *a = &p->active;
+    pd_status status;
+    PD_TRY(pd_select_rows(p->context, p->candidates.n, p->support, p->starts, &p->work, a->capacity, p->rows, a->count));
+    PD_TRY(pd_active_fill(p->context, &p->candidates, p->rows, a));
+done:
+    return status;
+}
+
+static pd_status look_at_candidates(pd_proximity *p, double distance) {
+    pd_status status;
+    PD_TRY(make_candidate_room(p, p->candidates.n));
+    p->limit = (real)distance;
+    PD_TRY(pd_candidate_support(p->context, &p->candidates, p->surface->points, p->limit, p->support));
+    PD_TRY(list_active(p));
+done:
+    return status;
+}
+
+/* n have been found. */
+static pd_status take_active(pd_proximity *p, uint64_t n) {
+    pd_status status = PD_OK;
+    if (n > MOST_ACTIVE)
+        return pd_fail(pd_context_error(p->context), PD_ERROR_MEMORY, "%llu pairs are near each other, at most %d can be listed",
+                       (unsigned long long)n, MOST_ACTIVE);
+    if (n > p->active.capacity) {
+        PD_TRY(make_active_room(p, (size_t)n));
+        PD_TRY(list_active(p));
+    }
+    p->n_active = (size_t)n;
+done:
+    return status;
+}
+
+pd_status pd_proximity_activate(pd_proximity *p, double distance) {
+    findings seen;
+    pd_status status;
+    p->n_chosen = 0;
+    PD_TRY(look_at_candidates(p, distance));
+    PD_TRY(read_findings(p, &seen));
+    PD_TRY(take_active(p, seen.active));
+done:
+    if (status) p->n_active = 0;
+    return status;
+}
+
+pd_status pd_proximity_ask(pd_proximity *p, double distance, double maximum, double expected, pd_active_pairs *active) {
+    pd_context *context = p->context;
+    pd_status status;
+    p->searching = !p->placed || !(p->reach - 2.0 * expected > distance);
+    p->n_active = p->n_chosen = 0;
+    p->seen = (findings){0};
+    PD_TRY(pd_largest_move(context, p->surface->n_points, NULL, p->surface->points, p->previous, p->findings->move));
+    if (p->searching) {
+        pd_pairs vertex_triangle, edge_edge;
+        pd_proximity_forget(p);
+        p->searched = maximum;
+        PD_TRY(pd_broad_phase_ask(p->phase, p->surface->points, NULL, 0.5 * maximum, &vertex_triangle, &edge_edge));
+        PD_TRY(pd_candidates_take(&p->candidates, p->context, &vertex_triangle, &edge_edge, p->colliders->n));
+        PD_TRY(keep_points(p));
+    }
+    PD_TRY(look_at_candidates(p, distance));
+    PD_TRY(pd_memory_fetch(context, &p->seen, p->findings, sizeof p->seen));
+    *active = p->active;
+done:
+    return status;
+}
+
+/* The rows that hold candidates are known now: those of the active pairs change with the next look at them. */
+static void drop_empty_rows(pd_proximity *p, const size_t n[2]) {
+    pd_candidates *c = &p->candidates;
+    c->n -= c->n_vertex_triangle + c->n_edge_edge - n[0] - n[1];
+    c->n_vertex_triangle = n[0], c->n_edge_edge = n[1];
+    c->count_vertex_triangle = c->count_edge_edge = NULL;
+}
+
+pd_status pd_proximity_told(pd_proximity *p, double distance, double *went, int *searched, int *whole) {
+    pd_status status = PD_OK;
+    *searched = p->searching;
+    *went = sqrt(p->seen.move[0]);
+    if (p->searching) {
+        size_t n[2];
+        p->size = p->seen.move[1];
+        PD_TRY(pd_broad_phase_told(p->phase, n, whole));
+        if (!*whole) return PD_OK;
+        p->reach = p->searched;
+        p->placed = 1;
+        drop_empty_rows(p, n);
+    } else {
+        lower_reach(p, &p->seen);
+        p->placed = *whole = p->reach > distance;
+        if (!*whole) return PD_OK;
+        PD_TRY(keep_points(p));
+    }
+    *whole = p->seen.active <= p->active.capacity;
+    if (*whole) p->n_active = (size_t)p->seen.active;
+done:
+    return status;
+}
+
+const pd_active_pairs *pd_proximity_active(const pd_proximity *p, size_t *n) {
+    *n = p->n_active;
+    return &p->active;
+}
+
+pd_status pd_proximity_incidence(pd_proximity *p, const int *points, pd_incidence *out) {
+    pd_context *context = p->context;
+    pd_active_pairs active = p->active;
+    size_t n = 4 * p->n_active;
+    int n_points = p->surface->n_points;
+    const pd_room rooms[] = {PD_ROOM(p->incidence.roles, 1)};
+    pd_status status;
+    if (points) active.points = (int *)(uintptr_t)points;
+    PD_TRY(make_key_room(p, n));
+    PD_TRY(pd_rooms_grow(p->context, n, "corners of pairs that are near", PD_ROOMS(rooms), &p->incidence.capacity, &p->revision));
+    PD_TRY(pd_incidence_list(context, p->n_active, &active, n_points, p->keys, p->scratch, &p->work, &p->incidence));
+    *out = p->incidence;
+done:
+    return status;
+}
+
+/* p->keys: the active pairs in the order of their nearest features, and of their places where these are the same. A sort keeps the order
+ * of equals: where a key has no room for both halves of a name, the lower half goes first. */
+static pd_status sort_by_nearest(pd_proximity *p, int index_bits) {
+    pd_context *context = p->context;
+    int high = pd_key_bits((uint64_t)p->surface->n_points + 1), low = pd_key_bits((uint64_t)p->surface->n_points + (uint64_t)p->sides.n);
+    size_t n = p->n_active;
+    pd_status status;
+    PD_TRY(pd_nearest_names(context, n, &p->sides, &p->active, p->rows, p->support, p->names));
+    if (high + low + index_bits <= 64) {
+        PD_TRY(pd_nearest_keys(context, n, p->names, 1, PD_NAME_WHOLE, low, index_bits, p->keys));
+        return pd_sort_keys(context, n, index_bits, index_bits + high + low, p->keys, p->scratch, &p->work);
+    }
+    PD_TRY(pd_nearest_keys(context, n, p->names, 1, PD_NAME_LOW, low, index_bits, p->keys));
+    PD_TRY(pd_sort_keys(context, n, index_bits, index_bits + low, p->keys, p->scratch, &p->work));
+    PD_TRY(pd_nearest_keys(context, n, p->names, 0, PD_NAME_HIGH, low, index_bits, p->keys));
+    return pd_sort_keys(context, n, index_bits, index_bits + high, p->keys, p->scratch, &p->work);
+done:
+    return status;
+}
+
+pd_status pd_proximity_choose(pd_proximity *p, int unique, size_t *n_chosen) {
+    pd_context *context = p->context;
+    size_t n = p->n_active;
+    int index_bits = pd_key_bits(n);
+    const pd_room rooms[] = {PD_ROOM(p->names, 1), PD_ROOM(p->first, 1), PD_ROOM(p->chosen, 1)};
+    findings seen;
+    pd_status status = PD_OK;
+    p->unique = unique;
+    p->n_chosen = n;
+    if (unique && n > 0) {
+        p->n_chosen = 0;
+        PD_TRY(make_key_room(p, n));
+        PD_TRY(pd_rooms_grow(p->context, n, "pairs to choose from", PD_ROOMS(rooms), &p->choice_capacity, &p->revision));
+        PD_TRY(sort_by_nearest(p, index_bits));
+        PD_TRY(pd_mark_first(context, n, p->names, index_bits, p->keys, p->first));
+        PD_TRY(pd_select_rows(context, n, p->first, p->starts, &p->work, n, p->chosen, &p->findings->chosen));
+        PD_TRY(read_findings(p, &seen));
+        p->n_chosen = (size_t)seen.chosen;
+    }
+    *n_chosen = p->n_chosen;
+done:
+    return status;
+}
+
+static pd_status measure(const pd_proximity *p, const pd_contact_measures *out) {
+    return pd_measure_pairs(p->context, p->n_chosen, p->unique ? p->chosen : NULL, &p->candidates, p->rows, p->limit, p->support,
+                            &p->active, p->surface->points, p->surface->owner, p->collider_owner, out);
+}
+
+pd_status pd_proximity_measure(pd_proximity *p, const pd_contact_measures *out) {
+    pd_context *context = p->context;
+    pd_contact_measures *m = &p->measured;
+    size_t n = p->n_chosen;
+    const pd_room rooms[] = {PD_ROOM(m->kind, 1),     PD_ROOM(m->feature, 1), PD_ROOM(m->points, 4),  PD_ROOM(m->weights, 4),
+                             PD_ROOM(m->distance, 1), PD_ROOM(m->normal, 3),  PD_ROOM(m->closest, 6), PD_ROOM(m->bodies, 2)};
+    void *const host[] = {out->kind, out->feature, out->points, out->weights, out->distance, out->normal, out->closest, out->bodies};
+    pd_status status;
+    if (!pd_context_location(context).on_device) return measure(p, out);
+    PD_TRY(pd_rooms_grow(p->context, n, "pairs that are measured", PD_ROOMS(rooms), &p->measured_capacity, &p->revision));
+    PD_TRY(measure(p, m));
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+        PD_TRY(pd_memory_download(context, host[i], *rooms[i].memory, n * rooms[i].bytes));
+done:
+    return status;
+}
+
+long long pd_proximity_revision(const pd_proximity *p) { return p->revision; }

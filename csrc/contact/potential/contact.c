@@ -1,0 +1,381 @@
+/* Contact as a term of the incremental potential; see contact.h. */
+#include "contact/potential/contact_parts.h"
+
+#include "base/clock.h"
+#include "contact/room.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* With the guard by reach pairs are listed this far beyond where they act: as far, at the most, a point may then go in two iterations. */
+static const double REACH_FACTOR = 4.0;
+
+/* Pairs are searched for up to so many times the distance at which they are listed, and again once they may be too few. Wide lists have many
+ * candidates, and a vertex mostly goes so far between two of them that the pairs must be searched for again (benchmarks/violent_contact.py). */
+static const double SEARCH_FACTOR = 2.0, SEARCH_FACTOR_OF_WIDE = 1.2;
+
+/* ---- making and unmaking ------------------------------------------------------------------------------------------------------------ */
+
+static size_t driven_bytes(const pd_contact *self) { return 3 * (size_t)self->n_driven * sizeof(real); }
+
+static pd_status create_scene(pd_contact_scene *scene, pd_context *context, const pd_contact_description *d, int n_moving) {
+    pd_status status = PD_OK;
+    size_t n = (size_t)d->phase.n_points;
+    scene->activation = (real)d->activation, scene->separation = (real)d->separation;
+    scene->weighting = d->weighting, scene->n_moving = n_moving;
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->rest, d->rest, 3 * n * sizeof(real)));
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->radii, d->radii, n * sizeof(real)));
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->bodies, d->bodies, n * sizeof(int)));
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->areas, d->areas, n * sizeof(real)));
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->edge_areas, d->edge_areas, (size_t)d->phase.n[PD_EDGES] * sizeof(real)));
+    PD_TRY(
+        pd_upload(context, (void **)(uintptr_t)&scene->triangle_areas, d->triangle_areas, (size_t)d->phase.n[PD_TRIANGLES] * sizeof(real)));
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->planes, d->planes, (size_t)d->n_planes * sizeof(int)));
+done:
+    return status;
+}
+
+/* The surface: where vertices carry points, they are points of weight 1 themselves. */
+static pd_status create_surface(pd_contact *self, const pd_contact_description *d) {
+    pd_surface_description surface = {d->phase.n_points, self->n_vertices, self->n_moving, NULL, NULL, d->bodies};
+    size_t own = 4 * (size_t)self->n_vertices, carried = 4 * (size_t)d->n_embedded;
+    if (!carried) return pd_surface_create(&self->surface, self->context, &surface);
+    int *rows = malloc((own + carried) * sizeof *rows);
+    real *weights = calloc(own + carried, sizeof *weights);
+    pd_status status = PD_OK;
+    if (!rows || !weights) PD_TRY(pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d points", self->n_moving));
+    for (size_t r = 0; r < own; r++) rows[r] = r % 4 ? -1 : (int)(r / 4), weights[r] = (real)(r % 4 == 0);
+    memcpy(rows + own, d->rows, carried * sizeof *rows);
+    memcpy(weights + own, d->weights, carried * sizeof *weights);
+    surface.rows = rows, surface.weights = weights;
+    PD_TRY(pd_surface_create(&self->surface, self->context, &surface));
+done:
+    free(rows);
+    free(weights);
+    return status;
+}
+
+static pd_status create_searches(pd_contact *self, const pd_contact_description *d) {
+    pd_context *context = self->context;
+    pd_status status;
+    const real *radii = pd_contact_is_thick(d) ? self->scene.radii : NULL; // else no pair needs to be asked for them
+    pd_guard_description guard = {d->phase, d->separation, d->activation,
+                                  radii,    d->planes,     d->n_planes,
+                                  d->asked, d->n_asked,    d->two_way.lengths_by == PD_TWO_WAY_IMPACTS};
+    int *owners = calloc((size_t)d->n_planes + 1, sizeof *owners);
+    if (!owners) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %d planes", d->n_planes);
+    PD_TRY(create_surface(self, d));
+    PD_TRY(pd_broad_phase_create(&self->phase, context, &d->phase));
+    PD_TRY(pd_colliders_create(&self->planes, context, d->n_planes));
+    PD_TRY(pd_colliders_create(&self->fields, context, d->penalty.n_fields));
+    for (int k = 0; k < d->penalty.n_fields; k++) {
+        const pd_collider *field = &d->penalty.fields[k];
+        PD_TRY(pd_colliders_set(self->fields, k, field, field->grid.values));
+    }
+    PD_TRY(pd_proximity_create(&self->proximity, context, self->phase, self->surface, self->planes, d->asked, d->n_asked, owners));
+    pd_proximity_set_scene(self->proximity, radii, self->scene.planes);
+    if (self->interval < 0 && (!d->two_way.steps || d->two_way.lengths_by != PD_TWO_WAY_DISTANCES))
+        PD_TRY(pd_guard_create(&self->guard, context, &guard));
+done:
+    free(owners);
+    return status;
+}
+
+/* The points that may ever touch: corners of what the broad phase knows, and what is driven. With the guard by reach no point goes farther than is
+ * certain, whatever it is. */
+static pd_status choose_points(pd_contact *self, const pd_contact_description *d) {
+    pd_status status = PD_OK;
+    int n_points = d->phase.n_points, all = self->by_reach;
+    size_t n = (size_t)n_points, n_vertices = (size_t)self->n_vertices;
+    int *rows = malloc(n * sizeof *rows + 1);
+    real *reaches = malloc(n * sizeof *reaches + 1);
+    self->chosen_flags = calloc(n + 1, 1);
+    if (!rows || !reaches || !self->chosen_flags)
+        PD_TRY(pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d points in contact", n_points));
+    for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
+        for (size_t i = 0; i < (size_t)d->phase.n[kind] * (size_t)(kind + 1); i++) self->chosen_flags[d->phase.corners[kind][i]] = 1;
+    for (int i = 0; i < n_points; i++) {
+        if (all || i >= self->n_moving) self->chosen_flags[i] = 1;
+        if (self->chosen_flags[i]) rows[self->chosen.n++] = i;
+        if (self->chosen_flags[i] && i < self->n_moving) self->chosen.n_vertices++;
+    }
+    for (int r = 0; r < 4 * d->n_embedded; r++) // who carries what may touch
+        if (d->rows[r] >= 0 && self->chosen_flags[self->n_vertices + r / 4]) self->chosen_flags[d->rows[r]] = 1;
+    for (size_t i = 0; i < n; i++) reaches[i] = (real)INFINITY;
+    PD_TRY(pd_upload(self->context, (void **)(uintptr_t)&self->chosen.rows, rows, (size_t)self->chosen.n * sizeof *rows));
+    PD_TRY(pd_upload(self->context, (void **)&self->reaches, reaches, n_vertices * sizeof *reaches));
+    if (d->n_embedded) PD_TRY(pd_memory_upload(self->context, self->surface->reaches, reaches, (size_t)self->n_moving * sizeof *reaches));
+done:
+    free(rows);
+    free(reaches);
+    return status;
+}
+
+pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_contact_description *d, int n_vertices) {
+    pd_status status = PD_OK;
+    pd_contact *self = *out = calloc(1, sizeof *self);
+    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for contact");
+    self->context = context;
+    self->law = d->law;
+    self->stiffness = d->law.stiffness;
+    self->adaptive = d->adaptive;
+    self->n_vertices = n_vertices;
+    self->n_moving = n_vertices + d->n_embedded;
+    self->n_driven = d->phase.n_points - self->n_moving;
+    self->interval = d->penalty.interval;
+    self->every_visit = d->penalty.every_visit;
+    self->by_reach = d->guard == PD_GUARD_REACH;
+    PD_TRY(create_scene(&self->scene, context, d, self->n_moving));
+    self->reach = (d->activation * (self->by_reach ? REACH_FACTOR : 1.0) + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
+    PD_TRY(create_searches(self, d));
+    PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
+    PD_TRY(pd_memory_create(context, (void **)&self->closing, sizeof *self->closing));
+    PD_TRY(choose_points(self, d));
+    PD_TRY(pd_memory_create(context, (void **)&self->touching, (size_t)n_vertices));
+    PD_TRY(pd_memory_create(context, (void **)&self->held, (size_t)n_vertices * sizeof *self->held));
+    PD_TRY(pd_near_create(&self->near, context, n_vertices, d->phase.n_points, self->chosen));
+    real **slots[] = {&self->driven, &self->targets, &self->kept};
+    for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)slots[i], d->rest + 3 * (size_t)self->n_moving, driven_bytes(self)));
+    self->lags = d->friction.extent > 0 ? d->friction.lags : 1;
+    for (int lag = 0; lag < PD_LAG_COUNT && d->friction.extent > 0; lag++)
+        PD_TRY(pd_friction_create(&self->friction[lag], context, &d->friction, d->phase.n_points));
+    for (int lag = 0; lag < PD_LAG_COUNT && self->interval >= 0; lag++)
+        PD_TRY(pd_penalty_create(&self->penalty[lag], context, &d->penalty, self->phase, self->fields->memory, &self->scene, d->n_planes,
+                                 d->asked, d->n_asked, (double)d->law.stiffness, d->phase.n_points));
+done:
+    if (status) {
+        pd_contact_destroy(self);
+        *out = NULL;
+    }
+    return status;
+}
+
+void pd_contact_destroy(pd_contact *self) {
+    if (!self) return;
+    const pd_contact_scene *scene = &self->scene;
+    const pd_contact_columns *c = &self->columns;
+    const void *memory[] = {scene->rest,    scene->radii,          scene->bodies,
+                            scene->areas,   scene->edge_areas,     scene->planes,
+                            self->driven,   self->targets,         self->kept,
+                            self->values,   self->corners,         self->partial,
+                            self->hessians, self->energy,          c->kind,
+                            c->points,      c->activation,         c->separation,
+                            c->weight,      c->threshold,          self->reaches,
+                            self->touching, self->chosen.rows,     self->found_at,
+                            self->closing,  scene->triangle_areas, self->planes_of_listed,
+                            self->held};
+    for (int lag = 0; lag < PD_LAG_COUNT; lag++) {
+        pd_friction_destroy(self->friction[lag]);
+        pd_penalty_destroy(self->penalty[lag]);
+    }
+    pd_guard_destroy(self->guard);
+    pd_near_destroy(self->near);
+    pd_proximity_destroy(self->proximity);
+    pd_colliders_destroy(self->planes);
+    pd_colliders_destroy(self->fields);
+    pd_broad_phase_destroy(self->phase);
+    pd_surface_destroy(self->surface);
+    free(self->chosen_flags);
+    pd_outbox_destroy(self->context, &self->sent);
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
+    free(self);
+}
+
+/* ---- driven points -------------------------------------------------------------------------------------------------------------------- */
+
+int pd_contact_n_driven(const pd_contact *self) { return self->n_driven; }
+
+int pd_contact_n_points(const pd_contact *self) { return self->n_moving + self->n_driven; }
+
+pd_status pd_contact_set_driven(pd_contact *self, const real *positions, const real *targets) {
+    pd_status status = PD_OK;
+    if (positions) PD_TRY(pd_memory_upload(self->context, self->driven, positions, driven_bytes(self)));
+    if (targets && !pd_was_sent(&self->sent, targets, driven_bytes(self))) // as what stands still was
+        PD_TRY(pd_send(self->context, &self->sent, self->targets, targets, driven_bytes(self)));
+done:
+    return status;
+}
+
+pd_status pd_contact_get_driven(const pd_contact *self, real *positions) {
+    return pd_memory_download(self->context, positions, self->driven, driven_bytes(self));
+}
+
+real *pd_contact_driven(const pd_contact *self) { return self->driven; }
+
+const real *pd_contact_targets(const pd_contact *self) { return self->targets; }
+
+pd_status pd_contact_get_bodies(const pd_contact *self, int *bodies) {
+    return pd_memory_download(self->context, bodies, self->scene.bodies, (size_t)pd_contact_n_points(self) * sizeof *bodies);
+}
+
+void pd_contact_look_ahead(pd_contact *self, int ahead) {
+    self->ahead = ahead;
+    pd_contact_use_doublings(self, ahead ? self->doublings.next : self->doublings.now);
+}
+
+pd_status pd_contact_drive(pd_contact *self, double part) {
+    return pd_move_towards(self->context, self->n_driven, NULL, part, self->targets, self->driven);
+}
+
+pd_status pd_contact_keep_driven(pd_contact *self) { return pd_memory_copy(self->context, self->kept, self->driven, driven_bytes(self)); }
+
+pd_status pd_contact_restore_driven(pd_contact *self) {
+    return pd_memory_copy(self->context, self->driven, self->kept, driven_bytes(self));
+}
+
+pd_status pd_contact_behind(pd_contact *self, double *distance) {
+    double move[2] = {0.0, 0.0}, *scratch = self->energy; // room for two
+    pd_status status = PD_OK;
+    if (self->n_driven > 0) {
+        PD_TRY(pd_largest_move(self->context, self->n_driven, NULL, self->targets, self->driven, scratch));
+        PD_TRY(pd_memory_download(self->context, move, scratch, sizeof move));
+    }
+    *distance = sqrt(move[0]);
+done:
+    return status;
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------------------------------ */
+
+pd_status pd_contact_set_points(const pd_contact *self, const real *x, const real *driven, real *points) {
+    pd_status status = pd_surface_follow(self->surface, x, points);
+    return status ? status : pd_memory_copy(self->context, points + 3 * (size_t)self->n_moving, driven, driven_bytes(self));
+}
+
+pd_status pd_contact_make_room(pd_contact *self, size_t n) {
+    pd_contact_columns *c = &self->columns;
+    const pd_room rooms[] = {PD_ROOM(c->kind, 1),   PD_ROOM(c->points, 4),    PD_ROOM(c->activation, 1), PD_ROOM(c->separation, 1),
+                             PD_ROOM(c->weight, 1), PD_ROOM(c->threshold, 1), PD_ROOM(self->values, 1),  PD_ROOM(self->corners, 12)};
+    const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
+    pd_status status = pd_rooms_grow(self->context, n, "pairs in contact", PD_ROOMS(rooms), &self->capacity, NULL);
+    if (!status) status = pd_rooms_grow(self->context, n, "sums over pairs in contact", PD_ROOMS(partial), &self->partial_capacity, NULL);
+    return status;
+}
+
+/* m */
+static double search_up_to(const pd_contact *self, double reach) { return reach * (self->widened ? SEARCH_FACTOR_OF_WIDE : SEARCH_FACTOR); }
+
+pd_status pd_contact_find(pd_contact *self, const real *x) {
+    pd_status status;
+    int searched;
+    size_t n;
+    double begun = pd_seconds();
+    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, self->surface->points));
+    if (self->interval >= 0) return PD_OK;
+    if (self->listed && self->lasting > 0.0) {
+        PD_TRY(pd_proximity_update(self->proximity, -HUGE_VAL, 0.0, &searched));
+        self->holds = pd_proximity_lower(self->proximity, self->holds);
+        if (self->holds > self->reach) goto timed;
+        self->listed = 0;
+    }
+    double reach = self->lasting > 0.0 ? self->lasting : self->reach;
+    PD_TRY(pd_proximity_update(self->proximity, reach, search_up_to(self, reach), &searched));
+    self->searches += searched;
+    if (self->listed && !searched && !(pd_proximity_moved(self->proximity) > 0.0)) return PD_OK;
+    self->listed = self->n = 0;
+    PD_TRY(pd_proximity_activate(self->proximity, reach));
+    const pd_active_pairs *active = pd_proximity_active(self->proximity, &n);
+    PD_TRY(pd_contact_make_room(self, n));
+    PD_TRY(pd_contact_describe(self->context, &self->scene, active, (int)n, &self->columns));
+    PD_TRY(pd_proximity_incidence(self->proximity, self->columns.points, &self->incidence));
+    self->n = (int)n;
+    self->listed = 1;
+    self->holds = reach;
+timed:
+    self->culling += pd_seconds() - begun;
+done:
+    return status;
+}
+
+void pd_contact_forget_near(pd_contact *self) {
+    self->listed = self->n = 0;
+    pd_proximity_forget(self->proximity);
+}
+
+pd_status pd_contact_ask(pd_contact *self, const real *x, double expected, pd_active_pairs *near, const real **distances,
+                         pd_contact_pairs *limits) {
+    const pd_contact_columns *c = &self->columns;
+    pd_status status;
+    double begun = pd_seconds();
+    self->listed = self->n = 0;
+    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, self->surface->points));
+    PD_TRY(pd_proximity_ask(self->proximity, self->reach, search_up_to(self, self->reach), expected, near));
+    PD_TRY(pd_contact_make_room(self, near->capacity));
+    PD_TRY(pd_contact_describe(self->context, &self->scene, near, (int)near->capacity, c));
+    *limits =
+        (pd_contact_pairs){(int)near->capacity, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, near->count};
+    PD_TRY(pd_contact_batch(self->context, &self->law, PD_CONTACT_DISTANCE, limits, self->surface->points, self->values));
+    *distances = self->values;
+    self->culling += pd_seconds() - begun;
+done:
+    return status;
+}
+
+pd_status pd_contact_told(pd_contact *self, double *went, int *whole) {
+    pd_status status;
+    int searched;
+    size_t n;
+    PD_TRY(pd_proximity_told(self->proximity, self->reach, went, &searched, whole));
+    if (!*whole) return PD_OK;
+    self->searches += searched;
+    pd_proximity_active(self->proximity, &n);
+    PD_TRY(pd_proximity_incidence(self->proximity, self->columns.points, &self->incidence));
+    self->n = (int)n;
+    self->listed = 1;
+done:
+    return status;
+}
+
+pd_contact_pairs pd_contact_listed(const pd_contact *self) {
+    const pd_contact_columns *c = &self->columns;
+    return (pd_contact_pairs){self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
+}
+
+pd_status pd_contact_evaluate(const pd_contact *self, int quantity, real *out) {
+    pd_contact_pairs pairs = pd_contact_listed(self);
+    return pd_contact_batch(self->context, &self->law, quantity, &pairs, self->surface->points, out);
+}
+
+pd_contact_acting_pairs pd_contact_acting(const pd_contact *self, pd_penalty_view *view) {
+    if (!self->penalty[self->lag]) return (pd_contact_acting_pairs){self->n, self->columns.points, &self->incidence};
+    *view = pd_penalty_pairs_of(self->penalty[self->lag]);
+    return (pd_contact_acting_pairs){view->pairs.at.n, view->pairs.at.points, &view->incidence};
+}
+
+pd_contact_view pd_contact_pairs_of(const pd_contact *self) {
+    size_t n;
+    const pd_friction *friction = self->friction[self->lag];
+    pd_contact_view view = {.n = self->n,
+                            .columns = self->columns,
+                            .keys = pd_proximity_active(self->proximity, &n)->key,
+                            .incidence = self->incidence,
+                            .hessians = self->hessians};
+    if (friction) view.friction = pd_friction_pairs_of(friction);
+    if (self->penalty[self->lag]) {
+        pd_penalty_view frozen = pd_penalty_pairs_of(self->penalty[self->lag]);
+        view.n = frozen.pairs.at.n, view.columns.points = frozen.pairs.at.points, view.keys = frozen.keys;
+    }
+    return view;
+}
+
+const real *pd_contact_points(const pd_contact *self) { return self->surface->points; }
+
+pd_contact_rows pd_contact_rows_of(const pd_contact *self) {
+    return (pd_contact_rows){self->n_moving, self->surface->host_rows, self->surface->host_weights};
+}
+
+int pd_contact_is_embedded(const pd_contact *self) { return self && self->surface->rows; }
+
+/* ---- what it took ------------------------------------------------------------------------------------------------------------------------ */
+
+pd_contact_seconds pd_contact_seconds_of(const pd_contact *self) {
+    pd_contact_seconds spent = {0};
+    if (self->guard) pd_guard_seconds(self->guard, &spent.culling, &spent.impact);
+    spent.culling += self->culling;
+    return spent;
+}
+
+long long pd_contact_searches(const pd_contact *self) {
+    return self->penalty[PD_LAG_OF_STEP] ? pd_penalty_detections(self->penalty[PD_LAG_OF_STEP]) : self->searches;
+}

@@ -1,0 +1,313 @@
+/* How far points may go, together or each by its own reach, and where they are; see contact.h. */
+#include "contact/potential/contact_parts.h"
+#include "contact/room.h"
+
+#include <math.h>
+
+/* The same for methods that keep each vertex within its reach under the other guard: there a vertex that nothing is near may go as far as it
+ * likes, so that what is listed need only keep such vertices out of what they would soon meet. */
+static const double WIDER = 2.0;
+
+/* The part of a gap that a move may use up, as in geometry/motion.h. */
+static const double GAP_FRACTION = 0.9;
+
+/* A sweep looks at pairs that are so far beyond where they act, in activation distances, and keeps clear of the others. */
+static const double NEAR = 0.5;
+
+/* ---- the guard ------------------------------------------------------------------------------------------------------------------------ */
+
+/* So many times as much as a vertex a point may be rounded: it is a sum of four products, and goes farther than its vertices. */
+static double points_to_vertices(const pd_contact *self) { return self->surface->rows ? 4.0 * (double)self->surface->largest : 1.0; }
+
+/* What the caller makes of x_0 + part (x_1 - x_0) is rounded, and so may x_1 have been. */
+static double rounding_of_way(const pd_contact *self) {
+    return 2.0 * points_to_vertices(self) * (double)PD_EPSILON * pd_proximity_size(self->proximity);
+}
+
+static pd_status set_way_to(const pd_contact *self, const real *x_0, const real *x_1, const real *driven_1) {
+    pd_status status = pd_contact_set_points(self, x_0, self->driven, pd_guard_start(self->guard));
+    return status ? status : pd_contact_set_points(self, x_1, driven_1, pd_guard_end(self->guard));
+}
+
+static pd_status set_way(const pd_contact *self, const real *x_0, const real *x_1, int driven) {
+    return set_way_to(self, x_0, x_1, driven ? self->targets : self->driven);
+}
+
+static pd_status limit_to(pd_contact *self, const real *x_0, const real *x_1, const real *driven_1, int curved, double *part) {
+    pd_status status;
+    *part = 1.0;
+    if (self->interval >= 0) return PD_OK;
+    if (self->by_reach) {
+        int n_points = pd_contact_n_points(self);
+        double rounding = pd_contact_rounding(self), outer = 0.5 * GAP_FRACTION * (self->reach - (double)self->scene.separation - rounding);
+        PD_TRY(pd_contact_find(self, x_0));
+        const pd_room planes[] = {PD_ROOM(self->planes_of_listed, 1)};
+        pd_contact_pairs pairs = pd_contact_listed(self);
+        PD_TRY(pd_rooms_grow(self->context, (size_t)self->n, "pairs in contact", PD_ROOMS(planes), &self->plane_capacity, NULL));
+        PD_TRY(pd_contact_planes(self->context, &pairs, self->surface->points, rounding, GAP_FRACTION, self->planes_of_listed));
+        PD_TRY(pd_contact_set_points(self, x_1, driven_1, pd_guard_end(self->guard)));
+        PD_TRY(pd_contact_reach_part(self->context, n_points, &self->incidence, pairs.kind, self->planes_of_listed, outer, curved,
+                                     self->surface->points, pd_guard_end(self->guard), self->energy));
+        PD_TRY(pd_memory_download(self->context, part, self->energy, sizeof *part));
+        return PD_OK;
+    }
+    PD_TRY(set_way_to(self, x_0, x_1, driven_1));
+    PD_TRY(pd_guard_part(self->guard, rounding_of_way(self), NULL, self->n_vertices, part));
+done:
+    return status;
+}
+
+pd_status pd_contact_limit_to(pd_contact *self, const real *x_0, const real *x_1, const real *driven_1, double *part) {
+    return limit_to(self, x_0, x_1, driven_1, 0, part);
+}
+
+pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, int driven, double *part) {
+    return limit_to(self, x_0, x_1, driven ? self->targets : self->driven, 0, part);
+}
+
+pd_status pd_contact_limit_arcs(pd_contact *self, const real *x_0, const real *x_1, int driven, double *part) {
+    return limit_to(self, x_0, x_1, driven ? self->targets : self->driven, 1, part);
+}
+
+pd_status pd_contact_closing_of(pd_contact *self, const real *x_0, const real *x_1, const real *driven_1, double floor,
+                                pd_closing *closing) {
+    real *end = pd_guard_end(self->guard);
+    pd_status status = PD_OK;
+    *closing = (pd_closing){(double)INFINITY, (double)INFINITY, 1.0};
+    PD_TRY(pd_contact_find(self, x_0));
+    if (!self->n) return PD_OK;
+    PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values));
+    PD_TRY(pd_contact_set_points(self, x_1, driven_1, end));
+    pd_contact_pairs pairs = pd_contact_listed(self);
+    PD_TRY(pd_contact_batch(self->context, &self->law, PD_CONTACT_DISTANCE, &pairs, end, self->corners));
+    PD_TRY(pd_contact_closing(self->context, &pairs, self->values, self->corners, 0.25 * pd_contact_rounding(self), floor, self->closing));
+    PD_TRY(pd_memory_download(self->context, closing, self->closing, sizeof *closing));
+done:
+    return status;
+}
+
+pd_status pd_contact_limit_curved(pd_contact *self, const real *x_0, const real *x_1, int driven, const real *slack, double *part) {
+    pd_status status;
+    PD_TRY(set_way(self, x_0, x_1, driven));
+    PD_TRY(pd_guard_part(self->guard, rounding_of_way(self), slack, self->n_vertices, part));
+done:
+    return status;
+}
+
+pd_status pd_contact_limit_each(pd_contact *self, const real *x_0, int driven, real *x_1, double *part) {
+    size_t bytes = 3 * (size_t)self->n_vertices * sizeof(real);
+    pd_status status;
+    PD_TRY(set_way(self, x_0, x_1, driven));
+    PD_TRY(pd_guard_go_each(self->guard, rounding_of_way(self), self->n_moving, part));
+    PD_TRY(pd_memory_copy(self->context, x_1, pd_guard_end(self->guard), bytes));
+done:
+    return status;
+}
+
+pd_status pd_contact_ask_limit(pd_contact *self, const real *x_0, const real *x_1, const pd_active_pairs **hits) {
+    pd_status status;
+    PD_TRY(set_way(self, x_0, x_1, 1));
+    PD_TRY(pd_guard_ask(self->guard, rounding_of_way(self), hits));
+done:
+    return status;
+}
+
+pd_status pd_contact_limit_told(pd_contact *self, double *part, int *whole) { return pd_guard_told(self->guard, part, whole); }
+
+pd_status pd_contact_hits(pd_contact *self, const pd_active_pairs **hits, size_t *n, int *whole) {
+    return pd_guard_hits(self->guard, hits, n, whole);
+}
+
+pd_guard *pd_contact_guard(const pd_contact *self) { return self->guard; }
+
+pd_status pd_contact_go(pd_contact *self, const double *part, const double *driven, const real *x_1, real *x) {
+    pd_status status = pd_move_part_of_way(self->context, self->n_vertices, part, x_1, x);
+    return status ? status : pd_move_part_of_way(self->context, self->n_driven, driven, self->targets, self->driven);
+}
+
+/* ---- for what answers contact in another way than by a law ----------------------------------------------------------------------------- */
+
+pd_status pd_contact_points_ahead(const pd_contact *self, const real *x, real *points) {
+    return pd_contact_set_points(self, x, self->targets, points);
+}
+
+pd_status pd_contact_points_now(const pd_contact *self, const real *x, real *points) {
+    return pd_contact_set_points(self, x, self->driven, points);
+}
+
+pd_status pd_contact_points_begun(const pd_contact *self, const real *x, real *points) {
+    return pd_contact_set_points(self, x, self->kept, points);
+}
+
+const pd_active_pairs *pd_contact_near(const pd_contact *self, size_t *n) { return pd_proximity_active(self->proximity, n); }
+
+pd_status pd_contact_distances(pd_contact *self, const real **distances) {
+    *distances = self->values;
+    return self->n ? pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values) : PD_OK;
+}
+
+pd_status pd_contact_describe_pairs(const pd_contact *self, const pd_active_pairs *pairs, int n, const pd_contact_columns *out) {
+    return pd_contact_describe(self->context, &self->scene, pairs, n, out);
+}
+
+pd_contact_law pd_contact_law_of(const pd_contact *self) { return self->law; }
+
+const pd_contact_scene *pd_contact_scene_of(const pd_contact *self) { return &self->scene; }
+
+void pd_contact_list_up_to(pd_contact *self, double reach, double lasting) {
+    self->listed = self->listed && lasting == 0.0 && self->lasting == 0.0 && self->reach == reach;
+    self->reach = reach, self->lasting = lasting;
+}
+
+double pd_contact_lists_up_to(const pd_contact *self) { return self->reach; }
+
+double pd_contact_listed_up_to(const pd_contact *self) { return self->holds; }
+
+double pd_contact_searched_up_to(const pd_contact *self) { return pd_proximity_reach(self->proximity); }
+
+/* ---- each vertex by its own reach ----------------------------------------------------------------------------------------------------- */
+
+void pd_contact_widen(pd_contact *self) {
+    if (self->by_reach || self->widened || self->interval >= 0) return;
+    self->reach = (self->reach - (double)self->scene.separation) * WIDER + (double)self->scene.separation;
+    self->widened = 1;
+}
+
+void pd_contact_share(pd_contact *self, const int *colours) {
+    for (int lag = 0; lag < PD_LAG_COUNT; lag++)
+        if (self->friction[lag]) pd_friction_share(self->friction[lag], colours, self->n_vertices);
+}
+
+const unsigned char *pd_contact_chosen(const pd_contact *self) { return self->chosen_flags; }
+
+pd_status pd_contact_largest_move(pd_contact *self, const real *x, const real *previous, double *move) {
+    const pd_surface *surface = self->surface;
+    if (!surface->rows) return pd_largest_move(self->context, self->chosen.n_vertices, self->chosen.rows, x, previous, move);
+    pd_status status = PD_OK;
+    PD_TRY(pd_surface_follow(surface, x, surface->moves));
+    PD_TRY(pd_surface_follow(surface, previous, surface->forces));
+    PD_TRY(pd_largest_move(self->context, self->chosen.n_vertices, self->chosen.rows, surface->moves, surface->forces, move));
+done:
+    return status;
+}
+
+pd_status pd_contact_begin_touching(pd_contact *self) {
+    pd_near_forget(self->near); // what is near follows from the state alone
+    pd_status status = pd_memory_clear(self->context, self->touching, (size_t)self->n_vertices);
+    if (!status) status = pd_memory_clear(self->context, self->held, (size_t)self->n_vertices * sizeof *self->held);
+    if (status || !self->surface->rows) return status;
+    return pd_memory_clear(self->context, self->surface->touching, (size_t)self->n_moving);
+}
+
+double pd_contact_rounding(const pd_contact *self) {
+    return 16.0 * points_to_vertices(self) * (double)PD_EPSILON * pd_proximity_size(self->proximity);
+}
+
+double pd_contact_certain_reach(const pd_contact *self) {
+    if (pd_near_certain(self->near) > 0.0) return pd_near_certain(self->near);
+    double reach = 0.5 * GAP_FRACTION * (self->reach - (double)self->scene.separation - pd_contact_rounding(self));
+    return reach > 0.0 ? reach : 0.0;
+}
+
+static pd_status add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
+    if (!self->friction[self->lag]) return PD_OK;
+    pd_friction_view view = pd_friction_pairs_of(self->friction[self->lag]);
+    sweep->lagged = view.pairs, sweep->lagged_incidence = view.incidence, sweep->lagged_records = view.records;
+    sweep->slipping = view.slipping;
+    sweep->slipping.y = sweep->points;
+    sweep->rubbing = view.scene, sweep->every_visit = self->every_visit;
+    if (self->penalty[self->lag]) { // every detection lags: what it froze is read once for both
+        pd_penalty_view frozen = pd_penalty_pairs_of(self->penalty[self->lag]);
+        const pd_lagged_pairs *at = &frozen.pairs.at;
+        sweep->lagged.points = at->points, sweep->lagged.weights = at->weights, sweep->lagged.normals = at->normals;
+        sweep->lagged_incidence = frozen.incidence;
+    }
+    return view.pairs.n > 0 ? pd_friction_moves(self->context, &self->chosen, &sweep->slipping) : PD_OK;
+}
+
+/* Who may go how far, and touches, from what is known of the points. */
+static pd_status carry_reaches(pd_contact *self) {
+    const pd_surface *surface = self->surface;
+    return pd_embedding_reaches(self->context, &surface->embedding, surface->reaches, surface->touching, self->reaches, self->touching);
+}
+
+/* Nobody has a reach. */
+static pd_status reach_with_penalty(pd_contact *self, pd_contact_sweep *sweep) {
+    pd_penalty *penalty = self->penalty[self->lag];
+    pd_penalty_view view = pd_penalty_pairs_of(penalty);
+    const pd_surface *surface = self->surface;
+    unsigned char *touching = surface->rows ? surface->touching : self->touching;
+    pd_status status = pd_penalty_mark_touching(penalty, surface->points, self->n_moving, touching);
+    if (!status && surface->rows) status = carry_reaches(self);
+    *sweep =
+        (pd_contact_sweep){.frozen = view.pairs, .incidence = view.incidence, .points = surface->points, .embedding = surface->embedding};
+    return status ? status : add_friction(self, sweep);
+}
+
+/* The pairs near x, and where the others keep to. */
+static pd_status list_near(pd_contact *self, const real *x) {
+    pd_status status;
+    pd_near_forget(self->near);
+    PD_TRY(pd_contact_find(self, x));
+    pd_contact_pairs pairs = pd_contact_listed(self);
+    if (self->n) PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values));
+    double certain = pd_contact_certain_reach(self);
+    const pd_near_list list = {.pairs = &pairs,
+                               .incidence = &self->incidence,
+                               .distance = self->values,
+                               .points = self->surface->points,
+                               .cut = NEAR * (double)self->scene.activation,
+                               .far = self->by_reach ? certain : (double)INFINITY,
+                               .certain = certain,
+                               .rounding = pd_contact_rounding(self),
+                               .fraction = GAP_FRACTION};
+    PD_TRY(pd_near_list_anew(self->near, &list));
+done:
+    return status;
+}
+
+pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sweep) {
+    const pd_surface *surface = self->surface;
+    real *points = surface->points;
+    pd_status status;
+    int holds;
+    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, points));
+    if (self->penalty[self->lag]) return reach_with_penalty(self, sweep);
+    PD_TRY(pd_near_holds(self->near, points, &holds));
+    if (!holds) PD_TRY(list_near(self, x));
+    *sweep =
+        (pd_contact_sweep){.law = self->law, .held = self->held, .reach = self->reaches, .points = points, .embedding = surface->embedding};
+    if (surface->rows) {
+        PD_TRY(pd_near_reaches(self->near, &self->law, points, surface->reaches, surface->touching, sweep));
+        PD_TRY(carry_reaches(self));
+    } else {
+        PD_TRY(pd_near_reaches(self->near, &self->law, points, self->reaches, self->touching, sweep));
+    }
+    PD_TRY(add_friction(self, sweep));
+done:
+    return status;
+}
+
+pd_status pd_contact_held(pd_contact *self, double *most) {
+    pd_status status = PD_OK;
+    *most = 0.0;
+    if (self->interval >= 0) return PD_OK;
+    PD_TRY(pd_contact_most(self->context, self->n_vertices, self->held, self->energy));
+    PD_TRY(pd_memory_download(self->context, most, self->energy, sizeof *most));
+done:
+    return status;
+}
+
+const unsigned char *pd_contact_touching(const pd_contact *self) { return self->touching; }
+
+const real *pd_contact_reaches_of(const pd_contact *self) { return self->interval >= 0 ? NULL : self->reaches; }
+
+int pd_contact_is_by_reach(const pd_contact *self) { return self->by_reach; }
+
+int pd_contact_is_thick(const pd_contact_description *d) {
+    for (int i = 0; i < d->phase.n_points; i++)
+        if (d->radii[i] > 0) return 1;
+    return 0;
+}
+
+real pd_contact_thickness(const pd_contact *self) { return self->scene.separation; }

@@ -1,0 +1,273 @@
+/* Friction as a term of the incremental potential; see friction.h. */
+#include "contact/potential/friction.h"
+
+#include "contact/room.h"
+#include "linear/upload.h"
+#include "loops/penalty_loops.h"
+
+#include <stdlib.h>
+
+struct pd_friction {
+    pd_context *context;
+    pd_friction_scene scene;
+    int n_points;
+    real extent;
+    real *begun; /* B [n_points,3] where the step began, m */
+    real *moves; /* B [n_points,4] pd_slipping */
+    int knows;   /* whether that was ever said */
+
+    pd_lagged_pairs pairs;  /* n = 0 until there is a lag */
+    pd_incidence incidence; /* of the pairs that have friction */
+    unsigned char *flags;   /* B [role_capacity] */
+    int *rows, *starts;
+    size_t role_capacity;
+    char *records; /* B [record_capacity,PD_LAGGED_ROLE_BYTES] of the roles of the incidence, where sweeps read them */
+    size_t record_capacity;
+    pd_work work;
+    uint64_t *found; /* B [1] */
+    uint64_t *keys;
+    size_t capacity, partial_capacity;
+    real *values, *corners, *matrices; /* B [capacity], [capacity,4,3], [capacity,3,3] */
+    real *before;                      /* B [capacity,3] pd_slipping */
+    int remembers;                     /* whether that is of this lag */
+    double *partial;                   /* B [capacity / PD_SUM_BLOCK + 2] */
+    double *energy;                    /* B [2] */
+};
+
+pd_status pd_friction_create(pd_friction **out, pd_context *context, const pd_friction_description *d, int n_points) {
+    pd_status status = PD_OK;
+    size_t n = (size_t)n_points, n_owners = (size_t)d->n_owners;
+    pd_friction *self = *out = calloc(1, sizeof *self);
+    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for friction");
+    self->context = context;
+    self->n_points = n_points;
+    self->extent = (real)d->extent;
+    self->scene.least_gap = (real)d->least_gap;
+    self->scene.n_owners = d->n_owners;
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->scene.owners, d->owners, n * sizeof(int)));
+    PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->scene.coefficients, d->coefficients, n_owners * n_owners * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->begun, 3 * n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->moves, 4 * n * sizeof(real)));
+    PD_TRY(pd_memory_clear(context, self->moves, 4 * n * sizeof(real))); // corners that a kind has not read the first
+    PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof(int)));
+    PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
+    PD_TRY(pd_memory_create(context, (void **)&self->found, sizeof *self->found));
+done:
+    if (status) {
+        pd_friction_destroy(self);
+        *out = NULL;
+    }
+    return status;
+}
+
+void pd_friction_destroy(pd_friction *self) {
+    if (!self) return;
+    const pd_lagged_pairs *p = &self->pairs;
+    const void *memory[] = {self->scene.owners, self->scene.coefficients,
+                            self->begun,        self->moves,
+                            p->points,          p->weights,
+                            p->normals,         self->records,
+                            p->strength,        self->incidence.start,
+                            self->flags,        self->rows,
+                            self->starts,       self->work.memory,
+                            self->found,        self->keys,
+                            self->values,       self->corners,
+                            self->matrices,     self->incidence.roles,
+                            self->partial,      self->energy,
+                            self->before};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
+    free(self);
+}
+
+void pd_friction_share(pd_friction *self, const int *colours, int n_vertices) {
+    self->scene.colours = colours, self->scene.n_vertices = n_vertices;
+}
+
+/* ---- the lag --------------------------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_friction_has_begun(pd_friction *self, const real *y, int *begun) {
+    double move[2];
+    pd_status status = PD_OK;
+    *begun = 0;
+    if (!self->knows) return PD_OK;
+    PD_TRY(pd_largest_move(self->context, self->n_points, NULL, y, self->begun, self->energy));
+    PD_TRY(pd_memory_download(self->context, move, self->energy, sizeof move));
+    *begun = move[0] == 0.0;
+done:
+    return status;
+}
+
+pd_status pd_friction_begin(pd_friction *self, const real *y) {
+    self->knows = 1;
+    return pd_memory_copy(self->context, self->begun, y, 3 * (size_t)self->n_points * sizeof(real));
+}
+
+static pd_status make_room(pd_friction *self, size_t n) {
+    pd_lagged_pairs *p = &self->pairs;
+    const pd_room rooms[] = {
+        PD_ROOM(p->points, 4),    PD_ROOM(p->weights, 4),     PD_ROOM(p->normals, 3),     PD_ROOM(p->strength, 1),
+        PD_ROOM(self->values, 1), PD_ROOM(self->corners, 12), PD_ROOM(self->matrices, 9), PD_ROOM(self->incidence.roles, 4),
+        PD_ROOM(self->keys, 1),   PD_ROOM(self->before, 3)};
+    const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
+    pd_status status = pd_rooms_grow(self->context, n, "pairs with friction", PD_ROOMS(rooms), &self->capacity, NULL);
+    if (!status)
+        status = pd_rooms_grow(self->context, n, "sums over pairs with friction", PD_ROOMS(partial), &self->partial_capacity, NULL);
+    return status;
+}
+
+/* What a sweep reads of n roles. */
+static pd_status list_roles(pd_friction *self, size_t n) {
+    const pd_room rooms[] = {{(void **)&self->records, PD_LAGGED_ROLE_BYTES, 1}};
+    if (!pd_friction_lists_roles()) return PD_OK;
+    pd_status status = pd_rooms_grow(self->context, n, "roles with friction", PD_ROOMS(rooms), &self->record_capacity, NULL);
+    if (status) return status;
+    return pd_friction_list_roles(self->context, &self->scene, &self->pairs, &self->incidence, self->n_points, self->records);
+}
+
+/* The roles in which something rubs: most pairs of a list are too far apart. */
+static pd_status take_roles(pd_friction *self, size_t n, const pd_incidence *incidence) {
+    pd_context *context = self->context;
+    const pd_room rooms[] = {PD_ROOM(self->flags, 1), PD_ROOM(self->rows, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
+    pd_status status = PD_OK;
+    uint64_t found;
+    PD_TRY(pd_rooms_grow(context, 4 * n, "roles with friction", PD_ROOMS(rooms), &self->role_capacity, NULL));
+    PD_TRY(pd_work_grow(context, &self->work, self->role_capacity / 32 + 1));
+    PD_TRY(pd_friction_role_flags(context, &self->pairs, incidence, self->n_points, self->flags));
+    PD_TRY(pd_select_rows(context, 4 * n, self->flags, self->starts, &self->work, self->role_capacity, self->rows, self->found));
+    PD_TRY(pd_memory_download(context, &found, self->found, sizeof found));
+    PD_TRY(pd_contact_take_roles(context, self->n_points, (int)found, self->rows, NULL, incidence, &self->incidence));
+    PD_TRY(list_roles(self, (size_t)found));
+done:
+    return status;
+}
+
+/* From now on there are n pairs, with these keys. */
+static pd_status take_names(pd_friction *self, size_t n, const uint64_t *keys) {
+    pd_status status = PD_OK;
+    PD_TRY(pd_memory_copy(self->context, self->keys, keys, n * sizeof *keys));
+    self->pairs.n = (int)n;
+done:
+    return status;
+}
+
+void pd_friction_counted(pd_friction *self, int n) { self->pairs.n = n, self->pairs.count = NULL; }
+
+pd_status pd_friction_lag(pd_friction *self, const pd_contact_law *law, const pd_contact_pairs *pairs, const pd_incidence *incidence,
+                          const uint64_t *keys, const real *y) {
+    pd_context *context = self->context;
+    size_t n = (size_t)pairs->n;
+    pd_status status = PD_OK;
+    self->pairs.n = self->remembers = 0;
+    self->knows = 0; // until the caller says where the step began
+    if (n == 0) return PD_OK;
+    PD_TRY(make_room(self, n));
+    PD_TRY(pd_friction_lag_pairs(context, law, &self->scene, pairs, y, &self->pairs));
+    self->pairs.n = (int)n;
+    PD_TRY(take_roles(self, n, incidence));
+    status = take_names(self, n, keys);
+done:
+    return status;
+}
+
+pd_status pd_friction_lag_frozen(pd_friction *self, const pd_frozen_pairs *pairs, const pd_incidence *incidence, const uint64_t *keys,
+                                 const real *y) {
+    pd_context *context = self->context;
+    const pd_lagged_pairs *from = &pairs->at;
+    size_t n = (size_t)from->n;
+    pd_status status = PD_OK;
+    self->pairs.n = self->remembers = 0;
+    if (n == 0) return PD_OK;
+    PD_TRY(make_room(self, n));
+    PD_TRY(pd_memory_copy(context, self->pairs.points, from->points, 4 * n * sizeof(int)));
+    PD_TRY(pd_memory_copy(context, self->pairs.weights, from->weights, 4 * n * sizeof(real)));
+    PD_TRY(pd_memory_copy(context, self->pairs.normals, from->normals, 3 * n * sizeof(real)));
+    PD_TRY(pd_penalty_strengths(context, &self->scene, pairs, y, self->pairs.strength));
+    // all roles: at every visit a pair may have another strength, and nobody waits
+    PD_TRY(pd_memory_copy(context, self->incidence.start, incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
+    PD_TRY(pd_memory_copy(context, self->incidence.roles, incidence->roles, 4 * n * sizeof(int)));
+    self->pairs.count = from->count;
+    status = take_names(self, n, keys);
+done:
+    return status;
+}
+
+pd_status pd_friction_follow(pd_friction *self, const pd_frozen_pairs *pairs, const real *y) {
+    if (self->pairs.n == 0) return PD_OK;
+    return pd_penalty_strengths(self->context, &self->scene, pairs, y, self->pairs.strength);
+}
+
+void pd_friction_forget(pd_friction *self) { self->pairs.n = self->knows = 0; }
+
+/* ---- the potential ----------------------------------------------------------------------------------------------------------------------- */
+
+static pd_status evaluate(const pd_friction *self, int quantity, const real *y, real *out) {
+    pd_slipping slipping = {y, self->begun, self->extent, NULL, self->remembers ? self->before : NULL};
+    return pd_friction_batch(self->context, quantity, &self->pairs, &slipping, out);
+}
+
+pd_status pd_friction_potential(pd_friction *self, const real *y, double *energy) {
+    pd_status status = PD_OK;
+    *energy = 0.0;
+    if (self->pairs.n == 0) return PD_OK;
+    PD_TRY(evaluate(self, PD_FRICTION_ENERGY, y, self->values));
+    PD_TRY(pd_contact_sum(self->context, self->pairs.n, self->values, self->partial, 0, self->energy));
+    PD_TRY(pd_memory_download(self->context, energy, self->energy, sizeof *energy));
+done:
+    return status;
+}
+
+pd_status pd_friction_add_gradient(pd_friction *self, const pd_model *model, const real *y, real *gradient) {
+    if (self->pairs.n == 0) return PD_OK;
+    pd_status status = evaluate(self, PD_FRICTION_GRADIENT, y, self->corners);
+    return status ? status : pd_contact_gather(self->context, model, &self->incidence, self->corners, gradient);
+}
+
+pd_status pd_friction_hessians(pd_friction *self, const real *y) {
+    return self->pairs.n > 0 ? evaluate(self, PD_FRICTION_MATRIX, y, self->matrices) : PD_OK;
+}
+
+pd_status pd_friction_remember_slips(pd_friction *self, const real *y) {
+    pd_status status = PD_OK;
+    if (self->pairs.n > 0) status = evaluate(self, PD_FRICTION_SLIP, y, self->before);
+    self->remembers = status == PD_OK && self->pairs.n > 0;
+    return status;
+}
+
+void pd_friction_forget_slips(pd_friction *self) { self->remembers = 0; }
+
+pd_status pd_friction_add_blocks(pd_friction *self, const pd_model *model, const int *diagonal_slots, real *blocks) {
+    if (self->pairs.n == 0) return PD_OK;
+    return pd_friction_gather_blocks(self->context, model, &self->incidence, &self->pairs, self->matrices, diagonal_slots, blocks);
+}
+
+pd_status pd_friction_add_bounds(pd_friction *self, const pd_model *model, double *bounds) {
+    if (self->pairs.n == 0) return PD_OK;
+    return pd_friction_gather_bounds(self->context, model, &self->incidence, &self->pairs, self->matrices, bounds);
+}
+
+pd_status pd_friction_add_product(pd_friction *self, const pd_model *model, const real *p, int all, real *q, double *sums) {
+    pd_status status = PD_OK;
+    if (self->pairs.n == 0) return PD_OK;
+    PD_TRY(pd_friction_product(self->context, model, &self->pairs, self->matrices, all, p, self->corners, self->values));
+    if (q) PD_TRY(pd_contact_gather(self->context, model, &self->incidence, self->corners, q));
+    PD_TRY(pd_contact_sum(self->context, self->pairs.n, self->values, self->partial, 1, sums));
+done:
+    return status;
+}
+
+/* ---- for others ------------------------------------------------------------------------------------------------------------------------ */
+
+pd_friction_view pd_friction_pairs_of(const pd_friction *self) {
+    pd_slipping slipping = {NULL, self->begun, self->extent, self->moves, NULL};
+    return (pd_friction_view){self->pairs, self->incidence, self->records, self->keys, self->matrices, slipping, self->scene};
+}
+
+pd_status pd_friction_read(pd_friction *self, int quantity, const real *y, real *out) {
+    size_t size = (size_t)pd_friction_quantity_size(quantity);
+    pd_status status = PD_OK;
+    if (self->pairs.n == 0) return PD_OK;
+    PD_TRY(evaluate(self, quantity, y, self->corners)); // which has room for every quantity
+    PD_TRY(pd_memory_download(self->context, out, self->corners, (size_t)self->pairs.n * size * sizeof(real)));
+done:
+    return status;
+}

@@ -1,0 +1,206 @@
+/* The pairs that a sweep must look at; see near.h. */
+#include "contact/potential/near.h"
+
+#include "contact/room.h"
+#include "loops/friction_loops.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The part of its ball that a vertex may have used up before pairs are listed again. With a half, a step of blocks that come to rest on each
+ * other lists twice instead of once, and ends with the same potential to six digits. */
+static const double MOST_USED = 0.75;
+
+struct pd_near {
+    pd_context *context;
+    int n_vertices, n_points;
+    pd_chosen_points chosen;
+    int known;
+    double certain, rounding, fraction;
+    double gone;         /* the largest part of its ball that a vertex had used up at the last look */
+    real *start, *balls; /* B [n_points,3] x_0, [n_points] radii, m */
+    real *begun;         /* B [n_points,3] where an iteration begins, m */
+    real *moved;         /* B [n_points] pd_contact_sweep */
+    double *used;        /* B [1] */
+    uint64_t *found;     /* B [2] pairs and roles */
+
+    int n_all;
+    size_t listed, capacity; /* rows of all pairs, rows of those that are near */
+    pd_contact_columns all;  /* B [listed] of all pairs where the list was made, without weights and thresholds */
+    pd_incidence all_roles;  /* and theirs */
+    unsigned char *flags, *role_flags;
+    int *rows, *role_rows, *ranks, *starts;
+    pd_work work;
+
+    int n;
+    pd_contact_columns columns;
+    pd_contact_record *records;
+    real *distance;
+    pd_incidence incidence;
+};
+
+pd_status pd_near_create(pd_near **out, pd_context *context, int n_vertices, int n_points, pd_chosen_points chosen) {
+    pd_status status = PD_OK;
+    size_t n = (size_t)n_points;
+    pd_near *self = *out = calloc(1, sizeof *self);
+    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for pairs that are near");
+    self->context = context;
+    self->n_vertices = n_vertices, self->n_points = n_points;
+    self->chosen = chosen;
+    PD_TRY(pd_memory_create(context, (void **)&self->start, 3 * n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->balls, n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->moved, n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->used, sizeof *self->used));
+    PD_TRY(pd_memory_create(context, (void **)&self->found, 2 * sizeof *self->found));
+    PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof *self->incidence.start));
+    PD_TRY(pd_memory_create(context, (void **)&self->all_roles.start, (n + 1) * sizeof *self->all_roles.start));
+    PD_TRY(pd_memory_create(context, (void **)&self->begun, 3 * n * sizeof(real)));
+done:
+    if (status) {
+        pd_near_destroy(self);
+        *out = NULL;
+    }
+    return status;
+}
+
+void pd_near_destroy(pd_near *self) {
+    if (!self) return;
+    const pd_contact_columns *c = &self->columns;
+    void *memory[] = {self->start,
+                      self->balls,
+                      self->moved,
+                      self->used,
+                      self->found,
+                      self->flags,
+                      self->role_flags,
+                      self->rows,
+                      self->role_rows,
+                      self->ranks,
+                      self->starts,
+                      self->work.memory,
+                      c->kind,
+                      c->points,
+                      c->activation,
+                      c->separation,
+                      c->weight,
+                      c->threshold,
+                      self->distance,
+                      self->records,
+                      self->incidence.start,
+                      self->incidence.roles,
+                      self->begun,
+                      self->all.kind,
+                      self->all.points,
+                      self->all.activation,
+                      self->all.separation,
+                      self->all_roles.start,
+                      self->all_roles.roles};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
+    free(self);
+}
+
+void pd_near_forget(pd_near *self) { self->known = 0; }
+
+double pd_near_certain(const pd_near *self) { return self->known ? self->certain * (1.0 - self->gone) : 0.0; }
+
+static pd_status make_room(pd_near *self, size_t n) {
+    const pd_room rooms[] = {
+        PD_ROOM(self->flags, 1),          PD_ROOM(self->role_flags, 4),     PD_ROOM(self->rows, 1),
+        PD_ROOM(self->role_rows, 4),      PD_ROOM(self->ranks, 1),          {(void **)&self->starts, sizeof *self->starts, 8},
+        PD_ROOM(self->all.kind, 1),       PD_ROOM(self->all.points, 4),     PD_ROOM(self->all.activation, 1),
+        PD_ROOM(self->all.separation, 1), PD_ROOM(self->all_roles.roles, 4)};
+    pd_status status = pd_rooms_grow(self->context, n, "pairs that may be near", PD_ROOMS(rooms), &self->listed, NULL);
+    return status ? status : pd_work_grow(self->context, &self->work, self->listed / 8 + 1);
+}
+
+static pd_status make_near_room(pd_near *self, size_t n) {
+    pd_contact_columns *c = &self->columns;
+    const pd_room rooms[] = {PD_ROOM(c->kind, 1),        PD_ROOM(c->points, 4),     PD_ROOM(c->activation, 1),
+                             PD_ROOM(c->separation, 1),  PD_ROOM(c->weight, 1),     PD_ROOM(c->threshold, 1),
+                             PD_ROOM(self->distance, 1), PD_ROOM(self->records, 1), PD_ROOM(self->incidence.roles, 4)};
+    return pd_rooms_grow(self->context, n, "pairs that are near", PD_ROOMS(rooms), &self->capacity, NULL);
+}
+
+pd_status pd_near_holds(pd_near *self, const real *points, int *holds) {
+    double used = 1.0;
+    pd_status status = PD_OK;
+    if (self->known) {
+        PD_TRY(pd_contact_used(self->context, &self->chosen, self->balls, self->certain, self->start, points, self->used));
+        PD_TRY(pd_memory_download(self->context, &used, self->used, sizeof used));
+    }
+    *holds = used <= MOST_USED;
+    if (*holds) self->gone = used;
+done:
+    return status;
+}
+
+/* A copy of the columns that displacement bounds read: a later search overwrites those of the list. */
+static pd_status keep_all(pd_near *self, const pd_near_list *list) {
+    pd_context *context = self->context;
+    const pd_contact_pairs *pairs = list->pairs;
+    const pd_contact_columns *to = &self->all;
+    size_t n = (size_t)pairs->n, roles = 4 * n < list->incidence->capacity ? 4 * n : list->incidence->capacity;
+    pd_status status = PD_OK;
+    self->n_all = pairs->n;
+    PD_TRY(pd_memory_copy(context, to->kind, pairs->kind, n * sizeof *to->kind));
+    PD_TRY(pd_memory_copy(context, to->points, pairs->points, 4 * n * sizeof *to->points));
+    PD_TRY(pd_memory_copy(context, to->activation, pairs->activation, n * sizeof *to->activation));
+    PD_TRY(pd_memory_copy(context, to->separation, pairs->separation, n * sizeof *to->separation));
+    PD_TRY(pd_memory_copy(context, self->all_roles.roles, list->incidence->roles, roles * sizeof(int)));
+    PD_TRY(pd_memory_copy(context, self->all_roles.start, list->incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
+done:
+    return status;
+}
+
+pd_status pd_near_list_anew(pd_near *self, const pd_near_list *list) {
+    pd_context *context = self->context;
+    const pd_contact_pairs *pairs = list->pairs;
+    size_t n = (size_t)pairs->n;
+    uint64_t found[2] = {0, 0};
+    pd_status status = PD_OK;
+    self->known = 0;
+    self->certain = list->certain, self->rounding = list->rounding, self->fraction = list->fraction;
+    PD_TRY(make_room(self, n));
+    PD_TRY(pd_contact_balls(context, &self->chosen, list->incidence, list->distance, pairs, list->cut, list->far, list->rounding,
+                            list->fraction, self->balls));
+    PD_TRY(pd_memory_copy(context, self->start, list->points, 3 * (size_t)self->n_points * sizeof(real)));
+    if (n > 0) {
+        PD_TRY(pd_contact_near_flags(context, pairs, list->incidence, list->distance, list->rounding, list->cut, self->n_points,
+                                     self->flags, self->role_flags));
+        PD_TRY(pd_select_rows(context, n, self->flags, self->starts, &self->work, self->listed, self->rows, self->found));
+        PD_TRY(pd_select_rows(context, 4 * n, self->role_flags, self->starts, &self->work, 4 * self->listed, self->role_rows,
+                              self->found + 1));
+        PD_TRY(pd_memory_download(context, found, self->found, sizeof found));
+        PD_TRY(make_near_room(self, (size_t)found[0]));
+    }
+    PD_TRY(keep_all(self, list));
+    self->n = (int)found[0];
+    PD_TRY(pd_contact_take(context, self->n, self->rows, pairs, &self->columns, self->records, self->ranks));
+    PD_TRY(pd_contact_take_roles(context, self->n_points, (int)found[1], self->role_rows, self->ranks, list->incidence, &self->incidence));
+    self->known = 1, self->gone = 0.0;
+done:
+    return status;
+}
+
+pd_status pd_near_reaches(pd_near *self, const pd_contact_law *law, const real *points, real *reach, unsigned char *touching,
+                          pd_contact_sweep *sweep) {
+    pd_context *context = self->context;
+    const pd_contact_columns *c = &self->columns;
+    pd_contact_pairs pairs = {self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
+    pd_status status = PD_OK;
+    if (self->n) PD_TRY(pd_contact_batch(context, law, PD_CONTACT_DISTANCE, &pairs, points, self->distance));
+    if (self->n) PD_TRY(pd_contact_slacks(context, &pairs, self->distance, self->rounding, self->records));
+    PD_TRY(pd_contact_reaches(context, &self->chosen, &self->incidence, self->distance, &pairs, self->balls, self->start, points,
+                              self->rounding, self->fraction, reach, touching));
+    PD_TRY(pd_memory_clear(context, self->moved, (size_t)self->n_points * sizeof(real)));
+    PD_TRY(pd_memory_copy(context, self->begun, points, 3 * (size_t)self->n_points * sizeof(real)));
+    const pd_contact_pairs all = {self->n_all, self->all.kind, self->all.points, self->all.activation, self->all.separation, NULL, NULL,
+                                  NULL};
+    const pd_far_pairs far = {self->all_roles, all, self->flags, self->start};
+    sweep->records = self->records;
+    sweep->bounds = (pd_vertex_bounds){pairs, self->begun, self->rounding, self->fraction, far, self->certain};
+    sweep->incidence = self->incidence;
+    sweep->moved = self->moved;
+done:
+    return status;
+}

@@ -1,0 +1,135 @@
+/* Whether prescribed motions meet; see prescribed_pairs.h. */
+#include "contact/potential/prescribed_pairs.h"
+
+#include "contact/potential/guard.h"
+#include "linear/upload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A time of impact leaves a tenth of a gap. A way that is not at its end after so many of them closes its gap to nothing. */
+enum { MOST_IMPACTS = 12 };
+
+struct pd_prescribed_pairs {
+    pd_context *context;
+    int n_points;
+    pd_guard *guard;
+    real *radii; /* B [n_points] m */
+    int *owners; /* [n_points] */
+    int *planes; /* [n_planes] their points */
+    int n_planes;
+    int n_names;
+    char **names; /* [n_names] */
+};
+
+void pd_prescribed_pairs_destroy(pd_prescribed_pairs *self) {
+    if (!self) return;
+    pd_guard_destroy(self->guard);
+    pd_memory_destroy(self->context, self->radii);
+    for (int k = 0; k < self->n_names && self->names; k++) free(self->names[k]);
+    free(self->names);
+    free(self->owners);
+    free(self->planes);
+    free(self);
+}
+
+static pd_status keep_names(pd_prescribed_pairs *self, const pd_contact_description *d) {
+    size_t n = (size_t)d->friction.n_owners, points = (size_t)self->n_points;
+    self->names = calloc(n + 1, sizeof *self->names);
+    self->owners = malloc(points * sizeof *self->owners + 1);
+    self->n_planes = d->n_planes;
+    self->planes = malloc((size_t)d->n_planes * sizeof *self->planes + 1);
+    if (!self->names || !self->owners || !self->planes) goto memory;
+    if (d->n_planes) memcpy(self->planes, d->planes, (size_t)d->n_planes * sizeof *self->planes);
+    memcpy(self->owners, d->friction.owners, points * sizeof *self->owners);
+    for (self->n_names = 0; self->n_names < (int)n; self->n_names++) {
+        size_t bytes = strlen(d->prescribed.names[self->n_names]) + 1;
+        char *name = self->names[self->n_names] = malloc(bytes);
+        if (!name) goto memory;
+        memcpy(name, d->prescribed.names[self->n_names], bytes);
+    }
+    return PD_OK;
+
+memory:
+    return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the names of %zu bodies and obstacles", n);
+}
+
+pd_status pd_prescribed_pairs_create(pd_prescribed_pairs **out, pd_context *context, const pd_contact_description *d) {
+    const pd_prescribed_description *prescribed = &d->prescribed;
+    pd_status status = PD_OK;
+    *out = NULL;
+    if (!prescribed->phase.n_points) return PD_OK;
+    pd_prescribed_pairs *self = calloc(1, sizeof *self);
+    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for contact");
+    self->context = context;
+    self->n_points = prescribed->phase.n_points;
+    PD_TRY(keep_names(self, d));
+    PD_TRY(pd_upload(context, (void **)&self->radii, prescribed->radii, (size_t)self->n_points * sizeof *self->radii));
+    const pd_guard_description guard = {.phase = prescribed->phase,
+                                        .activation = d->activation,
+                                        .radii = self->radii,
+                                        .planes = self->planes,
+                                        .n_planes = prescribed->n_asked ? self->n_planes : 0,
+                                        .asked = prescribed->asked,
+                                        .n_asked = prescribed->n_asked};
+    PD_TRY(pd_guard_create(&self->guard, context, &guard));
+done:
+    if (status)
+        pd_prescribed_pairs_destroy(self);
+    else
+        *out = self;
+    return status;
+}
+
+/* A point of either side of the first pair that meets on the rest of the way; -1 where none is found. */
+static pd_status find_sides(pd_prescribed_pairs *self, double rounding, int sides[2]) {
+    pd_context *context = self->context;
+    const pd_active_pairs *hits;
+    double part;
+    uint64_t key;
+    size_t n = 0;
+    int whole = 0, points[4];
+    pd_status status = PD_OK;
+    sides[0] = sides[1] = -1;
+    while (!whole) {
+        PD_TRY(pd_guard_ask(self->guard, rounding, &hits));
+        PD_TRY(pd_context_wait(context));
+        PD_TRY(pd_guard_told(self->guard, &part, &whole));
+        if (whole) PD_TRY(pd_guard_hits(self->guard, &hits, &n, &whole));
+    }
+    if (n == 0) return PD_OK;
+    PD_TRY(pd_memory_download(context, points, hits->points, sizeof points));
+    PD_TRY(pd_memory_download(context, &key, hits->key, sizeof key));
+    int plane = (int)(key >> 31 & 0x7fffffff); // of a point and a plane
+    sides[0] = points[0];
+    sides[1] = points[3] >= 0 ? points[3] : plane < self->n_planes ? self->planes[plane] : -1;
+done:
+    return status;
+}
+
+static const char *name_of(const pd_prescribed_pairs *self, int point) {
+    return point >= 0 && point < self->n_points ? self->names[self->owners[point]] : "?";
+}
+
+pd_status pd_prescribed_pairs_check(pd_prescribed_pairs *self, pd_contact *contact, const real *x_t, const real *x) {
+    double part = 0.0;
+    int sides[2];
+    pd_status status = PD_OK;
+    if (!self) return PD_OK;
+    real *start = pd_guard_start(self->guard), *end = pd_guard_end(self->guard);
+    double rounding = pd_contact_rounding(contact);
+    PD_TRY(pd_contact_points_begun(contact, x_t, start));
+    PD_TRY(pd_contact_points_now(contact, x, end));
+    for (int k = 0; k < MOST_IMPACTS && part < 1.0; k++) {
+        PD_TRY(pd_guard_part(self->guard, rounding, NULL, 0, &part));
+        if (part < 1.0) PD_TRY(pd_move_towards(self->context, self->n_points, NULL, part, end, start));
+    }
+    if (part == 1.0) return PD_OK;
+    PD_TRY(find_sides(self, rounding, sides));
+    status = pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
+                     "motion: '%s' and '%s' meet in this step where both are pinned or scripted; contact moves neither of them, so they "
+                     "would pass through each other; give motions that keep them apart",
+                     name_of(self, sides[0]), name_of(self, sides[1]));
+done:
+    return status;
+}

@@ -1,0 +1,234 @@
+/* Loops over pairs in contact.
+ *
+ * Pairs of a kind run several per vector register, over arrays of lanes; those whose size, or whose gap, asks for more care go one by one.
+ * Which these are is a matter of the pair alone, and all lanes run the same instructions, so that it does not matter what a pair stands
+ * beside. */
+#include "cpu/contact/contact_lanes.h"
+#include "updates/contact/separating_plane.h"
+
+enum { LANES = PD_CONTACT_LANES, BLOCK = PD_CONTACT_MOST };
+enum { ENERGY_NANOSECONDS = 30, GRADIENT_NANOSECONDS = 50, HESSIAN_NANOSECONDS = 400 };
+
+/* One number of every lane in row 0, or a gradient. */
+typedef struct results {
+    real number[12][LANES];
+    int plain[LANES]; /* 0: the numbers mean nothing */
+} results;
+
+PD_INLINE void numbers_of_kind(pd_contact_law law, int quantity, int kind, const pd_contact_lanes *lanes, results *out) {
+#pragma omp simd
+    for (int l = 0; l < LANES; l++) {
+        pd_points4 x = pd_contact_lanes_corners(lanes, l);
+        pd_nearest nearest = pd_contact_nearest(kind, x);
+        out->plain[l] = pd_contact_is_plain(kind, x, nearest);
+        out->number[0][l] = pd_contact_number(law, quantity, pd_contact_lanes_limits(lanes, l), kind, x, nearest);
+    }
+}
+
+PD_INLINE void gradients_of_kind(pd_contact_law law, int kind, const pd_contact_lanes *lanes, results *out) {
+#pragma omp simd
+    for (int l = 0; l < LANES; l++) {
+        pd_points4 x = pd_contact_lanes_corners(lanes, l);
+        pd_nearest nearest = pd_contact_nearest(kind, x);
+        pd_points4 slopes = pd_contact_gradient(law, pd_contact_lanes_limits(lanes, l), kind, x, nearest);
+        out->plain[l] = pd_contact_is_plain(kind, x, nearest);
+        out->number[0][l] = slopes.a.x, out->number[1][l] = slopes.a.y, out->number[2][l] = slopes.a.z;
+        out->number[3][l] = slopes.b.x, out->number[4][l] = slopes.b.y, out->number[5][l] = slopes.b.z;
+        out->number[6][l] = slopes.c.x, out->number[7][l] = slopes.c.y, out->number[8][l] = slopes.c.z;
+        out->number[9][l] = slopes.d.x, out->number[10][l] = slopes.d.y, out->number[11][l] = slopes.d.z;
+    }
+}
+
+/* One copy of each loop for every kind of pair and every law, in which both are constants. */
+static __attribute__((noinline)) void energies(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, results *out) {
+#define PD_LOOP(KIND) numbers_of_kind(of_law, PD_CONTACT_ENERGY, KIND, lanes, out)
+    PD_CONTACT_OF_LAW_AND_KIND(law, kind);
+#undef PD_LOOP
+}
+
+static __attribute__((noinline)) void gradients(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, results *out) {
+#define PD_LOOP(KIND) gradients_of_kind(of_law, KIND, lanes, out)
+    PD_CONTACT_OF_LAW_AND_KIND(law, kind);
+#undef PD_LOOP
+}
+
+static __attribute__((noinline)) void distances(const pd_contact_law *law, int quantity, int kind, const pd_contact_lanes *lanes,
+                                                results *out) {
+    pd_contact_law any = *law;
+#define PD_CALL(KIND)            numbers_of_kind(any, PD_CONTACT_DISTANCE, KIND, lanes, out)
+#define PD_CALL_ACTIVATION(KIND) numbers_of_kind(any, PD_CONTACT_ACTIVATION, KIND, lanes, out)
+    if (quantity == PD_CONTACT_DISTANCE)
+        PD_CONTACT_OF_KIND(kind, PD_CALL)
+    else
+        PD_CONTACT_OF_KIND(kind, PD_CALL_ACTIVATION)
+#undef PD_CALL
+#undef PD_CALL_ACTIVATION
+}
+
+/* A number or a gradient of some pairs of one kind. */
+static void lanes_of_kind(const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x, int kind,
+                          const int *chosen, int n, real *out) {
+    pd_contact_lanes lanes;
+    results found;
+    for (int start = 0; start < n; start += LANES) {
+        int count = n - start < LANES ? n - start : LANES;
+        pd_contact_lanes_gather(pairs, x, kind, chosen + start, count, &lanes);
+        if (quantity == PD_CONTACT_ENERGY)
+            energies(law, kind, &lanes, &found);
+        else if (quantity == PD_CONTACT_GRADIENT)
+            gradients(law, kind, &lanes, &found);
+        else
+            distances(law, quantity, kind, &lanes, &found);
+        for (int l = 0; l < count; l++) {
+            int p = chosen[start + l];
+            if (quantity != PD_CONTACT_GRADIENT) {
+                out[p] = found.plain[l] ? found.number[0][l] : pd_contact_update_number(law, quantity, pairs, x, p);
+                continue;
+            }
+            real *result = out + 12 * (size_t)p;
+            if (!found.plain[l]) {
+                pd_contact_update_gradient(law, pairs, x, p, result);
+                continue;
+            }
+            for (int i = 0; i < 12; i++) result[i] = i < 3 * pd_contact_corners(kind) ? found.number[i][l] : (real)0;
+        }
+    }
+}
+
+/* Pairs first .. end - 1, at most BLOCK, kind by kind. */
+static void lanes_of_block(const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x, int first, int end,
+                           real *out) {
+    pd_contact_kinds chosen;
+    pd_contact_sort_kinds(pairs, first, end, &chosen);
+    for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++)
+        if (quantity == PD_CONTACT_HESSIAN_PSD)
+            pd_contact_projected_hessians(law, pairs, x, kind, chosen.pairs[kind], chosen.n[kind], out);
+        else
+            lanes_of_kind(law, quantity, pairs, x, kind, chosen.pairs[kind], chosen.n[kind], out);
+}
+
+pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x,
+                           real *out) {
+    size_t size = (size_t)pd_contact_quantity_size(quantity);
+    if (!size) return pd_fail(&context->error, PD_ERROR_VALUE, "quantity: %d is unknown", quantity);
+    int nanoseconds = quantity < PD_CONTACT_GRADIENT ? ENERGY_NANOSECONDS : size == 12 ? GRADIENT_NANOSECONDS : HESSIAN_NANOSECONDS;
+    int n = (int)pd_counted((size_t)pairs->n, pairs->count), blocks = (n + BLOCK - 1) / BLOCK;
+#pragma omp parallel for num_threads(pd_threads(context, n, nanoseconds)) schedule(static)
+    for (int block = 0; block < blocks; block++) {
+        int first = BLOCK * block, end = n - first < BLOCK ? n : first + BLOCK;
+        if (quantity == PD_CONTACT_HESSIAN_PSD || (size <= 12 && quantity != PD_CONTACT_THRESHOLD)) {
+            lanes_of_block(law, quantity, pairs, x, first, end, out);
+            continue;
+        }
+        for (int p = first; p < end; p++) {
+            real *result = out + size * (size_t)p;
+            switch (quantity) {
+            case PD_CONTACT_THRESHOLD: *result = pd_contact_update_number(law, quantity, pairs, x, p); break;
+            case PD_CONTACT_HESSIAN: pd_contact_update_hessian(law, pairs, x, p, 0, result); break;
+            default: pd_contact_update_blocks(law, pairs, x, p, quantity == PD_CONTACT_BLOCKS_PSD, result);
+            }
+        }
+    }
+    return PD_OK;
+}
+
+pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
+                              const pd_contact_columns *out) {
+    n = (int)pd_counted((size_t)n, active->count);
+#pragma omp parallel for num_threads(pd_threads(context, n, ENERGY_NANOSECONDS)) schedule(static)
+    for (int p = 0; p < n; p++) pd_contact_update_describe(scene, active, (size_t)p, out);
+    return PD_OK;
+}
+
+pd_status pd_contact_mark_collapsed(pd_context *context, const pd_contact_pairs *pairs, real *values) {
+#pragma omp parallel for num_threads(pd_threads(context, pairs->n, 2)) schedule(static)
+    for (int p = 0; p < pairs->n; p++) values[p] = pd_contact_update_collapsed(pairs, values[p], p);
+    return PD_OK;
+}
+
+pd_status pd_contact_sum(pd_context *context, int n, const real *values, double *partial, int also, double *out) {
+    int blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+#pragma omp parallel for num_threads(pd_threads(context, n, 1)) schedule(static)
+    for (int b = 0; b < blocks; b++) {
+        int end = (b + 1) * PD_SUM_BLOCK < n ? (b + 1) * PD_SUM_BLOCK : n;
+        double sum = 0.0;
+        for (int i = b * PD_SUM_BLOCK; i < end; i++) sum += (double)values[i];
+        partial[b] = sum;
+    }
+    *out = (also ? *out : 0.0) + pd_add_partial_sums(partial, blocks);
+    return PD_OK;
+}
+
+pd_status pd_contact_gather(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *corners, real *out) {
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 10)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) pd_contact_update_gather_vertex(model, incidence, corners, i, out);
+    return PD_OK;
+}
+
+pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *hessians,
+                                   const int *diagonal_slots, real *blocks) {
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 10)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++)
+        pd_contact_update_gather_block(incidence, hessians, i, blocks + 9 * (size_t)diagonal_slots[i]);
+    return PD_OK;
+}
+
+pd_status pd_contact_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const int *points,
+                                   const real *hessians, double *out) {
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 20)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) out[i] = pd_contact_update_bound(model, incidence, points, hessians, i);
+    return PD_OK;
+}
+
+pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, int all,
+                             const real *p, real *corners, real *values) {
+#pragma omp parallel for num_threads(pd_threads(context, n, ENERGY_NANOSECONDS)) schedule(static)
+    for (int pair = 0; pair < n; pair++)
+        values[pair] =
+            pd_contact_update_product(model, points + 4 * (size_t)pair, hessians + 144 * (size_t)pair, all, p, corners + 12 * (size_t)pair);
+    return PD_OK;
+}
+
+pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x) {
+    real part = (real)t;
+#pragma omp parallel for num_threads(pd_threads(context, n, 3)) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3 && !(mask && !mask[i]); c++)
+            x[c] = part == 1 ? target[c] : x[c] + part * (target[c] - x[c]);
+    return PD_OK;
+}
+
+pd_status pd_move_part_of_way(pd_context *context, int n, const double *part, const real *target, real *x) {
+    return pd_move_towards(context, n, NULL, *part, target, x);
+}
+
+pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
+                                const pd_separating_plane *planes, double outer, int curved, const real *x_0, const real *x_1,
+                                double *part) {
+    double least = 1.0;
+#pragma omp parallel for num_threads(pd_threads(context, n_points, 20)) schedule(static) reduction(min : least)
+    for (int i = 0; i < n_points; i++) {
+        double here = pd_contact_update_reach(incidence, kind, planes, outer, curved, x_0, x_1, i);
+        least = here < least ? here : least;
+    }
+    *part = least;
+    return PD_OK;
+}
+
+pd_status pd_contact_reaches(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
+                             const pd_contact_pairs *pairs, const real *balls, const real *start, const real *points, double rounding,
+                             double fraction, real *reach, unsigned char *touching) {
+#pragma omp parallel for num_threads(pd_threads(context, chosen->n_vertices, 20)) schedule(static)
+    for (int k = 0; k < chosen->n_vertices; k++) {
+        int i = chosen->rows[k];
+        reach[i] = pd_contact_update_reach_of(incidence, distance, pairs, balls, start, points, rounding, fraction, i, touching + i);
+    }
+    return PD_OK;
+}
+
+pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding,
+                            pd_contact_record *records) {
+#pragma omp parallel for num_threads(pd_threads(context, pairs->n, 2)) schedule(static)
+    for (int p = 0; p < pairs->n; p++) records[p].slack = pd_contact_update_slack(pairs, distance[p], rounding, p);
+    return PD_OK;
+}

@@ -1,0 +1,77 @@
+/* Pairs in contact over arrays of lanes: several of one kind per vector register. */
+#ifndef PD_CPU_CONTACT_CONTACT_LANES_H
+#define PD_CPU_CONTACT_CONTACT_LANES_H
+
+#include "cpu/context.h"
+#include "updates/contact/contact_update.h"
+
+enum { PD_CONTACT_LANES = 16, PD_CONTACT_MOST = 128 /* pairs that are sorted by kind at a time */ };
+
+/* Pairs of one kind, number l in column l. */
+typedef struct pd_contact_lanes {
+    real x[12][PD_CONTACT_LANES];
+    real activation[PD_CONTACT_LANES], separation[PD_CONTACT_LANES], weight[PD_CONTACT_LANES], threshold[PD_CONTACT_LANES];
+} pd_contact_lanes;
+
+/* Columns without a pair repeat the last one; corners that the kind has not are its first. */
+PD_INLINE void pd_contact_lanes_gather(const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen, int count,
+                                       pd_contact_lanes *out) {
+    int corners = pd_contact_corners(kind);
+    for (int l = 0; l < PD_CONTACT_LANES; l++) {
+        size_t p = (size_t)chosen[l < count ? l : count - 1];
+        for (int j = 0; j < 4; j++) {
+            const real *at = x + 3 * (size_t)pairs->points[4 * p + (size_t)(j < corners ? j : 0)];
+            for (int i = 0; i < 3; i++) out->x[3 * j + i][l] = at[i];
+        }
+        out->activation[l] = pairs->activation[p], out->separation[l] = pairs->separation[p];
+        out->weight[l] = pairs->weight[p], out->threshold[l] = pairs->threshold[p];
+    }
+}
+
+PD_INLINE pd_points4 pd_contact_lanes_corners(const pd_contact_lanes *lanes, int l) {
+    const real(*x)[PD_CONTACT_LANES] = lanes->x;
+    return pd_points4_of(pd_vector_of(x[0][l], x[1][l], x[2][l]), pd_vector_of(x[3][l], x[4][l], x[5][l]),
+                         pd_vector_of(x[6][l], x[7][l], x[8][l]), pd_vector_of(x[9][l], x[10][l], x[11][l]));
+}
+
+PD_INLINE pd_contact_limits pd_contact_lanes_limits(const pd_contact_lanes *lanes, int l) {
+    return (pd_contact_limits){lanes->activation[l], lanes->separation[l], lanes->weight[l], lanes->threshold[l]};
+}
+
+/* loop(KIND) for one kind of pair, in which it is a constant: a copy of the loop for each. */
+#define PD_CONTACT_OF_KIND(kind, loop)                        \
+    switch (kind) {                                           \
+    case PD_VERTEX_VERTEX: loop(PD_VERTEX_VERTEX); break;     \
+    case PD_VERTEX_EDGE: loop(PD_VERTEX_EDGE); break;         \
+    case PD_VERTEX_TRIANGLE: loop(PD_VERTEX_TRIANGLE); break; \
+    case PD_EDGE_EDGE: loop(PD_EDGE_EDGE); break;             \
+    default: loop(PD_VERTEX_PLANE); break;                    \
+    }
+
+#define PD_CONTACT_LAW_CASE(LAW, name) \
+    case LAW: of_law.kind = LAW; PD_CONTACT_OF_KIND(of_kind, PD_LOOP) break;
+
+/* PD_LOOP(KIND) for one law, which it knows as of_law, and one kind of pair, in which both are constants. */
+#define PD_CONTACT_OF_LAW_AND_KIND(a_law, a_kind)                          \
+    do {                                                                   \
+        pd_contact_law of_law = *(a_law);                                  \
+        const int of_kind = (a_kind);                                      \
+        switch (of_law.kind) { PD_CONTACT_LAW_TABLE(PD_CONTACT_LAW_CASE) } \
+    } while (0)
+
+/* Some pairs, those of each kind in their order. */
+typedef struct pd_contact_kinds {
+    int n[PD_CONTACT_PAIR_COUNT], pairs[PD_CONTACT_PAIR_COUNT][PD_CONTACT_MOST];
+} pd_contact_kinds;
+
+/* Pairs first .. end - 1, at most PD_CONTACT_MOST. */
+PD_INLINE void pd_contact_sort_kinds(const pd_contact_pairs *pairs, int first, int end, pd_contact_kinds *out) {
+    for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) out->n[kind] = 0;
+    for (int p = first; p < end; p++) out->pairs[pairs->kind[p]][out->n[pairs->kind[p]]++] = p;
+}
+
+/* out [.,12,12] at the n chosen ones of the pairs, of one kind and at most PD_CONTACT_MOST: the nearest positive semidefinite matrix. */
+void pd_contact_projected_hessians(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen,
+                                   int n, real *out);
+
+#endif

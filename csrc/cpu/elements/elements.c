@@ -1,0 +1,311 @@
+/* Loops over elements: potential, gradient, Hessian, and batches of single elements.
+ *
+ * What is done with one element stands in element_update.h; each loop is expanded over the element table, and a new element needs nothing here.
+ * Tets with the ARAP energy, the bulk of most scenes, have a vector path of their own (arap_lanes.h); it calls the same formula for several
+ * tets at once. */
+#include "updates/elements/element_update.h"
+
+#include "updates/elements/element_batch_update.h"
+
+#include "cpu/context.h"
+#include "cpu/elements/arap_lanes.h"
+
+#include <string.h>
+
+/* Work of an element of k vertices and d columns, in ns: it says what is worth a team. Measured: 15 (springs) to 120 (co-rotated tets) for
+ * an energy or gradient, 290 (springs) to 3300 (tets) for a Hessian put in its place. */
+enum { GRADIENT_NANOSECONDS = 30 };
+#define PD_HESSIAN_NANOSECONDS(k, d) (30 * (k) * (k) * (d))
+
+/* ---- energy ---------------------------------------------------------------------------------------------------------- */
+
+#define PD_ENERGY_BLOCK(KIND, name, k, d, count, ...)                                                                             \
+    static void energy_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, double *elastic, \
+                              double *damped) {                                                                                   \
+        for (int e = begin; e < end; e++) pd_element_update_energy_##name(g, step->inverse_h, step->x_t, x, e, elastic, damped);  \
+    }
+PD_ELEMENT_TABLE(PD_ENERGY_BLOCK)
+
+static void energy_block(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, double *elastic,
+                         double *damped) {
+    if (g->kind == PD_ARAP_TET) {
+        pd_arap_tet_energy_lanes(g, step, x, begin, end, elastic, damped);
+        return;
+    }
+    switch (g->kind) {
+#define PD_CASE(KIND, name, k, d, count, ...) \
+    case KIND: energy_##name(g, step, x, begin, end, elastic, damped); break;
+        PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+    default: break;
+    }
+}
+
+pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
+                       double *energies) {
+    memset(energies, 0, PD_ENERGY_COUNT * sizeof *energies);
+    double *partial = model->partial_sums;
+
+    // elements, kind by kind
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements *g = &model->kinds[kind];
+        int blocks = (g->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+#pragma omp parallel for num_threads(pd_threads(context, g->n, GRADIENT_NANOSECONDS)) schedule(static)
+        for (int b = 0; b < blocks; b++) {
+            int end = (b + 1) * PD_SUM_BLOCK < g->n ? (b + 1) * PD_SUM_BLOCK : g->n;
+            double elastic = 0.0, damped = 0.0;
+            energy_block(g, step, x, b * PD_SUM_BLOCK, end, &elastic, &damped);
+            partial[2 * b] = elastic;
+            partial[2 * b + 1] = damped;
+        }
+        for (int b = 0; b < blocks; b++) {
+            energies[g->kind] += partial[2 * b];
+            energies[PD_ENERGY_DAMPING] += partial[2 * b + 1];
+        }
+    }
+
+    // vertices: inertia, or the load of a quasistatic step
+    int blocks = (model->n_vertices + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+    int dynamic = step->inverse_h > 0;
+    double half = 0.5 * step->inverse_h * step->inverse_h;
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
+    for (int b = 0; b < blocks; b++) {
+        int end = (b + 1) * PD_SUM_BLOCK < model->n_vertices ? (b + 1) * PD_SUM_BLOCK : model->n_vertices;
+        double sum = 0.0;
+        for (int i = b * PD_SUM_BLOCK; i < end; i++) {
+            if (model->fixed[i]) continue;
+            double m = (double)model->masses[i], part = 0.0;
+            for (int j = 3 * i; j < 3 * i + 3; j++)
+                part += dynamic ? half * (double)offset[j] * (double)offset[j] : -(double)step->load[j] * (double)x[j];
+            sum += m * part;
+        }
+        partial[b] = sum;
+    }
+    for (int b = 0; b < blocks; b++) energies[dynamic ? PD_ENERGY_INERTIA : PD_ENERGY_LOAD] += partial[b];
+    return PD_OK;
+}
+
+/* ---- gradient --------------------------------------------------------------------------------------------------------- */
+
+#define PD_GRADIENT_BLOCK(KIND, name, k, d, count, ...)                                                                       \
+    static void gradient_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, real *f) { \
+        for (int e = begin; e < end; e++)                                                                                     \
+            pd_element_update_gradient_##name(g, (real)step->inverse_h, step->x_t, x, e, f + (size_t)e * 3 * (k));            \
+    }
+PD_ELEMENT_TABLE(PD_GRADIENT_BLOCK)
+
+static void gradient_block(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, real *f) {
+    if (g->kind == PD_ARAP_TET) {
+        pd_arap_tet_gradient_lanes(g, step, x, begin, end, f);
+        return;
+    }
+    switch (g->kind) {
+#define PD_CASE(KIND, name, k, d, count, ...) \
+    case KIND: gradient_##name(g, step, x, begin, end, f); break;
+        PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+    default: break;
+    }
+}
+
+pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x) {
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements *g = &model->kinds[kind];
+        int blocks = (g->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+        real *f = model->corner_forces + 3 * (size_t)g->first_corner;
+#pragma omp parallel for num_threads(pd_threads(context, g->n, GRADIENT_NANOSECONDS)) schedule(static)
+        for (int b = 0; b < blocks; b++) {
+            int end = (b + 1) * PD_SUM_BLOCK < g->n ? (b + 1) * PD_SUM_BLOCK : g->n;
+            gradient_block(g, step, x, b * PD_SUM_BLOCK, end, f);
+        }
+    }
+    return PD_OK;
+}
+
+pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
+                      real *gradient) {
+    pd_status status = pd_corner_forces(context, model, step, x);
+    return status ? status : pd_gather_forces(context, model, step, offset, gradient);
+}
+
+pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient) {
+    real inverse_h2 = (real)(step->inverse_h * step->inverse_h);
+    int dynamic = step->inverse_h > 0;
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 20)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) {
+        real sum[3] = {0, 0, 0}, m = model->masses[i];
+        if (!model->fixed[i]) {
+            for (int c = model->corner_start[i]; c < model->corner_start[i + 1]; c++) {
+                const real *f = model->corner_forces + 3 * (size_t)model->corners[c];
+                sum[0] += f[0];
+                sum[1] += f[1];
+                sum[2] += f[2];
+            }
+            for (int c = 0; c < 3; c++)
+                sum[c] += dynamic ? m * inverse_h2 * offset[3 * (size_t)i + (size_t)c] : -m * step->load[3 * (size_t)i + (size_t)c];
+            if (model->subspace) pd_vertex_project(model->subspace + 9 * (size_t)i, sum);
+        }
+        for (int c = 0; c < 3; c++) gradient[3 * (size_t)i + (size_t)c] = sum[c];
+    }
+    return PD_OK;
+}
+
+/* ---- moves of position-based dynamics ----------------------------------------------------------------------------------- */
+
+#define PD_MOVES_BLOCK(KIND, name, k, d, count, ...)                                                                        \
+    static void moves_##name(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) {     \
+        for (int e = begin; e < end; e++)                                                                                   \
+            pd_element_update_moves_##name(g, model->fixed, model->masses, model->subspace, x, e, f + (size_t)e * 3 * (k)); \
+    }
+PD_PROJECTIVE_TABLE(PD_MOVES_BLOCK)
+
+static void moves_block(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) {
+    switch (g->kind) {
+#define PD_CASE(KIND, name, k, d, count, ...) \
+    case KIND: moves_##name(model, g, x, begin, end, f); break;
+        PD_PROJECTIVE_TABLE(PD_CASE)
+#undef PD_CASE
+    default: break;
+    }
+}
+
+pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double scale, const real *x, real *moves) {
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements *g = &model->kinds[kind];
+        int blocks = (g->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
+        real *f = model->corner_forces + 3 * (size_t)g->first_corner;
+#pragma omp parallel for num_threads(pd_threads(context, g->n, GRADIENT_NANOSECONDS)) schedule(static)
+        for (int b = 0; b < blocks; b++) {
+            int end = (b + 1) * PD_SUM_BLOCK < g->n ? (b + 1) * PD_SUM_BLOCK : g->n;
+            moves_block(model, g, x, b * PD_SUM_BLOCK, end, f);
+        }
+    }
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 20)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) {
+        real sum[3] = {0, 0, 0};
+        for (int c = model->corner_start[i]; c < model->corner_start[i + 1] && !model->fixed[i]; c++)
+            for (int a = 0; a < 3; a++) sum[a] += model->corner_forces[3 * (size_t)model->corners[c] + (size_t)a];
+        for (int a = 0; a < 3; a++) moves[3 * (size_t)i + (size_t)a] = (real)scale * sum[a];
+    }
+    return PD_OK;
+}
+
+/* ---- damping ---------------------------------------------------------------------------------------------------------- */
+
+#define PD_DAMPING_BLOCK(KIND, name, k, d, count, ...)                                                \
+    static void damping_##name(pd_context *context, const pd_elements *g, const real *x_t) {          \
+        const int team = pd_threads(context, g->n, PD_HESSIAN_NANOSECONDS(k, d));                     \
+        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < g->n; e++) \
+            pd_element_update_hessian_##name(g, 0, x_t, 1, e, NULL);                                  \
+    }
+PD_ELEMENT_TABLE(PD_DAMPING_BLOCK)
+
+pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const real *x_t) {
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements *g = &model->kinds[kind];
+        if (!g->damping) continue;
+        switch (g->kind) {
+#define PD_CASE(KIND, name, k, d, count, ...) \
+    case KIND: damping_##name(context, g, x_t); break;
+            PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+        default: break;
+        }
+    }
+    return PD_OK;
+}
+
+/* ---- Hessian ---------------------------------------------------------------------------------------------------------- */
+
+/* The elements' own Hessians, the costly part, are computed in parallel, a batch at a time, which stays in the cache; then every thread goes
+ * through the batch and adds the rows of the vertices that are its own: no two write to one block, and the order of the sums is that of the
+ * elements whatever the number of threads. */
+enum { PD_HESSIAN_BATCH = 256 };
+
+size_t pd_hessian_scratch(const pd_model *model) {
+    (void)model;
+    return (size_t)PD_HESSIAN_BATCH * 9 * PD_MAX_VERTICES * PD_MAX_VERTICES * sizeof(real);
+}
+
+#define PD_HESSIAN_BLOCK(KIND, name, k, d, count, ...)                                                                              \
+    static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, int psd,         \
+                               const int *slots, real *batch, real *blocks) {                                                       \
+        for (int begin = 0; begin < g->n; begin += PD_HESSIAN_BATCH) {                                                              \
+            const int end = g->n - begin < PD_HESSIAN_BATCH ? g->n : begin + PD_HESSIAN_BATCH;                                      \
+            const int team = pd_threads(context, end - begin, PD_HESSIAN_NANOSECONDS(k, d));                                        \
+            _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = begin; e < end; e++)                        \
+                pd_element_update_hessian_##name(g, (real)step->inverse_h, x, psd, e, batch + (size_t)(e - begin) * 9 * (k) * (k)); \
+            _Pragma("omp parallel for num_threads(team) schedule(static, 1)") for (int own = 0; own < team;                         \
+                                                                                   own++) for (int corner = begin * (k);            \
+                                                                                               corner < end * (k); corner++) {      \
+                if (g->vertices[corner] / 16 % team != own) continue;                                                               \
+                const real *rows = batch + (size_t)(corner - begin * (k)) * 9 * (k);                                                \
+                for (int b = 0; b < (k); b++) {                                                                                     \
+                    real *block = blocks + 9 * (size_t)slots[(size_t)corner * (k) + (size_t)b];                                     \
+                    for (int i = 0; i < 3; i++)                                                                                     \
+                        for (int j = 0; j < 3; j++) block[3 * i + j] += rows[3 * (k) * i + 3 * b + j];                              \
+                }                                                                                                                   \
+            }                                                                                                                       \
+        }                                                                                                                           \
+    }
+PD_ELEMENT_TABLE(PD_HESSIAN_BLOCK)
+
+pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
+                     const int *diagonal_slots, int n_blocks, real *blocks) {
+    memset(blocks, 0, (size_t)n_blocks * 9 * sizeof(real));
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements *g = &model->kinds[kind];
+        switch (g->kind) {
+#define PD_CASE(KIND, name, k, d, count, ...) \
+    case KIND: hessian_##name(context, g, step, x, psd, slots[kind], model->element_hessians, blocks); break;
+            PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+        default: break;
+        }
+    }
+    real inverse_h2 = (real)(step->inverse_h * step->inverse_h);
+    for (int i = 0; i < model->n_vertices; i++)
+        for (int c = 0; c < 3; c++) blocks[9 * (size_t)diagonal_slots[i] + 4 * (size_t)c] += model->masses[i] * inverse_h2;
+    return PD_OK;
+}
+
+/* ---- batches ------------------------------------------------------------------------------------------------------------ */
+
+#define PD_BATCH(KIND, name, k, d, count, ...)                                                                                  \
+    static void batch_##name(pd_context *context, int quantity, int n, const real *x, const real *rest, const real *parameters, \
+                             real *out) {                                                                                       \
+        const int team = pd_threads(context, n, PD_HESSIAN_NANOSECONDS(k, d));                                                  \
+        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < n; e++)                              \
+            pd_batch_update_##name(quantity, (size_t)e, x, rest, parameters, out);                                              \
+    }
+PD_ELEMENT_TABLE(PD_BATCH)
+
+#define PD_PROJECT(KIND, name, k, d, count, ...)                                                                                 \
+    static void project_##name(pd_context *context, int n, const real *x, const real *rest, const real *parameters, real *out) { \
+        const int team = pd_threads(context, n, GRADIENT_NANOSECONDS);                                                           \
+        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < n; e++)                               \
+            pd_projection_update_##name((size_t)e, x, rest, parameters, out);                                                    \
+    }
+PD_PROJECTIVE_TABLE(PD_PROJECT)
+
+static pd_status project_batch(pd_context *context, int kind, int n, const real *x, const real *rest, const real *parameters, real *out) {
+    switch (kind) {
+#define PD_CASE(KIND, name, k, d, count, ...) \
+    case KIND: project_##name(context, n, x, rest, parameters, out); return PD_OK;
+        PD_PROJECTIVE_TABLE(PD_CASE)
+#undef PD_CASE
+    default: return pd_fail(&context->error, PD_ERROR_TYPE, "kind: %d has no projection", kind);
+    }
+}
+
+pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, const real *x, const real *rest, const real *parameters,
+                           real *out) {
+    if (quantity == PD_BATCH_PROJECTION) return project_batch(context, kind, n, x, rest, parameters, out);
+    switch (kind) {
+#define PD_CASE(KIND, name, k, d, count, ...) \
+    case KIND: batch_##name(context, quantity, n, x, rest, parameters, out); return PD_OK;
+        PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+    default: return pd_fail(&context->error, PD_ERROR_VALUE, "kind: %d is not an element kind", kind);
+    }
+}

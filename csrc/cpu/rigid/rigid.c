@@ -1,0 +1,164 @@
+/* Loops over rigid bodies, one after the other in all of a body's rows. */
+#include "cpu/context.h"
+#include "updates/rigid/rigid_update.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { BODY_NANOSECONDS = 1500, ROW_NANOSECONDS = 15, SOLVE_NANOSECONDS = 300 };
+
+/* The team of a loop over bodies, most of them alike. */
+static int team(const pd_context *context, const pd_bodies *bodies) {
+    int rows = bodies->n_rows / (bodies->n > 0 ? bodies->n : 1);
+    return pd_threads(context, bodies->n, BODY_NANOSECONDS + ROW_NANOSECONDS * (rows < 1000000 ? rows : 1000000));
+}
+
+static int end_of(const pd_rigid_body *body) { return body->rows.first + body->rows.n; }
+
+static pd_status note(const pd_bodies *bodies, int inverted) {
+    if (inverted < *bodies->inverted) *bodies->inverted = inverted;
+    return PD_OK;
+}
+
+pd_status pd_bodies_place(pd_context *context, const pd_bodies *bodies, real *x, real *offset) {
+    int inverted = INT_MAX;
+#pragma omp parallel for num_threads(team(context, bodies)) schedule(static) reduction(min : inverted)
+    for (int b = 0; b < bodies->n; b++) {
+        const pd_rigid_body *body = bodies->bodies + b;
+        pd_rigid_stand stand;
+        double drift[3];
+        if (!pd_rigid_fit(bodies->arms, body, x, &stand)) {
+            inverted = b < inverted ? b : inverted;
+            continue;
+        }
+        pd_rigid_drift(bodies->arms, body, x, &stand.pose, drift);
+        for (int i = body->rows.first; i < end_of(body); i++) pd_rigid_update_place(bodies->arms, body, &stand.pose, drift, i, x, offset);
+    }
+    return note(bodies, inverted);
+}
+
+pd_status pd_bodies_gather(pd_context *context, const pd_bodies *bodies, const real *x, real *gradient, double *curvature) {
+    int inverted = INT_MAX;
+#pragma omp parallel for num_threads(team(context, bodies)) schedule(static) reduction(min : inverted)
+    for (int b = 0; b < bodies->n; b++) {
+        const pd_rigid_body *body = bodies->bodies + b;
+        pd_rigid_stand stand;
+        pd_rigid_sums sums = {{0.0}, {0.0}, {0.0}};
+        if (!pd_rigid_fit(bodies->arms, body, x, &stand)) {
+            inverted = b < inverted ? b : inverted;
+            continue;
+        }
+        for (int i = body->rows.first; i < end_of(body); i++) pd_rigid_update_gather(bodies->arms, &stand, i, gradient, &sums);
+        memset(gradient + 3 * (size_t)body->rows.first, 0, 3 * (size_t)body->rows.n * sizeof(real));
+        pd_rigid_finish_gather(body, &stand, &sums, gradient, curvature + 9 * (size_t)b);
+    }
+    return note(bodies, inverted);
+}
+
+pd_status pd_bodies_spread(pd_context *context, const pd_bodies *bodies, const real *x, double alpha, real *direction) {
+    int inverted = INT_MAX;
+#pragma omp parallel for num_threads(team(context, bodies)) schedule(static) reduction(min : inverted)
+    for (int b = 0; b < bodies->n; b++) {
+        const pd_rigid_body *body = bodies->bodies + b;
+        pd_rigid_stand stand;
+        pd_pose moved;
+        double drift[3];
+        if (!pd_rigid_fit(bodies->arms, body, x, &stand)) {
+            inverted = b < inverted ? b : inverted;
+            continue;
+        }
+        pd_rigid_move(bodies->arms, body, &stand, x, alpha, direction, &moved, drift);
+        for (int i = body->rows.first; i < end_of(body); i++)
+            pd_rigid_update_spread(bodies->arms, body, &moved, drift, i, x, alpha, direction);
+    }
+    return note(bodies, inverted);
+}
+
+pd_status pd_bodies_clear(pd_context *context, const pd_bodies *bodies, real *vector) {
+    (void)context;
+    for (int b = 0; b < bodies->n; b++) {
+        const pd_rigid_rows *rows = &bodies->bodies[b].rows;
+        memset(vector + 3 * (size_t)rows->first, 0, 3 * (size_t)rows->n * sizeof(real));
+    }
+    return PD_OK;
+}
+
+pd_status pd_bodies_go(pd_context *context, const pd_bodies *bodies, const real *x_1, double part, real *x, real *offset) {
+    int inverted = INT_MAX;
+#pragma omp parallel for num_threads(team(context, bodies)) schedule(static) reduction(min : inverted)
+    for (int b = 0; b < bodies->n; b++) {
+        const pd_rigid_body *body = bodies->bodies + b;
+        pd_rigid_way way;
+        double E[9];
+        if (!pd_rigid_find_way(bodies->arms, body, x, x_1, &way)) {
+            inverted = b < inverted ? b : inverted;
+            continue;
+        }
+        pd_rigid_turn_so_far(&way, part, E);
+        for (int i = body->rows.first; i < end_of(body); i++) pd_rigid_update_go(bodies->arms, body, &way, E, part, i, x, offset);
+    }
+    return note(bodies, inverted);
+}
+
+pd_status pd_bodies_bend(pd_context *context, const pd_bodies *bodies, const real *x_0, const real *x_1, real *slack) {
+    int inverted = INT_MAX;
+#pragma omp parallel for num_threads(team(context, bodies)) schedule(static) reduction(min : inverted)
+    for (int b = 0; b < bodies->n; b++) {
+        const pd_rigid_body *body = bodies->bodies + b;
+        pd_rigid_way way;
+        if (!pd_rigid_find_way(bodies->arms, body, x_0, x_1, &way)) {
+            inverted = b < inverted ? b : inverted;
+            continue;
+        }
+        real bend = pd_rigid_bend_of(body, &way);
+        for (int i = body->rows.first; i < end_of(body); i++) slack[i] = bend;
+    }
+    return note(bodies, inverted);
+}
+
+pd_status pd_bodies_stretch(pd_context *context, const pd_bodies *bodies, const real *x_0, const real *x_1, real *ends) {
+    int inverted = INT_MAX;
+#pragma omp parallel for num_threads(team(context, bodies)) schedule(static) reduction(min : inverted)
+    for (int b = 0; b < bodies->n; b++) {
+        const pd_rigid_body *body = bodies->bodies + b;
+        pd_rigid_way way;
+        if (!pd_rigid_find_way(bodies->arms, body, x_0, x_1, &way)) {
+            inverted = b < inverted ? b : inverted;
+            continue;
+        }
+        for (int i = body->rows.first; i < end_of(body); i++) pd_rigid_update_stretch(bodies->arms, &way, i, x_0, ends);
+    }
+    return note(bodies, inverted);
+}
+
+pd_status pd_bodies_turn(pd_context *context, const pd_bodies *bodies, const real *direction, double *turns) {
+    (void)context;
+    for (int b = 0; b < bodies->n; b++) turns[b] = pd_rigid_turn_of(bodies->bodies + b, direction);
+    return PD_OK;
+}
+
+pd_status pd_bodies_arms(pd_context *context, const pd_bodies *bodies, const real *x, double *T, double *along) {
+    int inverted = INT_MAX;
+#pragma omp parallel for num_threads(team(context, bodies)) schedule(static) reduction(min : inverted)
+    for (int b = 0; b < bodies->n; b++) {
+        const pd_rigid_body *body = bodies->bodies + b;
+        pd_rigid_stand stand;
+        if (!pd_rigid_fit(bodies->arms, body, x, &stand)) {
+            inverted = b < inverted ? b : inverted;
+            continue;
+        }
+        pd_rigid_along(body, &stand, along + 9 * (size_t)b);
+        for (int i = body->rows.first; i < end_of(body); i++) pd_rigid_update_arm(bodies->arms, body, &stand, along + 9 * (size_t)b, i, T);
+    }
+    return note(bodies, inverted);
+}
+
+pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *systems, int again, int limited, const real *gradient,
+                          real *direction, int *left) {
+#pragma omp parallel for num_threads(pd_threads(context, bodies->n, SOLVE_NANOSECONDS)) schedule(static)
+    for (int b = 0; b < bodies->n; b++) {
+        int asked = !again || left[b];
+        left[b] = asked && pd_rigid_update_solve(bodies->bodies + b, systems + PD_RIGID_SYSTEM * (size_t)b, limited, gradient, direction);
+    }
+    return PD_OK;
+}

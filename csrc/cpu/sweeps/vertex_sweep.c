@@ -1,0 +1,357 @@
+/* Sweeps over vertices: gradient and 3x3 block of one vertex from its elements, and its step.
+ *
+ * Corners of undamped tets (neo-Hookean, ARAP, co-rotated, those that seek a shape), StVK triangles and springs, the bulk of most scenes, are computed a vector
+ * register at a time, on arrays of lanes; flat hinges are sums over neighbours; all other elements through the table, one macro each. A
+ * vertex is one thread's work and its sums have a fixed order, so the bits do not depend on the threads. */
+#include "updates/sweeps/vertex_update.h"
+
+#include "cpu/context.h"
+#include "cpu/sweeps/vertex_lanes.h"
+
+enum { LANES = 8, STRIDE = PD_POSITION_STRIDE, AHEAD = 8 };
+
+int pd_corner_lanes(void) { return LANES; }
+
+/* ---- groups of corners ------------------------------------------------------------------------------------------------------- */
+
+/* The numbers of a group, and edges [3 others][LANES] = x_a - x_i, ..; what the group after the next ones reads is fetched. */
+static inline __attribute__((always_inline)) const real *gather_group(const pd_corner_groups *groups, int group, const real *positions,
+                                                                      const real *here, int others, int n_slots, int count,
+                                                                      real (*edges)[LANES]) {
+    const size_t bytes = pd_corner_group_bytes(count, n_slots, LANES);
+    const char *record = groups->records + (size_t)group * bytes;
+    const real *numbers = (const real *)record;
+    const int *slots = (const int *)(numbers + count * LANES);
+    for (size_t line = 0; line < bytes; line += 64) __builtin_prefetch(record + AHEAD * bytes + line);
+    for (int j = 0; j < others; j++)
+        for (int l = 0; l < LANES; l++) {
+            const real *other = positions + STRIDE * (size_t)slots[LANES * j + l];
+            for (int c = 0; c < 3; c++) edges[3 * j + c][l] = other[c] - here[c];
+        }
+    return numbers;
+}
+
+static inline void clear_lanes(real lanes[9][LANES]) {
+    for (int i = 0; i < 9; i++)
+        for (int l = 0; l < LANES; l++) lanes[i][l] = 0;
+}
+
+static inline void add_lanes(real lanes[9][LANES], real sum[9]) {
+    for (int i = 0; i < 9; i++) {
+        real total = 0;
+        for (int l = 0; l < LANES; l++) total += lanes[i][l];
+        sum[i] += total;
+    }
+}
+
+/* Corners that need no more than one pass over the lanes; inlined for each kind, whose numbers are constants then. */
+typedef void lane_corner(int stride, const real *edges, const real *numbers, real *sum);
+
+static inline __attribute__((always_inline)) void add_corners(const pd_corner_groups *groups, const real *positions, const real *here,
+                                                              int update, int others, int count, lane_corner *corner, real sum[9]) {
+    real lanes[9][LANES];
+    clear_lanes(lanes);
+    for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
+        real edges[9][LANES];
+        const real *numbers = gather_group(groups, group, positions, here, others, others, count, edges);
+#pragma omp simd
+        for (int l = 0; l < LANES; l++) corner(LANES, &edges[0][l], numbers + l, &lanes[0][l]);
+    }
+    add_lanes(lanes, sum);
+}
+
+static void add_neo_hookean(const pd_corner_groups *groups, const real *positions, const real *here, int update, real sum[9]) {
+    add_corners(groups, positions, here, update, 3, PD_CORNER_NUMBERS, pd_neo_hookean_corner, sum);
+}
+
+/* The lanes whose rotation the closed form is not good for, and those in such tension that its turning stiffens. */
+static void finish_rotated(real F[9][LANES], const real *numbers, const real *left, const real *good, real lanes[9][LANES]) {
+    for (int l = 0; l < LANES; l++) {
+        real f[9], g[3], sum[9] = {0}, weight = numbers[PD_ROTATED_WEIGHT * LANES + l], lame = numbers[PD_ROTATED_LAME * LANES + l];
+        if (!(left[l] > 0)) continue;
+        for (int i = 0; i < 9; i++) f[i] = F[i][l];
+        for (int i = 0; i < 3; i++) g[i] = pd_rotated_own(LANES, numbers + l, i);
+        pd_rotated_finish(f, g, good[l] > 0, weight, lame, sum);
+        for (int i = 0; i < 9; i++) lanes[i][l] += sum[i];
+    }
+}
+
+/* The roots of all lanes, `open` of which still move after the first steps. */
+static inline __attribute__((always_inline)) void approach_roots(real parts[PD_ROTATED_PARTS][LANES], real open) {
+    for (int step = (int)PD_ROTATED_FIRST_STEPS; step < PD_ROTATED_STEPS && open > 0; step++) {
+        open = 0;
+#pragma omp simd reduction(+ : open)
+        for (int l = 0; l < LANES; l++) open += pd_rotated_approach(LANES, &parts[0][l]);
+    }
+}
+
+/* What a lane gets does not depend on the others. A call, since in line it took the registers of the loop over neo-Hookean corners, which then
+ * needed 1.06 times as long. */
+static __attribute__((noinline)) void add_rotated(const pd_corner_groups *groups, const real *positions, const real *here, int update,
+                                                  real sum[9]) {
+    real lanes[9][LANES];
+    clear_lanes(lanes);
+    for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
+        real edges[9][LANES], F[9][LANES], parts[PD_ROTATED_PARTS][LANES], left[LANES], good[LANES], open = 0, some = 0;
+        const real *numbers = gather_group(groups, group, positions, here, 3, 3, PD_ROTATED_NUMBERS, edges);
+#pragma omp simd reduction(+ : open)
+        for (int l = 0; l < LANES; l++) {
+            pd_rotated_deformation(LANES, &edges[0][l], numbers + l, &F[0][l]);
+            open += pd_rotated_begin_lane(LANES, &F[0][l], numbers + l, &parts[0][l]);
+        }
+        approach_roots(parts, open);
+#pragma omp simd reduction(+ : some)
+        for (int l = 0; l < LANES; l++)
+            some += left[l] = pd_rotated_add_lane(LANES, &F[0][l], &parts[0][l], numbers + l, &lanes[0][l], good + l);
+        if (some > 0) finish_rotated(F, numbers, left, good, lanes);
+    }
+    add_lanes(lanes, sum);
+}
+
+/* The stretches [6][LANES] of a group's tets. */
+static inline void gather_stretches(const pd_corner_groups *groups, const real *numbers, real S[6][LANES]) {
+    const int *elements = (const int *)(numbers + PD_TARGET_NUMBERS * LANES) + 3 * LANES;
+    for (int l = 0; l < LANES; l++) {
+        const real *parameters = groups->parameters + PD_TARGET_PARAMETERS * (size_t)elements[l];
+        for (int i = 0; i < 6; i++) S[i][l] = parameters[1 + i];
+    }
+}
+
+/* The lanes whose rotation the closed form is not good for. */
+static void finish_targets(real F[9][LANES], real S[6][LANES], const real *numbers, const real *left, real lanes[9][LANES]) {
+    for (int l = 0; l < LANES; l++) {
+        real f[9], s[6], g[3], sum[9] = {0};
+        if (!(left[l] > 0)) continue;
+        for (int i = 0; i < 9; i++) f[i] = F[i][l];
+        for (int i = 0; i < 6; i++) s[i] = S[i][l];
+        for (int i = 0; i < 3; i++) g[i] = pd_rotated_own(LANES, numbers + l, i);
+        pd_shape_target_finish(f, s, g, numbers[PD_TARGET_WEIGHT * LANES + l], sum);
+        for (int i = 0; i < 9; i++) lanes[i][l] += sum[i];
+    }
+}
+
+static __attribute__((noinline)) void add_targets(const pd_corner_groups *groups, const real *positions, const real *here, int update,
+                                                  real sum[9]) {
+    real lanes[9][LANES];
+    clear_lanes(lanes);
+    for (int group = groups->start[update]; group < groups->start[update + 1]; group++) {
+        real edges[9][LANES], F[9][LANES], S[6][LANES], M[9][LANES], parts[PD_ROTATED_PARTS][LANES], left[LANES], open = 0, some = 0;
+        const real *numbers = gather_group(groups, group, positions, here, 3, PD_TARGET_SLOTS, PD_TARGET_NUMBERS, edges);
+        gather_stretches(groups, numbers, S);
+#pragma omp simd reduction(+ : open)
+        for (int l = 0; l < LANES; l++) {
+            pd_rotated_deformation(LANES, &edges[0][l], numbers + l, &F[0][l]);
+            open += pd_shape_target_begin_lane(LANES, &F[0][l], &S[0][l], numbers + l, &M[0][l], &parts[0][l]);
+        }
+        approach_roots(parts, open);
+#pragma omp simd reduction(+ : some)
+        for (int l = 0; l < LANES; l++)
+            some += left[l] = pd_shape_target_add_lane(LANES, &F[0][l], &M[0][l], &parts[0][l], numbers + l, &lanes[0][l]);
+        if (some > 0) finish_targets(F, S, numbers, left, lanes);
+    }
+    add_lanes(lanes, sum);
+}
+
+static __attribute__((noinline)) void add_stvk(const pd_corner_groups *groups, const real *positions, const real *here, int update,
+                                               real sum[9]) {
+    add_corners(groups, positions, here, update, 2, PD_STVK_NUMBERS, pd_stvk_triangle_corner, sum);
+}
+
+static __attribute__((noinline)) void add_springs(const pd_corner_groups *groups, const real *positions, const real *here, int update,
+                                                  real sum[9]) {
+    add_corners(groups, positions, here, update, 1, PD_SPRING_NUMBERS, pd_spring_corner, sum);
+}
+
+static inline int has_group(const pd_corner_groups *groups, int update) {
+    return groups->start && groups->start[update + 1] > groups->start[update];
+}
+
+static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int update, real sum[9]) {
+    const pd_corner_groups *neo_hookean = &sweep->groups[PD_CORNERS_NEO_HOOKEAN], *rotated = &sweep->groups[PD_CORNERS_ROTATED];
+    const pd_corner_groups *stvk = &sweep->groups[PD_CORNERS_STVK_TRIANGLE], *springs = &sweep->groups[PD_CORNERS_SPRING];
+    const real *here = positions + STRIDE * (size_t)sweep->updates[update].slot;
+    if (has_group(neo_hookean, update)) add_neo_hookean(neo_hookean, positions, here, update, sum);
+    if (has_group(rotated, update)) add_rotated(rotated, positions, here, update, sum);
+    if (has_group(&sweep->groups[PD_CORNERS_TARGET], update)) add_targets(&sweep->groups[PD_CORNERS_TARGET], positions, here, update, sum);
+    if (has_group(stvk, update)) add_stvk(stvk, positions, here, update, sum);
+    if (has_group(springs, update)) add_springs(springs, positions, here, update, sum);
+}
+
+/* ---- updates -------------------------------------------------------------------------------------------------------------------- */
+
+/* What a later update reads of its vertex lies anywhere, since neighbours in a colour are no neighbours in memory. */
+static inline __attribute__((always_inline)) void fetch(const pd_vertex_sweep *sweep, const pd_step_data *step,
+                                                        const pd_contact_sweep *contact, const real *offset, const real *direction,
+                                                        int update) {
+    if (update >= sweep->n) return;
+    size_t vertex = (size_t)sweep->updates[update].vertex;
+    __builtin_prefetch(offset + 3 * vertex);
+    __builtin_prefetch(direction + 3 * vertex, 1);
+    if (!contact) {
+        __builtin_prefetch(step->x_t + 3 * vertex);
+        __builtin_prefetch(step->drift + 3 * vertex);
+        return;
+    }
+    if (!sweep->may_touch[update]) return;
+    __builtin_prefetch(contact->incidence.start + vertex);
+    if (contact->reach) __builtin_prefetch(contact->reach + vertex);
+    if (contact->lagged.n > 0) __builtin_prefetch(contact->lagged_incidence.start + vertex);
+}
+
+/* The same of a vertex's pairs with a penalty, which many vertices share: first its list of roles, nearer to its update what these read, and last
+ * where the corners of these are and how far they have moved. */
+static inline __attribute__((always_inline)) void fetch_roles(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int update) {
+    const pd_incidence *incidence = &contact->incidence;
+    const pd_lagged_pairs *pairs = &contact->frozen.at;
+    int later = update + AHEAD / 2, next = update + AHEAD / 4, soon = update + AHEAD / 8;
+    if (later < sweep->n && sweep->may_touch[later]) __builtin_prefetch(incidence->roles + incidence->start[sweep->updates[later].vertex]);
+    if (next < sweep->n && sweep->may_touch[next]) {
+        const int *start = incidence->start + sweep->updates[next].vertex;
+        for (int r = start[0]; r < start[1]; r++) {
+            size_t p = (size_t)incidence->roles[r] / 4;
+            __builtin_prefetch(pairs->points + 4 * p);
+            __builtin_prefetch(pairs->weights + 4 * p);
+            __builtin_prefetch(pairs->normals + 3 * p);
+            __builtin_prefetch(contact->frozen.reach + p);
+            if (contact->lagged.n > 0) __builtin_prefetch(contact->lagged.strength + p);
+        }
+    }
+    if (soon >= sweep->n || !sweep->may_touch[soon]) return;
+    const int *start = incidence->start + sweep->updates[soon].vertex;
+    for (int r = start[0]; r < start[1]; r++) {
+        const int *points = pairs->points + 4 * ((size_t)incidence->roles[r] / 4);
+        for (int j = 0; j < 4; j++) {
+            if (points[j] < 0) continue;
+            __builtin_prefetch(contact->points + 3 * (size_t)points[j]);
+            if (contact->lagged.n > 0) __builtin_prefetch(contact->slipping.moves + 4 * (size_t)points[j]);
+        }
+    }
+}
+
+static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *positions, int update,
+                         real sum[9]) {
+    for (int i = 0; i < 9; i++) sum[i] = 0;
+    add_groups(sweep, positions, update, sum);
+    pd_vertex_update_add_neighbours(sweep, positions, update, 0, 1, sum);
+    pd_vertex_update_add_corners(model, sweep, step, positions, update, 0, 1, sum);
+}
+
+static void finish_update(const pd_vertex_sweep *sweep, const pd_step_data *step, const pd_contact_sweep *contact, const real *offset,
+                          int update, int in_place, const real d[3], real *positions, real *direction) {
+    int vertex = sweep->updates[update].vertex;
+    real *here = positions + STRIDE * (size_t)sweep->updates[update].slot;
+    for (int c = 0; c < 3 && in_place; c++) here[c] = pd_vertex_update_moved(step, contact, offset, vertex, c, here[c], d[c]);
+    for (int c = 0; c < 3; c++) direction[3 * (size_t)vertex + (size_t)c] = d[c];
+}
+
+/* What pd_vertex_update_contact_search finds for the vertices of a block, all at once. */
+static void search_block(pd_vertex_block *block, const real (*elastic)[9], const real (*touching)[9], const double *energies,
+                         real (*d)[3]) {
+    pd_vertex_update_length_search searches[PD_BLOCK_VERTICES];
+    double after[PD_BLOCK_VERTICES];
+    int left = 0;
+    for (int v = 0; v < block->n; v++) {
+        if (block->vertices[v] < 0) continue;
+        if (pd_vertex_update_search_begin(elastic[v], touching[v], energies[v], d[v], searches + v))
+            left++;
+        else
+            block->vertices[v] = -1;
+    }
+    for (int halving = 0; halving < PD_SEARCH_HALVINGS && left > 0; halving++) {
+        pd_vertex_lanes_energies(block, (const real(*)[3])d, after);
+        for (int v = 0; v < block->n; v++) {
+            if (block->vertices[v] < 0) continue;
+            if (pd_vertex_update_search_ends(searches + v, after[v]))
+                block->vertices[v] = -1, left--;
+            else
+                pd_vertex_update_search_halve(searches + v, halving, d[v]);
+        }
+    }
+}
+
+/* Updates begin .. end - 1 of one colour, as pd_vertex_update_step has them one by one. */
+static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
+                             const pd_contact_sweep *contact, const real *offset, int begin, int end, const real *positions,
+                             const real *direction, real *stiffness, real (*d)[3]) {
+    real elastic[PD_BLOCK_VERTICES][9], touching[PD_BLOCK_VERTICES][9];
+    double energies[PD_BLOCK_VERTICES];
+    pd_vertex_block block; // large, and not to be cleared
+    block.model = model, block.sweep = sweep, block.contact = contact, block.n = end - begin;
+    for (int v = 0; v < block.n; v++) {
+        int vertex = sweep->updates[begin + v].vertex;
+        fetch(sweep, step, contact, offset, direction, begin + v + AHEAD);
+        sum_elements(model, sweep, step, positions, begin + v, elastic[v]);
+        pd_vertex_update_add_constant(sweep->updates + begin + v, step->inverse_h, pd_vertex_update_drive(step, offset, vertex),
+                                      elastic[v]);
+        block.vertices[v] = sweep->may_touch[begin + v] && pd_vertex_update_touches(contact, vertex) ? vertex : -1;
+        block.expected[v] = 2 * pd_vertex_update_length(direction + 3 * (size_t)vertex); // as far as in the last sweep; it and a partner
+        pd_vertex_lanes_fetch_roles(&block, v);
+        if (v > 0) pd_vertex_lanes_fetch_records(&block, v - 1);
+    }
+    pd_vertex_lanes_fetch_records(&block, block.n - 1);
+    pd_vertex_lanes_contact(&block, touching, energies);
+    for (int v = 0; v < block.n; v++) {
+        int vertex = sweep->updates[begin + v].vertex;
+        pd_vertex_update_solve(model->subspace, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
+        if (sweep->may_touch[begin + v])
+            pd_vertex_update_limit(model, sweep, contact, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
+        stiffness[v] = pd_vertex_update_stiffness(elastic[v]);
+    }
+    if (kind != PD_SWEEP_SEARCH) search_block(&block, (const real(*)[9])elastic, (const real(*)[9])touching, energies, d);
+}
+
+static int blocks_of(const pd_vertex_sweep *sweep, int colour) {
+    return (sweep->colour_start[colour + 1] - sweep->colour_start[colour] + PD_BLOCK_VERTICES - 1) / PD_BLOCK_VERTICES;
+}
+
+pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
+                            pd_sweep_step kind, int in_place, pd_sweep_bounds bounds, const pd_contact_sweep *contact, const real *x,
+                            real *offset, real *positions, real *direction) {
+    // a penalty is a few products a pair, and a vertex that carries points has corners of a pair by weights
+    int carries_none = contact && !contact->embedding.start, by_penalty = contact && contact->frozen.stiffness > 0;
+    int in_blocks = carries_none && !by_penalty;
+#pragma omp parallel num_threads(pd_threads(context, sweep->n, 200))
+    {
+#pragma omp for schedule(static)
+        for (int slot = 0; slot < (bounds.gathers ? model->n_vertices : 0); slot++) {
+            for (int c = 0; c < 3; c++) positions[STRIDE * (size_t)slot + (size_t)c] = x[3 * (size_t)sweep->order[slot] + (size_t)c];
+            positions[STRIDE * (size_t)slot + 3] = 0;
+        }
+        for (int colour = 0; colour < sweep->n_colours; colour++) {
+#pragma omp for schedule(static)
+            for (int update = sweep->colour_start[colour]; update < (in_blocks ? 0 : sweep->colour_start[colour + 1]); update++) {
+                real sum[9], d[3];
+                fetch(sweep, step, contact, offset, direction, update + AHEAD);
+                if (carries_none && by_penalty) fetch_roles(sweep, contact, update);
+                sum_elements(model, sweep, step, positions, update, sum);
+                pd_vertex_update_step(model, sweep, step, kind, contact, offset, update, 0, 1, sum, d);
+                if (kind == PD_SWEEP_SEARCH)
+                    pd_vertex_update_search(model, sweep, step, contact, offset, pd_vertex_update_stiffness(sum), positions, update, 0, 1,
+                                            d);
+                finish_update(sweep, step, contact, offset, update, kind != PD_SWEEP_SEARCH && in_place, d, positions, direction);
+                real *away = offset + 3 * (size_t)sweep->updates[update].vertex;
+                for (int c = 0; c < 3 && bounds.moves; c++) away[c] -= d[c];
+            }
+            if (!contact) continue;
+#pragma omp for schedule(static)
+            for (int block = 0; block < (in_blocks ? blocks_of(sweep, colour) : 0); block++) {
+                int begin = sweep->colour_start[colour] + PD_BLOCK_VERTICES * block, last = sweep->colour_start[colour + 1];
+                int end = last - begin < PD_BLOCK_VERTICES ? last : begin + PD_BLOCK_VERTICES;
+                real d[PD_BLOCK_VERTICES][3], stiffness[PD_BLOCK_VERTICES];
+                touching_updates(model, sweep, step, kind, contact, offset, begin, end, positions, direction, stiffness, d);
+                for (int update = begin; update < end; update++) {
+                    real *here = d[update - begin];
+                    if (kind == PD_SWEEP_SEARCH)
+                        pd_vertex_update_search(model, sweep, step, contact, offset, stiffness[update - begin], positions, update, 0, 1,
+                                                here);
+                    finish_update(sweep, step, contact, offset, update, kind != PD_SWEEP_SEARCH && in_place, here, positions, direction);
+                }
+            }
+            if (!in_place) continue;
+#pragma omp for schedule(static)
+            for (int update = sweep->colour_start[colour]; update < sweep->colour_start[colour + 1]; update++)
+                pd_vertex_update_commit(sweep, contact, direction, update);
+        }
+    }
+    return PD_OK;
+}

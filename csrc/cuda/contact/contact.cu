@@ -1,0 +1,209 @@
+/* Loops over pairs in contact, one thread per pair. */
+#include "cuda/block_sum.cuh"
+#include "cuda/context.cuh"
+#include "cuda/vertices.cuh"
+#include "updates/contact/separating_plane.h"
+
+#include <cstring>
+
+static __device__ __forceinline__ bool exists(const pd_contact_pairs &pairs, int p) {
+    return (size_t)p < pd_counted((size_t)pairs.n, pairs.count);
+}
+
+static __global__ void contact_kernel(pd_contact_law law, int quantity, int size, pd_contact_pairs pairs, const real *x, real *out) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (!exists(pairs, p)) return;
+    real *result = out + (size_t)size * (size_t)p;
+    if (quantity == PD_CONTACT_GRADIENT)
+        pd_contact_update_gradient(&law, &pairs, x, p, result);
+    else
+        *result = pd_contact_update_number(&law, quantity, &pairs, x, p);
+}
+
+/* Kernels of their own: a 5x5 and a 9x9 matrix by rotations leave the registers, and must not take the small quantities with them. */
+static __global__ void contact_hessian_kernel(pd_contact_law law, int psd, pd_contact_pairs pairs, const real *x, real *out) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (exists(pairs, p)) pd_contact_update_hessian(&law, &pairs, x, p, psd, out + 144 * (size_t)p);
+}
+
+static __global__ void contact_blocks_kernel(pd_contact_law law, int psd, pd_contact_pairs pairs, const real *x, real *out) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (exists(pairs, p)) pd_contact_update_blocks(&law, &pairs, x, p, psd, out + 36 * (size_t)p);
+}
+
+pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x,
+                           real *out) {
+    int size = pd_contact_quantity_size(quantity);
+    switch (size) {
+    case 0: return pd_fail(&context->error, PD_ERROR_VALUE, "quantity: %d is unknown", quantity);
+    case 144: PD_LAUNCH(context, contact_hessian_kernel, pairs->n, *law, quantity == PD_CONTACT_HESSIAN_PSD, *pairs, x, out); break;
+    case 36: PD_LAUNCH(context, contact_blocks_kernel, pairs->n, *law, quantity == PD_CONTACT_BLOCKS_PSD, *pairs, x, out); break;
+    default: PD_LAUNCH(context, contact_kernel, pairs->n, *law, quantity, size, *pairs, x, out);
+    }
+    return PD_OK;
+}
+
+/* ---- the pairs of a scene: one thread per pair, or per vertex -------------------------------------------------------------------- */
+
+static __global__ void describe_kernel(pd_contact_scene scene, pd_active_pairs active, int n, pd_contact_columns out) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if ((size_t)p < pd_counted((size_t)n, active.count)) pd_contact_update_describe(&scene, &active, (size_t)p, &out);
+}
+
+pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
+                              const pd_contact_columns *out) {
+    PD_LAUNCH(context, describe_kernel, n, *scene, *active, n, *out);
+    return PD_OK;
+}
+
+static __global__ void collapsed_kernel(pd_contact_pairs pairs, real *values) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < pairs.n) values[p] = pd_contact_update_collapsed(&pairs, values[p], p);
+}
+
+pd_status pd_contact_mark_collapsed(pd_context *context, const pd_contact_pairs *pairs, real *values) {
+    PD_LAUNCH(context, collapsed_kernel, pairs->n, *pairs, values);
+    return PD_OK;
+}
+
+static __global__ void sum_kernel(int n, const real *values, double *partial) {
+    int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
+    double sum = 0.0;
+    for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) sum += (double)values[i];
+    sum = pd_block_sum(sum);
+    if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+static __global__ void join_kernel(unsigned blocks, const double *partial, int also, double *out) {
+    double sum = 0.0;
+    for (unsigned b = threadIdx.x; b < blocks; b += PD_THREADS) sum += partial[b];
+    sum = pd_block_sum(sum);
+    if (threadIdx.x == 0) *out = (also ? *out : 0.0) + sum;
+}
+
+pd_status pd_contact_sum(pd_context *context, int n, const real *values, double *partial, int also, double *out) {
+    PD_LAUNCH_BLOCKS(context, sum_kernel, pd_sum_blocks(n), n, values, partial);
+    PD_LAUNCH_BLOCKS(context, join_kernel, 1u, pd_sum_blocks(n), partial, also, out);
+    return PD_OK;
+}
+
+static __global__ void gather_kernel(pd_vertices vertices, pd_incidence incidence, const real *corners, real *out) {
+    const pd_model model = vertices.model();
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < vertices.n) pd_contact_update_gather_vertex(&model, &incidence, corners, i, out);
+}
+
+pd_status pd_contact_gather(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *corners, real *out) {
+    PD_LAUNCH(context, gather_kernel, model->n_vertices, pd_vertices_of(model), *incidence, corners, out);
+    return PD_OK;
+}
+
+static __global__ void gather_blocks_kernel(int n, pd_incidence incidence, const real *hessians, const int *diagonal_slots, real *blocks) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) pd_contact_update_gather_block(&incidence, hessians, i, blocks + 9 * (size_t)diagonal_slots[i]);
+}
+
+pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, const pd_incidence *incidence, const real *hessians,
+                                   const int *diagonal_slots, real *blocks) {
+    PD_LAUNCH(context, gather_blocks_kernel, model->n_vertices, model->n_vertices, *incidence, hessians, diagonal_slots, blocks);
+    return PD_OK;
+}
+
+static __global__ void bounds_kernel(pd_vertices vertices, pd_incidence incidence, const int *points, const real *hessians, double *out) {
+    const pd_model model = vertices.model();
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < vertices.n) out[i] = pd_contact_update_bound(&model, &incidence, points, hessians, i);
+}
+
+pd_status pd_contact_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const int *points,
+                                   const real *hessians, double *out) {
+    PD_LAUNCH(context, bounds_kernel, model->n_vertices, pd_vertices_of(model), *incidence, points, hessians, out);
+    return PD_OK;
+}
+
+static __global__ void product_kernel(pd_vertices vertices, int n, const int *points, const real *hessians, int all, const real *p,
+                                      real *corners, real *values) {
+    const pd_model model = vertices.model();
+    int pair = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    size_t slot = (size_t)pair;
+    if (pair < n) values[pair] = pd_contact_update_product(&model, points + 4 * slot, hessians + 144 * slot, all, p, corners + 12 * slot);
+}
+
+pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, int all,
+                             const real *p, real *corners, real *values) {
+    PD_LAUNCH(context, product_kernel, n, pd_vertices_of(model), n, points, hessians, all, p, corners, values);
+    return PD_OK;
+}
+
+static __device__ __forceinline__ void move_towards(int i, real t, const real *target, real *x) {
+    for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3; c++) x[c] = t == (real)1 ? target[c] : x[c] + t * (target[c] - x[c]);
+}
+
+static __global__ void towards_kernel(int n, const unsigned char *mask, real t, const real *target, real *x) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n && (!mask || mask[i])) move_towards(i, t, target, x);
+}
+
+pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x) {
+    PD_LAUNCH(context, towards_kernel, n, n, mask, (real)t, target, x);
+    return PD_OK;
+}
+
+static __global__ void part_of_way_kernel(int n, const double *part, const real *target, real *x) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i < n) move_towards(i, (real)*part, target, x);
+}
+
+pd_status pd_move_part_of_way(pd_context *context, int n, const double *part, const real *target, real *x) {
+    PD_LAUNCH(context, part_of_way_kernel, n, n, part, target, x);
+    return PD_OK;
+}
+
+static __global__ void reach_kernel(int n, pd_incidence incidence, const int *kind, const pd_separating_plane *planes, double outer,
+                                    int curved, const real *x_0, const real *x_1, double *part) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    double here = pd_contact_update_reach(&incidence, kind, planes, outer, curved, x_0, x_1, i);
+    // numbers that are not negative are in the order of their bits, and a minimum does not depend on the order
+    unsigned long long bits;
+    memcpy(&bits, &here, sizeof bits);
+    if (here < 1.0) atomicMin((unsigned long long *)part, bits);
+}
+
+static __global__ void all_the_way_kernel(double *part) { *part = 1.0; }
+
+pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
+                                const pd_separating_plane *planes, double outer, int curved, const real *x_0, const real *x_1,
+                                double *part) {
+    PD_LAUNCH_SHAPE(context, all_the_way_kernel, 1u, 1u, part);
+    PD_LAUNCH(context, reach_kernel, n_points, n_points, *incidence, kind, planes, outer, curved, x_0, x_1, part);
+    return PD_OK;
+}
+
+static __global__ void reaches_kernel(pd_chosen_points chosen, pd_incidence incidence, const real *distance, pd_contact_pairs pairs,
+                                      const real *balls, const real *start, const real *points, double rounding, double fraction,
+                                      real *reach, unsigned char *touching) {
+    int k = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (k >= chosen.n_vertices) return;
+    int i = chosen.rows[k];
+    reach[i] = pd_contact_update_reach_of(&incidence, distance, &pairs, balls, start, points, rounding, fraction, i, touching + i);
+}
+
+pd_status pd_contact_reaches(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
+                             const pd_contact_pairs *pairs, const real *balls, const real *start, const real *points, double rounding,
+                             double fraction, real *reach, unsigned char *touching) {
+    PD_LAUNCH(context, reaches_kernel, chosen->n_vertices, *chosen, *incidence, distance, *pairs, balls, start, points, rounding, fraction,
+              reach, touching);
+    return PD_OK;
+}
+
+static __global__ void slack_kernel(pd_contact_pairs pairs, const real *distance, double rounding, pd_contact_record *records) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (p < pairs.n) records[p].slack = pd_contact_update_slack(&pairs, distance[p], rounding, p);
+}
+
+pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding,
+                            pd_contact_record *records) {
+    PD_LAUNCH(context, slack_kernel, pairs->n, *pairs, distance, rounding, records);
+    return PD_OK;
+}

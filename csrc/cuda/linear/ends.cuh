@@ -1,0 +1,119 @@
+/* How a sweep over rows begins and ends in an iteration of a simulation: what it solves for is gathered from the corners of elements, and what it
+ * finds moves the vertices. Both are of one row alone, and a sweep that does them saves a launch each. */
+#ifndef PD_CUDA_LINEAR_ENDS_CUH
+#define PD_CUDA_LINEAR_ENDS_CUH
+
+#include "updates/time_step.h"
+
+#include "cuda/linear/rows.cuh"
+
+#include "base/rounded.h"
+
+#include <type_traits>
+
+/* ---- the move ------------------------------------------------------------------------------------------------------------------ */
+
+/* The move of one coordinate: one formula, each product rounded, so that looking at a step changes no bit of it. The last step is not read
+ * where it does not count. */
+static __device__ __forceinline__ real pd_next_step(real a, real direction, real b, const real *step) {
+    return b != 0 ? pd_product(a, direction) + pd_product(b, *step) : pd_product(a, direction);
+}
+
+/* And where it puts coordinate j, whose offset is then `away`; x_t NULL: see pd_advance. */
+static __device__ __forceinline__ real pd_next_position(const real *x_t, const real *drift, size_t j, real away, const real *x, real s) {
+    return x_t ? pd_vertex_position(x_t[j], drift[j], away) : x[j] + s;
+}
+
+/* Moves what it is given, coordinate j of a vertex that is not fixed. */
+struct pd_moves {
+    const unsigned char *fixed;
+    const real *x_t, *drift;
+    real a, b;
+    real *step, *x, *offset;
+
+    __device__ __forceinline__ bool is_free(bool inside, int i) const { return inside && !fixed[i]; }
+    __device__ __forceinline__ void operator()(bool free, size_t j, real direction) const {
+        if (!free) return;
+        const real s = pd_next_step(a, direction, b, step + j), away = offset[j] + s;
+        step[j] = s;
+        x[j] = pd_next_position(x_t, drift, j, away, x, s);
+        offset[j] = away;
+    }
+};
+
+static inline pd_moves pd_moves_of(const pd_move &move) {
+    const real *x_t = move.data ? move.data->x_t : nullptr, *drift = move.data ? move.data->drift : nullptr;
+    return {move.model->fixed, x_t, drift, (real)move.alpha, (real)move.beta, move.step, move.x, move.offset};
+}
+
+/* Leaves everything where it is. */
+struct pd_stays {
+    __device__ __forceinline__ bool is_free(bool, int) const { return false; }
+    __device__ __forceinline__ void operator()(bool, size_t, real) const {}
+};
+
+/* ---- the gather ------------------------------------------------------------------------------------------------------------------- */
+
+/* The forces on a vertex, by the PD_LANES threads of its row: on the small meshes of interactive scenes one thread each would leave most of the
+ * device without work. What it reads of the model, which whole would be 1.3 KB of arguments. */
+struct pd_gathered {
+    const int *corner_start, *corners;
+    const unsigned char *fixed;
+    const real *masses, *subspace, *forces, *load, *offset;
+    real *gradient;
+    real inverse_h2;
+    int dynamic;
+
+    /* Where a thread is in the corners of its row: no kernel writes what this reads. */
+    struct place {
+        int at, end;
+        bool moves;
+        real mass;
+    };
+    __device__ __forceinline__ place begin(pd_row row) const {
+        const int i = row.inside ? row.i : 0;
+        const bool moves = row.inside && !fixed[i];
+        return {(moves ? corner_start[i] : 0) + row.lane, moves ? corner_start[i + 1] : 0, moves, masses[i]};
+    }
+    /* Coordinate `lane` of the gradient, which is written too, for lanes below 3; every thread of a warp comes along. */
+    __device__ __forceinline__ real operator()(pd_row row, place here, bool = true, size_t = 0) const {
+        const size_t j = 3 * (size_t)(row.inside ? row.i : 0);
+        real sum[3] = {0, 0, 0};
+        for (; here.at < here.end; here.at += PD_LANES) {
+            const real *f = forces + 3 * (size_t)corners[here.at];
+#pragma unroll
+            for (int a = 0; a < 3; a++) sum[a] += f[a];
+        }
+        pd_add_lanes<PD_LANES>(sum);
+        if (here.moves) {
+#pragma unroll
+            for (size_t a = 0; a < 3; a++) sum[a] += dynamic ? here.mass * inverse_h2 * offset[j + a] : -here.mass * load[j + a];
+            if (subspace) pd_vertex_project(subspace + 3 * j, sum);
+        }
+        const real own = pd_of_lane(sum, row.lane);
+        if (row.inside && row.lane < 3) gradient[j + (size_t)row.lane] = own;
+        return own;
+    }
+};
+
+static inline pd_gathered pd_gathered_of(const pd_gather &gather) {
+    const pd_model *model = gather.model;
+    const pd_step_data *step = gather.step;
+    return {model->corner_start,  model->corners, model->fixed,  model->masses,   model->subspace,
+            model->corner_forces, step->load,     gather.offset, gather.gradient, (real)(step->inverse_h * step->inverse_h),
+            step->inverse_h > 0};
+}
+
+/* What is there already: number j of it. */
+struct pd_given {
+    const real *r;
+
+    struct place {};
+    __device__ __forceinline__ place begin(pd_row) const { return {}; }
+    __device__ __forceinline__ real operator()(pd_row, place, bool active, size_t j) const { return active ? r[j] : (real)0; }
+};
+
+template <bool GATHERS> using pd_residual = std::conditional_t<GATHERS, pd_gathered, pd_given>;
+template <bool MOVES> using pd_mover = std::conditional_t<MOVES, pd_moves, pd_stays>;
+
+#endif

@@ -1,0 +1,92 @@
+/* Many sweeps of an iterative solver, for the kernels of jacobi.cu and block_matrix.cu: whether they run in one cooperative launch that stays or
+ * in one launch each, and in how many launches the sweeps of a long run fit. */
+#ifndef PD_CUDA_LINEAR_SWEEPS_CUH
+#define PD_CUDA_LINEAR_SWEEPS_CUH
+
+#include "cuda/context.cuh"
+#include "cuda/record.cuh"
+
+/* Sweeps whose omegas travel with the arguments of one launch. */
+enum { PD_SWEEPS_OF_LAUNCH = 64 };
+
+struct pd_omegas {
+    real at[PD_SWEEPS_OF_LAUNCH];
+};
+
+/* Fewest sweeps for which the kernel that stays is taken. It is taken only where everything finds room at once: then a sweep is a grid
+ * barrier and one gather, where a launch is a start and three dependent reads (row, columns, values of the neighbours). Counted, not
+ * measured: set it with the table of benchmarks/gpu_a_jacobi. */
+enum { PD_SWEEPS_THAT_PAY = 3 };
+
+/* Blocks of the launch that stays, of a kernel for vectors of so many columns, three or one, and which wants `wanted` of them; 0: one launch for
+ * each sweep. */
+template <typename Kernel>
+static inline unsigned pd_staying_blocks(const pd_context *context, unsigned wanted, int width, int n_sweeps, Kernel kernel) {
+    int asked = context->sweeps == PD_SWEEPS_PERSISTENT;
+    if (context->sweeps == PD_SWEEPS_LAUNCHES || (width != 3 && width != 1) || !(asked || n_sweeps >= PD_SWEEPS_THAT_PAY)) return 0;
+    unsigned room = pd_resident_blocks(context, kernel);
+    return wanted <= room ? wanted : asked ? room : 0;
+}
+
+/* Whether they are one launch that stays, which then can gather what it solves for and move by what it finds: with more, another one than the
+ * first would gather, another than the last would move. */
+static inline bool pd_sweeps_fit(int n_sweeps) { return n_sweeps > 0 && n_sweeps <= PD_SWEEPS_OF_LAUNCH; }
+
+/* Rows of an iterate, and numbers from one to the next. */
+struct pd_iterate_rows {
+    real *rows;
+    int stride;
+};
+
+static inline __host__ __device__ bool pd_is_padded(pd_iterate_rows d) { return d.stride == PD_PADDED; }
+
+static __device__ __forceinline__ size_t pd_number_at(pd_iterate_rows d, int i, int column) {
+    return (size_t)(unsigned)d.stride * (size_t)(unsigned)i + (size_t)column;
+}
+
+/* Thread `lane` of row i writes column first + lane, and the fourth fills a padded row up, so that sectors are written whole. */
+template <int W>
+static __device__ __forceinline__ void pd_write_row(pd_iterate_rows d, bool inside, int i, int first, int lane, real value) {
+    const bool fills = W == 3 && pd_is_padded(d) && lane == 3;
+    if (inside && (lane < W || fills)) d.rows[pd_number_at(d, i, first + lane)] = fills ? (real)0 : value;
+}
+
+/* Where the iterates of some sweeps lie: d, number 0, and the one before, number -1, in the caller's buffers, and so in the end the last two, or, to
+ * the end, the last. Of three columns those in between, which nobody sees, are filled up to four numbers a row (`padded`, NULL: they are not): a
+ * neighbour is one read of 16 bytes in float, in one sector of 32, where it was three, in one sector or two. */
+struct pd_iterates {
+    real *even, *odd, *padded;
+    size_t n;
+    int width, sweeps, to_the_end;
+
+    __host__ __device__ __forceinline__ pd_iterate_rows at(int k) const {
+        const bool inside = padded && k >= 1 && k < sweeps - 1 + to_the_end, second = k & 1;
+        return inside ? pd_iterate_rows{padded + (second ? PD_PADDED * n : 0), PD_PADDED} : pd_iterate_rows{second ? odd : even, width};
+    }
+};
+
+static inline pd_iterates pd_iterates_of(real *buffers[2], real *scratch, int n, int width, int sweeps, int to_the_end) {
+    return {buffers[0], buffers[1], width == 3 ? scratch : nullptr, (size_t)n, width, sweeps, to_the_end ? 1 : 0};
+}
+
+static inline void pd_swap_buffers(real *buffers[2]) {
+    real *first = buffers[0];
+    buffers[0] = buffers[1];
+    buffers[1] = first;
+}
+
+/* launch(omegas, first, n, ends): sweeps first .. first + n - 1 from buffers[0], each from one buffer into the other; ends: they are the last. The
+ * result is in buffers[0]. */
+template <typename Launch> static inline pd_status pd_launch_sweeps(const double *omega, int n_sweeps, real *buffers[2], Launch launch) {
+    for (int first = 0; first < n_sweeps; first += PD_SWEEPS_OF_LAUNCH) {
+        int n = n_sweeps - first < PD_SWEEPS_OF_LAUNCH ? n_sweeps - first : (int)PD_SWEEPS_OF_LAUNCH;
+        pd_omegas omegas = {};
+        for (int k = 0; k < n; k++) omegas.at[k] = (real)omega[first + k];
+        pd_status status = launch(omegas, first, n, first + n == n_sweeps);
+        if (status) return status;
+        if (n % 2) pd_swap_buffers(buffers);
+    }
+    return PD_OK;
+}
+
+#endif

@@ -1,0 +1,256 @@
+/* How far pins and obstacles go before an iteration; see prescribed_motion.h. */
+#include "dynamics/contact/prescribed_motion.h"
+
+#include "contact/potential/contact.h"
+#include "loops/proximity_loops.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Parts of the activation distance: the smallest gap that a motion may leave, and the gap below which it waits. In float32 neither is below
+ * some roundings of a gap. */
+static const double FLOOR = 1e-3, WAITS = 1e-2, ROUNDINGS = 4.0;
+
+/* The step limiter leaves a tenth of a gap: a motion that goes this part of its free way leaves a fifth. Less would need more iterations, and of more a
+ * gap may not recover in one. */
+static const double SHARE = 8.0 / 9.0;
+
+/* A gap that has grown by less has not opened. */
+static const double OPENED = 1e-3;
+
+/* With more motions than this, all go by one length: each asks for the time of impact by itself. */
+enum { MOST_MOTIONS = 16 };
+
+/* One obstacle, or the pins of one body: rows of x, of which the fixed ones move, and of the driven points. */
+typedef struct motion {
+    int first, n, driven_first, driven_n;
+    int arrived;
+    double left; /* the smallest gap that it closed, after its last move, m */
+    double part; /* of its way that it may go now */
+} motion;
+
+struct pd_prescribed {
+    int n, n_driven;
+    motion *motions;
+    real *end;              /* B [n_vertices,3] */
+    real *alone, *together; /* B [n_driven,3] where driven points go */
+    double floor, waits;    /* m */
+};
+
+void pd_prescribed_destroy(pd_prescribed *self, const pd_problem *problem) {
+    if (!self) return;
+    pd_memory_destroy(problem->context, self->end);
+    pd_memory_destroy(problem->context, self->alone);
+    pd_memory_destroy(problem->context, self->together);
+    free(self->motions);
+    free(self);
+}
+
+/* The motions of the points in the order of their rows: a run of one body or obstacle is one. */
+static int list_motions(const pd_problem *problem, const int *bodies, int n_points, int first_driven, motion *out) {
+    int n = 0, n_vertices = problem->model->n_vertices, last = -1;
+    for (int i = 0; i < n_vertices; i++) {
+        if (!problem->fixed[i]) continue;
+        if (bodies[i] != last) out[n++] = (motion){.first = i};
+        out[n - 1].n = i + 1 - out[n - 1].first;
+        last = bodies[i];
+    }
+    last = -1;
+    for (int i = first_driven; i < n_points; i++) {
+        if (bodies[i] != last) out[n++] = (motion){.driven_first = i - first_driven};
+        out[n - 1].driven_n++;
+        last = bodies[i];
+    }
+    return n;
+}
+
+pd_status pd_prescribed_create(pd_prescribed **out, const pd_problem *problem) {
+    pd_contact *contact = problem->contact;
+    pd_status status = PD_OK;
+    *out = NULL;
+    if (!contact || pd_contact_interval(contact) >= 0) return PD_OK;
+    int n_points = pd_contact_n_points(contact), n_vertices = problem->model->n_vertices;
+    size_t driven_bytes = 3 * (size_t)pd_contact_n_driven(contact) * sizeof(real);
+    int *bodies = malloc((size_t)n_points * sizeof *bodies + 1);
+    motion *motions = malloc((size_t)n_points * sizeof *motions + 1);
+    pd_prescribed *self = calloc(1, sizeof *self);
+    if (!bodies || !motions || !self)
+        PD_TRY(pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the motions of %d points", n_points));
+    PD_TRY(pd_contact_get_bodies(contact, bodies));
+    self->n_driven = pd_contact_n_driven(contact);
+    self->n = list_motions(problem, bodies, n_points, n_points - self->n_driven, motions);
+    if (self->n > MOST_MOTIONS) self->n = 1, motions[0] = (motion){.n = n_vertices, .driven_n = self->n_driven};
+    self->motions = malloc((size_t)self->n * sizeof *motions + 1);
+    if (!self->motions) PD_TRY(pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d motions", self->n));
+    for (int k = 0; k < self->n; k++) self->motions[k] = motions[k];
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->end, pd_problem_bytes(problem)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->alone, driven_bytes));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->together, driven_bytes));
+done:
+    free(bodies);
+    free(motions);
+    if (status)
+        pd_prescribed_destroy(self, problem);
+    else
+        *out = self;
+    return status;
+}
+
+void pd_prescribed_begin(pd_prescribed *self) {
+    if (!self) return;
+    for (int k = 0; k < self->n; k++) self->motions[k].arrived = 0, self->motions[k].left = (double)INFINITY;
+}
+
+static pd_status copy_driven(const pd_prescribed *self, const pd_problem *problem, real *to, const real *from) {
+    return pd_memory_copy(problem->context, to, from, 3 * (size_t)self->n_driven * sizeof(real));
+}
+
+/* The rows of one motion in x and driven go this part of their way to x_1 and driven_1. */
+static pd_status go(const pd_problem *problem, const motion *m, double part, const real *x_1, const real *driven_1, real *x, real *driven) {
+    size_t first = 3 * (size_t)m->first, first_driven = 3 * (size_t)m->driven_first;
+    pd_status status = PD_OK;
+    if (m->n) PD_TRY(pd_move_towards(problem->context, m->n, problem->model->fixed + m->first, part, x_1 + first, x + first));
+    if (m->driven_n) PD_TRY(pd_move_towards(problem->context, m->driven_n, NULL, part, driven_1 + first_driven, driven + first_driven));
+done:
+    return status;
+}
+
+/* problem->trial and self->alone: this part of one motion, all else at rest. */
+static pd_status set_alone(pd_prescribed *self, const pd_problem *problem, const motion *m, double part, const real *targets,
+                           const real *x) {
+    pd_contact *contact = problem->contact;
+    pd_status status = pd_memory_copy(problem->context, problem->trial, x, pd_problem_bytes(problem));
+    if (!status) status = copy_driven(self, problem, self->alone, pd_contact_driven(contact));
+    return status ? status : go(problem, m, part, targets, pd_contact_targets(contact), problem->trial, self->alone);
+}
+
+/* The part of its way that one motion may go while all else rests. */
+static pd_status part_alone(pd_prescribed *self, const pd_problem *problem, motion *m, const real *targets, double share, const real *x) {
+    pd_contact *contact = problem->contact;
+    pd_closing closing;
+    pd_status status = PD_OK;
+    PD_TRY(set_alone(self, problem, m, 1.0, targets, x));
+    PD_TRY(pd_contact_limit_to(contact, x, problem->trial, self->alone, &m->part));
+    if (m->part < 1.0) m->part *= share;
+    if (m->part < 1.0) PD_TRY(set_alone(self, problem, m, m->part, targets, x));
+    PD_TRY(pd_contact_closing_of(contact, x, problem->trial, self->alone, self->floor, &closing));
+    int waits = closing.before < self->waits && !(closing.before > (1.0 + OPENED) * m->left);
+    if (waits || closing.part <= 0.0)
+        m->part = 0.0, m->left = closing.before;
+    else if (closing.part < 1.0)
+        m->part *= closing.part, m->left = self->floor;
+    else
+        m->left = closing.after;
+done:
+    return status;
+}
+
+/* Whether a motion is where it goes. */
+static pd_status has_arrived(const pd_problem *problem, const motion *m, const real *targets, const real *x, int *arrived) {
+    pd_context *context = problem->context;
+    const unsigned char *fixed = problem->model->fixed + m->first;
+    size_t first = 3 * (size_t)m->first, first_driven = 3 * (size_t)m->driven_first;
+    const real *driven = pd_contact_driven(problem->contact) + first_driven, *ends = pd_contact_targets(problem->contact) + first_driven;
+    real *trial = problem->trial + first;
+    double found[4] = {0.0};
+    pd_status status = PD_OK;
+    PD_TRY(pd_memory_upload(context, problem->scalars, found, sizeof found));
+    if (m->n) {
+        PD_TRY(pd_memory_copy(context, trial, x + first, 3 * (size_t)m->n * sizeof(real)));
+        PD_TRY(pd_move_towards(context, m->n, fixed, 1.0, targets + first, trial));
+        PD_TRY(pd_largest_move(context, m->n, NULL, trial, x + first, problem->scalars));
+    }
+    if (m->driven_n) PD_TRY(pd_largest_move(context, m->driven_n, NULL, ends, driven, problem->scalars + 2));
+    PD_TRY(pd_memory_download(context, found, problem->scalars, sizeof found));
+done:
+    *arrived = found[0] == 0.0 && found[2] == 0.0;
+    return status;
+}
+
+pd_status pd_prescribed_moves(pd_prescribed *self, const pd_problem *problem, const real *targets, const real *x, int *moves) {
+    int arrived = 1;
+    pd_status status = PD_OK;
+    if (self && self->n) {
+        const motion all = {.n = problem->model->n_vertices, .driven_n = self->n_driven};
+        PD_TRY(has_arrived(problem, &all, targets, x, &arrived));
+    }
+done:
+    *moves = !arrived;
+    return status;
+}
+
+/* self->end and self->together: all motions by their parts, each the given part of that. */
+static pd_status set_together(pd_prescribed *self, const pd_problem *problem, double part, const real *targets, const real *x) {
+    const real *driven = pd_contact_driven(problem->contact), *ends = pd_contact_targets(problem->contact);
+    pd_status status = PD_OK;
+    PD_TRY(pd_memory_copy(problem->context, self->end, x, pd_problem_bytes(problem)));
+    PD_TRY(copy_driven(self, problem, self->together, driven));
+    for (int k = 0; k < self->n; k++) {
+        const motion *m = self->motions + k;
+        if (!m->arrived && m->part > 0.0) PD_TRY(go(problem, m, part * m->part, targets, ends, self->end, self->together));
+    }
+done:
+    return status;
+}
+
+static void set_lengths(pd_prescribed *self, const pd_contact *contact) {
+    double rounding = ROUNDINGS * pd_contact_rounding(contact), activation = (double)pd_contact_scene_of(contact)->activation;
+    self->floor = fmax(FLOOR * activation, rounding), self->waits = fmax(WAITS * activation, 2.0 * rounding);
+}
+
+/* Each motion by its own part; those together go straight, too, and are shortened where they meet. */
+static pd_status advance_each(pd_prescribed *self, const pd_problem *problem, const real *targets, double last, real *x, int *moved,
+                              int *arrived) {
+    double part = 1.0, share = SHARE * last;
+    int moving = 0;
+    pd_status status = PD_OK;
+    set_lengths(self, problem->contact);
+    for (int k = 0; k < self->n; k++) {
+        motion *m = self->motions + k;
+        if (!m->arrived) PD_TRY(has_arrived(problem, m, targets, x, &m->arrived));
+        if (!m->arrived) PD_TRY(part_alone(self, problem, m, targets, share, x));
+        moving += !m->arrived && m->part > 0.0;
+    }
+    *moved = moving > 0;
+    if (!moving) return PD_OK;
+    PD_TRY(set_together(self, problem, 1.0, targets, x));
+    if (moving > 1) PD_TRY(pd_contact_limit_to(problem->contact, x, self->end, self->together, &part));
+    if (part < 1.0) PD_TRY(set_together(self, problem, part *= share, targets, x));
+    PD_TRY(pd_memory_copy(problem->context, x, self->end, pd_problem_bytes(problem)));
+    PD_TRY(copy_driven(self, problem, pd_contact_driven(problem->contact), self->together));
+    *moved = part > 0.0;
+    *arrived = part == 1.0;
+    for (int k = 0; k < self->n; k++) {
+        motion *m = self->motions + k;
+        m->arrived = m->arrived || (part == 1.0 && m->part == 1.0);
+        *arrived = *arrived && m->arrived;
+    }
+done:
+    return status;
+}
+
+pd_status pd_prescribed_advance(pd_prescribed *self, const pd_problem *problem, const real *targets, double last, real *x, int *moved,
+                                int *arrived) {
+    pd_contact *contact = problem->contact;
+    pd_context *context = problem->context;
+    const unsigned char *fixed = problem->model->fixed;
+    int n = problem->model->n_vertices;
+    pd_closing closing;
+    double part;
+    pd_status status = PD_OK;
+    *moved = *arrived = 0;
+    PD_TRY(pd_memory_copy(context, problem->trial, x, pd_problem_bytes(problem)));
+    PD_TRY(pd_move_towards(context, n, fixed, 1.0, targets, problem->trial));
+    PD_TRY(pd_contact_limit(contact, x, problem->trial, 1, &part));
+    if (part == 1.0) {
+        set_lengths(self, contact);
+        PD_TRY(pd_contact_closing_of(contact, x, problem->trial, pd_contact_targets(contact), self->floor, &closing));
+        part = closing.part;
+    }
+    if (part < 1.0) return advance_each(self, problem, targets, last, x, moved, arrived);
+    PD_TRY(pd_move_towards(context, n, fixed, 1.0, targets, x));
+    PD_TRY(pd_contact_drive(contact, 1.0));
+    *moved = *arrived = 1;
+done:
+    return status;
+}

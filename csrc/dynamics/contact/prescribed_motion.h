@@ -1,0 +1,29 @@
+/* The motion of pins and obstacles in a step with contact: how far each may go towards its target before an iteration.
+ *
+ * Each obstacle, and the pins of each body, have one length of their own. A motion that nothing stops arrives at once. Another one goes a
+ * share of its free way, and never closes a gap below a thousandth of the activation distance. It waits while a gap that it closes is below
+ * a hundredth of that distance and has not opened since the motion moved last. A motion that opens a gap always passes. */
+#ifndef PD_DYNAMICS_CONTACT_PRESCRIBED_MOTION_H
+#define PD_DYNAMICS_CONTACT_PRESCRIBED_MOTION_H
+
+#include "dynamics/problem/problem.h"
+
+typedef struct pd_prescribed pd_prescribed;
+
+/* NULL where nothing is driven or there is no law of contact. Errors: PD_ERROR_MEMORY. */
+pd_status pd_prescribed_create(pd_prescribed **out, const pd_problem *problem);
+void pd_prescribed_destroy(pd_prescribed *self, const pd_problem *problem); /* NULL is allowed */
+
+/* A step begins: nothing has moved. */
+void pd_prescribed_begin(pd_prescribed *self);
+
+/* Whether any pin or obstacle is not at its target. Waits. */
+pd_status pd_prescribed_moves(pd_prescribed *self, const pd_problem *problem, const real *targets, const real *x, int *moves);
+
+/* Moves the pins of x and the obstacles towards their targets.
+ *   targets  B [n,3] of the pins      last  the part of its direction that the last iteration went: a motion that something stops goes less, too
+ *   moved, arrived  H  out  whether anything has moved, and whether all is at its target. Waits. Errors: PD_ERROR_MEMORY. */
+pd_status pd_prescribed_advance(pd_prescribed *self, const pd_problem *problem, const real *targets, double last, real *x, int *moved,
+                                int *arrived);
+
+#endif

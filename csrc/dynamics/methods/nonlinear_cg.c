@@ -1,0 +1,145 @@
+/* The nonlinear preconditioned conjugate gradient method on the incremental potential [Wang 2015, Algorithm 2].
+ *
+ *     r = -dG/dx(x),  z = B^-1 r,  beta = (z.r) / (z'.r') of this and the last iteration,  p <- z + beta p,
+ *     alpha = (p.r) / (p.A p),  x <- x + alpha p,
+ *
+ * with A the matrix of Projective Dynamics and B its diagonal ("jacobi") or A itself ("direct"). Two misprints of Algorithm 2 are put
+ * right: the line search is done for k = 0 too, and what it moves are the positions q (printed: x). Its argument rho is unused.
+ *
+ * Half the squared distance to a set, |F - T(F)|^2 / 2, is |F|^2 / 2 minus a convex function, so A bounds the Hessian of G from above,
+ * everywhere and along every p:
+ *     G(x + alpha p) <= G(x) - alpha p.r + alpha^2/2 p.A p.
+ * alpha is the minimum of the right-hand side: G falls by (p.r)^2 / (2 p.A p) or more in every iteration, without a line search that
+ * would evaluate G, and whatever beta is. alpha never passes the minimum of G along p, so the new r has r.p >= 0 and the next
+ * direction p.r >= z.r > 0: it is a descent direction, and the restart p = z, for p.r <= 0, is for rounding. The price: where
+ * G is much softer along p than A, alpha is too short, r.p is not 0 and the directions are not conjugate. With B = A nothing is
+ * gained on Projective Dynamics: its step is z, and alpha p is the A-orthogonal projection of z onto p, at best as good in the bound
+ * (gradient norm down to 1e-8: 225 iterations, Projective Dynamics 221, "jacobi" 172, Chebyshev 52; twisted bar of 756 vertices).
+ * Where G is quadratic with Hessian A (attachments, hinges flat at rest) this is the linear method.
+ *
+ * With contact A is A + K(x) in p.A p, with the projected Hessians of the pairs that are near, and in the preconditioner (global_step.h). K bounds
+ * nothing, so a line search along p begins at alpha; where it finds no decrease p = z is tried before the step ends. After a move that was cut r is
+ * not conjugate to p, which still points into what cut it: the next one begins anew with p = z.
+ *
+ * Signs: the frame subtracts the direction, so gradient, z and p here are the negatives of the above. */
+#include "contact/potential/contact.h"
+#include "dynamics/problem/global_step.h"
+#include "dynamics/problem/line_search.h"
+#include "dynamics/problem/potential.h"
+#include "updates/conjugate_step.h"
+
+#include <stdlib.h>
+
+typedef struct settings {
+    pd_linear_settings linear; /* direct: B = A; another: B is the diagonal */
+} settings;
+
+static const pd_option options[] = {PD_LINEAR(settings, linear), PD_OPTIONS_END};
+
+typedef struct pd_nonlinear_cg {
+    real *p;             /* B [n,3] search direction */
+    int cut;             /* the last move was: it did not end where the gradient is conjugate to p */
+    double *sums;        /* B [PD_CONJUGATE_COUNT] */
+    pd_global_step step; /* the preconditioner: A^-1 r, or D^-1 r by one Jacobi sweep of weight 1 */
+    pd_linear *matrix;   /* A for the product A p, where the preconditioner does not hold it as it is; or NULL */
+} pd_nonlinear_cg;
+
+static void destroy(void *self, const pd_problem *problem) {
+    pd_nonlinear_cg *cg = self;
+    if (!cg) return;
+    pd_memory_destroy(problem->context, cg->p);
+    pd_memory_destroy(problem->context, cg->sums);
+    pd_linear_destroy(cg->matrix);
+    pd_global_step_destroy(&cg->step, problem->context);
+    free(cg);
+}
+
+static pd_status create(void **self, const pd_problem *problem, const void *given) {
+    const settings *settings = given;
+    pd_status status = PD_OK;
+    pd_linear_settings diagonal = {.kind = PD_LINEAR_JACOBI, .iterations = 1, .check_every = 1, .weight = 1.0, .block = 1};
+    int direct = settings->linear.kind == PD_LINEAR_DIRECT;
+    pd_nonlinear_cg *cg = calloc(1, sizeof *cg);
+    if (!cg) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    PD_TRY(pd_memory_create(problem->context, (void **)&cg->p, pd_problem_bytes(problem)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&cg->sums, PD_CONJUGATE_COUNT * sizeof(double)));
+    PD_TRY(pd_global_step_create(&cg->step, problem, direct ? &settings->linear : &diagonal, NULL));
+    if (direct || problem->contact) {
+        const pd_csr *A;
+        PD_TRY(pd_problem_system_matrix(problem, &A));
+        PD_TRY(pd_linear_create(&cg->matrix, problem->context, problem->cholesky, &diagonal, A, problem->fixed, NULL, 3));
+    }
+done:
+    if (status)
+        destroy(cg, problem);
+    else
+        *self = cg;
+    return status;
+}
+
+static pd_linear *preconditioner(const void *self) { return ((const pd_nonlinear_cg *)self)->step.linear; }
+
+static pd_status refresh(void *self, const pd_problem *problem) {
+    (void)problem;
+    return pd_linear_prepare(preconditioner(self));
+}
+
+/* p = z + beta p and direction = alpha p; without `also` p = z. */
+static pd_status go_on(pd_nonlinear_cg *cg, const pd_problem *problem, pd_iterate *iterate, int also) {
+    pd_context *context = problem->context;
+    const pd_model *model = problem->model;
+    pd_status status = PD_OK;
+    real *z = iterate->direction, *A_p = problem->trial;
+    double *sums = cg->sums; // the scalars stay where the vectors are: the host decides nothing
+    if (!also) {
+        PD_TRY(pd_memory_clear(context, cg->p, pd_problem_bytes(problem)));
+        PD_TRY(pd_memory_clear(context, sums, PD_CONJUGATE_COUNT * sizeof *sums));
+    }
+    PD_TRY(pd_global_step_solve(&cg->step, problem, iterate->gradient, z));
+
+    // p = z + beta p
+    PD_TRY(pd_dot(context, model, z, iterate->gradient, sums + PD_CONJUGATE_ZR));
+    PD_TRY(pd_dot(context, model, cg->p, iterate->gradient, sums + PD_CONJUGATE_PR));
+    PD_TRY(pd_conjugate_redirect(context, model, sums, z, cg->p));
+
+    // the direction of the frame is alpha p
+    PD_TRY(pd_matrix_multiply(context, pd_linear_matrix(cg->matrix ? cg->matrix : cg->step.linear), 3, cg->p, A_p));
+    PD_TRY(pd_dot(context, model, cg->p, A_p, sums + PD_CONJUGATE_PAP));
+    if (problem->contact) PD_TRY(pd_contact_add_curvature(problem->contact, model, cg->p, sums + PD_CONJUGATE_PAP));
+    PD_TRY(pd_conjugate_scale(context, model, sums, cg->p, iterate->direction));
+    PD_TRY(pd_memory_copy(context, sums + PD_CONJUGATE_LAST, sums + PD_CONJUGATE_ZR, sizeof *sums));
+done:
+    return status;
+}
+
+static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    pd_nonlinear_cg *cg = self;
+    pd_status status = PD_OK;
+    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
+    PD_TRY(pd_global_step_refresh(&cg->step, problem, iterate->x, iterate->number == 0));
+    PD_TRY(go_on(cg, problem, iterate, iterate->number > 0 && !cg->cut));
+    if (!problem->contact) goto done;
+    PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+    if (iterate->stalled) { // before it ends, the preconditioned gradient alone
+        PD_TRY(pd_global_step_refresh(&cg->step, problem, iterate->x, 0));
+        PD_TRY(go_on(cg, problem, iterate, 0));
+        PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+    }
+    cg->cut = iterate->part < 1.0;
+done:
+    return status;
+}
+
+static int capturable(const void *self) { return pd_global_step_capturable(&((const pd_nonlinear_cg *)self)->step); }
+
+const pd_method pd_nonlinear_cg_method = {.name = "NonlinearCG",
+                                          .options = options,
+                                          .settings_size = sizeof(settings),
+                                          .create = create,
+                                          .destroy = destroy,
+                                          .refresh = refresh,
+                                          .direction = direction,
+                                          .capturable = capturable,
+                                          .linear = preconditioner,
+                                          .minimises_potential = 1,
+                                          .fills_gradient = 1};

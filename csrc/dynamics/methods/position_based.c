@@ -1,0 +1,52 @@
+/* Position-based dynamics in Jacobi form [Müller et al. 2007; Macklin et al. 2014; Wang 2015, Sec. 5.3, Eq. 22].
+ *
+ *     q_i^{k+1} = q_i^k + alpha sum_c dq_{i,c},    q^0 = y,
+ *
+ * with dq_{i,c} the moves of updates/elements/position_based.h, which put constraint c where it belongs. Wang's sum, not the average of
+ * Macklin et al.: a vertex of few constraints is then moved no further than its share, and linear momentum is preserved.
+ *
+ * No potential is minimised and no stiffness occurs: how stiff a body looks follows from the number of iterations. Inertia enters
+ * only through the first guess y, so there is no quasistatic form. The iteration is I - alpha sum_c P_c near its limit, with P_c
+ * the mass-weighted projections, so alpha must stay below 2 / lambda, lambda their sum's largest eigenvalue: at most the number of
+ * constraints that meet in a vertex, which is why tets want so much less than springs. */
+#include "dynamics/method.h"
+
+#include <stdlib.h>
+
+typedef struct settings {
+    double relaxation; /* alpha */
+} settings;
+
+static const pd_option options[] = {PD_NUMBER_FROM(settings, relaxation, 0.0), PD_OPTIONS_END};
+
+static pd_status create(void **self, const pd_problem *problem, const void *given) {
+    if (!(problem->h > 0))
+        return pd_fail(problem->error, PD_ERROR_VALUE,
+                       "dt: None (quasistatic), but PBD needs a time step: inertia and loads enter only through its first guess");
+    settings *memory = malloc(sizeof *memory);
+    if (!memory) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    *memory = *(const settings *)given;
+    *self = memory;
+    return PD_OK;
+}
+
+static void destroy(void *self, const pd_problem *problem) {
+    (void)problem;
+    free(self);
+}
+
+static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    const settings *memory = self;
+    // the frame subtracts the direction
+    return pd_constraint_moves(problem->context, problem->model, -memory->relaxation, iterate->x, iterate->direction);
+}
+
+const pd_method pd_position_based_method = {.name = "PBD",
+                                            .options = options,
+                                            .settings_size = sizeof(settings),
+                                            .create = create,
+                                            .destroy = destroy,
+                                            .direction = direction,
+                                            .capturable = pd_always,
+                                            .cure = "take a smaller relaxation",
+                                            .ignores_material = 1};

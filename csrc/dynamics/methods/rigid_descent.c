@@ -1,0 +1,306 @@
+/* The rigid bodies of a scene in a sweep; see rigid_descent.h. */
+#include "dynamics/methods/rigid_descent.h"
+
+#include "contact/potential/contact.h"
+#include "contact/room.h"
+#include "dynamics/problem/line_search.h"
+#include "dynamics/rigid/rigid.h"
+#include "linear/upload.h"
+#include "loops/rigid_sweep_loops.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How far a body with a pair may go in a sweep, in parts of the distance at which pairs act: pairs are listed twice as far beyond that. As much in
+ * the first sweep of a step, then so many times what the farthest went in the one before. */
+static const double MOST_ROOM = 1.5, LEAST_ROOM = 0.25, MORE_ROOM = 2.0;
+
+struct pd_rigid_descent {
+    pd_body_sweep sweep;
+    real *x, *offset, *points; /* B [n_vertices,3] where the vertices have gone; and, without contact, the bodies too */
+    int *order;                /* B [bodies] */
+    double *moved;             /* B */
+    real *moves;               /* B [bodies,6] */
+    unsigned char *beyond;     /* B */
+    size_t roles;              /* room for them */
+
+    /* H */
+    int n, n_colours;
+    double farthest;                        /* m, in the last sweep */
+    double *went;                           /* [bodies] */
+    int *colour_of, *colour_start, *sorted; /* [bodies], [bodies+1], [bodies] */
+    int *shared;                            /* [n_shared,2] bodies that have an element together */
+    int n_shared;
+    size_t room;
+    int *points_of, *neighbour_start, *neighbours; /* [room,4], [bodies+1], [2 (room + n_shared)] */
+    unsigned char *flags;                          /* [bodies] */
+};
+
+void pd_rigid_descent_destroy(pd_rigid_descent *self, pd_context *context) {
+    if (!self) return;
+    const void *memory[] = {self->x,
+                            self->offset,
+                            self->points,
+                            self->order,
+                            self->moved,
+                            self->moves,
+                            self->beyond,
+                            self->sweep.body_of,
+                            self->sweep.element_start,
+                            self->sweep.elements,
+                            self->sweep.own,
+                            self->sweep.gaps};
+    void *host[] = {self->colour_of,       self->colour_start, self->sorted, self->shared, self->points_of,
+                    self->neighbour_start, self->neighbours,   self->flags,  self->went};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, (void *)(uintptr_t)memory[i]);
+    for (size_t i = 0; i < sizeof host / sizeof *host; i++) free(host[i]);
+    free(self);
+}
+
+/* ---- what does not change ----------------------------------------------------------------------------------------------------------- */
+
+/* The elements of each body, once each, and which two bodies share one; `elements` and `shared` NULL: counts alone. */
+static void list_elements(const pd_rigid_descent *self, const pd_problem *problem, int *start, int *elements, int *shared, int *n_shared) {
+    const pd_rigid *rigid = problem->rigid;
+    int n = 0;
+    *n_shared = 0;
+    for (int b = 0; b < self->n; b++) {
+        const pd_rigid_rows *rows = &rigid->bodies[b].rows;
+        start[b] = n;
+        for (int i = rows->first; i < rows->first + rows->n; i++)
+            for (int s = problem->corners->start[i]; s < problem->corners->start[i + 1]; s++) {
+                int element, position, first = 1;
+                const pd_element_set *set = pd_corner_set(problem->sets, problem->corners->corners[s], &element, &position);
+                int k = pd_kind_shape_of(set->kind).vertices;
+                const int *vertices = set->vertices + (size_t)element * (size_t)k;
+                for (int j = 0; j < position; j++) first = first && rigid->body_of[vertices[j]] != b;
+                if (!first) continue;
+                if (elements) elements[2 * n] = (int)(set - problem->sets), elements[2 * n + 1] = element;
+                n++;
+                for (int j = 0; j < k; j++) {
+                    int other = rigid->body_of[vertices[j]];
+                    if (other < 0 || other == b) continue;
+                    if (shared) shared[2 * *n_shared] = b, shared[2 * *n_shared + 1] = other;
+                    ++*n_shared;
+                }
+            }
+    }
+    start[self->n] = n;
+}
+
+static pd_status upload_lists(pd_rigid_descent *self, const pd_problem *problem) {
+    const pd_rigid *rigid = problem->rigid;
+    pd_context *context = problem->context;
+    pd_status status = PD_OK;
+    size_t n = (size_t)self->n;
+    int *start = malloc((n + 1) * sizeof *start), *elements = NULL;
+    if (!start) goto memory;
+    list_elements(self, problem, start, NULL, NULL, &self->n_shared);
+    elements = malloc(2 * (size_t)start[n] * sizeof *elements + 1);
+    self->shared = malloc(2 * (size_t)self->n_shared * sizeof *self->shared + 1);
+    if (!elements || !self->shared) goto memory;
+    list_elements(self, problem, start, elements, self->shared, &self->n_shared);
+    self->sweep.bodies = rigid->set.bodies;
+    PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&self->sweep.body_of, rigid->body_of, (size_t)problem->model->n_vertices));
+    PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&self->sweep.element_start, start, n + 1));
+    PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&self->sweep.elements, elements, 2 * (size_t)start[n]));
+    goto done;
+memory:
+    status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d rigid bodies", self->n);
+done:
+    free(start);
+    free(elements);
+    return status;
+}
+
+pd_status pd_rigid_descent_create(pd_rigid_descent **out, const pd_problem *problem) {
+    pd_status status = PD_OK;
+    *out = NULL;
+    if (!problem->rigid) return PD_OK;
+    pd_rigid_descent *self = calloc(1, sizeof *self);
+    if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    size_t n = (size_t)(self->n = problem->rigid->n);
+    self->colour_of = calloc(n, sizeof *self->colour_of);
+    self->colour_start = calloc(n + 1, sizeof *self->colour_start);
+    self->sorted = calloc(n, sizeof *self->sorted);
+    self->neighbour_start = calloc(n + 2, sizeof *self->neighbour_start);
+    self->flags = calloc(n, 1);
+    self->went = calloc(n, sizeof *self->went);
+    if (!self->went || !self->colour_of || !self->colour_start || !self->sorted || !self->neighbour_start || !self->flags)
+        PD_TRY(pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d rigid bodies", self->n));
+    real **vectors[] = {&self->x, &self->offset, &self->points};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        PD_TRY(pd_memory_create(problem->context, (void **)vectors[i], pd_problem_bytes(problem)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->order, n * sizeof(int)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->moved, n * sizeof(double)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->moves, 6 * n * sizeof(real)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->beyond, n));
+    PD_TRY(upload_lists(self, problem));
+    pd_body_sweep *sweep = &self->sweep;
+    sweep->order = self->order, sweep->start = self->x, sweep->offset = self->offset, sweep->points = self->points;
+    sweep->moved = self->moved, sweep->moves = self->moves, sweep->beyond = self->beyond;
+    sweep->touches = problem->contact != NULL;
+done:
+    if (status)
+        pd_rigid_descent_destroy(self, problem->context);
+    else
+        *out = self;
+    return status;
+}
+
+/* ---- colours -------------------------------------------------------------------------------------------------------------------------- */
+
+static pd_status make_room(pd_rigid_descent *self, const pd_problem *problem, size_t n) {
+    if (n <= self->room && self->neighbours) return PD_OK;
+    size_t room = n + n / 2 + 64, entries = 2 * (6 * room + (size_t)self->n_shared);
+    free(self->points_of);
+    free(self->neighbours);
+    self->points_of = malloc(4 * room * sizeof *self->points_of);
+    self->neighbours = malloc(entries * sizeof *self->neighbours);
+    self->room = self->points_of && self->neighbours ? room : 0;
+    if (!self->room) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the colours of %zu pairs", n);
+    return PD_OK;
+}
+
+/* Both bodies of a pair; returns 0 where they are not two. */
+static int bodies_of(const pd_problem *problem, const int *points, int pair[2]) {
+    int n = 0;
+    for (int j = 0; j < 4 && n < 2; j++) {
+        int body = points[j] >= 0 && points[j] < problem->model->n_vertices ? problem->rigid->body_of[points[j]] : -1;
+        if (body >= 0 && (n == 0 || body != pair[0])) pair[n++] = body;
+    }
+    return n == 2;
+}
+
+static void count_neighbours(const int pair[2], int *where, int *neighbours) {
+    for (int side = 0; side < 2; side++) {
+        if (neighbours) neighbours[where[pair[side]]] = pair[1 - side];
+        where[pair[side]]++;
+    }
+}
+
+/* Of every body those that it shares a term of G with. */
+static void list_neighbours(pd_rigid_descent *self, const pd_problem *problem, int n_pairs) {
+    int *start = self->neighbour_start, pair[2];
+    memset(start, 0, ((size_t)self->n + 2) * sizeof *start);
+    for (int pass = 0; pass < 2; pass++) {
+        int *where = pass ? start + 1 : start + 2; // the second pass leaves start as it is to be
+        for (int p = 0; p < n_pairs; p++)
+            if (bodies_of(problem, self->points_of + 4 * (size_t)p, pair)) count_neighbours(pair, where, pass ? self->neighbours : NULL);
+        for (int e = 0; e < self->n_shared; e++) count_neighbours(self->shared + 2 * (size_t)e, where, pass ? self->neighbours : NULL);
+        for (int b = 0; b < self->n && !pass; b++) start[b + 2] += start[b + 1];
+    }
+}
+
+/* Each body gets the least colour that no neighbour before it has; bodies sorted by colour. */
+static void colour_bodies(pd_rigid_descent *self) {
+    memset(self->colour_start, 0, ((size_t)self->n + 1) * sizeof *self->colour_start);
+    self->n_colours = 0;
+    for (int b = 0; b < self->n; b++) {
+        int begin = self->neighbour_start[b], end = self->neighbour_start[b + 1], colour = 0;
+        for (int s = begin; s < end; s++)
+            if (self->neighbours[s] < b) self->flags[self->colour_of[self->neighbours[s]]] = 1;
+        while (colour < self->n_colours && self->flags[colour]) colour++;
+        for (int s = begin; s < end; s++)
+            if (self->neighbours[s] < b) self->flags[self->colour_of[self->neighbours[s]]] = 0;
+        self->colour_of[b] = colour;
+        self->colour_start[colour + 1]++;
+        if (colour >= self->n_colours) self->n_colours = colour + 1;
+    }
+    for (int c = 0; c < self->n_colours; c++) self->colour_start[c + 1] += self->colour_start[c];
+    int *next = self->neighbour_start; // not read any more
+    memcpy(next, self->colour_start, (size_t)self->n_colours * sizeof *next);
+    for (int b = 0; b < self->n; b++) self->sorted[next[self->colour_of[b]]++] = b;
+}
+
+/* ---- a sweep -------------------------------------------------------------------------------------------------------------------------- */
+
+/* Where the vertices go is within their reach, or as far as nothing touches. */
+static pd_status limit_vertices(pd_rigid_descent *self, const pd_problem *problem, pd_iterate *iterate) {
+    pd_status status = PD_OK;
+    double found[2], part;
+    PD_TRY(pd_contact_largest_move(problem->contact, self->x, iterate->x, problem->scalars));
+    PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
+    if (sqrt(found[0]) <= pd_contact_certain_reach(problem->contact)) return PD_OK;
+    PD_TRY(pd_contact_limit(problem->contact, iterate->x, self->x, 0, &part));
+    if (part == 1.0) return PD_OK;
+    PD_TRY(pd_direction_scale(problem, iterate, part));
+    PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
+done:
+    return status;
+}
+
+/* The pairs near self->x; `first` of the step. What others ask for is listed as far as before. */
+static pd_status find_pairs(pd_rigid_descent *self, const pd_problem *problem, int first) {
+    pd_contact *contact = problem->contact;
+    pd_body_sweep *sweep = &self->sweep;
+    const pd_contact_scene *scene = pd_contact_scene_of(contact);
+    pd_status status = PD_OK;
+    double act = (double)scene->activation, before = pd_contact_lists_up_to(contact), rounding = pd_contact_rounding(contact);
+    sweep->room = first ? MOST_ROOM * act : fmin(fmax(MORE_ROOM * self->farthest, LEAST_ROOM * act), MOST_ROOM * act);
+    pd_contact_list_up_to(contact, (double)scene->separation + act + 2.0 * sweep->room + rounding, 0.0);
+    status = pd_contact_find(contact, self->x);
+    if (!status) status = pd_contact_distances(contact, &sweep->distance);
+    pd_contact_list_up_to(contact, before, 0.0); // what has been found stays until the next search
+    if (status) goto done;
+    pd_contact_view view = pd_contact_pairs_of(contact);
+    const pd_contact_columns *c = &view.columns;
+    sweep->pairs = (pd_contact_pairs){view.n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
+    sweep->law = pd_contact_law_of(contact);
+    sweep->incidence = view.incidence;
+    sweep->points = (real *)(uintptr_t)pd_contact_points(contact); // of this sweep until the next pairs are found
+    sweep->rounding = rounding;
+    sweep->reach = pd_contact_reaches_of(contact);
+    sweep->by_reach = pd_contact_is_by_reach(contact);
+    sweep->lagged = view.friction.pairs, sweep->lagged_incidence = view.friction.incidence;
+    sweep->slipping = view.friction.slipping;
+    sweep->slipping.y = sweep->points;
+    PD_TRY(make_room(self, problem, (size_t)(view.n + sweep->lagged.n)));
+    const pd_room rooms[] = {PD_ROOM(sweep->own, 4), PD_ROOM(sweep->gaps, 4)};
+    PD_TRY(pd_rooms_grow(problem->context, (size_t)view.n, "pairs of rigid bodies", PD_ROOMS(rooms), &self->roles, NULL));
+    PD_TRY(pd_memory_download(problem->context, self->points_of, c->points, 4 * (size_t)view.n * sizeof(int)));
+    PD_TRY(pd_memory_download(problem->context, self->points_of + 4 * (size_t)view.n, sweep->lagged.points,
+                              4 * (size_t)sweep->lagged.n * sizeof(int)));
+    list_neighbours(self, problem, view.n + sweep->lagged.n);
+done:
+    return status;
+}
+
+pd_status pd_rigid_descent_bodies(pd_rigid_descent *self, const pd_problem *problem, const pd_contact_sweep *bounds, pd_iterate *iterate) {
+    pd_context *context = problem->context;
+    pd_status status = PD_OK;
+    size_t n = (size_t)self->n;
+    PD_TRY(pd_rigid_clear(problem, iterate->direction));
+    PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
+    if (problem->contact) {
+        self->sweep.bounds = *bounds;
+        PD_TRY(limit_vertices(self, problem, iterate));
+        PD_TRY(find_pairs(self, problem, iterate->number == 0));
+    } else {
+        PD_TRY(make_room(self, problem, 0));
+        PD_TRY(pd_memory_copy(context, self->points, self->x, pd_problem_bytes(problem)));
+        list_neighbours(self, problem, 0);
+    }
+    colour_bodies(self);
+    PD_TRY(pd_memory_upload(context, self->order, self->sorted, n * sizeof(int)));
+    PD_TRY(pd_memory_clear(context, self->moved, n * sizeof(double)));
+    PD_TRY(pd_memory_clear(context, self->beyond, n));
+    for (int c = 0; c < self->n_colours; c++)
+        PD_TRY(pd_sweep_bodies(context, problem->model, &problem->step, &self->sweep, self->colour_start[c],
+                               self->colour_start[c + 1] - self->colour_start[c]));
+    for (int b = 0; b < self->n; b++) {
+        const pd_rigid_rows *rows = &problem->rigid->bodies[b].rows;
+        size_t at = 3 * (size_t)(rows->first + rows->n - PD_RIGID_CARRIERS);
+        PD_TRY(pd_memory_copy(context, iterate->direction + at, self->moves + 6 * (size_t)b, 6 * sizeof(real)));
+    }
+    PD_TRY(pd_memory_download(context, self->flags, self->beyond, n));
+    for (size_t b = 0; b < n; b++) iterate->beyond = iterate->beyond || self->flags[b];
+    memset(self->flags, 0, n);
+    PD_TRY(pd_memory_download(context, self->went, self->moved, n * sizeof *self->went));
+    self->farthest = 0.0;
+    for (size_t b = 0; b < n; b++) self->farthest = fmax(self->farthest, self->went[b]);
+done:
+    return status;
+}

@@ -1,0 +1,279 @@
+/* Vertex Block Descent [Chen et al. 2024, Algorithm 1, lines 5-33; collisions by a barrier].
+ *
+ * An iteration is one Gauss-Seidel sweep over the vertices: of each, G is minimised by one Newton step with the 3x3 block of its
+ * Hessian, the vertices of a colour in parallel. Where the block is exact and positive definite, as it always is for neo-Hookean
+ * tets, G restricted to the vertex is a convex quadratic and the step its minimum: G falls with every vertex, from any state, inverted
+ * ones included. Chebyshev extrapolation follows after the full sweep (Eqs. 18-19): the frame does it.
+ *
+ * In contact a vertex adds the gradient and block of its pairs, where all corners are now. It stays in its displacement bound
+ * (vertex_bound.h), so that nothing is touched however few iterations there are. It halves its step until G falls by a tenth of what the slope
+ * promised (vertex_update.h). The block lacks the turning of the normals: with a barrier that is a part of (distance / edge)^2. Where two
+ * corners of a pair have one colour, each takes its share of the energy by Jensen's inequality. So the share of contact plus the quadratic of
+ * the elements falls with every vertex. G may still grow in an iteration in which a vertex without pairs meets something from afar: in 9 of
+ * 16 320 recorded iterations of tests/contact_scenes.py, by both guards, with and without line_search, 20 a step.
+ *
+ * The sweep moves a copy of the positions, the auxiliary buffer of Algorithm 1, and hands the frame the sum of each vertex's moves,
+ * so that x - y is accumulated from moves and float32 loses nothing to the size of the coordinates.
+ *
+ * Block Jacobi and gradient descent are the same sweep with all vertices at once, which needs a step length [Chen et al. 2024, Sec. 5.4;
+ * Wang and Yang 2016, Algorithm 1]: G is tested after 1, 2, 4 and 8 iterations and every TEST_EVERY from there on; where it has not fallen
+ * enough since the last state that passed, that state comes back, alpha shrinks by SHRINK, and the Chebyshev weights start anew. Enough is
+ * DEMANDED of what the first of those iterations promised, alpha g.d [Nocedal and Wright 2006, Eq. 3.4, Armijo's condition]: that G has not
+ * grown is no test, for too long a step ends in a cycle, whose states have one G whatever the period. On a quadratic, 0.4 lets a step
+ * overshoot by a fifth; by more than a third, and a mode that one iteration a step treats grows from step to step. Where less is demanded than the
+ * rounding of G, rounding decides. What ends a step must have passed too; where it does not, one line search from the last state that
+ * did takes its place, so that no step ends where it began while something lowers G. */
+#include "contact/potential/contact.h"
+#include "dynamics/methods/rigid_descent.h"
+#include "dynamics/methods/rigid_sweep.h"
+#include "dynamics/methods/vertex_sweep.h"
+#include "dynamics/problem/line_search.h"
+#include "dynamics/problem/potential.h"
+#include "dynamics/problem/rounding.h"
+
+#include <stdlib.h>
+
+enum { TEST_EVERY = 8 };
+static const double SHRINK = 0.7, DEMANDED = 0.4;
+
+/* Of all three; `colours` is that of vertex block descent alone. */
+typedef struct settings {
+    int line_search;
+    const int *colours; /* [n] */
+} settings;
+
+static const pd_option options[] = {PD_FLAG(settings, line_search), PD_OPTION(settings, colours, PD_OPTION_COLOURS, 0, 0), PD_OPTIONS_END};
+static const pd_option jacobi_options[] = {PD_FLAG(settings, line_search), PD_OPTIONS_END};
+
+typedef struct pd_descent {
+    pd_vertex_sweep sweep;
+    real *positions;          /* B [n,4] of the sweep */
+    int ahead;                /* 1: the last sweep moved the offset, and x is behind the positions */
+    pd_rigid_descent *bodies; /* NULL: none is rigid, or all move at once: */
+    pd_rigid_sweep *all_bodies;
+    int line_search;
+    /* with a step length only: */
+    real *good_x, *good_offset; /* B [n,3] last state that passed */
+    double good_potential, alpha;
+    int good_drives, good_detections; /* of the step until then */
+    double promised;                  /* alpha g.d of the first iteration since */
+} pd_descent;
+
+static void destroy(void *self, const pd_problem *problem) {
+    pd_descent *descent = self;
+    if (!descent) return;
+    if (problem->contact) pd_contact_share(problem->contact, NULL);
+    pd_vertex_sweep_destroy(&descent->sweep, problem->context);
+    pd_rigid_descent_destroy(descent->bodies, problem->context);
+    pd_rigid_sweep_destroy(descent->all_bodies, problem->context);
+    pd_memory_destroy(problem->context, descent->positions);
+    pd_memory_destroy(problem->context, descent->good_x);
+    pd_memory_destroy(problem->context, descent->good_offset);
+    free(descent);
+}
+
+static pd_status make(void **self, const pd_problem *problem, const settings *settings, int grouped, int at_once) {
+    pd_status status = PD_OK;
+    size_t n = (size_t)problem->model->n_vertices;
+    pd_descent *descent = calloc(1, sizeof *descent);
+    if (!descent) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    descent->line_search = settings->line_search;
+    if (problem->contact) pd_contact_widen(problem->contact);
+    PD_TRY(pd_vertex_sweep_create(&descent->sweep, problem, settings->colours, grouped));
+    if (problem->contact) pd_contact_share(problem->contact, descent->sweep.colours);
+    PD_TRY(pd_memory_create(problem->context, (void **)&descent->positions, n * 4 * sizeof(real)));
+    if (at_once)
+        PD_TRY(pd_rigid_sweep_create(&descent->all_bodies, problem));
+    else
+        PD_TRY(pd_rigid_descent_create(&descent->bodies, problem));
+    if (at_once && settings->line_search) {
+        PD_TRY(pd_memory_create(problem->context, (void **)&descent->good_x, n * 3 * sizeof(real)));
+        PD_TRY(pd_memory_create(problem->context, (void **)&descent->good_offset, n * 3 * sizeof(real)));
+    }
+done:
+    if (status)
+        destroy(descent, problem);
+    else
+        *self = descent;
+    return status;
+}
+
+static pd_status sweep(pd_descent *descent, const pd_problem *problem, const pd_iterate *iterate, pd_sweep_step kind, int in_place,
+                       pd_sweep_bounds bounds, pd_contact_sweep *touched) {
+    pd_status status = PD_OK;
+    if (problem->contact) PD_TRY(pd_contact_reach(problem->contact, iterate->x, touched));
+    PD_TRY(pd_sweep_vertices(problem->context, problem->model, &descent->sweep, &problem->step, kind, in_place, bounds,
+                             problem->contact ? touched : NULL, iterate->x, iterate->offset, descent->positions, iterate->direction));
+done:
+    return status;
+}
+
+/* ---- Vertex Block Descent ---------------------------------------------------------------------------------------------------- */
+
+static pd_status create(void **self, const pd_problem *problem, const void *given) {
+    const settings *settings = given;
+    if (!settings->colours) return pd_fail(problem->error, PD_ERROR_VALUE, "colours: vertex block descent needs them");
+    return make(self, problem, settings, !settings->line_search, 0); // a line search wants energies, not groups
+}
+
+/* Whether a sweep may move the offset itself: the move that follows is x -= direction, and the next sweep starts from the positions. */
+static int moves_within(const pd_descent *descent, const pd_iterate *iterate) {
+    return iterate->move && !iterate->last && iterate->move->alpha == -1.0 && iterate->move->beta == 0.0 && !descent->line_search;
+}
+
+/* A search along the step of a vertex is made where the vertex is. */
+static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    pd_descent *descent = self;
+    const pd_sweep_bounds bounds = {.gathers = iterate->first || !descent->ahead, .moves = moves_within(descent, iterate)};
+    pd_contact_sweep touched;
+    pd_status status = sweep(descent, problem, iterate, descent->line_search ? PD_SWEEP_SEARCH : PD_SWEEP_BLOCK, 1, bounds, &touched);
+    descent->ahead = bounds.moves;
+    if (bounds.moves) iterate->move = NULL;
+    return status || !descent->bodies ? status : pd_rigid_descent_bodies(descent->bodies, problem, &touched, iterate);
+}
+
+const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",
+                                                  .options = options,
+                                                  .settings_size = sizeof(settings),
+                                                  .create = create,
+                                                  .destroy = destroy,
+                                                  .direction = direction,
+                                                  .capturable = pd_always,
+                                                  .takes = PD_TAKES_RIGID,
+                                                  .keeps_reach = 1,
+                                                  .moves = 1,
+                                                  .minimises_potential = 1};
+
+/* ---- Block Jacobi and gradient descent ----------------------------------------------------------------------------------------- */
+
+static pd_status create_jacobi(void **self, const pd_problem *problem, const void *given) {
+    const settings *settings = given;
+    return make(self, problem, settings, 1, 1);
+}
+
+/* The direction of vertices and bodies from where they are. */
+static pd_status sweep_at_once(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, pd_sweep_step kind) {
+    pd_contact_sweep touched;
+    pd_status status = sweep(descent, problem, iterate, kind, 0, (pd_sweep_bounds){.gathers = 1}, &touched);
+    if (status || !descent->all_bodies) return status;
+    iterate->beyond = 1;
+    return pd_rigid_sweep_at_once(descent->all_bodies, problem, iterate, kind == PD_SWEEP_DIAGONAL);
+}
+
+/* Goes back to the last good state where G has not fallen enough since; the first state of a step is good. Where the pairs of a penalty have been
+ * found anew since, G is that of the new ones in both states, and must not have grown: what was promised was of others. (Without it a detection in
+ * every iteration let every state pass, and too long a step diverged.) */
+static pd_status test_potential(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, int first, int *passed) {
+    pd_context *context = problem->context;
+    pd_status status = PD_OK;
+    size_t bytes = pd_problem_bytes(problem);
+    double potential, magnitude;
+    PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &potential, &magnitude));
+    if (first) descent->alpha = 1.0;
+    first = first || descent->good_drives != iterate->drives;
+    double rounding = pd_rounding_of_potential(problem, magnitude), demanded = DEMANDED * descent->promised, ignored;
+    if (!first && descent->good_detections != iterate->detections) {
+        demanded = 0.0;
+        PD_TRY(pd_problem_potential(problem, descent->good_x, descent->good_offset, &descent->good_potential, &ignored));
+        descent->good_detections = iterate->detections;
+    }
+    *passed = first || potential <= descent->good_potential + rounding - (demanded > rounding ? demanded : 0.0);
+    if (*passed) {
+        descent->good_potential = potential;
+        descent->good_drives = iterate->drives, descent->good_detections = iterate->detections;
+        PD_TRY(pd_memory_copy(context, descent->good_x, iterate->x, bytes));
+        PD_TRY(pd_memory_copy(context, descent->good_offset, iterate->offset, bytes));
+        goto done;
+    }
+    descent->alpha *= SHRINK;
+    iterate->restarted = iterate->number;
+    PD_TRY(pd_memory_copy(context, iterate->x, descent->good_x, bytes));
+    PD_TRY(pd_memory_copy(context, iterate->offset, descent->good_offset, bytes));
+    PD_TRY(pd_memory_clear(context, iterate->step, bytes));
+done:
+    return status;
+}
+
+/* gradient at x, and its product with direction. */
+static pd_status slope(const pd_problem *problem, const pd_iterate *iterate, double *out) {
+    pd_status status = pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient);
+    return status ? status : pd_problem_product(problem, iterate->gradient, iterate->direction, out);
+}
+
+/* Before iteration 0 and after 1, 2, 4, 8, 16, 24, ...: a few iterations are to find a step length as well. */
+static int is_tested(int iteration) { return iteration % TEST_EVERY == 0 || iteration == 1 || iteration == 2 || iteration == 4; }
+
+static pd_status jacobi(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, pd_sweep_step kind) {
+    pd_status status = PD_OK;
+    int tested = descent->line_search && is_tested(iterate->number), passed;
+    if (tested) PD_TRY(test_potential(descent, problem, iterate, iterate->number == 0, &passed));
+    PD_TRY(sweep_at_once(descent, problem, iterate, kind));
+    if (tested) {
+        PD_TRY(slope(problem, iterate, &descent->promised));
+        descent->promised *= descent->alpha;
+    }
+    if (descent->line_search && descent->alpha < 1.0) PD_TRY(pd_direction_scale(problem, iterate, descent->alpha));
+done:
+    return status;
+}
+
+static pd_status finish(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, pd_sweep_step kind) {
+    pd_status status = PD_OK;
+    int passed = 1;
+    double ignored;
+    if (descent->line_search) PD_TRY(test_potential(descent, problem, iterate, 0, &passed));
+    if (passed) goto done;
+    PD_TRY(sweep_at_once(descent, problem, iterate, kind));
+    PD_TRY(slope(problem, iterate, &ignored));
+    PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+    if (iterate->stalled) goto done;
+    PD_TRY(pd_point_along(problem, iterate, 1.0, iterate->x, iterate->offset));
+done:
+    return status;
+}
+
+static pd_status block_direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    return jacobi(self, problem, iterate, PD_SWEEP_BLOCK);
+}
+
+static pd_status block_finish(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    return finish(self, problem, iterate, PD_SWEEP_BLOCK);
+}
+
+static pd_status diagonal_direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    return jacobi(self, problem, iterate, PD_SWEEP_DIAGONAL);
+}
+
+static pd_status diagonal_finish(void *self, const pd_problem *problem, pd_iterate *iterate) {
+    return finish(self, problem, iterate, PD_SWEEP_DIAGONAL);
+}
+
+/* Whether G fell is decided on the host. */
+static int capturable_jacobi(const void *self) { return !((const pd_descent *)self)->line_search; }
+
+static int guarded(const void *self) { return ((const pd_descent *)self)->line_search; }
+
+const pd_method pd_block_jacobi_method = {.name = "BlockJacobi",
+                                          .options = jacobi_options,
+                                          .settings_size = sizeof(settings),
+                                          .create = create_jacobi,
+                                          .destroy = destroy,
+                                          .direction = block_direction,
+                                          .finish = block_finish,
+                                          .capturable = capturable_jacobi,
+                                          .guarded = guarded,
+                                          .takes = PD_TAKES_RIGID,
+                                          .keeps_reach = 1,
+                                          .minimises_potential = 1};
+const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
+                                              .options = jacobi_options,
+                                              .settings_size = sizeof(settings),
+                                              .create = create_jacobi,
+                                              .destroy = destroy,
+                                              .direction = diagonal_direction,
+                                              .finish = diagonal_finish,
+                                              .capturable = capturable_jacobi,
+                                              .guarded = guarded,
+                                              .takes = PD_TAKES_RIGID,
+                                              .keeps_reach = 1,
+                                              .minimises_potential = 1};

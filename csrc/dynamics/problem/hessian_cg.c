@@ -1,0 +1,184 @@
+/* Conjugate gradients on the Hessian of the incremental potential; see hessian_cg.h. An iteration stands in linear/conjugate_gradients.h; the
+ * operator has rows of 3x3 blocks, those of fixed vertices are left out where they lie, and pairs in contact add theirs. Where
+ * that does not do (whole_hessian.h) the rows are those of the whole Hessian, with rigid bodies those of rigid.h, with the pairs in their blocks already:
+ * made on the host, and taken from there by every solve. */
+#include "dynamics/problem/hessian_cg.h"
+
+#include "contact/potential/contact.h"
+#include "dynamics/problem/block_hessian.h"
+#include "dynamics/problem/whole_hessian.h"
+#include "dynamics/rigid/rigid.h"
+#include "linear/conjugate_gradients.h"
+
+#include <stdlib.h>
+
+struct pd_hessian_cg {
+    pd_context *context;
+    const pd_problem *problem;
+    int iterations, look_every; /* of a solve; iterations from one look to the next */
+    pd_hessian_matrix H;
+    pd_matrix rows; /* 3n rows and the scratch of their reductions, for the passes that ask for no more */
+    pd_preconditioner M;
+    int *row_start, *columns;  /* B, owned */
+    pd_conjugate_gradients cg; /* its sums B [6], and right after them, read together: */
+    double *indefinite;        /* [1], and why they have ended [1] */
+    int whole;                 /* all blocks are in one pattern: */
+    int *slots;                /* B [n] of the diagonal */
+    int *host_slots;           /* H [n] */
+    unsigned char *excluded;   /* B [n] */
+    real *blocks;              /* B [capacity,3,3], as columns */
+    size_t capacity;
+    int revision; /* of the pattern that row_start, columns and slots are of */
+};
+
+void pd_hessian_cg_destroy(pd_hessian_cg *self) {
+    if (!self) return;
+    void *memory[] = {self->row_start, self->columns,           self->cg.r,  self->cg.p,     self->cg.q,  self->cg.sums,
+                      self->M.inverse, self->rows.partial_sums, self->slots, self->excluded, self->blocks};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
+    free(self->host_slots);
+    free(self);
+}
+
+static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
+    pd_hessian_cg *self = owner;
+    pd_contact *contact = self->problem->contact;
+    pd_status status = pd_hessian_product(self->context, &self->H, p, q, sums);
+    return status || !contact || self->whole ? status : pd_contact_add_product(contact, self->problem->model, p, q, sums);
+}
+
+/* H = the blocks of the whole Hessian: their pattern, where it is another than that of the last solve, and their values. */
+static pd_status take_whole(pd_hessian_cg *self) {
+    pd_context *context = self->context;
+    const pd_rigid *rigid = self->problem->rigid;
+    const pd_whole_hessian *whole = self->problem->whole;
+    const pd_csr *pattern = rigid ? &rigid->pattern : &whole->pattern;
+    int revision = rigid ? rigid->revision : whole->revision;
+    size_t n = (size_t)pattern->n, entries = (size_t)pattern->row_start[n];
+    pd_status status = PD_OK;
+    if (self->revision != revision) {
+        self->revision = 0;
+        if (entries > self->capacity) {
+            self->capacity = 0;
+            pd_memory_destroy(context, self->columns);
+            pd_memory_destroy(context, self->blocks);
+            self->columns = NULL, self->blocks = NULL;
+            PD_TRY(pd_memory_create(context, (void **)&self->columns, 2 * entries * sizeof(int)));
+            PD_TRY(pd_memory_create(context, (void **)&self->blocks, 2 * 9 * entries * sizeof(real)));
+            self->capacity = 2 * entries;
+        }
+        for (int i = 0; i < pattern->n; i++) self->host_slots[i] = pd_csr_slot(pattern, i, i);
+        PD_TRY(pd_memory_upload(context, self->row_start, pattern->row_start, (n + 1) * sizeof(int)));
+        PD_TRY(pd_memory_upload(context, self->columns, pattern->columns, entries * sizeof(int)));
+        PD_TRY(pd_memory_upload(context, self->slots, self->host_slots, n * sizeof(int)));
+        self->revision = revision;
+    }
+    PD_TRY(pd_memory_upload(context, self->blocks, rigid ? rigid->blocks : whole->blocks, 9 * entries * sizeof(real)));
+    self->H.columns = self->columns, self->H.blocks = self->blocks;
+done:
+    return status;
+}
+
+/* What take_whole fills; the projectors are in the blocks. */
+static pd_status make_whole(pd_hessian_cg *self) {
+    size_t n = (size_t)self->H.n;
+    pd_status status = PD_OK;
+    const unsigned char *excluded = self->problem->rigid ? self->problem->rigid->excluded : self->problem->fixed;
+    self->host_slots = malloc(n * sizeof(int) + 1);
+    if (!self->host_slots) return pd_fail(self->problem->error, PD_ERROR_MEMORY, "out of memory");
+    PD_TRY(pd_memory_create(self->context, (void **)&self->slots, n * sizeof(int)));
+    PD_TRY(pd_memory_create(self->context, (void **)&self->excluded, n));
+    PD_TRY(pd_memory_upload(self->context, self->excluded, excluded, n));
+    self->H.diagonal_slots = self->slots, self->H.fixed = self->excluded, self->H.subspace = NULL;
+done:
+    return status;
+}
+
+/* A look is a wait, and what the device does past the end of a solve is for nothing: of a solve of 50 iterations, 600 bytes a vertex and iteration,
+ * they cost the same at 8 iterations a look for 100,000 vertices, and at 8 sqrt(100,000 / n) for n (10 us a wait and 3.84 TB/s, both assumed). */
+static int look_every(int check_every, double n) { return (int)fmax(1.0, check_every * fmin(1.0, sqrt(1e5 / n))); }
+
+pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, const pd_linear_settings *settings) {
+    pd_context *context = problem->context;
+    const pd_csr *pattern = &problem->hessian->pattern;
+    size_t n = (size_t)problem->model->n_vertices, entries = (size_t)pattern->row_start[n];
+    pd_status status = PD_OK;
+    pd_hessian_cg *self = calloc(1, sizeof *self);
+    *out = NULL;
+    if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    self->context = context;
+    self->problem = problem;
+    self->whole = pd_problem_wants_whole(problem);
+    self->cg.context = context;
+    self->cg.rows = &self->rows;
+    self->cg.width = 1;
+    self->cg.M = &self->M;
+    self->cg.product = multiply;
+    self->cg.owner = self;
+    self->rows.n = 3 * (int)n;
+    self->M.block = settings->block;
+    self->iterations = settings->iterations;
+    self->look_every = look_every(settings->check_every, (double)n);
+    size_t sums = 2 * (3 * n / (PD_SUM_BLOCK - 2) + 1);
+    PD_TRY(pd_memory_create(context, (void **)&self->row_start, (n + 1) * sizeof(int)));
+    PD_TRY(pd_memory_create(context, (void **)&self->columns, entries * sizeof(int)));
+    PD_TRY(pd_memory_upload(context, self->row_start, pattern->row_start, (n + 1) * sizeof(int)));
+    PD_TRY(pd_memory_upload(context, self->columns, pattern->columns, entries * sizeof(int)));
+    real **vectors[] = {&self->cg.r, &self->cg.p, &self->cg.q};
+    for (int i = 0; i < 3; i++) PD_TRY(pd_memory_create(context, (void **)vectors[i], 3 * n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->M.inverse, 3 * n * (size_t)self->M.block * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->cg.sums, 8 * sizeof(double)));
+    self->indefinite = self->cg.sums + 6;
+    self->cg.end.why = self->cg.sums + 7;
+    PD_TRY(pd_memory_create(context, (void **)&self->rows.partial_sums, sums * sizeof(double)));
+    self->H = (pd_hessian_matrix){(int)n,
+                                  self->row_start,
+                                  self->columns,
+                                  problem->hessian->diagonal_slots,
+                                  problem->hessian->blocks,
+                                  problem->model->fixed,
+                                  problem->model->subspace,
+                                  0.0,
+                                  self->rows.partial_sums};
+    if (self->whole) PD_TRY(make_whole(self));
+done:
+    if (status)
+        pd_hessian_cg_destroy(self);
+    else
+        *out = self;
+    return status;
+}
+
+pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, double tolerance, double shift, int give_up,
+                              int *indefinite) {
+    pd_context *context = self->context;
+    real *d = iterate->direction;
+    size_t bytes = (size_t)self->rows.n * sizeof(real);
+    pd_status status = PD_OK;
+    double sums[8];
+    *indefinite = 0;
+    self->H.shift = shift;
+    if (self->whole) PD_TRY(take_whole(self));
+    PD_TRY(pd_hessian_preconditioner(context, &self->H, &self->M, self->indefinite));
+    PD_TRY(pd_memory_copy(context, self->cg.r, iterate->gradient, bytes));
+    PD_TRY(pd_conjugate_gradients_begin(&self->cg, d));
+    PD_TRY(pd_memory_download(context, sums, self->cg.sums, sizeof sums));
+    *indefinite = sums[6] > 0.0;
+    if (*indefinite && give_up) goto done;
+    self->cg.end.norm = fmax(tolerance, (double)PD_EPSILON) * sqrt(sums[3]);
+    if (!(sqrt(sums[3]) > self->cg.end.norm)) goto done;
+    // the first by itself: where it has no or negative curvature its p is the answer. Between two looks the device ends them, and d stays
+    for (int k = 0, n = 1; k < self->iterations && sums[7] == PD_PCG_GOES_ON; k += n, n = self->look_every) {
+        if (n > self->iterations - k) n = self->iterations - k;
+        for (int j = 0; j < n; j++) {
+            PD_TRY(pd_conjugate_gradients_direct(&self->cg, k + j == 0));
+            PD_TRY(pd_conjugate_gradients_move(&self->cg, d));
+        }
+        PD_TRY(pd_memory_download(context, sums, self->cg.sums, sizeof sums));
+        if (sums[7] != PD_PCG_NOT_CONVEX) continue;
+        *indefinite = 1;
+        if (k == 0 && !give_up) PD_TRY(pd_memory_copy(context, d, self->cg.p, bytes));
+    }
+done:
+    return status;
+}

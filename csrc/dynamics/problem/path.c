@@ -1,0 +1,61 @@
+/* The way of an iterate from one state to another; see path.h. */
+#include "dynamics/problem/path.h"
+
+#include "contact/potential/contact.h"
+#include "dynamics/rigid/rigid.h"
+
+/* So often a shorter way is tried; the slack of each is a quarter of that before, or less. */
+enum { MOST_TRIALS = 20 };
+
+/* Whether what is driven by no vertex goes on. */
+static pd_status obstacles_move(const pd_problem *problem, int driven, int *move) {
+    double behind = 0.0;
+    pd_status status = driven ? pd_contact_behind(problem->contact, &behind) : PD_OK;
+    *move = behind > 0.0;
+    return status;
+}
+
+pd_status pd_path_limit(const pd_problem *problem, const real *x_0, const real *x_1, int driven, double *part) {
+    pd_context *context = problem->context;
+    pd_status status = PD_OK;
+    if (!problem->rigid) return pd_contact_limit(problem->contact, x_0, x_1, driven, part);
+    const pd_rigid *rigid = problem->rigid;
+    if (pd_contact_is_by_reach(problem->contact)) { // each point by its own reach, which bounds arcs as it does chords
+        PD_TRY(pd_rigid_stretch(problem, x_0, x_1, problem->trial_offset));
+        return pd_contact_limit_arcs(problem->contact, x_0, problem->trial_offset, driven, part);
+    }
+    // what rounding adds where a body is put together again from its pose
+    real rounding = (real)(0.5 * pd_contact_rounding(problem->contact));
+    double length = 1.0;
+    int once;
+    *part = 0.0;
+    PD_TRY(obstacles_move(problem, driven, &once)); // they go all of their way, and there is no shorter one of theirs
+    for (int trial = 0; trial < (once ? 1 : MOST_TRIALS) && *part < 0.5 * length; trial++) {
+        const real *end = x_1;
+        double here;
+        if (trial > 0) {
+            length = fmax(2.0 * *part, 0.5 * length);
+            PD_TRY(pd_memory_copy(context, problem->trial_offset, x_0, pd_problem_bytes(problem)));
+            PD_TRY(pd_path_go(problem, length, x_1, NULL, problem->trial_offset, NULL));
+            end = problem->trial_offset;
+        }
+        PD_TRY(pd_rigid_bend(problem, x_0, end));
+        for (int i = 0; i < problem->model->n_vertices; i++) rigid->host_slack[i] += rigid->body_of[i] >= 0 ? rounding : (real)0;
+        PD_TRY(pd_contact_limit_curved(problem->contact, x_0, end, driven, rigid->host_slack, &here));
+        *part = fmax(*part, here * length);
+    }
+done:
+    return status;
+}
+
+pd_status pd_path_go(const pd_problem *problem, double part, const real *x_1, const real *offset_1, real *x, real *offset) {
+    pd_context *context = problem->context;
+    const unsigned char *straight = problem->rigid ? problem->rigid->others_move : NULL;
+    int n = problem->model->n_vertices;
+    pd_status status = PD_OK;
+    if (problem->rigid) PD_TRY(pd_rigid_go(problem, x_1, part, x, offset));
+    PD_TRY(pd_move_towards(context, n, straight, part, x_1, x));
+    if (offset) PD_TRY(pd_move_towards(context, n, straight, part, offset_1, offset));
+done:
+    return status;
+}

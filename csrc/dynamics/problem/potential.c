@@ -1,0 +1,49 @@
+/* The incremental potential and its gradient at a point; see potential.h. */
+#include "dynamics/problem/potential.h"
+
+#include "contact/projective/projective.h"
+#include "contact/proxies/proxies.h"
+#include "dynamics/rigid/rigid.h"
+
+pd_status pd_problem_energies(const pd_problem *self, const real *x, const real *offset, double *energies) {
+    pd_status status = pd_potential(self->context, self->model, &self->step, x, offset, self->scalars);
+    if (!status) status = pd_memory_download(self->context, energies, self->scalars, PD_ENERGY_COUNT * sizeof(double));
+    if (self->projective) return status ? status : pd_projective_potential(self->projective, x, &energies[PD_ENERGY_CONTACT]);
+    if (!status && self->proxies) status = pd_proxies_potential(self->proxies, x, &energies[PD_ENERGY_CONTACT]);
+    if (!status && self->contact) status = pd_contact_potential(self->contact, x, &energies[PD_ENERGY_CONTACT]);
+    if (!status && self->contact) status = pd_contact_friction_potential(self->contact, &energies[PD_ENERGY_FRICTION]);
+    return status;
+}
+
+pd_status pd_problem_potential(const pd_problem *self, const real *x, const real *offset, double *potential, double *magnitude) {
+    double energies[PD_ENERGY_COUNT];
+    pd_status status = pd_problem_energies(self, x, offset, energies);
+    if (status) return status;
+    *potential = 0.0;
+    for (int i = 0; i < PD_ENERGY_COUNT; i++) *potential += energies[i];
+    if (magnitude) {
+        *magnitude = 0.0;
+        for (int i = 0; i < PD_ENERGY_COUNT; i++) *magnitude += fabs(energies[i]);
+    }
+    return PD_OK;
+}
+
+pd_status pd_problem_gradient(const pd_problem *self, const real *x, const real *offset, real *gradient) {
+    pd_status status = pd_gradient(self->context, self->model, &self->step, x, offset, gradient);
+    if (self->projective) return status ? status : pd_projective_add_gradient(self->projective, x, gradient);
+    if (!status && self->proxies) status = pd_proxies_add_gradient(self->proxies, x, gradient);
+    if (!status && self->contact) status = pd_contact_add_gradient(self->contact, self->model, x, gradient);
+    if (!status && self->rigid) status = pd_rigid_gather(self, x, gradient);
+    return status;
+}
+
+pd_status pd_problem_product(const pd_problem *self, const real *x, const real *y, double *product) {
+    pd_status status = pd_dot(self->context, self->model, x, y, self->scalars);
+    return status ? status : pd_memory_download(self->context, product, self->scalars, sizeof *product);
+}
+
+pd_status pd_problem_norm(const pd_problem *self, const real *vector, double *norm) {
+    pd_status status = pd_problem_product(self, vector, vector, norm);
+    *norm = sqrt(*norm);
+    return status;
+}

@@ -1,0 +1,19 @@
+/* The incremental potential G and its gradient at a point, as numbers on the host: what methods, stopping rules and records all ask. */
+#ifndef PD_DYNAMICS_PROBLEM_POTENTIAL_H
+#define PD_DYNAMICS_PROBLEM_POTENTIAL_H
+
+#include "dynamics/problem/problem.h"
+
+/* All vectors B [n,3]; offset = x - y. Each function waits for the device, but for pd_problem_gradient, and leaves `scalars` changed. */
+
+/* The parts of G, J: energies [PD_ENERGY_COUNT] H. */
+pd_status pd_problem_energies(const pd_problem *self, const real *x, const real *offset, double *energies);
+/* Their sum. `magnitude`, may be NULL: the sum of their absolute values. */
+pd_status pd_problem_potential(const pd_problem *self, const real *x, const real *offset, double *potential, double *magnitude);
+/* gradient = dG/dx, N; of rigid bodies as rigid.h says. */
+pd_status pd_problem_gradient(const pd_problem *self, const real *x, const real *offset, real *gradient);
+/* x . y over all vertices. */
+pd_status pd_problem_product(const pd_problem *self, const real *x, const real *y, double *product);
+pd_status pd_problem_norm(const pd_problem *self, const real *vector, double *norm);
+
+#endif

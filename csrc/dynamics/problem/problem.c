@@ -1,0 +1,126 @@
+/* Makes the problem of a simulation, and what it points at; see problem.h. */
+#include "dynamics/problem/problem.h"
+
+#include "contact/potential/prescribed_pairs.h"
+#include "contact/projective/projective.h"
+#include "contact/proxies/proxies.h"
+#include "contact/two_way/two_way.h"
+#include "dynamics/problem/block_hessian.h"
+#include "dynamics/problem/rounding.h"
+#include "dynamics/problem/whole_hessian.h"
+#include "dynamics/rigid/rigid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The problem and all that lies in host memory of it. */
+typedef struct whole {
+    pd_problem problem; /* first: a pointer to it is one to the whole */
+    pd_error error;
+    pd_model model;
+    pd_corners corners;
+    pd_rounding rounding;
+    pd_block_hessian hessian;
+    pd_whole_hessian whole;
+    pd_csr system_matrix;
+    pd_element_set *sets;
+} whole;
+
+void pd_problem_destroy(pd_problem *self) {
+    whole *all = (whole *)self;
+    if (!self) return;
+    if (self->context) {
+        void *memory[] = {self->x_t, self->load, self->step.drift, self->trial, self->trial_offset, self->trial_gradient, self->scalars};
+        for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
+        pd_projective_destroy(self->projective);
+        pd_prescribed_pairs_destroy(self->prescribed_pairs);
+        pd_two_way_destroy(self->two_way);
+        pd_proxies_destroy(self->proxies);
+        pd_contact_destroy(self->contact);
+        pd_block_hessian_destroy(&all->hessian, self->context);
+        pd_rigid_destroy(self->rigid, self->context);
+        pd_model_destroy(&all->model, self->context);
+        pd_context_destroy(self->context);
+    }
+    pd_whole_hessian_destroy(&all->whole);
+    pd_rounding_destroy(&all->rounding);
+    pd_corners_destroy(&all->corners);
+    pd_csr_destroy(&all->system_matrix);
+    free(all->sets);
+    free(self->staging);
+    free(all);
+}
+
+/* The description is borrowed. */
+static pd_status keep_description(whole *all, const pd_description *description) {
+    pd_problem *self = &all->problem;
+    size_t n = (size_t)description->n_vertices, sets_bytes = (size_t)description->n_sets * sizeof(pd_element_set);
+    self->masses = description->masses;
+    self->fixed = description->fixed;
+    self->subspace = description->subspace;
+    self->n_sets = description->n_sets;
+    self->sets = all->sets = malloc(sets_bytes + 1);
+    self->staging = calloc(n * 3 + 1, sizeof(real));
+    if (!self->sets || !self->staging)
+        return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a model of %d vertices", description->n_vertices);
+    if (sets_bytes) memcpy(all->sets, description->sets, sets_bytes);
+    return PD_OK;
+}
+
+pd_status pd_problem_create(pd_problem **out, const pd_description *description, double h, const pd_cholesky_functions *cholesky,
+                            pd_place place, pd_error *error) {
+    pd_status status = PD_OK;
+    whole *all = calloc(1, sizeof *all);
+    *out = NULL;
+    if (!all) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
+    pd_problem *self = &all->problem;
+    self->error = &all->error;
+    self->model = &all->model;
+    self->corners = &all->corners;
+    self->rounding = &all->rounding;
+    self->hessian = &all->hessian;
+    self->whole = &all->whole;
+    self->system_matrix = &all->system_matrix;
+    self->cholesky = cholesky;
+    self->h = h;
+    PD_TRY(keep_description(all, description));
+    PD_TRY(pd_corners_create(&all->corners, description->n_vertices, self->sets, self->n_sets, self->error));
+    PD_TRY(pd_context_create(&self->context, place, self->error));
+    status = pd_model_create(self->model, self->context, description, self->corners);
+    if (!status) PD_TRY(pd_rigid_create(&self->rigid, self, description));
+    if (!status) PD_TRY(pd_rounding_create(self->rounding, self));
+    real **vectors[] = {&self->x_t, &self->load, &self->step.drift, &self->trial, &self->trial_offset, &self->trial_gradient};
+    for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)
+        status = pd_memory_create(self->context, (void **)vectors[i], pd_problem_bytes(self));
+    if (!status) status = pd_memory_create(self->context, (void **)&self->scalars, (PD_ENERGY_COUNT + 2) * sizeof(double));
+    if (!status && description->contact)
+        status = pd_contact_create(&self->contact, self->context, description->contact, description->n_vertices);
+    if (!status && description->contact && description->contact->projective.stiffness > 0)
+        status = pd_projective_create(&self->projective, self->context, self->contact, self->model, description->contact, h);
+    if (!status && description->contact && description->contact->two_way.steps > 0) {
+        pd_contact *contact = self->contact;
+        self->contact = NULL;
+        status = pd_two_way_create(&self->two_way, self->context, contact, self->model, description->contact);
+    }
+    if (!status && description->contact) status = pd_prescribed_pairs_create(&self->prescribed_pairs, self->context, description->contact);
+    if (!status && description->proxies)
+        status = pd_proxies_create(&self->proxies, self->context, description->proxies, description->n_vertices, self->fixed);
+    if (status) *self->error = *pd_context_error(self->context);
+    self->step.inverse_h = h > 0 ? 1.0 / h : 0.0, self->step.x_t = self->x_t, self->step.load = self->load;
+
+done:
+    if (status) {
+        if (error) *error = all->error;
+        pd_problem_destroy(self);
+    } else
+        *out = self;
+    return status;
+}
+
+pd_status pd_problem_keep_error(const pd_problem *self, pd_status status) {
+    if (status && pd_context_error(self->context)->text[0]) {
+        *self->error = *pd_context_error(self->context);
+        pd_context_error(self->context)->text[0] = 0;
+    }
+    return status;
+}

@@ -1,0 +1,66 @@
+/* The problem of a step as the methods see it: a model, what is frozen in the step, and scratch. They read it; what they move is the
+ * iterate (method.h). */
+#ifndef PD_DYNAMICS_PROBLEM_PROBLEM_H
+#define PD_DYNAMICS_PROBLEM_PROBLEM_H
+
+#include "dynamics/problem/model.h"
+#include "sparse/cholesky.h"
+
+typedef struct pd_rounding pd_rounding;                 /* rounding.h */
+typedef struct pd_block_hessian pd_block_hessian;       /* block_hessian.h */
+typedef struct pd_whole_hessian pd_whole_hessian;       /* whole_hessian.h */
+typedef struct pd_rigid pd_rigid;                       /* rigid.h */
+typedef struct pd_contact pd_contact;                   /* contact/potential/contact.h */
+typedef struct pd_projective pd_projective;             /* contact/projective/projective.h */
+typedef struct pd_two_way pd_two_way;                   /* contact/two_way/two_way.h */
+typedef struct pd_proxies pd_proxies;                   /* contact/proxies/proxies.h */
+typedef struct pd_prescribed_pairs pd_prescribed_pairs; /* contact/potential/prescribed_pairs.h */
+
+typedef struct pd_problem {
+    pd_error *error; /* where who fails says why */
+    pd_context *context;
+    const pd_cholesky_functions *cholesky;
+    double h; /* s; 0: quasistatic */
+
+    pd_model *model; /* in backend memory */
+    pd_step_data step;
+    real *x_t, *load;          /* B [n,3] those of `step` */
+    pd_contact *contact;       /* NULL: nothing touches */
+    pd_projective *projective; /* NULL: contact is a law, a term of G; else it answers by projections, and the law does not act */
+    pd_two_way *two_way;       /* NULL, or what answers contact after the solver, which knows of none: `contact` is NULL then */
+    pd_prescribed_pairs *prescribed_pairs; /* NULL, or pairs of pins and scripted obstacles, which are in no list of contact */
+    pd_proxies *proxies;                   /* NULL, or springs that keep points out of colliders, a term of G; `contact` is NULL then */
+
+    /* host side of the model; the arrays of the sets, and of the next three, are borrowed from the description */
+    const pd_element_set *sets; /* [n_sets] */
+    int n_sets;
+    const double *masses;
+    const unsigned char *fixed;
+    const double *subspace; /* [n,3,3] or NULL */
+    const pd_corners *corners;
+
+    /* derived of it; what is costly is made on first use, through the functions of the files that are named */
+    pd_rounding *rounding;     /* rounding.h */
+    pd_block_hessian *hessian; /* block_hessian.h */
+    pd_whole_hessian *whole;   /* whole_hessian.h */
+    pd_csr *system_matrix;     /* global_step.h; n = 0 until first used */
+    pd_rigid *rigid;           /* rigid.h; NULL: no body is rigid */
+
+    /* Scratch: nothing survives the call that fills it. */
+    real *trial, *trial_offset, *trial_gradient; /* B [n,3] */
+    double *scalars;                             /* B [PD_ENERGY_COUNT + 2], at least eight */
+    real *staging;                               /* H [n,3] */
+} pd_problem;
+
+static inline size_t pd_problem_bytes(const pd_problem *self) { return (size_t)self->model->n_vertices * 3 * sizeof(real); }
+
+/* The arrays of the description are borrowed: they must outlive the problem, unchanged. h in s, 0: quasistatic.
+ * Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE, those of a device. */
+pd_status pd_problem_create(pd_problem **out, const pd_description *description, double h, const pd_cholesky_functions *cholesky,
+                            pd_place place, pd_error *error);
+void pd_problem_destroy(pd_problem *self); /* NULL is allowed */
+
+/* A loop wrote its text into the context: keeps it in `error`, where the caller looks. Returns the status. */
+pd_status pd_problem_keep_error(const pd_problem *self, pd_status status);
+
+#endif

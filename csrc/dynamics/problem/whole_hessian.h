@@ -1,0 +1,46 @@
+/* The Hessian of the incremental potential on the host, for what factorises or shows it: elements and pairs in contact on one pattern, restricted to
+ * the lines and planes that vertices are held in. */
+#ifndef PD_DYNAMICS_PROBLEM_WHOLE_HESSIAN_H
+#define PD_DYNAMICS_PROBLEM_WHOLE_HESSIAN_H
+
+#include "dynamics/problem/problem.h"
+
+#include <stdint.h>
+
+/* All H. Without contact the pattern is that of the elements. */
+struct pd_whole_hessian {
+    pd_csr pattern;     /* over the vertices, without values */
+    real *blocks;       /* [nnz,3,3] */
+    int revision;       /* of the pattern: who has analysed it looks again when this has changed */
+    int n_of_elements;  /* blocks of the elements among them */
+    int *element_slots; /* [n_of_elements] where they go */
+
+    size_t pair_capacity;
+    int *points; /* [pair_capacity,4] of the pairs in contact, and behind them of those with friction that are not among them; -1: none */
+    real *hessians;           /* [pair_capacity,12,12] */
+    real *weights, *matrices; /* [pair_capacity,4], [pair_capacity,3,3] of those with friction: block (i,j) is weight_i weight_j matrix */
+    uint64_t *keys, *lagged_keys; /* [pair_capacity] of both */
+    size_t new_capacity;
+    uint64_t *news; /* [new_capacity] row << 32 | column */
+};
+
+void pd_whole_hessian_destroy(pd_whole_hessian *self);
+
+/* Whether no product and no preconditioner can do without the whole Hessian: with rigid bodies, and where vertices carry the points that touch. */
+int pd_problem_wants_whole(const pd_problem *problem);
+
+/* Makes the pattern of the elements alone, without values; pd_problem_need_hessian has been called. Errors: PD_ERROR_MEMORY. */
+pd_status pd_problem_need_whole(const pd_problem *problem);
+
+/* problem->whole = d2G/dx2 at x (B [n,3]): block (i,j) becomes P_i B P_j, P the projectors of the held. With `filled` the diagonal gets
+ * t (I - P_i), t of the block's own size, so that the matrix keeps its inverse. psd as in backend.h. pd_problem_need_hessian has been called.
+ *
+ * The pattern grows where pairs are in contact that have no block in it, and keeps those of earlier pairs: an analysis stays good as long as
+ * nothing new touches. It is made without them once they are most of what contact has brought, and with `anew`, which the first iteration of a
+ * step says: so that the order of elimination, and with it every bit, follows from where the step begins. Memory: allocates nothing but for
+ * growth. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE where it has more than 2^31 - 1 blocks. */
+pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, int psd, int filled, int anew);
+/* The same with `base` in the place of inertia and elements (pd_problem_hessian_upon), filled. */
+pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, const real *x, int anew);
+
+#endif

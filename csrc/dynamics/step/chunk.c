@@ -1,0 +1,235 @@
+/* Chunks of iterations, and the graphs that replay them; see chunk.h. */
+#include "dynamics/step/chunk.h"
+
+#include "base/clock.h"
+#include "contact/projective/projective.h"
+#include "dynamics/contact/safe_move.h"
+#include "dynamics/rigid/rigid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* LONGEST bounds a graph, and how long a Ctrl-C waits. PLACES and NODES bound the memory: with Chebyshev every chunk of a step has weights of
+ * its own until they have converged in the last bit of `real`, and one iteration may be a thousand sweeps. Chunks beyond them run as loops. */
+enum { LONGEST = 16, PLACES = 64, NODES = 32768 };
+
+/* All that tells the loops of one chunk from those of another. */
+typedef struct chunk {
+    int n;
+    int first; /* iteration 0 of a step, which a method may begin differently */
+    pd_readback readback;
+    real weights[LONGEST][2]; /* alpha and beta of pd_advance */
+} chunk;
+
+typedef struct table {
+    int n;
+    chunk chunks[PLACES];
+    pd_graph *graphs[PLACES]; /* NULL: occurred once */
+} table;
+
+struct pd_chunks {
+    table kept[2];   /* of runs that are recorded, and of those that are not: one long record fills a table */
+    int revision;    /* of the linear solver when they were made */
+    int refused;     /* a capture failed: everything runs as loops until all is forgotten */
+    long long nodes; /* of all graphs */
+    pd_error reason; /* of the last refusal; no text: there was none */
+};
+
+pd_status pd_chunks_create(pd_chunks **out, pd_error *error) {
+    *out = calloc(1, sizeof **out);
+    return *out ? PD_OK : pd_fail(error, PD_ERROR_MEMORY, "out of memory for the graphs of a simulation");
+}
+
+void pd_chunks_forget(pd_chunks *chunks, pd_context *context) {
+    for (int t = 0; t < 2; t++) {
+        for (int i = 0; i < chunks->kept[t].n; i++) {
+            pd_graph_destroy(context, chunks->kept[t].graphs[i]);
+            chunks->kept[t].graphs[i] = NULL;
+        }
+        chunks->kept[t].n = 0;
+    }
+    chunks->nodes = 0;
+    chunks->refused = 0;
+}
+
+void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
+    if (!chunks) return;
+    pd_chunks_forget(chunks, context);
+    free(chunks);
+}
+
+const char *pd_chunks_refusal(const pd_chunks *chunks) { return chunks->reason.text; }
+
+static int capturable(const pd_simulation *self) {
+    if (self->problem->contact || self->problem->proxies)
+        return 0;                       // what is near is asked for in every iteration, and its number read back
+    if (self->problem->rigid) return 0; // bodies move on the host
+    return pd_can_capture(self->problem->context) && self->method->capturable && self->method->capturable(self->method_memory);
+}
+
+int pd_chunk_length(const pd_simulation *self, int recording) {
+    int every = self->settings.check_every, n = every - self->iterate.number % every,
+        left = self->settings.iterations - self->iterate.number;
+    if (recording || self->safe.x || !capturable(self)) return 1;
+    if (n > left) n = left;
+    int due = self->problem->two_way ? pd_two_way_every(self->problem->two_way) : 0;
+    if (due > 0 && n > due - self->iterate.number % due) n = due - self->iterate.number % due;
+    return n < LONGEST ? n : LONGEST;
+}
+
+/* The weights of the move in iteration k of a run of the extrapolation: omega goes on to that iteration.
+ * x_{k+1} = omega (gamma (x^ - x_k) + x_k - x_{k-1}) + x_{k-1}, written for the step s_{k+1} = x_{k+1} - x_k, with x^ = x_k - d */
+static void next_weights(const pd_chebyshev *c, int k, double *omega, double weights[2]) {
+    double gamma = c->enabled ? c->under_relaxation : 1.0;
+    *omega = pd_chebyshev_omega(c, k, *omega);
+    weights[0] = -*omega * gamma;
+    weights[1] = *omega - 1.0;
+}
+
+/* The move of an iteration in contact: what touches, from here on to the end of the step, is not extrapolated, since what it does changes
+ * from one iteration to the next; where the method gives each vertex a reach, extrapolation keeps to it. */
+static pd_status advance_touching(pd_simulation *self, const double weights[2], int report) {
+    const pd_problem *problem = self->problem;
+    pd_iterate *iterate = &self->iterate;
+    pd_contact_sweep ignored;
+    pd_status status = PD_OK;
+    int keeps = self->method->keeps_reach;
+    if (!keeps) PD_TRY(pd_contact_reach(problem->contact, iterate->x, &ignored));
+    if (iterate->restarted == iterate->number && iterate->number > 0) PD_TRY(pd_safe_keep(self)); // it may have gone back
+    PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
+                               pd_contact_touching(problem->contact), keeps ? pd_contact_reaches_of(problem->contact) : NULL, iterate->step,
+                               iterate->x, iterate->offset, report ? problem->scalars : NULL));
+done:
+    return status;
+}
+
+/* The loops of a chunk. */
+static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, double *omega, double seconds[2]) {
+    const pd_problem *problem = self->problem;
+    pd_iterate *iterate = &self->iterate;
+    pd_status status = PD_OK;
+    for (int j = 0; j < n; j++) {
+        pd_readback report = j == n - 1 ? readback : PD_READBACK_NONE;
+        double weights[2] = {0.0, 0.0}, start = pd_seconds(), middle;
+        if (j) iterate->number++;
+        iterate->stalled = 0;
+        iterate->part = 1.0;
+        iterate->cut = 0;
+        // a move that nobody wants a report of may be made where the direction is found
+        const int within = self->method->moves && !report && !problem->contact && !problem->rigid && !problem->projective;
+        if (within) next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
+        const pd_move move = {problem->model, &problem->step, weights[0], weights[1], iterate->step, iterate->x, iterate->offset};
+        iterate->move = within ? &move : NULL;
+        iterate->first = j == 0;
+        iterate->last = j == n - 1 || self->settings.chebyshev.enabled; // extrapolation reads the step before
+        status = self->method->direction(self->method_memory, problem, iterate);
+        const int moved = within && !iterate->move;
+        iterate->move = NULL;
+        middle = pd_seconds();
+        seconds[0] += middle - start;
+        if (status || iterate->stalled) return status;
+        if (moved) continue;
+        if (!within) next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
+        if (problem->rigid) PD_TRY(pd_rigid_spread(problem, iterate->x, 1.0, iterate->direction));
+        if (problem->projective && self->settings.chebyshev.enabled) // what touches is not extrapolated there either
+            PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
+                                       pd_projective_touching(problem->projective), NULL, iterate->step, iterate->x, iterate->offset,
+                                       report ? problem->scalars : NULL));
+        else if (problem->contact && !problem->projective && !problem->rigid &&
+                 (self->method->keeps_reach || self->settings.chebyshev.enabled))
+            PD_TRY(advance_touching(self, weights, report != PD_READBACK_NONE));
+        else
+            PD_TRY(pd_advance(problem->context, problem->model, problem->contact ? NULL : &problem->step, weights[0], iterate->direction,
+                              weights[1], iterate->step, iterate->x, iterate->offset, report ? problem->scalars : NULL));
+        if (report == PD_READBACK_GRADIENT)
+            PD_TRY(pd_dot(problem->context, problem->model, iterate->gradient, iterate->gradient, problem->scalars + 2));
+        seconds[1] += pd_seconds() - middle;
+    }
+done:
+    return status;
+}
+
+/* Records a chunk. Where that fails, for want of memory or because something that cannot be recorded happened meanwhile, *out is NULL and
+ * nothing was run: the same loops are called without a graph, and what is really broken, such as a device that is lost, fails there again.
+ * The refusal is counted, and its reason kept. */
+static pd_status capture(pd_simulation *self, int n, pd_readback readback, double omega, pd_graph **out) {
+    pd_context *context = self->problem->context;
+    double seconds[2] = {0.0, 0.0};
+    int begin = self->iterate.number;
+    *out = NULL;
+    pd_status status = pd_capture_begin(context);
+    pd_error reason = *pd_context_error(context);
+    if (status) goto failed;
+    status = run_loops(self, n, readback, &omega, seconds);
+    self->iterate.number = begin;
+    if (status) reason = *pd_context_error(context); // the end of the capture has only its consequence to tell
+    // a capture that was begun must end, whatever happened in it
+    pd_status ended = pd_capture_end(context, out);
+    if (status && !ended) {
+        pd_graph_destroy(context, *out);
+        *out = NULL;
+    }
+    if (!status && ended) reason = *pd_context_error(context);
+    if (!status) status = ended;
+    if (!status) return PD_OK;
+failed:
+    if (!reason.text[0]) pd_fail(&reason, status, "a loop failed in a capture");
+    self->chunks->refused = 1;
+    self->chunks->reason = reason;
+    pd_capture_refused(context);
+    if (status != PD_ERROR_DEVICE && status != PD_ERROR_MEMORY) return status;
+    pd_context_error(context)->text[0] = 0; // or a later error of another origin would get this text
+    return PD_OK;
+}
+
+/* The slot of a chunk in its table; one that was not there is entered. -1: no room. */
+static int slot_of(table *kept, const chunk *wanted, int *known) {
+    for (int i = 0; i < kept->n; i++) {
+        *known = memcmp(&kept->chunks[i], wanted, sizeof *wanted) == 0;
+        if (*known) return i;
+    }
+    *known = 0;
+    if (kept->n == PLACES) return -1;
+    kept->chunks[kept->n] = *wanted;
+    return kept->n++;
+}
+
+pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int recording, double *omega, double seconds[2]) {
+    seconds[0] = seconds[1] = 0.0;
+    if (!capturable(self)) return run_loops(self, n, readback, omega, seconds);
+
+    int revision = self->method->linear ? pd_linear_revision(self->method->linear(self->method_memory)) : 0;
+    if (revision != self->chunks->revision) pd_chunks_forget(self->chunks, self->problem->context);
+    self->chunks->revision = revision;
+
+    chunk wanted;
+    double last = *omega, start = pd_seconds();
+    memset(&wanted, 0, sizeof wanted); // compared as bytes
+    wanted.n = n;
+    wanted.first = self->iterate.number == 0;
+    wanted.readback = readback;
+    for (int j = 0; j < n; j++) {
+        double weights[2];
+        next_weights(&self->settings.chebyshev, self->iterate.number + j - self->iterate.restarted, &last, weights);
+        wanted.weights[j][0] = (real)weights[0];
+        wanted.weights[j][1] = (real)weights[1];
+    }
+    // the first time as loops: a step that comes once is not worth a graph, and by the second time every kernel has been loaded
+    table *kept = &self->chunks->kept[recording != 0];
+    int known, slot = slot_of(kept, &wanted, &known);
+    if (!known || (!kept->graphs[slot] && (self->chunks->refused || self->chunks->nodes >= NODES)))
+        return run_loops(self, n, readback, omega, seconds);
+    pd_status status = PD_OK;
+    self->iterate.stalled = 0;
+    if (!kept->graphs[slot]) {
+        PD_TRY(capture(self, n, readback, *omega, &kept->graphs[slot]));
+        if (!kept->graphs[slot]) return run_loops(self, n, readback, omega, seconds);
+        self->chunks->nodes += pd_graph_nodes(kept->graphs[slot]);
+    }
+    PD_TRY(pd_graph_launch(self->problem->context, kept->graphs[slot]));
+    *omega = last;
+    self->iterate.number += n - 1;
+    seconds[0] = pd_seconds() - start;
+done:
+    return status;
+}

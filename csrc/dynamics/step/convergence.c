@@ -1,0 +1,32 @@
+/* When an iterate is the answer of a step; see convergence.h. */
+#include "dynamics/step/convergence.h"
+
+#include "dynamics/contact/balance.h"
+#include "dynamics/contact/safe_move.h"
+#include "dynamics/problem/potential.h"
+
+pd_status pd_convergence_within(pd_simulation *self, pd_reference *reference, double norm, int *within) {
+    const pd_problem *problem = self->problem;
+    double tolerance = self->settings.tolerance, elastic;
+    pd_status status = PD_OK;
+    *within = tolerance > 0 && norm <= tolerance * reference->first_norm;
+    if (!*within || (!problem->contact && !problem->proxies)) return PD_OK;
+    if (reference->load < 0.0) PD_TRY(pd_balance_load(self, &reference->load));
+    if (norm <= tolerance * reference->load) return PD_OK; // which needs no elastic forces
+    PD_TRY(pd_balance_elastic(problem, self->iterate.x, problem->trial, problem->trial_gradient));
+    PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &elastic));
+    *within = norm <= tolerance * (reference->load + elastic);
+done:
+    return status;
+}
+
+pd_status pd_convergence_of_step(pd_simulation *self, int *within) {
+    double move, part = self->iterate.part * self->safe.kept, h = self->settings.h;
+    pd_status status = PD_OK;
+    *within = 0;
+    if (!(self->settings.step_tolerance > 0)) return PD_OK;
+    PD_TRY(pd_safe_largest_move(self, &move));
+    *within = move <= part * self->settings.step_tolerance * (h > 0 ? h : 1.0);
+done:
+    return status;
+}

@@ -1,0 +1,50 @@
+/* What a simulation tells of the step about to be solved, at any point; nothing here moves it. See simulation.h. */
+#include "contact/potential/contact.h"
+#include "dynamics/problem/block_hessian.h"
+#include "dynamics/problem/potential.h"
+#include "dynamics/problem/rounding.h"
+#include "dynamics/problem/whole_hessian.h"
+#include "dynamics/step/frame.h"
+
+/* trial, trial_offset = the point a diagnostic is asked for, and what is driven where it goes. */
+static pd_status place_trial(pd_simulation *self, const real *x, int ahead) {
+    const pd_problem *problem = self->problem;
+    pd_status status = PD_OK;
+    if (problem->contact) PD_TRY(pd_contact_begin(problem->contact, problem->x_t, PD_LAG_OF_QUESTION));
+    if (problem->contact) pd_contact_look_ahead(problem->contact, ahead);
+    if (x)
+        PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));
+    else
+        PD_TRY(pd_memory_copy(problem->context, problem->trial, self->iterate.x, pd_problem_bytes(problem)));
+    PD_TRY(pd_offset(problem->context, problem->model, problem->h, problem->trial, problem->x_t, self->v, problem->load,
+                     problem->trial_offset));
+done:
+    return status;
+}
+
+pd_status pd_simulation_energies(pd_simulation *self, const real *x, int ahead, double *energies) {
+    const pd_problem *problem = self->problem;
+    pd_status status = place_trial(self, x, ahead);
+    if (!status) status = pd_problem_energies(problem, problem->trial, problem->trial_offset, energies);
+    return pd_problem_keep_error(problem, status);
+}
+
+pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradient) {
+    const pd_problem *problem = self->problem;
+    pd_status status = place_trial(self, x, 1);
+    if (!status) status = pd_problem_gradient(problem, problem->trial, problem->trial_offset, problem->trial_gradient);
+    if (!status) status = pd_memory_download(problem->context, gradient, problem->trial_gradient, pd_problem_bytes(problem));
+    return pd_problem_keep_error(problem, status);
+}
+
+double pd_simulation_gradient_rounding(pd_simulation *self) { return pd_rounding_of_gradient(self->problem, self->iterate.x); }
+
+pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, const pd_csr **pattern, const real **blocks) {
+    const pd_problem *problem = self->problem;
+    pd_status status = pd_problem_need_hessian(problem);
+    if (!status) status = place_trial(self, x, 1);
+    if (!status) status = pd_problem_whole_hessian(problem, problem->trial, psd, 0, 0);
+    *pattern = &problem->whole->pattern;
+    *blocks = problem->whole->blocks;
+    return pd_problem_keep_error(problem, status);
+}

@@ -1,0 +1,409 @@
+/* The step that every solver runs in:
+ *
+ *     begin(x_t), first guess
+ *     iterations of the solver, in chunks: direction, extrapolation, move, a readback of what came of it
+ *     what contact makes of where they came to, where the solver knows of none (two_way_step.h)
+ *     velocity
+ *
+ * Where lists turn out to have been too short for what contact found (safe.outgrown), all but the velocity comes again, from x_t.
+ *
+ * A solver contributes the direction (method.h). The order of the stopping rules, records and the clock are here; convergence.c and divergence.c
+ * have the rules. */
+#include "base/clock.h"
+#include "contact/projective/projective.h"
+#include "contact/proxies/proxies.h"
+#include "dynamics/contact/balance.h"
+#include "dynamics/contact/outer_loop.h"
+#include "dynamics/contact/safe_move.h"
+#include "dynamics/contact/two_way_energy.h"
+#include "dynamics/contact/two_way_step.h"
+#include "dynamics/divergence/divergence.h"
+#include "dynamics/problem/potential.h"
+#include "dynamics/problem/rounding.h"
+#include "dynamics/rigid/rigid.h"
+#include "dynamics/step/chunk.h"
+#include "dynamics/step/convergence.h"
+
+/* A step under way. */
+typedef struct run {
+    pd_simulation *simulation;
+    const pd_observer *observer;
+    pd_step_result *result;
+    int recording;
+    int before; /* iterations of the passes before this one: a step with several lags of friction has as many (contact/potential/contact.h) */
+    double omega; /* of the extrapolation, in the last iteration */
+    pd_growth growth;
+    pd_reference reference; /* of the tolerance */
+    pd_iteration row;       /* of the record */
+    const real *guess;      /* H [n,3] instead of the first guess, or NULL */
+} run;
+
+static pd_status first_guess(run *r, const real *targets) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    pd_status status = PD_OK;
+    size_t bytes = pd_problem_bytes(problem);
+    double start = pd_seconds();
+    if (targets)
+        PD_TRY(pd_send(problem->context, &self->sent, self->targets, targets, bytes));
+    else
+        PD_TRY(pd_memory_copy(problem->context, self->targets, self->iterate.x, bytes));
+    PD_TRY(pd_first_guess(problem->context, problem->model, self->settings.initialization, problem->h, problem->x_t, self->v,
+                          self->v_previous, self->has_previous, problem->load, self->targets, self->iterate.x, self->iterate.offset,
+                          problem->step.drift));
+    if (r->guess) { // G is that of the state all the same
+        PD_TRY(pd_memory_upload(problem->context, self->iterate.x, r->guess, bytes));
+        PD_TRY(pd_offset(problem->context, problem->model, problem->h, self->iterate.x, problem->x_t, self->v, problem->load,
+                         self->iterate.offset));
+    }
+    if (problem->rigid) PD_TRY(pd_rigid_place(problem, self->iterate.x, self->iterate.offset));
+    PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
+    self->iterate.restarted = 0;
+    PD_TRY(pd_safe_first_guess(self, r->guess != NULL));
+    PD_TRY(pd_two_way_load_begin(&self->load, problem));
+    if (problem->proxies) PD_TRY(pd_proxies_begin(problem->proxies, self->iterate.x));
+    r->result->phases[PD_PHASE_FIRST_GUESS] += pd_seconds() - start;
+done:
+    return status;
+}
+
+/* What the record says of pins and obstacles. */
+static pd_status measure_driven(run *r) {
+    r->row.outer = r->simulation->safe.drives;
+    r->row.stagnations = r->simulation->safe.stagnations;
+    pd_status status = pd_safe_held_back(r->simulation, &r->row.held_back);
+    return status ? status : pd_safe_behind(r->simulation, &r->row.behind);
+}
+
+/* G, the sum of the sizes of its parts unless NULL, and the gradient norm at the iterate: what a record says and rules go by. */
+static pd_status evaluate(const pd_simulation *self, double *potential, double *magnitude, double *gradient_norm) {
+    const pd_problem *problem = self->problem;
+    const pd_iterate *iterate = &self->iterate;
+    pd_status status = pd_problem_potential(problem, iterate->x, iterate->offset, potential, magnitude);
+    // trial_gradient, not gradient: a method may still need its own
+    if (!status) status = pd_problem_gradient(problem, iterate->x, iterate->offset, problem->trial_gradient);
+    return status ? status : pd_problem_norm(problem, problem->trial_gradient, gradient_norm);
+}
+
+/* What growth is measured from, and row 0 of the record. */
+static pd_status read_first_guess(run *r) {
+    pd_simulation *self = r->simulation;
+    pd_growth *growth = &r->growth;
+    pd_status status = PD_OK;
+    r->row.step_limit = self->safe.part;
+    if (r->recording) PD_TRY(measure_driven(r));
+    int guarded = self->method->guarded && self->method->guarded(self->method_memory); // who guards himself needs a finite beginning
+    if (r->recording || self->settings.tolerance > 0 || guarded) {
+        PD_TRY(evaluate(self, &growth->first_potential, &growth->first_magnitude, &growth->first_norm));
+        r->row.potential = growth->first_potential, r->row.gradient_norm = growth->first_norm;
+        r->reference.first_norm = growth->first_norm;
+    }
+    // the first row also of a run that ends here
+    if (r->recording) PD_TRY(r->observer->record(r->observer->user, self, &r->row));
+    if (!isfinite(growth->first_norm) || !isfinite(growth->first_potential))
+        status = pd_diverged(self, 0, "the potential of the first guess is not finite");
+done:
+    return status;
+}
+
+/* Nothing moves, or nothing lowers G: the answer where the gradient is within the tolerance or what rounding leaves of it. Not where contact has
+ * shortened the step, since a gap that rounding could close stops every motion. */
+static pd_status end_without_decrease(run *r, int iteration) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    pd_status status = PD_OK;
+    double norm = 0.0;
+    PD_TRY(pd_problem_gradient(problem, self->iterate.x, self->iterate.offset, problem->trial_gradient));
+    PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &norm));
+    if (!isfinite(norm)) return pd_diverged(self, iteration, "the gradient is not finite");
+    int is_free, within;
+    PD_TRY(pd_safe_is_free(self, &is_free));
+    is_free = is_free && self->safe.arrived && !self->iterate.cut;
+    r->result->at_rounding = is_free && norm <= pd_rounding_of_gradient(problem, self->iterate.x);
+    PD_TRY(pd_convergence_within(self, &r->reference, norm, &within));
+    within = within && is_free;
+    r->result->stop = r->result->at_rounding || within ? PD_STOP_CONVERGED : PD_STOP_STALLED;
+done:
+    return status;
+}
+
+/* What contact has spent of its own so far. */
+static pd_contact_seconds spent_by_contact(const pd_problem *problem) {
+    if (!problem->contact) return (pd_contact_seconds){0};
+    pd_contact_seconds spent = pd_contact_seconds_of(problem->contact);
+    if (problem->projective) spent.projection = pd_projective_seconds(problem->projective);
+    return spent;
+}
+
+/* The next n iterations inside the clock; with `readback` they end with reading back the report of pd_chunk_run. On a device whose loops run on
+ * after their call, a phase is billed for what it waits for: the readback for all of it. */
+static pd_status run_chunk(run *r, int n, pd_readback readback, double report[3], int *stalled) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    double seconds[2], start;
+    pd_contact_seconds before = spent_by_contact(problem), after;
+    pd_status status = pd_chunk_run(self, n, readback, r->recording, &r->omega, seconds);
+    *stalled = self->iterate.stalled;
+    r->row.direction_seconds = seconds[0];
+    r->row.advance_seconds = seconds[1];
+    if (status) return status;
+    if (!*stalled) {
+        start = pd_seconds();
+        if (readback) PD_TRY(pd_mark(problem->context, PD_MARK_END));
+        if (readback) PD_TRY(pd_safe_fetch(self));
+        size_t reported = readback == PD_READBACK_GRADIENT ? 3 : 2;
+        if (readback && problem->projective)
+            PD_TRY(pd_outer_read(self, reported, report));
+        else if (readback)
+            PD_TRY(pd_memory_download(problem->context, report, problem->scalars, reported * sizeof *report));
+        if (readback) PD_TRY(pd_safe_told(self));
+        if (self->method->finish && self->iterate.number + 1 == self->settings.iterations)
+            PD_TRY(self->method->finish(self->method_memory, problem, &self->iterate));
+        PD_TRY(pd_safe_limit(self));
+        report[0] *= self->safe.kept * self->safe.kept;
+        r->row.advance_seconds += pd_seconds() - start;
+    }
+    after = spent_by_contact(problem); // what a record asks for is left out
+    r->row.culling_seconds += after.culling - before.culling;
+    r->row.ccd_seconds += after.impact - before.impact;
+    r->row.projection_seconds += after.projection - before.projection;
+    r->result->phases[PD_PHASE_DIRECTION] += r->row.direction_seconds;
+    r->result->phases[PD_PHASE_ADVANCE] += r->row.advance_seconds;
+    r->result->seconds += r->row.direction_seconds + r->row.advance_seconds;
+done:
+    return status;
+}
+
+/* What came of the iterations up to this one: the record, divergence, and whether the step ends here. `check`: one at which a run
+ * without a record reads it too, so that both end at the same iteration. */
+static pd_status read_iterate(run *r, pd_readback readback, const double report[3], int check) {
+    pd_simulation *self = r->simulation;
+    const pd_settings *settings = &self->settings;
+    pd_growth *growth = &r->growth;
+    pd_status status = PD_OK;
+    int iteration = r->result->iterations;
+    if (readback == PD_READBACK_GRADIENT) {
+        growth->norm = sqrt(report[2]);
+        if (growth->first_norm <= 0.0) growth->first_norm = growth->norm;
+    }
+    // without a gradient at hand, or a potential (forces may grow with what is soft), it is the moves that must not grow
+    if (!self->method->fills_gradient) {
+        growth->moves = sqrt(report[0]);
+        if (growth->first_moves <= 0.0) growth->first_moves = growth->moves;
+    }
+    r->row.step_limit = self->safe.part;
+    if (r->recording) PD_TRY(measure_driven(r));
+    if (r->recording || (check && settings->tolerance > 0)) PD_TRY(evaluate(self, &growth->potential, NULL, &growth->norm));
+    if (r->recording) {
+        r->row.number = iteration, r->row.seconds = r->result->seconds, r->row.step_norm = sqrt(report[0]);
+        r->row.potential = growth->potential, r->row.gradient_norm = growth->norm;
+        PD_TRY(r->observer->record(r->observer->user, self, &r->row));
+    }
+    PD_TRY(pd_divergence_of_iterate(self, growth, report[0], iteration));
+    if (self->problem->projective) return PD_OK; // it ends by the rules of outer_loop.h
+    if (!self->safe.arrived) return PD_OK;       // an answer for where pins and obstacles are is none yet
+    if (!check) return PD_OK;
+    if (report[1] == 0.0) {
+        PD_TRY(end_without_decrease(r, iteration));
+    } else {
+        int within;
+        PD_TRY(pd_convergence_of_step(self, &within));
+        if (!within) PD_TRY(pd_convergence_within(self, &r->reference, growth->norm, &within));
+        if (within) r->result->stop = PD_STOP_CONVERGED;
+    }
+    if (r->result->stop == PD_STOP_CONVERGED && !r->result->at_rounding) {
+        int is_free;
+        PD_TRY(pd_safe_is_free(self, &is_free));
+        if (!is_free) r->result->stop = PD_STOP_ITERATION_CAP;
+    }
+done:
+    return status;
+}
+
+/* Iterations of the solver until one of the rules stops them; a method sees those of one pass. */
+static pd_status iterations(run *r) {
+    pd_simulation *self = r->simulation;
+    const pd_settings *settings = &self->settings;
+    pd_step_result *result = r->result;
+    pd_status status = PD_OK;
+    if (self->safe.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED; // before any, as contact by projections does as printed
+    while (result->iterations - r->before < settings->iterations && result->stop == PD_STOP_ITERATION_CAP &&
+           self->safe.rounds != PD_ROUNDS_SPENT) {
+        if (r->observer && r->observer->interrupted && r->observer->interrupted(r->observer->user)) return PD_INTERRUPTED;
+        self->iterate.number = result->iterations - r->before;
+        int n = pd_chunk_length(self, r->recording), end = self->iterate.number + n, stalled;
+        int check = end % settings->check_every == 0 || end == settings->iterations;
+        double report[3] = {0.0, 1.0, 0.0};
+        int moved;
+        PD_TRY(pd_safe_drive(self, &moved));
+        // the gradient that the direction started from comes with the report: a lagging test for runs without a record
+        pd_readback readback = self->method->fills_gradient && check && !r->recording && settings->tolerance <= 0 ? PD_READBACK_GRADIENT
+                               : check || r->recording                                                            ? PD_READBACK_MOVES
+                                                                                                                  : PD_READBACK_NONE;
+        PD_TRY(run_chunk(r, n, readback, report, &stalled));
+        if (self->safe.outgrown) return PD_OK;
+        if (stalled && !moved) return end_without_decrease(r, result->iterations);
+        if (stalled) report[1] = 0.0; // for where the driven points were: they have moved, and may again
+        result->iterations = r->before + end;
+        if (readback) PD_TRY(read_iterate(r, readback, report, check));
+        if (result->stop == PD_STOP_ITERATION_CAP && pd_two_way_step_is_due(self, end)) {
+            int again; // never: the load is of updates at the end of a solve
+            PD_TRY(pd_two_way_step_update(self, r->observer, result, &again));
+        }
+        if (self->safe.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED;
+    }
+done:
+    return status;
+}
+
+/* The iterations begin again, from the iterate. */
+static pd_status begin_pass(run *r) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    pd_status status;
+    PD_TRY(pd_memory_clear(problem->context, self->iterate.step, pd_problem_bytes(problem)));
+    PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &r->growth.first_potential, &r->growth.first_magnitude));
+    self->iterate.restarted = 0;
+    r->growth.potential = r->growth.first_potential; // of a pass that has nothing to do
+    r->omega = 1.0;
+    r->before = r->result->iterations;
+    r->result->stop = PD_STOP_ITERATION_CAP;
+    r->result->at_rounding = 0;
+done:
+    return status;
+}
+
+/* The same with the impulses of contact, which a free flight has none of: growth is measured from there. */
+static pd_status begin_loaded_pass(run *r) {
+    pd_simulation *self = r->simulation;
+    pd_growth *growth = &r->growth;
+    double norm;
+    pd_status status = begin_pass(r);
+    if (!status) status = evaluate(self, &growth->first_potential, &growth->first_magnitude, &norm);
+    growth->first_norm = fmax(growth->first_norm, norm);
+    growth->first_moves = 0.0;
+    return status;
+}
+
+/* The iterations of a step: one pass, and another with each further lag of friction, to which G belongs. The first norm stays, since what a
+ * tolerance is a part of is where the step began. */
+static pd_status passes(run *r) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    int lags = problem->contact ? pd_contact_lags(problem->contact) : 1;
+    pd_status status = PD_OK;
+    for (int pass = 0; pass < lags; pass++) {
+        if (pass > 0) {
+            PD_TRY(pd_contact_lag_again(problem->contact, self->iterate.x));
+            PD_TRY(begin_pass(r));
+        }
+        PD_TRY(iterations(r));
+        if (self->safe.outgrown) return PD_OK;
+        if (r->recording) PD_TRY(pd_divergence_of_descent(self, &r->growth, r->result->iterations));
+    }
+done:
+    return status;
+}
+
+static pd_status velocity(run *r) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    double start = pd_seconds();
+    pd_status status = pd_vertex_update_velocity(problem->context, problem->model, problem->h, self->iterate.x, problem->x_t, problem->load,
+                                                 self->iterate.offset, self->v, self->v_previous);
+    if (!status && problem->projective) status = pd_outer_finish(self);
+    if (!status && r->result->iterations)
+        status = pd_marked_seconds(problem->context, PD_MARK_BEGIN, PD_MARK_END, &r->result->device_seconds);
+    if (!status && self->shared) status = pd_simulation_wait(self);
+    r->result->phases[PD_PHASE_VELOCITY] = pd_seconds() - start;
+    if (!status) self->has_previous = problem->h > 0;
+    if (!status) pd_balance_end(self);
+    return status;
+}
+
+/* Whether the pairs of a penalty may be found without waiting for their number: a sweep over vertices takes them by the lists of its vertices, and
+ * nobody asks for the potential. Where the host has the numbers at once there is nothing to wait for. */
+static int asks(const run *r) {
+    const pd_simulation *self = r->simulation;
+    const pd_method *method = self->method;
+    return method->keeps_reach && method->capturable && method->capturable(self->method_memory) && !r->recording &&
+           !(self->settings.tolerance > 0) && !pd_fetches_at_once(self->problem->context);
+}
+
+/* The step from x_t to where its velocity is known. *begun: there is a state to come back to. */
+static pd_status solve(run *r, const real *targets, int *begun) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    pd_step_result *result = r->result;
+    double start = pd_seconds();
+    pd_status status = PD_OK;
+    self->safe.asks = asks(r);
+    if (problem->contact) pd_contact_begin_stiffness(problem->contact);
+    PD_TRY(pd_simulation_begin(self));
+    PD_TRY(pd_balance_begin(self));
+    PD_TRY(pd_safe_begin(self));
+    result->phases[PD_PHASE_BEGIN] += pd_seconds() - start;
+    *begun = 1;
+    PD_TRY(first_guess(r, targets));
+    PD_TRY(read_first_guess(r));
+    PD_TRY(pd_mark(problem->context, PD_MARK_BEGIN));
+    PD_TRY(pd_mark(problem->context, PD_MARK_END)); // of a run that is never looked at
+    PD_TRY(passes(r));
+    PD_TRY(pd_safe_settle(self));
+    if (self->safe.outgrown) return PD_OK;
+    PD_TRY(pd_divergence_of_run(self, targets, result->iterations));
+    PD_TRY(pd_safe_behind(self, &result->behind));
+    PD_TRY(pd_safe_held_back(self, &result->held_back));
+    int again = 0;
+    PD_TRY(pd_two_way_step_update(self, r->observer, result, &again));
+    while (again) {
+        PD_TRY(begin_loaded_pass(r));
+        PD_TRY(iterations(r));
+        PD_TRY(pd_two_way_step_update(self, r->observer, result, &again));
+    }
+    if (problem->two_way) PD_TRY(pd_two_way_energy(self, &result->update, &result->update.gain, &result->update.room));
+    if (result->stop == PD_STOP_CONVERGED) result->stop = pd_two_way_step_stop(self, result);
+    PD_TRY(pd_safe_check_prescribed(self));
+    if (problem->contact) PD_TRY(pd_contact_adapt_stiffness(problem->contact, self->iterate.x));
+done:
+    return status;
+}
+
+pd_status pd_simulation_step(pd_simulation *self, const real *targets, const real *guess, const pd_observer *observer, int keep_diverged,
+                             pd_step_result *result) {
+    const pd_problem *problem = self->problem;
+    const run fresh = {.simulation = self,
+                       .observer = observer,
+                       .result = result,
+                       .recording = observer && observer->record,
+                       .omega = 1.0,
+                       .reference = PD_REFERENCE_EMPTY,
+                       .guess = guess};
+    run r = fresh;
+    pd_status status = PD_OK;
+    int begun = 0;
+    *result = (pd_step_result){.stop = PD_STOP_ITERATION_CAP};
+    PD_TRY(pd_simulation_prepare(self, NULL));
+    PD_TRY(solve(&r, targets, &begun));
+    while (self->safe.outgrown) { // the seconds stay: they were spent
+        PD_TRY(pd_safe_restore(self));
+        r = fresh;
+        result->stop = PD_STOP_ITERATION_CAP;
+        result->at_rounding = result->iterations = 0;
+        PD_TRY(solve(&r, targets, &begun));
+    }
+
+done:
+    if (problem->proxies) {
+        pd_status kept = pd_proxies_end(problem->proxies, !status);
+        status = status ? status : kept;
+    }
+    status = pd_problem_keep_error(problem, status);
+    if (status && begun) pd_safe_restore(self);
+    if (status && begun && problem->contact) pd_contact_restore_stiffness(problem->contact);
+    if (status == PD_DIVERGED && keep_diverged) {
+        result->stop = PD_STOP_DIVERGED;
+        return PD_OK;
+    }
+    return status ? status : pd_problem_keep_error(problem, velocity(&r));
+}

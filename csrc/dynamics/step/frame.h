@@ -1,0 +1,77 @@
+/* The inside of a simulation, for the files that make it (simulation.c), set and read it (state.c, diagnostics.c) and step it (frame.c and
+ * what that calls). Methods do not know it: they see a problem and an iterate. */
+#ifndef PD_DYNAMICS_STEP_FRAME_H
+#define PD_DYNAMICS_STEP_FRAME_H
+
+#include "contact/projective/projective.h"
+#include "dynamics/contact/momentum.h"
+#include "dynamics/contact/prescribed_motion.h"
+#include "dynamics/contact/two_way_load.h"
+#include "dynamics/method.h"
+#include "dynamics/step/simulation.h"
+#include "linear/upload.h"
+
+typedef struct pd_chunks pd_chunks;                     /* chunk.h */
+typedef struct pd_contact_recorder pd_contact_recorder; /* contact_record.h */
+
+/* safe_move.h: of a step with contact, or that stops by its moves. */
+typedef struct pd_safe {
+    real *x, *offset;          /* B [n,3] where the last iteration began; NULL where it is not needed */
+    double part;               /* of the last move that contact allowed */
+    double kept;               /* of it that was left of what the method had moved; 1 where the method kept to `part` itself */
+    int drives;                /* times that what is driven moved in the step */
+    int detections;            /* times that the pairs of a penalty were searched for in it */
+    int asks;                  /* these wait for nothing: the step has no observer */
+    int outgrown;              /* they found more than there was room for: the step is to be run again */
+    int driving;               /* pins or obstacles move in the step */
+    int arrived;               /* all that is driven is at its target */
+    pd_prescribed *prescribed; /* NULL: nothing holds pins and obstacles back */
+
+    /* outer_loop.h */
+    real *before;          /* B [n,3] the iterate before the last iteration; NULL without an outer loop */
+    int outer;             /* rounds that have ended in the step */
+    int inner;             /* iterations of this round */
+    int slow;              /* rounds in a row that got no farther than a small part of their way */
+    int stagnations;       /* such rounds in the step */
+    double share;          /* of its way that the state goes in a round */
+    double moved;          /* by the round before, m; 0 where something stopped it, else `offset` says where to */
+    double left;           /* the part of the step that is to come, if the rounds so far are parts of it */
+    int measured;          /* whether `found` is of the last iteration */
+    double found[5];       /* pd_outer_read */
+    int asked;             /* whether the end of the round has been asked for */
+    pd_round round;        /* what came of that */
+    double potential;      /* G after the last iteration, where a round ends by it; else not a number */
+    pd_momentum *momentum; /* NULL: no body is free, or the variant does not correct its momentum */
+    int apart;             /* 1: the iterate may have passed through something, and the state of the step is x */
+    enum { PD_ROUNDS_GO_ON, PD_ROUNDS_SETTLED, PD_ROUNDS_SPENT } rounds;
+} pd_safe;
+
+struct pd_simulation {
+    pd_settings settings; /* settings.method_settings: a copy */
+    pd_problem *problem;
+    const pd_method *method;
+    void *method_memory; /* what the method made; NULL until first used */
+    int prepared;
+    pd_chunks *chunks;
+    pd_contact_recorder *recorder; /* NULL until first used */
+
+    /* B [n,3]; the positions of the state are those of the iterate */
+    pd_iterate iterate;
+    real *v, *v_previous, *targets;
+    pd_outbox sent; /* of targets */
+    pd_safe safe;
+    pd_two_way_load load;
+    int has_previous;
+    int shared; /* others may read and write x and v */
+
+    /* balance.c */
+    real *begun_at; /* B [n,3] x_t of the last step; NULL without contact */
+    int has_ended;  /* 1: the iterate is the end of that step */
+
+    /* energy.c */
+    double load_norm;  /* sqrt(sum of m |load|^2) over free vertices, sqrt(J)/s */
+    double reach;      /* R, sqrt(J) */
+    int watched_steps; /* since the state was set */
+};
+
+#endif

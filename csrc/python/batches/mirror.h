@@ -1,0 +1,48 @@
+/* The arrays of a call as a backend sees them. */
+#ifndef PD_PYTHON_BATCHES_MIRROR_H
+#define PD_PYTHON_BATCHES_MIRROR_H
+
+#include "python/binding/backend_module.h"
+
+/* Arrays in the order of a loop's arguments: where backend memory is host memory in place, else mirrored in a workspace. The first n_in are
+ * read, the rest written. A NULL array stays NULL. */
+typedef struct pd_mirror {
+    int n_arrays, n_in, in_place;
+    PyArrayObject *arrays[PD_WORKSPACE_ARRAYS];
+    void *memory[PD_WORKSPACE_ARRAYS];
+} pd_mirror;
+
+static inline pd_status pd_mirror_upload(pd_workspace *space, pd_mirror *mirror) {
+    pd_context *context = space->context;
+    pd_status status = PD_OK;
+    size_t all = 0;
+    mirror->in_place = !pd_context_location(context).on_device;
+    for (int i = 0; i < mirror->n_arrays; i++) all += mirror->arrays[i] ? (size_t)PyArray_NBYTES(mirror->arrays[i]) : 0;
+    if (!mirror->in_place) status = pd_passage_open(&space->passage, context, all);
+    for (int i = 0; i < mirror->n_arrays && !status; i++) {
+        if (!mirror->arrays[i]) continue;
+        if (mirror->in_place) {
+            mirror->memory[i] = PyArray_DATA(mirror->arrays[i]);
+            continue;
+        }
+        size_t bytes = (size_t)PyArray_NBYTES(mirror->arrays[i]);
+        status = pd_workspace_memory(space, i, bytes, &mirror->memory[i]);
+        if (!status && i < mirror->n_in)
+            status = pd_passage_send(&space->passage, context, mirror->memory[i], PyArray_DATA(mirror->arrays[i]), bytes);
+    }
+    return status;
+}
+
+/* What was written is in the arrays, and all that was asked of the device is done. */
+static inline pd_status pd_mirror_finish(pd_workspace *space, pd_mirror *mirror) {
+    pd_context *context = space->context;
+    pd_status status = PD_OK;
+    if (mirror->in_place) return pd_context_wait(context);
+    for (int i = mirror->n_in; i < mirror->n_arrays && !status; i++)
+        if (mirror->arrays[i])
+            status = pd_passage_receive(&space->passage, context, PyArray_DATA(mirror->arrays[i]), mirror->memory[i],
+                                        (size_t)PyArray_NBYTES(mirror->arrays[i]));
+    return status ? status : pd_passage_wait(&space->passage, context);
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* The names of what results are made of, each beside its constant: Python builds tables and dicts by them. _host shows them (host_names.c). */
+#ifndef PD_PYTHON_BINDING_NAMES_H
+#define PD_PYTHON_BINDING_NAMES_H
+
+#include "dynamics/step/simulation.h"
+
+/* X(constant, name) for every column of the record of a step. */
+#define PD_RECORD_TABLE(X)                            \
+    X(ITERATION, "iteration")                         \
+    X(SECONDS, "seconds")                             \
+    X(INCREMENTAL_POTENTIAL, "incremental_potential") \
+    X(GRADIENT_NORM, "gradient_norm")                 \
+    X(STEP_NORM, "step_norm")                         \
+    X(DIRECTION_SECONDS, "direction_seconds")         \
+    X(ADVANCE_SECONDS, "advance_seconds")             \
+    X(CONTACT_POTENTIAL, "contact_potential")         \
+    X(FRICTION_POTENTIAL, "friction_potential")       \
+    X(ACTIVE_CONTACTS, "active_contacts")             \
+    X(CONTACTS_ENTERED, "contacts_entered")           \
+    X(CONTACTS_LEFT, "contacts_left")                 \
+    X(SMALLEST_DISTANCE, "smallest_distance")         \
+    X(SEARCHES, "searches")                           \
+    X(STEP_LIMIT, "step_limit")                       \
+    X(OUTER, "outer")                                 \
+    X(BEHIND, "behind")                               \
+    X(HELD_BACK, "held_back")                         \
+    X(STAGNATIONS, "stagnations")                     \
+    X(CULLING_SECONDS, "culling_seconds")             \
+    X(CCD_SECONDS, "ccd_seconds")                     \
+    X(PROJECTION_SECONDS, "projection_seconds")
+
+/* The same for every step of an update of contact. */
+#define PD_UPDATE_TABLE(X)                    \
+    X(STEP, "step")                           \
+    X(RESIDUAL, "residual")                   \
+    X(SMALLEST_DISTANCE, "smallest_distance") \
+    X(SEARCHED, "searched")                   \
+    X(LISTED, "listed")                       \
+    X(PAIRS, "pairs")                         \
+    X(ROWS, "rows")                           \
+    X(COLOURS, "colours")                     \
+    X(SEARCH, "search")
+
+/* The same for that of a linear solve; distance: from the target. */
+#define PD_LINEAR_RECORD_TABLE(X)     \
+    X(ITERATION, "iteration")         \
+    X(SECONDS, "seconds")             \
+    X(RESIDUAL_NORM, "residual_norm") \
+    X(DISTANCE, "distance")
+
+#define PD_RECORD_CONSTANT(NAME, name)        PD_RECORD_##NAME,
+#define PD_UPDATE_CONSTANT(NAME, name)        PD_UPDATE_##NAME,
+#define PD_LINEAR_RECORD_CONSTANT(NAME, name) PD_LINEAR_RECORD_##NAME,
+enum { PD_RECORD_TABLE(PD_RECORD_CONSTANT) PD_RECORD_COLUMNS };
+enum { PD_UPDATE_TABLE(PD_UPDATE_CONSTANT) PD_UPDATE_COLUMNS };
+enum { PD_LINEAR_RECORD_TABLE(PD_LINEAR_RECORD_CONSTANT) PD_LINEAR_RECORD_COLUMNS };
+
+/* X(constant, name) for every part of the time of a step, every way in which one ends, an update in it does, and a linear
+ * solve does. */
+#define PD_PHASE_TABLE(X)                  \
+    X(PD_PHASE_BEGIN, "begin")             \
+    X(PD_PHASE_FIRST_GUESS, "first_guess") \
+    X(PD_PHASE_DIRECTION, "direction")     \
+    X(PD_PHASE_ADVANCE, "advance")         \
+    X(PD_PHASE_VELOCITY, "velocity")
+#define PD_STOP_TABLE(X)                      \
+    X(PD_STOP_ITERATION_CAP, "iteration_cap") \
+    X(PD_STOP_CONVERGED, "converged")         \
+    X(PD_STOP_STALLED, "stalled")             \
+    X(PD_STOP_DIVERGED, "diverged")
+#define PD_UPDATE_EXIT_TABLE(X)          \
+    X(PD_TWO_WAY_CONVERGED, "converged") \
+    X(PD_TWO_WAY_CAP, "iteration_cap")   \
+    X(PD_TWO_WAY_STALLED, "stalled")     \
+    X(PD_TWO_WAY_CONTRADICTORY, "contradictory")
+#define PD_UPDATE_PART_TABLE(X)        \
+    X(PD_TWO_WAY_PAIRS, "pairs")       \
+    X(PD_TWO_WAY_ROWS, "rows")         \
+    X(PD_TWO_WAY_COLOURS, "colours")   \
+    X(PD_TWO_WAY_BACKWARD, "backward") \
+    X(PD_TWO_WAY_FORWARD, "forward")
+#define PD_LINEAR_STOP_TABLE(X)                 \
+    X(PD_LINEAR_ITERATION_CAP, "iteration_cap") \
+    X(PD_LINEAR_CONVERGED, "converged")         \
+    X(PD_LINEAR_STALLED, "stalled")             \
+    X(PD_LINEAR_DIVERGED, "diverged")
+
+/* An array of names, each at the place of its constant: const char *const names[] = {PD_STOP_TABLE(PD_NAME_AT)}; */
+#define PD_NAME_AT(constant, name) [constant] = name,
+
+#endif

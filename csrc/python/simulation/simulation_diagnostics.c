@@ -1,0 +1,119 @@
+/* What a simulation tells of the step about to be solved: energies, derivatives, matrices. Nothing here moves it. */
+#include "python/simulation/simulation_object.h"
+
+/* At a point, and with a choice: where driven points are, or how a Hessian is made. */
+typedef struct {
+    const real *x;
+    int choice;
+    const pd_csr *pattern; /* out */
+    const real *blocks;    /* out */
+} request;
+
+static pd_status energies(pd_simulation *core, const void *given, void *out) {
+    const request *asked = given;
+    pd_status status = pd_simulation_begin(core);
+    return status ? status : pd_simulation_energies(core, asked->x, asked->choice, out);
+}
+
+PyObject *pd_call_energies(pd_simulation_object *self, PyObject *arguments) {
+    npy_intp shape[1] = {PD_ENERGY_COUNT};
+    PyObject *object;
+    request asked = {0};
+    if (!PyArg_ParseTuple(arguments, "Op:energies", &object, &asked.choice)) return NULL;
+    if (!pd_object_read_vectors(self, object, "x", &asked.x)) return NULL;
+    return pd_object_fill(self, energies, &asked, pd_array_out(NPY_FLOAT64, 1, shape));
+}
+
+static pd_status gradient(pd_simulation *core, const void *x, void *out) {
+    pd_status status = pd_simulation_begin(core);
+    return status ? status : pd_simulation_gradient(core, x, out);
+}
+
+PyObject *pd_call_gradient(pd_simulation_object *self, PyObject *object) {
+    const real *x;
+    if (!pd_object_read_vectors(self, object, "x", &x)) return NULL;
+    return pd_object_fill(self, gradient, x, pd_object_new_vectors(self));
+}
+
+static pd_status gradient_rounding(pd_simulation *core, const void *given, void *norm) {
+    (void)given;
+    pd_status status = pd_simulation_begin(core);
+    if (!status) *(double *)norm = pd_simulation_gradient_rounding(core);
+    return status;
+}
+
+PyObject *pd_call_gradient_rounding(pd_simulation_object *self, PyObject *unused) {
+    (void)unused;
+    double norm = 0.0;
+    return pd_object_call(self, gradient_rounding, NULL, &norm) ? PyFloat_FromDouble(norm) : NULL;
+}
+
+typedef struct {
+    real *forces;
+    int known;
+} balance;
+
+static pd_status unbalanced(pd_simulation *core, const void *given, void *out) {
+    balance *asked = out;
+    (void)given;
+    return pd_simulation_unbalanced(core, asked->forces, &asked->known);
+}
+
+PyObject *pd_call_unbalanced(pd_simulation_object *self, PyObject *unused) {
+    (void)unused;
+    PyArrayObject *array = pd_object_new_vectors(self);
+    if (!array) return NULL;
+    balance asked = {PyArray_DATA(array), 0};
+    if (pd_object_call(self, unbalanced, NULL, &asked) && asked.known) return (PyObject *)array;
+    Py_DECREF((PyObject *)array);
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* (row_start, columns, values) of a sparse matrix, as fresh arrays. Takes the reference to values. */
+static PyObject *csr_arrays(const pd_csr *matrix, PyArrayObject *values) {
+    npy_intp rows[1] = {matrix->n + 1}, count[1] = {matrix->row_start[matrix->n]};
+    PyArrayObject *row_start = pd_array_copy(NPY_INT32, 1, rows, matrix->row_start);
+    PyArrayObject *columns = pd_array_copy(NPY_INT32, 1, count, matrix->columns);
+    PyObject *result = row_start && columns && values ? Py_BuildValue("(OOO)", row_start, columns, values) : NULL;
+    Py_XDECREF((PyObject *)row_start);
+    Py_XDECREF((PyObject *)columns);
+    Py_XDECREF((PyObject *)values);
+    return result;
+}
+
+static pd_status hessian(pd_simulation *core, const void *given, void *out) {
+    const request *asked = given;
+    request *found = out;
+    pd_status status = pd_simulation_begin(core);
+    return status ? status : pd_simulation_hessian(core, asked->x, asked->choice, &found->pattern, &found->blocks);
+}
+
+PyObject *pd_call_hessian(pd_simulation_object *self, PyObject *arguments) {
+    PyObject *object, *result = NULL;
+    request asked = {0};
+    if (!PyArg_ParseTuple(arguments, "Op:hessian", &object, &asked.choice)) return NULL;
+    if (!pd_object_read_vectors(self, object, "x", &asked.x) || !pd_object_enter(self)) return NULL;
+    // what is found lies in the core: it is copied before anybody else can enter
+    pd_status status;
+    Py_BEGIN_ALLOW_THREADS status = hessian(self->core, &asked, &asked);
+    Py_END_ALLOW_THREADS if (!status) {
+        npy_intp shape[3] = {asked.pattern->row_start[asked.pattern->n], 3, 3};
+        result = csr_arrays(asked.pattern, pd_array_copy(PD_NPY_REAL, 3, shape, asked.blocks));
+    }
+    pd_object_leave(self);
+    return status ? pd_object_raise(self, status) : result;
+}
+
+static pd_status system_matrix(pd_simulation *core, const void *given, void *matrix) {
+    (void)given;
+    return pd_simulation_system_matrix(core, matrix);
+}
+
+PyObject *pd_call_system_matrix(pd_simulation_object *self, PyObject *unused) {
+    (void)unused;
+    const pd_csr *A;
+    if (!pd_object_call(self, system_matrix, NULL, &A)) return NULL;
+    npy_intp count[1] = {A->row_start[A->n]};
+    return csr_arrays(A, pd_array_copy(NPY_FLOAT64, 1, count, A->values));
+}

@@ -1,0 +1,111 @@
+/* A simulation as Python holds it, and what the files of its type share: each takes one part of its methods (simulation.c lists them). */
+#ifndef PD_PYTHON_SIMULATION_SIMULATION_OBJECT_H
+#define PD_PYTHON_SIMULATION_SIMULATION_OBJECT_H
+
+#include "python/binding/backend_module.h"
+
+#include "contact/potential/contact.h"
+#include "dynamics/step/simulation.h"
+#include "python/binding/one_call.h"
+
+typedef struct pd_simulation_object {
+    PyObject_HEAD pd_simulation *core;
+    pd_one_call calls;
+    PyObject *description; /* the arrays that the core borrows: copies of the caller's, in a list */
+    long long iterations;  /* at most, in a step */
+    long long steps;       /* taken; counted with the GIL held, before Python code can run: a Ctrl-C finds it and the state in agreement */
+} pd_simulation_object;
+
+/* One call at a time. A second one, from another thread or from an observer, is refused rather than queued: an observer
+ * that waited for its own step would wait for ever. Returns 0 with an exception set. */
+int pd_object_enter(pd_simulation_object *self);
+void pd_object_leave(pd_simulation_object *self);
+/* The exception of a status of the core; returns NULL. */
+PyObject *pd_object_raise(pd_simulation_object *self, pd_status status);
+
+/* What is done inside the core: `given` is what the caller passes in, `out` where the answer goes. */
+typedef pd_status (*pd_core_function)(pd_simulation *core, const void *given, void *out);
+
+/* Enters, runs `function` without the GIL, leaves. Returns 0 with an exception set. */
+int pd_object_call(pd_simulation_object *self, pd_core_function function, const void *given, void *out);
+/* The same for an answer that is an array: takes `array`, a new one or NULL with an exception set, and returns it filled; or NULL with an
+ * exception set. */
+PyObject *pd_object_fill(pd_simulation_object *self, pd_core_function function, const void *given, PyArrayObject *array);
+
+/* A new array (n,3) of the module's precision. */
+PyArrayObject *pd_object_new_vectors(pd_simulation_object *self);
+/* A finite (n,3) argument or None; *data = NULL for None. Returns 0 with an exception set. */
+int pd_object_read_vectors(pd_simulation_object *self, PyObject *object, const char *name, const real **data);
+
+/* simulation_description.c: the arrays a simulation is made of, checked, and kept by a list as long as the core lives. `out->sets` is the
+ * caller's to free, after a failure too. Returns 0 with an exception set. */
+int pd_read_description(PyObject *kept, PyObject *masses, PyObject *fixed, PyObject *elements, PyObject *subspace, pd_description *out);
+/* Rigid bodies, (r,4) int32: first row, rows, up to two pins behind it; and the arms (n,3) of their rows. None: there are none. After
+ * pd_read_description. Returns 0 with an exception set. */
+int pd_read_rigid(PyObject *kept, PyObject *bodies, PyObject *arms, pd_description *description);
+/* Vertex colours [n]; whether two of an element have the same is seen when the method is made. Returns 0 with an exception set. */
+int pd_read_colours(PyObject *kept, PyObject *object, const pd_description *description, const int **colours);
+/* Which vertices, (n,) of 0 and 1, or None: NULL. */
+int pd_read_vertices(PyObject *kept, PyObject *object, const pd_description *description, const char *name, const unsigned char **marks);
+
+/* simulation_settings.c: the name of a solver and the dict of its settings; out->h has been read. `out->own` is the caller's to free, after
+ * a failure too. Returns 0 with an exception set. */
+int pd_read_settings(PyObject *kept, PyObject *solver, PyObject *dict, const pd_description *description, pd_settings *out);
+
+/* simulation_contact.c: a dict of what touches (python/pdgpu/contact/contact_scene.py), or None. Returns 0 with an exception set. */
+int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact_description *out);
+PyObject *pd_call_contact_columns(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_friction_columns(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_penalty_columns(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_projective_columns(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_driven(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_find_pairs_at(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_doublings(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_set_doublings(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments);
+
+/* simulation_proxies.c: a dict of proxies (python/pdgpu/contact/proxy_contact.py), or None: NULL. Returns 0 with an exception set. */
+int pd_read_proxies(PyObject *kept, PyObject *object, int n_vertices, struct pd_proxies_description *out);
+/* simulation_rest.c: the rest shapes of bodies that they are kept out of. Returns 0 with an exception set. */
+struct pd_rest_description;
+int pd_read_rest(PyObject *kept, PyObject *dict, int n_vertices, int n_proxies, const struct pd_rest_description **out);
+PyObject *pd_call_set_proxy_colliders(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_proxy_columns(pd_simulation_object *self, PyObject *unused);
+
+/* simulation_state.c */
+PyObject *pd_call_state(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_positions(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_velocities(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_set_state(pd_simulation_object *self, PyObject *arguments, PyObject *keywords);
+PyObject *pd_call_set_load(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_set_targets(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_set_attachments(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_device_positions(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_device_velocities(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_counts(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_refusal(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_steps(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_set_steps(pd_simulation_object *self, PyObject *object);
+
+/* simulation_diagnostics.c */
+PyObject *pd_call_energies(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_gradient(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_gradient_rounding(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_unbalanced(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_hessian(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_system_matrix(pd_simulation_object *self, PyObject *unused);
+
+/* simulation_solver.c */
+PyObject *pd_call_prepare(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_constraint_colours(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_linear_weight(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_set_diagonal(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_schur_cost(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_set_linear(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_set_chebyshev(pd_simulation_object *self, PyObject *object);
+
+/* simulation_step.c */
+PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments);
+
+#endif

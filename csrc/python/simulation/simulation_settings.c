@@ -1,0 +1,72 @@
+/* The settings of a simulation: a solver by its name and a dict, filled into what the frame and the method declare. */
+#include "python/simulation/simulation_object.h"
+
+#include "dynamics/methods.h"
+#include "python/binding/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What reading a setting may need beside its value. */
+typedef struct {
+    PyObject *kept; /* list of the arrays that live as long as the core */
+    const pd_description *description;
+} Arrays;
+
+static int read_setting(const void *user, PyObject *value, const pd_option *option, void *slot) {
+    const Arrays *arrays = user;
+    switch (option->type) {
+    case PD_OPTION_COLOURS: return pd_read_colours(arrays->kept, value, arrays->description, slot);
+    case PD_OPTION_VERTICES: return pd_read_vertices(arrays->kept, value, arrays->description, option->name, slot);
+    case PD_OPTION_LINEAR: return pd_read_linear_settings(value, slot);
+    case PD_OPTION_CHEBYSHEV: return pd_read_chebyshev(value, slot);
+    default: return 0;
+    }
+}
+
+/* The method of that name; NULL with an exception set. */
+static const pd_method *read_method(PyObject *solver) {
+    Py_ssize_t length;
+    if (!PyUnicode_Check(solver)) {
+        PyErr_Format(PyExc_TypeError, "solver: expected the name of one, got %R", solver);
+        return NULL;
+    }
+    const char *name = PyUnicode_AsUTF8AndSize(solver, &length);
+    const pd_method *method = name && strlen(name) == (size_t)length ? pd_method_find(name) : NULL;
+    if (!method && !PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "solver: there is no %R", solver);
+    return method;
+}
+
+int pd_read_settings(PyObject *kept, PyObject *solver, PyObject *dict, const pd_description *description, pd_settings *out) {
+    if (!(out->method = read_method(solver)) || !pd_number_in_range(out->h, 0.0, DBL_MAX, "h")) return 0;
+    void *method_settings = calloc(1, out->method->settings_size + 1);
+    out->method_settings = method_settings;
+    if (!method_settings) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    Arrays arrays = {kept, description};
+    pd_option_reader reader = {"settings", out->method->name, read_setting, &arrays};
+    pd_option_list lists[] = {{pd_frame_options, out}, {out->method->options, method_settings}};
+    return pd_read_options(&reader, dict, lists, 2);
+}
+
+int pd_add_solvers(PyObject *module) {
+    PyObject *solvers = PyDict_New();
+    int failed = !solvers;
+    for (int i = 0; i < PD_METHOD_COUNT && !failed; i++) {
+        const pd_option *lists[] = {pd_frame_options, pd_methods[i]->options};
+        PyObject *names = PyList_New(0);
+        failed = !names || PyDict_SetItemString(solvers, pd_methods[i]->name, names) < 0;
+        for (int l = 0; l < 2; l++)
+            for (const pd_option *option = lists[l]; option->name && !failed; option++) {
+                PyObject *name = PyUnicode_FromString(option->name);
+                failed = !name || PyList_Append(names, name) < 0;
+                Py_XDECREF(name);
+            }
+        Py_XDECREF(names);
+    }
+    if (!failed) failed = PyModule_AddObjectRef(module, "SOLVERS", solvers) < 0;
+    Py_XDECREF(solvers);
+    return failed ? -1 : 0;
+}

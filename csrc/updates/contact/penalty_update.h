@@ -1,0 +1,472 @@
+/* One pair with a penalty, for the loops of both backends: what a detection finds of a candidate, and what a frozen pair says.
+ *
+ * A pair is kept where
+ *     it meets on the way from where the step began to where all are now: weights and normal are those of the first time at which the gap is
+ *     below a tenth of the thickness; both were on their own side until then [Chen et al. 2024, Sec. 3.5, continuous detection]
+ *     else it is nearer now than twice the thickness: weights and normal are those of now, the normal on the side that the pair had where the step
+ *     began; before a closed surface of another body, which knows its outside, out of it, also from as far inside as `depth` (discrete detection)
+ *     else, of a vertex and a closed surface, it was that far inside where the step began, whose weights and normal it has
+ * and the gap along the normal is below that now: pairs that do not push may do so before the next detection.
+ *
+ * A vertex and a mesh are a pair wherever their distance has a minimum, once: where the nearest point of a triangle lies on its edge or corner and a
+ * neighbour is nearer it is none, and of the triangles that share the point the first counts. The side of such a point is that of the sum of
+ * its triangles' normals, weighted by their angles there [Bærentzen and Aanæs 2005]. Edges of triangles are pairs where both are met inside, as
+ * everything else is a vertex before a mesh, and where their normal lies between those of the triangles next to them (penalty_cone.h). Spheres and capsules have no such rule: each triangle that their centre or axis is near to counts. */
+#ifndef PD_UPDATES_CONTACT_PENALTY_UPDATE_H
+#define PD_UPDATES_CONTACT_PENALTY_UPDATE_H
+
+#include "geometry/apart.h"
+#include "geometry/collision.h"
+#include "updates/contact/penalty_cone.h"
+#include "updates/contact/penalty_field.h"
+#include "updates/contact/tet_walk.h"
+
+/* ---- what a detection finds ----------------------------------------------------------------------------------------------------- */
+
+/* sum_j beta_j x_j of corners [4,3] */
+PD_FUNCTION pd_vector pd_penalty_gap_of(const real weights[4], const real at[12]) {
+    pd_vector gap = pd_vector_of(0, 0, 0);
+    for (int j = 1; j < 4; j++) // differences from the first lose nothing to a far origin
+        gap = pd_vector_along(gap, weights[j], pd_vector_subtract(pd_vector_load(at + 3 * j), pd_vector_load(at)));
+    return gap;
+}
+
+/* Whether the gap of a vertex and a triangle or of two edges comes below `hit` on the way from at [4,3] to end; at: where it does, and part: of the
+ * way. */
+PD_FUNCTION int pd_penalty_meets(int pair, const real end[12], real separation, real hit, real at[12], real *part) {
+    pd_closest closest;
+    *part = 0;
+    for (int advance = 0; advance < PD_PENALTY_MOST_ADVANCES; advance++) {
+        pd_pair_closest(pair, at, &closest);
+        real gap = closest.distance - separation;
+        if (!(gap > 0)) return 0;
+        if (advance > 0 && gap <= hit) return 1;
+        pd_collision found = pd_pair_collision(pair, PD_CCD_CERTIFIED, at, end, separation, 1);
+        if (found.reason == PD_NO_CONTACT) return 0;
+        if (!(found.time > 0)) return gap <= hit || found.reason == PD_START_TOO_CLOSE; // as near as rounding lets anybody tell
+        for (int i = 0; i < 12; i++) at[i] += found.time * (end[i] - at[i]);
+        *part += found.time * ((real)1 - *part);
+    }
+    return 0;
+}
+
+PD_FUNCTION void pd_penalty_take(const pd_nearest *nearest, pd_penalty_pair *out) {
+    pd_per_corner_store(nearest->weights, out->weights);
+    out->normal = nearest->normal;
+}
+
+/* Whether triangle t bounds something that knows its inside, for a vertex: 1 or -1 as in `outward`, or 0. */
+PD_FUNCTION int pd_penalty_side_of(const pd_penalty_search *search, int t, int others) {
+    return others || search->tets.behind[t] >= 0 ? search->outward[t] : 0;
+}
+
+/* How far out of the surface at y a direction points from the point of triangle t with these weights; side as above. */
+PD_FUNCTION real pd_penalty_out_of_triangle(const pd_penalty_search *search, const real *y, int t, int side, const real weights[3],
+                                            pd_vector direction) {
+    int which[3], n = pd_penalty_corners_in(weights, search->candidates.triangles + 3 * (size_t)t, which);
+    pd_vector outward = n == 3 ? pd_penalty_face(search, y, t) : pd_penalty_side(search, y, which[0], n == 2 ? which[1] : -1);
+    return (real)side * pd_vector_dot(outward, direction);
+}
+
+/* The way at y from s on triangle t of a solid to p, of the vertices v and w of the same (tet_walk.h): PD_WALK_... */
+PD_FUNCTION int pd_penalty_walk_from(const pd_penalty_search *search, const real *y, int t, pd_vector s, pd_vector p, int v, int w) {
+    const int *corners = search->candidates.triangles + 3 * (size_t)t;
+    int tet = search->tets.behind[t], entry = 0;
+    const int *of = search->tets.corners + 4 * (size_t)tet;
+    while (entry < 3 && (of[entry] == corners[0] || of[entry] == corners[1] || of[entry] == corners[2])) entry++;
+    return pd_tet_walk(&search->tets, y, tet, entry, s, p, v, w);
+}
+
+/* The point b of the second of a pair where its first is p. */
+PD_FUNCTION pd_vector pd_penalty_second(const pd_nearest *nearest, pd_vector p) {
+    return pd_vector_along(p, -nearest->distance, nearest->normal);
+}
+
+/* How far from triangle t of a mesh a vertex is looked for. */
+PD_FUNCTION real pd_penalty_within(const pd_penalty_search *search, int side, real limit) {
+    return side ? pd_max(limit, search->depth) : limit;
+}
+
+/* A vertex before triangle t of a mesh, now. */
+PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int t, int others, const real from[12],
+                                           const pd_nearest *nearest, pd_penalty_pair *out) {
+    int side = pd_penalty_side_of(search, t, others);
+    real distance = nearest->distance, limit = out->limit;
+    if (!(distance < pd_penalty_within(search, side, limit))) return 0;
+    pd_penalty_take(nearest, out);
+    if (!pd_penalty_is_nearest(search, search->end, out->points[0], t, out->weights + 1, distance)) return 0;
+    real along = side ? pd_penalty_out_of_triangle(search, search->end, t, side, out->weights + 1, out->normal) : 0;
+    if (side && !others) {
+        if (along >= 0) {
+            if (distance <= PD_PENALTY_TIE * out->reach) out->side = PD_PENALTY_OUTSIDE; // on the surface, whatever the way to others says
+            return distance < limit;
+        }
+        pd_vector p = pd_penalty_point(search->end, out->points[0]);
+        int walk = pd_penalty_walk_from(search, search->end, t, pd_penalty_second(nearest, p), p, out->points[0], out->points[0]);
+        if (walk == PD_WALK_OWN || (walk != PD_WALK_INSIDE && !(distance < limit))) return 0; // what is its own elements keep apart
+        if (walk != PD_WALK_INSIDE) side = 0;
+    }
+    if (side)
+        out->side = along < 0 ? PD_PENALTY_INSIDE : PD_PENALTY_OUTSIDE;
+    else
+        along = pd_vector_dot(pd_penalty_gap_of(out->weights, from), out->normal);
+    int turned = along < 0 && side; // on an open surface, what has left it by its border has come through nothing
+    if (turned) out->normal = pd_vector_scale(-1, out->normal);
+    out->beside = pd_penalty_is_beside(search, 1, out->points[0], t, out->normal);
+    if (out->beside && !turned) out->limit = -(real)INFINITY; // it never pushes
+    if (along < 0 && !turned) out->normal = pd_vector_scale(-1, out->normal);
+    return 1;
+}
+
+/* Whether a vertex that is `distance` from a triangle where the corners are at `end` may have been nearer than `within` where they were at `from`: no
+ * point of the triangle has gone farther, seen from the vertex, than one of its corners. */
+PD_FUNCTION int pd_penalty_may_have_been(real distance, real within, const real from[12], const real end[12]) {
+    real square = 0;
+    for (int j = 1; j < 4; j++) {
+        pd_vector before = pd_vector_subtract(pd_vector_load(from + 3 * j), pd_vector_load(from));
+        pd_vector way = pd_vector_subtract(pd_vector_subtract(pd_vector_load(end + 3 * j), pd_vector_load(end)), before);
+        square = pd_max(square, pd_vector_dot(way, way));
+    }
+    real farther = distance - within;
+    return !(farther * farther > square);
+}
+
+/* A vertex that is farther from triangle t of a closed surface than it is looked for, and was inside, nearest there and no farther than that, where the
+ * step began: what began inside is pushed out the shortest way that there was then, however far a first guess has taken it. */
+PD_FUNCTION int pd_penalty_began_inside(const pd_penalty_search *search, int t, int others, const real from[12], const real end[12],
+                                        real distance, pd_penalty_pair *out) {
+    int v = out->points[0], side = pd_penalty_side_of(search, t, others);
+    real within = pd_penalty_within(search, side, out->limit);
+    if (!side || distance < within || !pd_penalty_may_have_been(distance, within, from, end)) return 0;
+    pd_nearest nearest = pd_contact_closest(PD_VERTEX_TRIANGLE, from);
+    if (!(nearest.distance < within)) return 0;
+    pd_penalty_take(&nearest, out);
+    real along = pd_penalty_out_of_triangle(search, search->start, t, side, out->weights + 1, out->normal);
+    if (!(along < 0 || nearest.distance <= PD_PENALTY_TIE * out->reach)) return 0; // on the surface is as good as inside
+    if (!pd_penalty_is_nearest(search, search->start, v, t, out->weights + 1, nearest.distance)) return 0;
+    pd_vector p = pd_vector_load(from);
+    if (!others && pd_penalty_walk_from(search, search->start, t, pd_penalty_second(&nearest, p), p, v, v) != PD_WALK_INSIDE) return 0;
+    if (along < 0) out->normal = pd_vector_scale(-1, out->normal);
+    out->side = PD_PENALTY_BEGAN, out->began = nearest.distance;
+    return 1;
+}
+
+/* How far from the second of two edges of closed surfaces to the first a direction points, by the sides of both at y; 0 where one of the surfaces
+ * does not know its outside. */
+PD_FUNCTION real pd_penalty_out_of_edges(const pd_penalty_search *search, const real *y, int others, const int points[4],
+                                         pd_vector direction) {
+    int rings[2];
+    for (int k = 0; k < 2; k++) {
+        if (search->ring_start[points[2 * k] + 1] == search->ring_start[points[2 * k]]) return 0;
+        rings[k] = search->rings[search->ring_start[points[2 * k]]];
+    }
+    int first = pd_penalty_side_of(search, rings[0], others), second = pd_penalty_side_of(search, rings[1], others);
+    if (!first || !second) return 0;
+    pd_vector a = pd_vector_scale((real)first, pd_penalty_side(search, y, points[0], points[1]));
+    pd_vector b = pd_vector_scale((real)second, pd_penalty_side(search, y, points[2], points[3]));
+    return pd_vector_dot(pd_vector_subtract(b, a), direction);
+}
+
+/* Whether the nearest point of the first of two edges of one solid lies in the solid behind the second. */
+PD_FUNCTION int pd_penalty_is_inside(const pd_penalty_search *search, const int points[4], const pd_nearest *nearest) {
+    real weights[4];
+    pd_per_corner_store(nearest->weights, weights);
+    pd_vector a = pd_penalty_point(search->end, points[0]);
+    pd_vector p = pd_vector_along(a, weights[1], pd_vector_subtract(pd_penalty_point(search->end, points[1]), a));
+    for (int r = search->ring_start[points[2]]; r < search->ring_start[points[2] + 1]; r++) {
+        int t = search->rings[r];
+        const int *corners = search->candidates.triangles + 3 * (size_t)t;
+        if (corners[0] != points[3] && corners[1] != points[3] && corners[2] != points[3]) continue;
+        if (pd_penalty_walk_from(search, search->end, t, pd_penalty_second(nearest, p), p, points[0], points[1]) == PD_WALK_INSIDE)
+            return 1;
+    }
+    return 0;
+}
+
+/* Two edges, now. */
+PD_FUNCTION int pd_penalty_of_edges(const pd_penalty_search *search, int others, const real from[12], const pd_nearest *nearest,
+                                    pd_penalty_pair *out) {
+    const int *points = out->points;
+    if (!(nearest->distance < out->limit)) return 0;
+    pd_penalty_take(nearest, out);
+    if (!pd_penalty_are_of_meshes(search, points)) return 1; // a rod is as thick as it is on all sides
+    for (int j = 0; j < 4; j++)
+        if (!(pd_fabs(out->weights[j]) > PD_PENALTY_TIE)) return 0;
+    real along = pd_penalty_out_of_edges(search, search->end, others, points, out->normal);
+    if (!others && along < 0 && !pd_penalty_is_inside(search, points, nearest)) return 0; // back to back in one solid
+    if (along == 0) along = pd_vector_dot(pd_penalty_gap_of(out->weights, from), out->normal);
+    if (along < 0) out->normal = pd_vector_scale(-1, out->normal);
+    return pd_penalty_edges_in_cone(search, 1, points, out->normal);
+}
+
+/* Whether a pair that meets on the way comes from inside a closed surface, where the step began and where it ends: it is on its way out. */
+PD_FUNCTION int pd_penalty_comes_out(const pd_penalty_search *search, int others, uint64_t key, const pd_penalty_pair *pair) {
+    const real *ends[2] = {search->start, search->end};
+    for (int k = 0; k < 2; k++) {
+        real along = 0;
+        if (pair->kind == PD_VERTEX_TRIANGLE) {
+            int t = (int)(key & 0x7fffffff), side = pd_penalty_side_of(search, t, others);
+            if (side) along = pd_penalty_out_of_triangle(search, ends[k], t, side, pair->weights + 1, pair->normal);
+        } else if (pair->kind == PD_EDGE_EDGE) {
+            along = pd_penalty_out_of_edges(search, ends[k], others, pair->points, pair->normal);
+        }
+        if (!(along < 0)) return 0;
+    }
+    return 1;
+}
+
+/* A vertex that met triangle t beside another pair of its surface: how it is before t now counts, unless that is beside too. */
+PD_FUNCTION void pd_penalty_instead(const pd_penalty_search *search, int t, int others, const real from[12], const real at[12],
+                                    pd_penalty_pair *met) {
+    pd_nearest nearest = pd_contact_closest(PD_VERTEX_TRIANGLE, at);
+    pd_penalty_pair now = *met;
+    now.side = PD_PENALTY_NO_SIDE;
+    if (pd_penalty_before_triangle(search, t, others, from, &nearest, &now) && !now.beside) *met = now;
+}
+
+/* Whether the normal of a pair that meets at a part of the way is in the cones of its surfaces; a vertex has its own test. */
+PD_FUNCTION int pd_penalty_met_in_cone(const pd_penalty_search *search, real part, int t, const pd_penalty_pair *pair) {
+    if (pair->kind == PD_VERTEX_TRIANGLE)
+        return pd_penalty_triangle_in_cone(search, part, pair->points[0], t, pair->weights + 1, pair->normal);
+    if (pair->kind != PD_EDGE_EDGE || !pd_penalty_are_of_meshes(search, pair->points)) return 1;
+    for (int j = 0; j < 4; j++)
+        if (!(pd_fabs(pair->weights[j]) > (real)16 * PD_EPSILON)) return 0; // an end has met the triangles
+    return pd_penalty_edges_in_cone(search, part, pair->points, pair->normal);
+}
+
+/* Whether a vertex and triangle t of a mesh, with corners at `from` where the step began and at `end` now, that meet nowhere on the way are plainly no
+ * pair. */
+PD_FUNCTION int pd_penalty_is_plainly_none(const pd_penalty_search *search, int t, int others, real limit, const real from[12],
+                                           const real end[12]) {
+    int which[3], side = pd_penalty_side_of(search, t, others);
+    real weights[4], within = pd_penalty_within(search, side, limit);
+    pd_nearest nearest = pd_contact_closest(PD_VERTEX_TRIANGLE, end);
+    if (!(nearest.distance < within)) return !(side && pd_penalty_may_have_been(nearest.distance, within, from, end));
+    pd_per_corner_store(nearest.weights, weights);
+    int n = pd_penalty_corners_in(weights + 1, search->candidates.triangles + 3 * (size_t)t, which), exact = 0;
+    for (int j = 1; j < 4; j++) exact += weights[j] != 0;
+    if (n == 3 || exact != n) return 0; // inside, or nearly: then the point is on no triangle beside it
+    pd_vector p = pd_vector_load(end);
+    return pd_penalty_goes_nearer(search, p, pd_vector_along(p, -nearest.distance, nearest.normal), which);
+}
+
+/* What a detection says of a pair by its corners (as a candidate has them) and its name. */
+PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *search, int pair, const int corners[4], uint64_t key) {
+    pd_penalty_pair out;
+    real activation, separation, weight, threshold, part, at[12], from[12], way[12], end[12], apart = -1;
+    int kind = pair, n_first = pair == PD_EDGE_EDGE ? 2 : 1, others = 0, fat = 0, t = (int)(key & 0x7fffffff), // the second: a triangle
+        points[4] = {corners[0], corners[1], corners[2], corners[3]};
+    pd_active_pairs active;
+    pd_contact_columns columns = {&out.kind, out.points, &activation, &separation, &weight, &threshold};
+    out.kind = pair, out.keeps = out.beside = 0, out.side = PD_PENALTY_NO_SIDE, out.gap = out.offset = out.began = 0;
+    if (pair == PD_VERTEX_TRIANGLE || pair == PD_EDGE_EDGE) { // most are plainly none, for a part of the cost of asking
+        real radius = search->scene.radii[corners[0]] + search->scene.radii[corners[n_first]];
+        real nearest = search->scene.separation + radius, limit = nearest + PD_PENALTY_KEPT * search->thickness;
+        others = search->scene.bodies[corners[0]] != search->scene.bodies[corners[n_first]];
+        fat = radius > 0;
+        pd_contact_update_corners(search->start, corners, 4, way);
+        pd_contact_update_corners(search->end, corners, 4, end);
+        apart = pd_pair_apart(n_first, pd_points4_load(way), pd_points4_load(end));
+        if (apart > pd_penalty_within(search, pair == PD_VERTEX_TRIANGLE, limit)) return out;
+        if (pair == PD_VERTEX_TRIANGLE && !fat && apart > nearest + PD_PENALTY_HIT * search->thickness &&
+            pd_penalty_is_plainly_none(search, t, others, limit, way, end))
+            return out;
+    }
+    active.kind = &kind, active.points = points, active.key = &key, active.count = NULL, active.capacity = 1;
+    pd_contact_update_describe(&search->scene, &active, 0, &columns);
+    out.reach = activation + separation;
+    out.limit = PD_PENALTY_KEPT * activation + separation;
+    pd_contact_update_corners(search->end, out.points, pd_contact_corners(out.kind), at);
+    pd_contact_update_corners(search->start, out.points, pd_contact_corners(out.kind), from);
+    int field = out.kind == PD_VERTEX_PLANE ? search->fields_of_planes[key >> 31 & 0x7fffffff] : -1;
+    if (field >= 0) {
+        pd_penalty_before_field(search, search->fields + field, out.points[1], activation, &out);
+        return out;
+    }
+    if (out.kind == PD_VERTEX_PLANE) {
+        pd_nearest nearest = pd_contact_closest(out.kind, at);
+        pd_penalty_take(&nearest, &out);
+        out.points[2] = -1; // the row of the normal is no position
+        out.gap = nearest.distance;
+        out.keeps = out.gap < out.limit;
+        return out;
+    }
+    if (!(out.reach > separation)) return out; // of one body, and nearer at rest than they are thick
+    real hit = PD_PENALTY_HIT * (out.reach - separation);
+    if (!(apart > separation + hit) && pd_penalty_meets(pair, end, separation, hit, way, &part)) {
+        // the corners of its kind, where they were when it met
+        real met[12];
+        for (int j = 0; j < 4; j++) {
+            int k = 0;
+            while (k < 3 && corners[k] != out.points[j < pd_contact_corners(out.kind) ? j : 0]) k++;
+            for (int i = 0; i < 3; i++) met[3 * j + i] = way[3 * k + i];
+        }
+        pd_nearest nearest = pd_contact_closest(out.kind, met);
+        pd_penalty_take(&nearest, &out);
+        out.keeps = !pd_penalty_comes_out(search, others, key, &out);
+        if (out.keeps && !fat) out.keeps = pd_penalty_met_in_cone(search, part, t, &out);
+        if (out.keeps && out.kind == PD_VERTEX_TRIANGLE) {
+            out.side = pd_penalty_side_of(search, t, others) ? PD_PENALTY_MET : PD_PENALTY_NO_SIDE;
+            if (!fat && pd_penalty_is_beside(search, part, out.points[0], t, out.normal)) {
+                out.side = PD_PENALTY_MET_BESIDE;
+                pd_penalty_instead(search, t, others, from, at, &out);
+            }
+        }
+    }
+    if (!out.keeps) {
+        pd_nearest nearest = pd_contact_closest(out.kind, at);
+        if (fat || (out.kind != PD_VERTEX_TRIANGLE && out.kind != PD_EDGE_EDGE)) {
+            out.keeps = nearest.distance < out.limit;
+            pd_penalty_take(&nearest, &out);
+        } else if (out.kind == PD_VERTEX_TRIANGLE) {
+            out.keeps = pd_penalty_before_triangle(search, t, others, from, &nearest, &out) ||
+                        pd_penalty_began_inside(search, t, others, from, at, nearest.distance, &out);
+        } else {
+            out.keeps = pd_penalty_of_edges(search, others, from, &nearest, &out);
+        }
+    }
+    if (!out.keeps) return out;
+    for (int j = pd_contact_corners(out.kind); j < 4; j++) out.weights[j] = 0;
+    out.gap = pd_vector_dot(pd_penalty_gap_of(out.weights, at), out.normal);
+    out.keeps = out.side == PD_PENALTY_OUTSIDE || out.side == PD_PENALTY_BEGAN || out.gap < out.limit; // they are that to all of the body
+    return out;
+}
+
+PD_FUNCTION unsigned char pd_penalty_update_find(const pd_penalty_search *search, size_t row) {
+    if (!pd_candidate_exists(&search->candidates, row)) return 0;
+    pd_candidate candidate = pd_candidate_of(&search->candidates, row);
+    return (unsigned char)pd_penalty_detect_pair(search, pd_contact_pair(candidate.kind), candidate.points, pd_candidate_key(&candidate))
+        .keeps;
+}
+
+PD_FUNCTION void pd_penalty_update_freeze(const pd_penalty_search *search, const pd_active_pairs *active, int p,
+                                          const pd_frozen_pairs *out) {
+    size_t slot = (size_t)p;
+    pd_penalty_pair pair = pd_penalty_detect_pair(search, active->kind[slot], active->points + 4 * slot, active->key[slot]);
+    for (size_t j = 0; j < 4; j++) {
+        out->at.points[4 * slot + j] = (int)j < pd_contact_corners(pair.kind) ? pair.points[j] : -1;
+        out->at.weights[4 * slot + j] = pair.weights[j];
+    }
+    pd_vector_store(pair.normal, out->at.normals + 3 * slot);
+    out->reach[slot] = pair.gap < pair.limit ? pair.reach : -(real)INFINITY;
+    out->offset[slot] = pair.offset;
+    // how deep or, negative, how far from what says otherwise, until the next loop has read it; deeper than anything now: what was so before
+    out->at.strength[slot] = pair.side == PD_PENALTY_NO_SIDE      ? -(real)INFINITY
+                             : pair.side == PD_PENALTY_MET_BESIDE ? (real)INFINITY
+                             : pair.side == PD_PENALTY_INSIDE     ? -pair.gap + (pair.beside ? search->thickness : 0)
+                             : pair.side == PD_PENALTY_BEGAN      ? pd_penalty_within(search, 1, pair.limit) + pair.began
+                                                                  : -pd_fabs(pair.gap);
+}
+
+PD_FUNCTION real pd_penalty_update_gap(const pd_frozen_pairs *pairs, const real *y, int p) {
+    const int *points = pairs->at.points + 4 * (size_t)p;
+    const real *weights = pairs->at.weights + 4 * (size_t)p;
+    pd_vector gap = pd_vector_of(0, 0, 0), first = pd_vector_load(y + 3 * (size_t)points[0]);
+    for (int j = 1; j < 4; j++)
+        if (weights[j] != 0) gap = pd_vector_along(gap, weights[j], pd_vector_subtract(pd_vector_load(y + 3 * (size_t)points[j]), first));
+    return pd_vector_dot(gap, pd_vector_load(pairs->at.normals + 3 * (size_t)p));
+}
+
+/* How deep pair q is for the vertex of pair p of the same body: a pair beside another counts as a thickness deeper. */
+PD_FUNCTION real pd_penalty_depth_there(const pd_penalty_search *search, const pd_frozen_pairs *pairs, int q) {
+    return pd_fabs(pd_penalty_update_gap(pairs, search->end, q)) + (pairs->at.strength[q] > 0 ? search->thickness : (real)0);
+}
+
+/* Whether pair p is of a vertex inside a body and not its nearest with that body: the vertex is inside what is nearest, or outside of all. A pair
+ * that met beside another one gives way to a nearer one that is not beside. strength as pd_penalty_update_freeze left it. */
+PD_FUNCTION int pd_penalty_update_is_farther(const pd_penalty_search *search, const pd_active_pairs *active, int n, int p,
+                                             const pd_frozen_pairs *pairs) {
+    const real unbounded = (real)INFINITY;
+    real depth = pairs->at.strength[p];
+    if (!(depth > 0)) return 0;
+    int v = active->points[4 * (size_t)p], met_beside = depth == unbounded;
+    if (met_beside) depth = pd_penalty_depth_there(search, pairs, p);
+    uint64_t vertex = active->key[p] >> 31;
+    int body = search->scene.bodies[active->points[4 * (size_t)p + 1]];
+    for (int step = -1; step <= 1; step += 2)
+        for (int q = p + step; q >= 0 && q < n && active->key[q] >> 31 == vertex; q += step) {
+            real other = pairs->at.strength[q];
+            int t = (int)(active->key[q] & 0x7fffffff);
+            if (search->scene.bodies[active->points[4 * (size_t)q + 1]] != body || (met_beside && other == unbounded)) continue;
+            if (other == unbounded || (met_beside && other == -unbounded)) other = pd_penalty_depth_there(search, pairs, q);
+            if (!(pd_fabs(other) < depth || (other == depth && !met_beside && q < p))) continue;
+            if (!met_beside || !pd_penalty_is_beside(search, 1, v, t, pd_vector_load(pairs->at.normals + 3 * (size_t)q))) return 1;
+        }
+    return 0;
+}
+
+/* ---- what a frozen pair says ----------------------------------------------------------------------------------------------------- */
+
+/* d of pair p, m. */
+PD_FUNCTION real pd_penalty_update_depth(const pd_frozen_pairs *pairs, const real *y, int p) {
+    return pd_penalty_depth(pd_penalty_update_gap(pairs, y, p), pairs->reach[p]);
+}
+
+PD_FUNCTION void pd_penalty_update(int quantity, const pd_frozen_pairs *pairs, const real *y, int p, real *out) {
+    pd_vector normal = pd_vector_load(pairs->at.normals + 3 * (size_t)p);
+    real gap = pd_penalty_update_gap(pairs, y, p), depth = pd_penalty_depth(gap, pairs->reach[p]);
+    switch (quantity) {
+    case PD_PENALTY_ENERGY: *out = pd_penalty_energy(pairs->stiffness, depth); break;
+    case PD_PENALTY_GAP: *out = gap - pairs->offset[p]; break;
+    case PD_PENALTY_REACH: *out = pairs->reach[p] - pairs->offset[p]; break;
+    case PD_PENALTY_GRADIENT:
+        for (int j = 0; j < 4; j++)
+            pd_vector_store(pd_vector_scale(-pairs->stiffness * depth * pairs->at.weights[4 * (size_t)p + (size_t)j], normal), out + 3 * j);
+        break;
+    default: {
+        const real *weights = pairs->at.weights + 4 * (size_t)p;
+        real M[9];
+        pd_penalty_matrix(depth > 0 ? pairs->stiffness : (real)0, normal, M);
+        for (int i = 0; i < 144; i++) out[i] = weights[i / 36] * weights[i % 12 / 3] * M[i / 12 % 3 * 3 + i % 3];
+    }
+    }
+}
+
+PD_FUNCTION int pd_penalty_update_touches(const pd_incidence *incidence, const pd_frozen_pairs *pairs, const real *y, int i) {
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++)
+        if (pd_penalty_update_depth(pairs, y, incidence->roles[r] / 4) > 0) return 1;
+    return 0;
+}
+
+/* mu of pair p. */
+PD_FUNCTION real pd_penalty_update_coefficient(const pd_friction_scene *scene, const pd_frozen_pairs *pairs, int p) {
+    const int *points = pairs->at.points + 4 * (size_t)p;
+    int first = scene->owners[points[0]], second = first;
+    for (int j = 1; j < 4; j++) // the others lie behind the corners of the first, on the other side of the gap
+        if (points[j] >= 0) second = scene->owners[points[j]];
+    return scene->coefficients[(size_t)first * (size_t)scene->n_owners + (size_t)second];
+}
+
+PD_FUNCTION real pd_penalty_update_strength(const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y, int p) {
+    real coefficient = pd_penalty_update_coefficient(scene, pairs, p);
+    return coefficient > 0 ? coefficient * pairs->stiffness * pd_penalty_update_depth(pairs, y, p) : (real)0;
+}
+
+/* mu lambda of pair p with friction as a visit of a vertex sees it, N. */
+PD_FUNCTION real pd_penalty_visit_strength(const pd_contact_sweep *contact, int p) {
+    if (!contact->every_visit) return contact->lagged.strength[p];
+    return pd_penalty_update_strength(&contact->rubbing, &contact->frozen, contact->points, p);
+}
+
+/* Adds to sum [9] what a role gives, and returns its share of the energy; partners as for a barrier (vertex_update.h). */
+PD_FUNCTION real pd_penalty_add_role(const pd_frozen_pairs *pairs, const real *y, int role, real partners, real sum[9]) {
+    int p = role / 4;
+    real weight = pairs->at.weights[role], depth = pd_penalty_update_depth(pairs, y, p), M[9];
+    if (!(depth > 0) || weight == 0) return 0;
+    pd_vector normal = pd_vector_load(pairs->at.normals + 3 * (size_t)p);
+    pd_vector slope = pd_vector_scale(-pairs->stiffness * depth * weight, normal);
+    pd_penalty_matrix(partners * weight * weight * pairs->stiffness, normal, M);
+    sum[0] += slope.x, sum[1] += slope.y, sum[2] += slope.z;
+    sum[3] += M[0], sum[4] += M[1], sum[5] += M[2], sum[6] += M[4], sum[7] += M[5], sum[8] += M[8];
+    return pd_penalty_energy(pairs->stiffness, depth) / partners;
+}
+
+/* The share of a role in the energy of its pair where it goes by -d. */
+PD_FUNCTION real pd_penalty_energy_of_role(const pd_frozen_pairs *pairs, const real *y, int role, real partners, const real d[3]) {
+    int p = role / 4;
+    real along = pd_vector_dot(pd_vector_load(d), pd_vector_load(pairs->at.normals + 3 * (size_t)p));
+    real gap = pd_penalty_update_gap(pairs, y, p) - partners * pairs->at.weights[role] * along;
+    return pd_penalty_energy(pairs->stiffness, pd_penalty_depth(gap, pairs->reach[p])) / partners;
+}
+
+#endif

@@ -1,0 +1,17 @@
+/* Where conjugate gradients of one system end by themselves, formed from their sums wherever these lie: on a GPU the host need not look at every
+ * iteration, and finds what it would have found. */
+#ifndef PD_UPDATES_LINEAR_CONJUGATE_END_H
+#define PD_UPDATES_LINEAR_CONJUGATE_END_H
+
+#include "loops/matrix_loops.h"
+
+#include <math.h>
+
+/* end.why after an iteration with this p.q, which has come to this r.r; `why` before it. NaN ends them too. */
+PD_FUNCTION double pd_conjugate_end(double why, double pq, double rr, double norm) {
+    if (why != PD_PCG_GOES_ON) return why;
+    if (!(pq > 0.0)) return PD_PCG_NOT_CONVEX;
+    return sqrt(rr) <= norm ? PD_PCG_CONVERGED : PD_PCG_GOES_ON;
+}
+
+#endif

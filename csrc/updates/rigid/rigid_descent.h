@@ -1,0 +1,248 @@
+/* One rigid body of a sweep, for the loops of both backends: its step, how far it may go, its line search.
+ *
+ * A visit takes up to PD_BODY_STEPS Newton steps: from where another body has come close to, a step makes a gap twice as large at the most, since
+ * so stiff is the barrier there, and with one step a sweep two bodies that have met part slowly. */
+#ifndef PD_UPDATES_RIGID_RIGID_DESCENT_H
+#define PD_UPDATES_RIGID_RIGID_DESCENT_H
+
+#include "geometry/collision.h"
+#include "updates/rigid/rigid_terms.h"
+
+enum { PD_BODY_STEPS = 6, PD_BODY_HALVINGS = 30, PD_BODY_SHORTER_WAYS = 20 };
+
+/* Of what the slope promises, the least that a step must gain. */
+#define PD_BODY_WORTH 1e-4
+/* A visit ends with a step that promises less than this part of what the first did. */
+#define PD_BODY_ENOUGH 1e-2
+/* The part of a gap that a body may use up. */
+#define PD_BODY_GAP_FRACTION 0.9
+
+/* ---- its step ------------------------------------------------------------------------------------------------------------------------- */
+
+/* Gradient and block of what the body may do: turns alone where it is held, about its axis where it is held in two points. `curved`: with what the
+ * gradient adds to the Hessian of the rotations, d2/dt2 of f . exp(t) r = (f r^T + r f^T)/2 - (f.r) 1. */
+PD_FUNCTION void pd_body_restrict(const pd_body_way *way, int curved, pd_body_sum *sum) {
+    double *A = sum->block, *g = sum->gradient, trace = sum->outer[0] + sum->outer[4] + sum->outer[8];
+    for (int c = 0; c < 9 && curved; c++) {
+        int i = c / 3, j = c % 3;
+        A[6 * (3 + i) + 3 + j] += 0.5 * (sum->outer[3 * i + j] + sum->outer[3 * j + i]) - (i == j ? trace : 0.0);
+    }
+    for (int i = 0; i < 3 && way->held; i++) {
+        g[i] = 0.0;
+        for (int j = 0; j < 6; j++) A[6 * i + j] = A[6 * j + i] = (double)(i == j);
+    }
+    if (way->held < 2) return;
+    double along = 0.0, stiff = 0.0, size = fabs(A[21]) + fabs(A[28]) + fabs(A[35]);
+    for (int i = 0; i < 3; i++) {
+        along += way->axis[i] * g[3 + i];
+        for (int j = 0; j < 3; j++) stiff += way->axis[i] * A[6 * (3 + i) + 3 + j] * way->axis[j];
+    }
+    for (int i = 0; i < 3; i++) {
+        g[3 + i] = along * way->axis[i];
+        for (int j = 0; j < 3; j++)
+            A[6 * (3 + i) + 3 + j] = stiff * way->axis[i] * way->axis[j] + size * ((double)(i == j) - way->axis[i] * way->axis[j]);
+    }
+}
+
+/* shift and turn of a Newton step; returns what they promise, J: 0 or less where there is none. */
+PD_UPDATE_FUNCTION double pd_body_newton(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int body, double here,
+                                         pd_body_way *way, pd_body_sum *sum) {
+    double b[6], gradient[6], slope = 0.0;
+    int solved = 0;
+    for (int with = 1; with < 3 && !solved; with++) {
+        pd_body_sum_up(model, sweep, step, body, way, here, with, sum);
+        if (!(sum->energy - sum->energy == 0.0)) return 0.0;
+        pd_body_add_inertia(model, sweep, step, body, way, sum);
+        pd_body_restrict(way, with < 2, sum);
+        for (int c = 0; c < 6; c++) b[c] = gradient[c] = sum->gradient[c];
+        // lengths alike: an angle counts for what it moves the radius of gyration by
+        double r = sweep->bodies[body].radius;
+        for (int i = 0; i < 36; i++) sum->block[i] /= (i / 6 > 2 ? r : 1.0) * (i % 6 > 2 ? r : 1.0);
+        for (int c = 3; c < 6; c++) b[c] /= r;
+        solved = pd_rigid_solve6(sum->block, b);
+        for (int c = 3; c < 6; c++) b[c] /= r;
+    }
+    if (!solved) return 0.0;
+    for (int c = 0; c < 6; c++) slope += gradient[c] * b[c];
+    for (int c = 0; c < 3; c++) way->shift[c] = -b[c], way->turn[c] = -b[3 + c];
+    if (way->held > 1) { // only about the axis
+        double along = way->turn[0] * way->axis[0] + way->turn[1] * way->axis[1] + way->turn[2] * way->axis[2];
+        for (int c = 0; c < 3; c++) way->turn[c] = along * way->axis[c];
+    }
+    return slope;
+}
+
+/* ---- how far it may go ------------------------------------------------------------------------------------------------------------------ */
+
+/* The part of its way after which a point may leave the plane of a pair. It approaches by `speed` along its chord, and by `bend` more at the
+ * most, m, since its way is an arc. A gap that rounding could close has to open. */
+PD_FUNCTION double pd_body_plane_part(const pd_separating_plane *plane, double room, double speed, double bend) {
+    double approach = speed + bend;
+    if (!(plane->share > 0) && !(approach <= 4.0 * (double)plane->share)) return 0.0;
+    return approach <= room ? (double)INFINITY : room / approach;
+}
+
+/* The same of row i for all of its planes, and for its outer ball. */
+PD_FUNCTION double pd_body_row_part(const pd_body_sweep *sweep, int i, const double chord[3], double bend, double far) {
+    const pd_vertex_bounds *bounds = &sweep->bounds.bounds;
+    const pd_far_pairs *others = &bounds->far;
+    const pd_incidence *near = &sweep->bounds.incidence;
+    const real *at = sweep->start + 3 * (size_t)i, *start = others->start + 3 * (size_t)i;
+    const double gone[3] = {(double)at[0] - (double)start[0], (double)at[1] - (double)start[1], (double)at[2] - (double)start[2]};
+    double part = fmax(bounds->outer - pd_body_length(gone), 0.0) / far;
+    pd_separating_plane plane;
+    for (int r = near->start[i]; r < near->start[i + 1]; r++) {
+        int p = near->roles[r] / 4, corner = near->roles[r] % 4;
+        pd_contact_update_plane(&bounds->pairs, bounds->begun, bounds->rounding, bounds->fraction, 0, p, &plane);
+        double side = pd_corner_side(bounds->pairs.kind[p], corner);
+        part = pd_least_of(part, pd_body_plane_part(&plane, (double)plane.rooms[corner], -side * pd_plane_along(&plane, chord), bend));
+    }
+    for (int r = others->incidence.start[i]; r < others->incidence.start[i + 1]; r++) {
+        int p = others->incidence.roles[r] / 4, corner = others->incidence.roles[r] % 4;
+        if (others->near[p]) continue;
+        pd_contact_update_plane(&others->pairs, others->start, bounds->rounding, bounds->fraction, 1, p, &plane);
+        double side = pd_corner_side(others->pairs.kind[p], corner);
+        double room = (double)plane.rooms[corner] + side * pd_plane_along(&plane, gone);
+        part = pd_least_of(part, pd_body_plane_part(&plane, fmax(room, 0.0), -side * pd_plane_along(&plane, chord), bend));
+    }
+    return part;
+}
+
+/* The part of the way after which a point may leave its displacement bound (vertex_bound.h), of a body that has not gone yet. */
+PD_FUNCTION double pd_body_reach(const pd_body_sweep *sweep, int number, const pd_body_way *way) {
+    const pd_rigid_body *body = &sweep->bodies[number];
+    double part = (double)INFINITY, shift = pd_body_length(way->shift), turn = pd_body_length(way->turn);
+    for (int i = body->rows.first; i < body->rows.first + body->rows.n; i++) {
+        double arm[3], across[3], far;
+        if (pd_rigid_is_pin(body, i)) continue;
+        pd_body_arm(way, sweep->start, i, arm);
+        pd_pose_cross(way->turn, arm, across);
+        far = shift + pd_body_length(across);
+        if (far * fmin(part, 1.0) <= (double)sweep->reach[i]) continue;
+        const double chord[3] = {way->shift[0] + across[0], way->shift[1] + across[1], way->shift[2] + across[2]};
+        part = pd_least_of(part, pd_body_row_part(sweep, i, chord, 0.5 * turn * pd_body_length(across), far));
+    }
+    return part;
+}
+
+/* shift and turn = all that a body has gone, from where the sweep began. */
+PD_FUNCTION void pd_body_whole(pd_body_way *way) {
+    pd_pose_logarithm(way->turned, way->turn);
+    for (int c = 0; c < 9; c++) way->turned[c] = (double)(c % 4 == 0);
+    for (int c = 0; c < 3; c++) way->shift[c] = way->gone[c], way->gone[c] = 0.0;
+}
+
+/* Whether, with this part of the way gone, it is within the bounds of all of its points on the one arc from where the sweep began. */
+PD_FUNCTION int pd_body_within_reach(const pd_body_sweep *sweep, int body, const pd_body_way *way, double part) {
+    pd_body_way whole = *way;
+    pd_body_rotation_after(way, part, whole.turned);
+    for (int c = 0; c < 3; c++) whole.gone[c] += part * way->shift[c];
+    pd_body_whole(&whole);
+    return pd_body_reach(sweep, body, &whole) >= 1.0;
+}
+
+/* The part of the way at `length`, a chord of which points are off by `slack` at the most, that pair p can go while the others stay. */
+PD_UPDATE_FUNCTION double pd_body_impact(const pd_model *model, const pd_body_sweep *sweep, int p, int number, const pd_body_way *way,
+                                         const double E[9], double length, double slack, double stop) {
+    const int *points = sweep->pairs.points + 4 * (size_t)p;
+    int kind = sweep->pairs.kind[p], corners = pd_contact_corners(kind);
+    // corners of two edges where one or both of them are points
+    const int place[4] = {0, kind == PD_VERTEX_EDGE || kind == PD_VERTEX_VERTEX ? 0 : 1,
+                          kind == PD_VERTEX_EDGE || kind == PD_VERTEX_VERTEX ? 1 : 2,
+                          kind == PD_VERTEX_EDGE     ? 2
+                          : kind == PD_VERTEX_VERTEX ? 1
+                          : corners > 3              ? 3
+                                                     : 0};
+    real from[12], to[12], separation = sweep->pairs.separation[p] + (real)(slack + sweep->rounding);
+    for (int j = 0; j < 4; j++) {
+        const real *at = sweep->points + 3 * (size_t)points[place[j]];
+        for (int c = 0; c < 3; c++) from[3 * j + c] = to[3 * j + c] = at[c];
+        if (pd_body_has(model, sweep, number, points[place[j]]) && !model->fixed[points[place[j]]])
+            pd_body_row_after(way, E, length, sweep->start + 3 * (size_t)points[place[j]], to + 3 * j);
+    }
+    if (kind == PD_VERTEX_PLANE) return (double)pd_plane_collision(from, to, 0, 1, separation).time;
+    int by = kind == PD_VERTEX_TRIANGLE ? PD_VERTEX_TRIANGLE : PD_EDGE_EDGE;
+    return (double)pd_pair_collision(by, PD_CCD_CERTIFIED, from, to, separation, (real)stop).time;
+}
+
+/* The part of its way that a body can go while all others stay, at most `part`: on the arcs, as in dynamics/problem/path.c. */
+PD_UPDATE_FUNCTION double pd_body_free(const pd_model *model, const pd_body_sweep *sweep, int number, double gone, const pd_body_way *way,
+                                       double part) {
+    double turn = pd_body_length(way->turn), arc = pd_body_arc(way), length = part, free = 0.0;
+    for (int trial = 0; trial < PD_BODY_SHORTER_WAYS && free < 0.5 * length; trial++) {
+        if (trial > 0) length = 2.0 * free > 0.5 * length ? 2.0 * free : 0.5 * length;
+        double E[9], slack = 0.125 * way->extent * turn * turn * length * length, here = 1.0;
+        pd_body_rotation_after(way, length, E);
+        for (int k = way->own; k < way->own + way->n_own; k++) {
+            if (length * arc <= PD_BODY_GAP_FRACTION * (sweep->gaps[k] - gone)) continue;
+            double time = pd_body_impact(model, sweep, sweep->own[k], number, way, E, length, slack, here);
+            here = pd_least_of(here, time);
+        }
+        free = here * length > free ? here * length : free;
+    }
+    return free;
+}
+
+/* The part of its way that a body may go which has `gone` so far, m. */
+PD_UPDATE_FUNCTION double pd_body_limit(const pd_model *model, const pd_body_sweep *sweep, int body, double gone, const pd_body_way *way,
+                                        const pd_body_sum *sum) {
+    double arc = pd_body_arc(way), turn = pd_body_length(way->turn), part = turn > 1.0 ? 1.0 / turn : 1.0, room = sweep->room - gone;
+    if (sweep->by_reach) {
+        double reach = gone > 0.0 ? part : pd_body_reach(sweep, body, way);
+        part = pd_least_of(part, reach);
+        return gone > 0.0 && !pd_body_within_reach(sweep, body, way, part) ? 0.0 : part;
+    }
+    if (!way->n_own) return part;
+    if (part * arc > room) part = room > 0.0 ? room / arc : 0.0;
+    if (part * arc <= PD_BODY_GAP_FRACTION * (sum->least - sweep->rounding)) return part;
+    return pd_body_free(model, sweep, body, gone, way, part);
+}
+
+/* One Newton step of a body that has `gone` so far; returns what it promised, J, 0 where it stays. */
+PD_UPDATE_FUNCTION double pd_body_step(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int body, double *gone,
+                                       pd_body_way *way, int *lost) {
+    pd_body_sum sum; // of the beginning, then of each trial
+    double slope = pd_body_newton(model, sweep, step, body, *gone, way, &sum), size = 0.0;
+    *lost = !(sum.energy - sum.energy == 0.0);
+    if (*lost || !(slope > 0.0)) return 0.0;
+    double part = sweep->touches ? pd_body_limit(model, sweep, body, *gone, way, &sum) : 1.0, arc = pd_body_arc(way);
+    for (int c = 0; c < 3; c++) size = fmax(size, fabs(way->about[c]) + way->extent);
+    const double energy = sum.energy, rounded = sum.magnitude, forces = sum.forces;
+    for (int halving = 0; part > 0.0 && halving < PD_BODY_HALVINGS; halving++, part *= 0.5) {
+        double magnitude = 0.0, change = pd_body_inertia(model, sweep, step, body, way, part, &magnitude);
+        pd_body_place(sweep, body, way, part);
+        pd_body_sum_up(model, sweep, step, body, way, *gone + part * arc, 0, &sum);
+        // what is rounded: the sums, and positions, by which forces work
+        double noise = 4.0 * (double)PD_EPSILON * (rounded + magnitude + size * forces);
+        if (change + sum.energy - energy > noise - PD_BODY_WORTH * part * slope) continue;
+        pd_body_rotation_after(way, part, way->turned);
+        for (int c = 0; c < 3; c++) way->gone[c] += part * way->shift[c];
+        *gone += part * arc;
+        return slope;
+    }
+    pd_body_place(sweep, body, way, 0.0);
+    return 0.0;
+}
+
+/* Moves body `body` in sweep->points, and says by what. */
+PD_UPDATE_FUNCTION void pd_body_update(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int body) {
+    pd_body_way way;
+    double gone = 0.0, first = 0.0;
+    int lost = 0;
+    pd_body_begin(sweep, body, &way);
+    if (sweep->touches) pd_body_list_pairs(model, sweep, body, &way);
+    for (int k = 0; k < PD_BODY_STEPS; k++) {
+        double promised = pd_body_step(model, sweep, step, body, &gone, &way, &lost);
+        if (k == 0) first = promised;
+        if (!(promised > PD_BODY_ENOUGH * first)) break;
+    }
+    pd_body_whole(&way);
+    for (int c = 0; c < 3; c++) { // the frame has to see it where nothing is left of a gap
+        sweep->moves[6 * (size_t)body + (size_t)c] = lost ? (real)NAN : (real)-way.shift[c];
+        sweep->moves[6 * (size_t)body + 3 + (size_t)c] = (real)(-way.turn[c] * sweep->bodies[body].radius);
+    }
+    sweep->moved[body] = gone;
+    if (sweep->touches) sweep->beyond[body] = (unsigned char)(pd_body_reach(sweep, body, &way) < 1.0);
+}
+
+#endif

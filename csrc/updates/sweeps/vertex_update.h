@@ -1,0 +1,261 @@
+/* One vertex of a sweep, for the loops of both backends: gradient and 3x3 block from its elements, its step, its line search.
+ *
+ * pd_vertex_sweep in backend.h says where everything lies. The groups of corners are summed by the loops themselves, each in
+ * the way its machine likes; then come the other corners, then the step.
+ *
+ * An update may be shared by several threads, `lanes` of them with numbers `lane` from 0, which take the corners one after the other: thread `lane` those
+ * that many after the first, and so on every `lanes`. A loop that shares updates says how its threads add up what they have and how they wait
+ * for each other before it includes this file; every thread must get the same bits.
+ *
+ * What a vertex in contact does beside that stands in touching_vertex.h. */
+#ifndef PD_UPDATES_SWEEPS_VERTEX_UPDATE_H
+#define PD_UPDATES_SWEEPS_VERTEX_UPDATE_H
+
+#include "base/rounded.h"
+#include "elements/shape_target_corner.h"
+#include "elements/stvk_corner.h"
+#include "updates/elements/element_energy.h"
+#include "updates/sweeps/touching_vertex.h"
+
+#include "updates/elements/vertex_step.h"
+
+enum { PD_POSITION_STRIDE = 4 };
+
+/* ---- one corner of any element --------------------------------------------------------------------------------------------- */
+
+/* Adds gradient and block of one corner to sum, see vertex_step.h; and the energy of its element, damping included. */
+#define PD_CORNER(KIND, name, k, d, count, constraints, corners)                                                               \
+    PD_UPDATE_FUNCTION void pd_vertex_update_corner_##name(const pd_elements *g, const int *slots, const pd_step_data *step,   \
+                                                           const real *positions, int corner, real sum[9]) {                   \
+        int e = corner / (k), a = corner % (k);                                                                                \
+        const real *p = g->parameters + (size_t)e * (count), *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d);                \
+        real at[3 * (k)], F[3 * (d)], P[3 * (d)], B[9], along[3] = {0, 0, 0};                                                  \
+        pd_element_gather(k, PD_POSITION_STRIDE, positions, slots + (size_t)e * (k), at);                                      \
+        pd_element_deformation(k, d, at, rest, F);                                                                             \
+        if ((k) > 1) pd_element_corner_gradient(k, d, rest, a, along);                                                         \
+        if ((corners) == PD_CORNERS_ROTATED) {                                                                                 \
+            pd_rotated_corner(F, along, p[0], (count) > 1 ? p[(count) - 1] : 0, sum);                                          \
+            for (int i = 0; i < 3 * (d); i++) P[i] = 0;                                                                        \
+            for (int i = 0; i < 9; i++) B[i] = 0;                                                                              \
+        } else if ((corners) == PD_CORNERS_TARGET) {                                                                           \
+            pd_shape_target_corner(F, along, p, sum);                                                                          \
+            for (int i = 0; i < 3 * (d); i++) P[i] = 0;                                                                        \
+            for (int i = 0; i < 9; i++) B[i] = 0;                                                                              \
+        } else {                                                                                                               \
+            pd_##name##_gradient(F, p, P);                                                                                     \
+            pd_##name##_block(F, p, along, B);                                                                                 \
+        }                                                                                                                      \
+        if (g->damping && g->damping[e] > 0) {                                                                                 \
+            real Ft[3 * (d)], scale = g->damping[e] * (real)step->inverse_h;                                                   \
+            const real *H = g->damping_hessian + (size_t)e * 9 * (d) * (d);                                                    \
+            pd_element_gather(k, 3, step->x_t, g->vertices + (size_t)e * (k), at);                                             \
+            pd_element_deformation(k, d, at, rest, Ft);                                                                        \
+            pd_element_damping_gradient(3 * (d), scale, H, F, Ft, P);                                                          \
+            pd_element_add_block_from_F(k, d, scale, H, along, B);                                                             \
+        }                                                                                                                      \
+        pd_element_add_corner(k, d, P, along, B, sum);                                                                         \
+    }                                                                                                                          \
+    PD_UPDATE_FUNCTION double pd_vertex_update_energy_##name(const pd_elements *g, const int *slots, const pd_step_data *step, \
+                                                             const real *positions, int e) {                                   \
+        const real *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d);                                                          \
+        real at[3 * (k)], F[3 * (d)];                                                                                          \
+        pd_element_gather(k, PD_POSITION_STRIDE, positions, slots + (size_t)e * (k), at);                                      \
+        pd_element_deformation(k, d, at, rest, F);                                                                             \
+        double elastic = 0.0, damped = 0.0;                                                                                    \
+        pd_element_energy_##name(g, step->inverse_h, step->x_t, F, e, &elastic, &damped);                                      \
+        return elastic + damped;                                                                                               \
+    }
+
+PD_ELEMENT_TABLE(PD_CORNER)
+
+PD_UPDATE_FUNCTION void pd_vertex_update_add_corner(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
+                                                    const real *positions, const int *entry, real sum[9]) {
+    const pd_elements *g = &model->kinds[entry[0]];
+    const int *slots = sweep->corner_slots[entry[0]];
+    switch (g->kind) {
+#define PD_CASE(KIND, name, k, d, count, ...) \
+    case KIND: pd_vertex_update_corner_##name(g, slots, step, positions, entry[1], sum); break;
+        PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+    default: break;
+    }
+}
+
+/* Adds to sum [9] what this thread has of the update's neighbours. All four numbers of a position, so that they go in one register. */
+PD_LANE_FUNCTION void pd_vertex_update_add_neighbours(const pd_vertex_sweep *sweep, const real *positions, int update, int lane, int lanes,
+                                                      real sum[9]) {
+    const pd_sweep_neighbours *neighbours = &sweep->neighbours;
+    if (!neighbours->start) return;
+    const real *here = positions + PD_POSITION_STRIDE * (size_t)sweep->updates[update].slot;
+    real total[PD_POSITION_STRIDE] = {0};
+    for (int s = neighbours->start[update] + lane; s < neighbours->start[update + 1]; s += lanes) {
+        const real *other = positions + PD_POSITION_STRIDE * (size_t)neighbours->slots[s];
+        for (int c = 0; c < PD_POSITION_STRIDE; c++) total[c] += neighbours->weights[s] * (other[c] - here[c]);
+    }
+    for (int c = 0; c < 3; c++) sum[c] += total[c];
+}
+
+/* Adds to sum [9] what this thread has of the update's corners that lie in no group. */
+PD_UPDATE_FUNCTION void pd_vertex_update_add_corners(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
+                                                     const real *positions, int update, int lane, int lanes, real sum[9]) {
+    for (int s = sweep->corner_start[update] + lane; s < sweep->corner_start[update + 1]; s += lanes)
+        pd_vertex_update_add_corner(model, sweep, step, positions, sweep->corners + 2 * (size_t)s, sum);
+}
+
+/* Sum of the energies of an update's elements, and of their absolute values. Only sweeps without groups come here. */
+PD_UPDATE_FUNCTION double pd_vertex_update_energy(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
+                                                  const real *positions, int update, int lane, int lanes, double *magnitude) {
+    double sum = 0.0, absolute = 0.0;
+    for (int s = sweep->corner_start[update] + lane; s < sweep->corner_start[update + 1]; s += lanes) {
+        const int *entry = sweep->corners + 2 * (size_t)s, *slots = sweep->corner_slots[entry[0]];
+        const pd_elements *g = &model->kinds[entry[0]];
+        double energy = 0.0;
+        switch (g->kind) {
+#define PD_CASE(KIND, name, k, d, count, ...) \
+    case KIND: energy = pd_vertex_update_energy_##name(g, slots, step, positions, entry[1] / (k)); break;
+            PD_ELEMENT_TABLE(PD_CASE)
+#undef PD_CASE
+        default: break;
+        }
+        sum += energy;
+        absolute += fabs(energy);
+    }
+    *magnitude = PD_UPDATE_TOTAL(lanes, absolute);
+    return PD_UPDATE_TOTAL(lanes, sum);
+}
+
+/* ---- one update ---------------------------------------------------------------------------------------------------------------- */
+
+/* The three numbers that the constant part of an update's gradient is made of: x - y, or where there is no inertia the load. */
+PD_FUNCTION const real *pd_vertex_update_drive(const pd_step_data *step, const real *offset, int vertex) {
+    return (step->inverse_h > 0 ? offset : step->load) + 3 * (size_t)vertex;
+}
+
+/* sum [9] in: that of all an update's corners; adds inertia, or the load, and what is constant of the block.
+ *   drive [3]  of pd_vertex_update_drive */
+PD_FUNCTION void pd_vertex_update_add_constant(const pd_update *update, double inverse_h, const real *drive, real sum[9]) {
+    real m = update->mass, inverse_h2 = (real)(inverse_h * inverse_h);
+    for (int c = 0; c < 3; c++) sum[c] += inverse_h > 0 ? m * inverse_h2 * drive[c] : -m * drive[c];
+    real *H = sum + 3;
+    H[0] += update->diagonal;
+    H[3] += update->diagonal;
+    H[5] += update->diagonal;
+}
+
+/* The step d of an update from its whole sum [9], and from that of what it touches (NULL: nothing); subspaces [n,3,3] are the model's, or NULL. */
+PD_FUNCTION void pd_vertex_update_solve(const real *subspaces, pd_sweep_step kind, int vertex, real sum[9], real *touching, real d[3]) {
+    real *gradient = sum, *H = sum + 3;
+    const real *subspace = subspaces ? subspaces + 9 * (size_t)vertex : NULL;
+    if (subspace) pd_vertex_restrict(subspace, H, gradient);
+    if (subspace && touching) pd_vertex_restrict(subspace, touching + 3, touching);
+    if (kind != PD_SWEEP_DIAGONAL) {
+        if (touching)
+            pd_vertex_step_touching(sum, touching, d);
+        else
+            pd_vertex_step(H, gradient, d);
+        return;
+    }
+    for (int c = 0; c < 3; c++) {
+        int slot = c == 0 ? 3 : c == 1 ? 6 : 8;
+        real whole = sum[slot] + (touching ? touching[slot] : 0);
+        d[c] = whole > 0 ? (gradient[c] + (touching ? touching[c] : 0)) / whole : 0;
+    }
+    if (subspace) pd_vertex_project(subspace, d);
+}
+
+/* The step d of an update; sum [9] in: that of all its corners, see vertex_step.h. */
+PD_UPDATE_INLINE void pd_vertex_update_step(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
+                                            pd_sweep_step kind, const pd_contact_sweep *contact, const real *offset, int update, int lane,
+                                            int lanes, real sum[9], real d[3]) {
+    int vertex = sweep->updates[update].vertex;
+    real touching[9];
+    pd_vertex_update_add_constant(sweep->updates + update, step->inverse_h, pd_vertex_update_drive(step, offset, vertex), sum);
+    if (!pd_vertex_update_touches(contact, vertex)) {
+        pd_vertex_update_solve(model->subspace, kind, vertex, sum, NULL, d);
+        if (contact) pd_vertex_update_limit(model, sweep, contact, kind, vertex, sum, NULL, d);
+        return;
+    }
+    double energy = pd_vertex_update_contact(model, sweep, contact, vertex, lane, lanes, touching);
+    pd_vertex_update_solve(model->subspace, kind, vertex, sum, touching, d);
+    pd_vertex_update_limit(model, sweep, contact, kind, vertex, sum, touching, d);
+    if (kind != PD_SWEEP_SEARCH && !(contact->frozen.stiffness > 0)) // a penalty is a quadratic from one detection to the next
+        pd_vertex_update_contact_search(model, sweep, contact, sum, touching, energy, vertex, lane, lanes, d);
+}
+
+/* Where an update's vertex is in coordinate c once it has gone by -d from `start`: as the frame will have it, see time_step.h, but in contact,
+ * where it goes by -d and no farther. */
+PD_FUNCTION real pd_vertex_update_moved(const pd_step_data *step, const pd_contact_sweep *contact, const real *offset, int vertex, int c,
+                                        real start, real d) {
+    size_t j = 3 * (size_t)vertex + (size_t)c;
+    return contact ? start - d : pd_vertex_position(step->x_t[j], step->drift[j], pd_difference(offset[j], d));
+}
+
+/* The points follow the vertex of an update, which has one in a sweep; where it touches nothing, nobody asks. */
+PD_FUNCTION void pd_vertex_update_commit(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, const real *direction, int update) {
+    int vertex = sweep->updates[update].vertex;
+    if (!sweep->may_touch[update] || !pd_vertex_update_touches(contact, vertex)) return;
+    const real *d = direction + 3 * (size_t)vertex;
+    if (PD_UPDATE_CARRIES && contact->embedding.start) {
+        const pd_embedding *embedding = &contact->embedding;
+        for (int k = embedding->start[vertex]; k < embedding->start[vertex + 1]; k++) {
+            size_t point = (size_t)embedding->points[k];
+            for (size_t c = 0; c < 3; c++) contact->points[3 * point + c] -= embedding->shares[k] * d[c];
+            if (contact->moved) contact->moved[point] += pd_fabs(embedding->shares[k]) * pd_vertex_update_length(d);
+            if (contact->lagged.n > 0) pd_friction_update_move(&contact->slipping, (int)point);
+        }
+        return;
+    }
+    for (int c = 0; c < 3; c++) contact->points[3 * (size_t)vertex + (size_t)c] -= d[c];
+    if (contact->moved) contact->moved[vertex] = pd_vertex_update_length(d);
+    if (contact->lagged.n > 0) pd_friction_update_move(&contact->slipping, vertex);
+}
+
+/* Trace of the block of a whole sum [9]. */
+PD_FUNCTION real pd_vertex_update_stiffness(const real sum[9]) { return sum[3] + sum[6] + sum[8]; }
+
+/* Halves d until the vertex's part of G does not grow beyond rounding, and moves the vertex; no move where no length does. `stiffness` is the
+ * trace of its block. Where it goes is rounded to eps |x|, which changes its elements' energy by so much of their forces, and a force is at
+ * most sqrt(2 E w), with E = w/2 |F - T|^2: an energy that happens to be rounded down would hold the vertex where it is. */
+PD_UPDATE_FUNCTION void pd_vertex_update_search(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
+                                                const pd_contact_sweep *contact, const real *offset, real stiffness, real *positions,
+                                                int update, int lane, int lanes, real d[3]) {
+    int vertex = sweep->updates[update].vertex;
+    real *here = positions + PD_POSITION_STRIDE * (size_t)sweep->updates[update].slot;
+    const real start[3] = {here[0], here[1], here[2]}, *o = offset + 3 * (size_t)vertex, *load = step->load + 3 * (size_t)vertex;
+    double m = (double)sweep->updates[update].mass, inverse_h2 = step->inverse_h * step->inverse_h, magnitude, before, after;
+    int touches = pd_vertex_update_touches(contact, vertex);
+    before = pd_vertex_update_energy(model, sweep, step, positions, update, lane, lanes, &magnitude);
+    if (touches) {
+        const real none[3] = {0, 0, 0};
+        double energy = pd_vertex_update_contact_energy(model, sweep, contact, vertex, lane, lanes, none);
+        before += energy, magnitude += energy;
+    }
+    if (!(magnitude - magnitude == 0)) { // not finite: no length is better, and the frame has to see it
+        for (int c = 0; c < 3; c++) d[c] = (real)(magnitude - magnitude);
+        return;
+    }
+    double size = fmax(fabs((double)start[0]), fmax(fabs((double)start[1]), fabs((double)start[2])));
+    double rounded = size * sqrt(2.0 * magnitude * (double)stiffness);
+    for (int halving = 0; halving < PD_SEARCH_HALVINGS; halving++) {
+        double change = 0.0;
+        for (int c = 0; c < 3; c++) {
+            double move = (double)d[c];
+            change += step->inverse_h > 0 ? m * inverse_h2 * move * (0.5 * move - (double)o[c]) : m * (double)load[c] * move;
+        }
+        PD_UPDATE_WAIT(lanes); // the last energy is read
+        for (int c = 0; c < 3 && lane == 0; c++) here[c] = pd_vertex_update_moved(step, contact, offset, vertex, c, start[c], d[c]);
+        PD_UPDATE_WAIT(lanes);
+        double noise = 4.0 * (double)PD_EPSILON * (magnitude + fabs(change) + rounded), unused;
+        after = pd_vertex_update_energy(model, sweep, step, positions, update, lane, lanes, &unused);
+        if (touches) after += pd_vertex_update_contact_energy(model, sweep, contact, vertex, lane, lanes, d);
+        if (change + after - before <= noise) return;
+        for (int c = 0; c < 3; c++) d[c] *= (real)0.5;
+    }
+    PD_UPDATE_WAIT(lanes);
+    for (int c = 0; c < 3; c++) {
+        if (lane == 0) here[c] = start[c];
+        d[c] = 0;
+    }
+}
+
+#endif
