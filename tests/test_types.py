@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 PUBLIC = ("Simulation", "Scene", "Body", "Mesh", "Comparison", "StepRecord", "History", "Sweep", "LinearResult", "System", "Collider")
 
 WRONG = {
-    'pdgpu.Simulation(s, "newton", dt="x")': ('"str"; expected "ProjectiveDynamics', 'argument "dt" to "Simulation"'),
+    'pdgpu.Simulation(s, "newton", dt="x")': ('"str"; expected "TimeStepSolver', 'argument "dt" to "Simulation"'),
     "pdgpu.Simulation(s, device='gpu')": ('argument "device" to "Simulation"',),
     "pdgpu.Simulation(s).step(1, record='all')": ('argument "record"',),
     "pdgpu.Simulation(pdgpu.shapes.beam((1.0, 1.0, 1.0), (1, 1, 1)))": ('incompatible type "Mesh"',),

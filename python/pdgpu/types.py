@@ -20,22 +20,9 @@ if TYPE_CHECKING:
     from pdgpu.linear.linear_solvers import PCG, SOR, AJacobi, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
     from pdgpu.materials.material import Material
     from pdgpu.scene.bodies import Body, Obstacle
-    from pdgpu.solvers.solvers import (
-        ADMM,
-        PBD,
-        XPBD,
-        BlockJacobi,
-        GradientDescent,
-        Newton,
-        NonlinearCG,
-        ProjectiveDynamics,
-        QuasiNewton,
-        VertexBlockDescent,
-    )
+    from pdgpu.solvers.time_step_solver import TimeStepSolver
 
-    Solver: TypeAlias = (
-        ProjectiveDynamics | Newton | NonlinearCG | QuasiNewton | VertexBlockDescent | BlockJacobi | GradientDescent | ADMM | XPBD | PBD
-    )
+    Solver: TypeAlias = TimeStepSolver
     LinearSolver: TypeAlias = Direct | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG
     Contact: TypeAlias = BarrierContact | PenaltyContact | ProjectiveContact | ProxyContact | TwoWayContact
     BodyName: TypeAlias = Body | str

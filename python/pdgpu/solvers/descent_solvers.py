@@ -14,9 +14,6 @@ from pdgpu.solvers.time_step_solver import (
     PENALTY,
     PROJECTIVE,
     TimeStepSolver,
-    check_line_search,
-    check_outer,
-    check_outer_chebyshev,
 )
 
 
@@ -46,22 +43,15 @@ class VertexBlockDescent(TimeStepSolver):
     chebyshev: Chebyshev | None = None
     line_search: bool = False
     colouring: str = "balanced"
-    tolerance: float = 0.0
     initialization: str = "adaptive"
-    check_every: int | None = None
 
     materials = PROJECTIVE + HYPERELASTIC
-    linear_solvers = ()
     rigid = True
-    devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu",)
-    linear = None
 
     def __post_init__(self):
-        check_outer(self)
-        check_outer_chebyshev(self)
-        check_line_search(self)
+        super().__post_init__()
         choice("colouring", self.colouring, COLOURINGS)
 
 
@@ -72,22 +62,11 @@ class _AllAtOnce(TimeStepSolver):
     iterations: int = 20
     chebyshev: Chebyshev | None = None
     line_search: bool = True
-    tolerance: float = 0.0
-    initialization: str = "inertial_target"
-    check_every: int | None = None
 
-    materials = VertexBlockDescent.materials
-    linear_solvers = ()
+    materials = PROJECTIVE + HYPERELASTIC
     rigid = True
-    devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu",)
-    linear = None
-
-    def __post_init__(self):
-        check_outer(self)
-        check_outer_chebyshev(self)
-        check_line_search(self)
 
 
 @dataclass(frozen=True, kw_only=True)

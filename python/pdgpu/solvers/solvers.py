@@ -31,9 +31,6 @@ from pdgpu.solvers.time_step_solver import (
     PROJECTIVE,
     PROXIES,
     TimeStepSolver,
-    check_line_search,
-    check_outer,
-    check_outer_chebyshev,
 )
 
 if TYPE_CHECKING:
@@ -86,22 +83,12 @@ class ProjectiveDynamics(TimeStepSolver):
         Iterations between two readbacks of the result; by default 1 on the CPU, 8 on CUDA.
     """
 
-    iterations: int = 10
     linear: Direct | SchurDirect | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG = field(default_factory=Direct)
     chebyshev: Chebyshev | None = None
-    tolerance: float = 0.0
-    initialization: str = "inertial_target"
-    check_every: int | None = None
 
-    materials = PROJECTIVE
     linear_solvers = (*LINEAR_SOLVERS, SchurDirect)
-    devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *DRIVERS, *AFTER, PROXIES)
     embedded = ("cpu", "cuda")
-
-    def __post_init__(self):
-        check_outer(self)
-        check_outer_chebyshev(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,22 +120,17 @@ class Newton(TimeStepSolver):
     iterations: int = 20
     linear: Direct | PCG = field(default_factory=Direct)
     line_search: bool = True
-    tolerance: float = 0.0
     step_tolerance: float = field(default=0.0, metadata={"written": "where set"})
     initialization: str | None = field(default=None, metadata={"written": "where set"})
-    check_every: int | None = None
 
-    materials = ProjectiveDynamics.materials + HYPERELASTIC
+    materials = PROJECTIVE + HYPERELASTIC
     linear_solvers = (Direct, PCG)
     rigid = True
-    devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu", "cuda")
-    chebyshev = None
 
     def __post_init__(self):
-        check_outer(self)
-        check_line_search(self)
+        super().__post_init__()
         keep(self, step_tolerance=number("step_tolerance", self.step_tolerance, minimum=0.0))
 
 
@@ -173,21 +155,14 @@ class NonlinearCG(TimeStepSolver):
         As for Newton.
     """
 
-    iterations: int = 10
     preconditioner: str = "jacobi"
-    tolerance: float = 0.0
     initialization: str | None = field(default=None, metadata={"written": "where set"})
-    check_every: int | None = None
 
-    materials = ProjectiveDynamics.materials
-    linear_solvers = ()
-    devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu", "cuda")
-    linear = chebyshev = None
 
     def __post_init__(self):
-        check_outer(self)
+        super().__post_init__()
         choice("preconditioner", self.preconditioner, PRECONDITIONERS)
 
 
@@ -226,22 +201,13 @@ class PBD(TimeStepSolver):
         By `Simulation`, with dt=None.
     """
 
-    iterations: int = 10
     relaxation: float | None = None
     chebyshev: Chebyshev | None = None
-    tolerance: float = 0.0
-    initialization: str = "inertial_target"
-    check_every: int | None = None
 
-    materials = ProjectiveDynamics.materials
-    linear_solvers = ()
-    devices = ("cpu", "cuda")
     contacts = AFTER
-    linear = None
 
     def __post_init__(self):
-        check_outer(self)
-        check_outer_chebyshev(self)
+        super().__post_init__()
         if self.relaxation is not None:
             keep(self, relaxation=number("relaxation", self.relaxation, above=0.0))
 
@@ -276,21 +242,16 @@ class QuasiNewton(TimeStepSolver):
     history: int = 5
     linear: Direct = field(default_factory=Direct)
     line_search: bool = True
-    tolerance: float = 0.0
     initialization: str | None = field(default=None, metadata={"written": "where set"})
-    check_every: int | None = None
 
-    materials = VertexBlockDescent.materials
+    materials = PROJECTIVE + HYPERELASTIC
     linear_solvers = (Direct,)
     rigid = True
-    devices = ("cpu", "cuda")
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu", "cuda")
-    chebyshev = None
 
     def __post_init__(self):
-        check_outer(self)
-        check_line_search(self)
+        super().__post_init__()
         keep(self, history=integer("history", self.history, 0, 1000))
 
 
@@ -332,18 +293,9 @@ class XPBD(TimeStepSolver):
     """
 
     iterations: int = 20
-    tolerance: float = 0.0
-    initialization: str = "inertial_target"
-    check_every: int | None = None
 
-    materials = VertexBlockDescent.materials
-    linear_solvers = ()
-    devices = ("cpu", "cuda")
+    materials = PROJECTIVE + HYPERELASTIC
     contacts = (PENALTY, *AFTER)
-    linear = chebyshev = None
-
-    def __post_init__(self):
-        check_outer(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -381,19 +333,14 @@ class ADMM(TimeStepSolver):
     iterations: int = 20
     weight: float = 1.0
     linear: Direct = field(default_factory=Direct)
-    tolerance: float = 0.0
-    initialization: str = "inertial_target"
-    check_every: int | None = None
 
-    materials = VertexBlockDescent.materials
+    materials = PROJECTIVE + HYPERELASTIC
     linear_solvers = (Direct,)
-    devices = ("cpu", "cuda")
     contacts = (*LAWS, *AFTER)
     embedded = ("cpu", "cuda")
-    chebyshev = None
 
     def __post_init__(self):
-        check_outer(self)
+        super().__post_init__()
         keep(self, weight=number("weight", self.weight, above=0.0))
 
 
@@ -427,10 +374,10 @@ def capabilities() -> dict[str, Any]:
         solver.__name__: {
             "materials": list(solver.materials),
             "linear": [linear.__name__ for linear in solver.linear_solvers],
-            "contacts": list(getattr(solver, "contacts", ())),
+            "contacts": list(solver.contacts),
             "devices": list(solver.devices),
-            "rigid": bool(getattr(solver, "rigid", False)),
-            "embedded": list(getattr(solver, "embedded", ())),
+            "rigid": solver.rigid,
+            "embedded": list(solver.embedded),
             "direct": {device: library for device, library in libraries.items() if Direct in solver.linear_solvers},
         }
         for solver in SOLVERS

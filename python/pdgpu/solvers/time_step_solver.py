@@ -1,8 +1,9 @@
-"""What the descriptions of all time-step solvers share: their base class, the names they choose from, and their checks."""
+"""The base class of all time-step solvers: their common settings and checks, and the names they choose from."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 from pdgpu._internal.arguments import choice, flag, integer, number
 from pdgpu.linear.linear_solvers import SOR, GaussSeidel, check_chebyshev, keep
@@ -21,15 +22,46 @@ PROJECTIVE = tuple(material.__name__ for material in MATERIALS if material.proje
 HYPERELASTIC = tuple(material.__name__ for material in MATERIALS if not material.projective)
 
 
+@dataclass(frozen=True, kw_only=True)
 class TimeStepSolver:
-    """What every solver of a time step is, for type checkers: a dict of different ones is a dict of these."""
+    """Settings of all solvers of a time step; a dict of different solvers is a dict of these for type checkers.
 
+    A solver with a field `chebyshev`, `line_search` or `linear` has it checked here; a solver without one has the value below.
+    """
 
-def check_line_search(solver):
-    keep(solver, line_search=flag("line_search", solver.line_search))
+    iterations: int = 10
+    tolerance: float = 0.0
+    initialization: str | None = "inertial_target"
+    check_every: int | None = None
+
+    # What a solver takes: names of materials and contacts, classes of linear solvers, devices, those with embedded surfaces, rigid bodies.
+    materials = PROJECTIVE
+    linear_solvers = ()
+    contacts = ()
+    devices = ("cpu", "cuda")
+    embedded = ()
+    rigid = False
+    linear = chebyshev = None
+
+    def __post_init__(self):
+        keep(self, iterations=integer("iterations", self.iterations, 1))
+        keep(self, tolerance=number("tolerance", self.tolerance, minimum=0.0))
+        if self.initialization is not None or type(self).initialization is not None:
+            choice("initialization", self.initialization, INITIALIZATIONS)
+        if getattr(self.linear, "biased", False):
+            raise ValueError("linear: the biased A-Jacobi iterates on x itself; it works in pdgpu.linear only")
+        if self.check_every is not None:
+            keep(self, check_every=integer("check_every", self.check_every, 1))
+        if self.linear_solvers and not isinstance(self.linear, self.linear_solvers):
+            names = " or ".join(f"pdgpu.{kind.__name__}()" for kind in self.linear_solvers)
+            raise TypeError(f"linear: {type(self).__name__} takes {names}, got {self.linear!r}")
+        check_outer_chebyshev(self)
+        if hasattr(self, "line_search"):
+            keep(self, line_search=flag("line_search", self.line_search))
 
 
 def check_outer_chebyshev(solver):
+    """Refuses what an outer acceleration cannot take, and warns of sweeps that it is not sound with."""
     check_chebyshev(solver.chebyshev)
     if solver.chebyshev is None:
         return
@@ -43,17 +75,3 @@ def check_outer_chebyshev(solver):
             "take SymmetricGaussSeidel for the global step [Wang 2015, Sec. 5.1]",
             stacklevel=4,
         )
-
-
-def check_outer(solver):
-    keep(solver, iterations=integer("iterations", solver.iterations, 1))
-    keep(solver, tolerance=number("tolerance", solver.tolerance, minimum=0.0))
-    if solver.initialization is not None or type(solver).initialization is not None:
-        choice("initialization", solver.initialization, INITIALIZATIONS)
-    if getattr(solver.linear, "biased", False):
-        raise ValueError("linear: the biased A-Jacobi iterates on x itself; it works in pdgpu.linear only")
-    if solver.check_every is not None:
-        keep(solver, check_every=integer("check_every", solver.check_every, 1))
-    if solver.linear_solvers and not isinstance(solver.linear, solver.linear_solvers):
-        names = " or ".join(f"pdgpu.{kind.__name__}()" for kind in solver.linear_solvers)
-        raise TypeError(f"linear: {type(solver).__name__} takes {names}, got {solver.linear!r}")
