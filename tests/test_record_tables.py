@@ -1,6 +1,7 @@
 """Records as tables, and the rates read off them."""
 
 import csv
+import re
 import sys
 
 import inputs
@@ -9,7 +10,7 @@ import pytest
 import scenes
 
 import pdgpu
-from pdgpu.results.rates import fit_rate
+from pdgpu.results.rates import Rates, fit_rate
 
 SOLVERS = {"PD": pdgpu.ProjectiveDynamics(iterations=12), "Newton": pdgpu.Newton(iterations=5)}
 
@@ -117,6 +118,54 @@ def test_too_little_to_tell_is_told(values):
     """If not, a rate is made up from three numbers."""
     rate = fit_rate(np.arange(len(values)), values, "gradient_norm")
     assert np.isnan([rate.value, rate.low, rate.high, rate.iterations_per_digit]).all()
+
+
+K = np.arange(150)
+TWO_PHASES = 10.0 * 0.8**K + 1e-2 * 0.99**K
+NO_TAIL = {
+    "a slower phase": (TWO_PHASES[:60], "another phase begins|decades in the last phase|rows of the last phase"),
+    "a slow tail": (TWO_PHASES, "decades in the last phase, fewer than 1"),
+    "a bend": (np.exp(-3.0 * np.sqrt(K + 1.0)), "it bends|another phase|rows of the last phase"),
+    "Newton": ([1e3, 9.5, 1e-1, 1.3e-7, 2.9e-11], "superlinear"),
+    "Newton at rounding": ([1e4, 220.0, 3.7, 1e-5, 2.8e-10, 2.3e-10, 1.9e-10], "superlinear"),
+    "a few rows": (0.05 ** np.arange(6), "the 6 rows of the last phase"),
+}
+
+
+@pytest.mark.parametrize("name", NO_TAIL)
+def test_a_rate_needs_a_linear_tail(name):
+    """If not, the rate of a transient is told as that of a solver."""
+    values, reason = NO_TAIL[name]
+    rate = fit_rate(np.arange(len(values)), values, "gradient_norm")
+    assert np.isnan([rate.value, rate.low, rate.high]).all() and re.search(reason, rate.reason), rate
+    assert (
+        rate.reason in str(rate) and rate.reason in repr(Rates({"a": rate})) and f"{rate.first} to {rate.last}" in repr(Rates({"a": rate}))
+    )
+    assert rate.decades == pytest.approx(np.log10(values[rate.first] / values[rate.last]))
+
+
+def test_longer_runs_have_the_rate_of_the_tail():
+    """If not, a refusal can be answered by nothing."""
+    k = np.arange(400)
+    rate = fit_rate(k, 10.0 * 0.8**k + 1e-2 * 0.99**k, "gradient_norm")
+    assert rate.value == pytest.approx(0.99, rel=1e-4) and rate.first >= 30 and rate.decades > 1.0 and not rate.reason
+
+
+def test_a_transient_of_a_simulation_has_no_rate():
+    """If not, projective dynamics with few inner iterations is said to converge at 0.944, and with more outer ones at 0.9975."""
+    mesh = pdgpu.shapes.beam((1.0, 0.25, 0.25), cells=(12, 3, 3))
+    scene = pdgpu.Scene()
+    scene.add_solid(mesh, pdgpu.ARAP(mu=1e8), density=1000.0).pin(lambda p: p[:, 0] < 0.01)
+    solvers = {
+        "inner": pdgpu.ProjectiveDynamics(iterations=150, linear=pdgpu.PCG(iterations=5)),
+        "direct": pdgpu.ProjectiveDynamics(iterations=1500),
+        "Newton": pdgpu.Newton(iterations=15),
+    }
+    comparison = pdgpu.compare(scene, solvers, dt=1 / 30, start=(mesh.points * [1.3, 1.0, 1.0], None))
+    rates = comparison.rates()
+    assert np.isnan(rates["inner"].value) and "take more iterations" in rates["inner"].reason
+    assert np.isnan(rates["Newton"].value) and rates["Newton"].reason.startswith("superlinear")
+    assert 0.990 < rates["direct"].value < 0.993
 
 
 def test_what_grows_has_a_rate_above_one():

@@ -18,8 +18,14 @@ LEAST_ROWS = 4
 PLACES = 150
 MOST_PIECES = 4
 
-# deviations from a straight line that nobody would call a bend, decades
+# deviations from a straight line that are no bend, decades
 EVEN = 1e-3
+
+# A rate is given for a phase of so many decades, if the slopes of its halves differ by at most this share of the slope, and the interval
+# is no wider than this share on either side.
+LEAST_DECADES = 1.0
+LARGEST_BEND = 0.1
+LARGEST_INTERVAL = 0.25
 
 
 @dataclass(frozen=True)
@@ -29,16 +35,20 @@ class Rate:
     Attributes
     ----------
     value : float
-        Factor per iteration; NaN where fewer than four rows are positive and finite. The rate of a gradient norm or an error; a loss falls
+        Factor per iteration; NaN where the record has no linear tail, see `reason`. The rate of a gradient norm or an error; a loss falls
         by its square.
     low, high : float
         Confidence interval.
     first, last : int
-        The iterations of the linear phase.
+        The iterations of the linear phase, or of the phase that was refused.
     column : str
     confidence : float
     seconds_per_iteration : float
         In the linear phase.
+    decades : float
+        By which the column falls from `first` to `last`.
+    reason : str
+        Why there is no value; empty where there is one.
     """
 
     value: float
@@ -49,6 +59,8 @@ class Rate:
     column: str
     confidence: float
     seconds_per_iteration: float
+    decades: float = math.nan
+    reason: str = ""
 
     @property
     def iterations_per_digit(self) -> float:
@@ -63,21 +75,26 @@ class Rate:
         return self.iterations_per_digit * self.seconds_per_iteration
 
     def __str__(self):
-        return f"{self.value:.4f} per iteration [{self.low:.4f}, {self.high:.4f}], {self.column}, iterations {self.first} to {self.last}"
+        where = f"{self.column}, iterations {self.first} to {self.last}, {self.decades:.3g} decades"
+        if self.reason:
+            return f"no rate: {self.reason} ({where})"
+        return f"{self.value:.4f} per iteration [{self.low:.4f}, {self.high:.4f}], {where}"
 
 
 class Rates(dict):
     """Name of a solver -> `Rate`; made by `Comparison.rates`. `repr` shows a table."""
 
     def __repr__(self):
-        head = ("solver", "per iteration", "low", "high", "iterations", "its/digit", "ms/digit")
+        head = ("solver", "per iteration", "low", "high", "iterations", "decades", "its/digit", "ms/digit", "no rate because")
         rows = [
             (
                 name,
                 *(f"{value:.4f}" for value in (rate.value, rate.low, rate.high)),
                 f"{rate.first} to {rate.last}",
+                f"{rate.decades:.3g}",
                 f"{rate.iterations_per_digit:.3g}",
                 f"{1e3 * rate.seconds_per_digit:.3g}",
+                rate.reason,
             )
             for name, rate in self.items()
         ]
@@ -93,7 +110,8 @@ def fit_rate(iterations, values, column, seconds=None, confidence=0.95):
     rest = np.flatnonzero(~good[begin:])
     end = begin + int(rest[0]) if len(rest) else len(good)
     if end - begin < LEAST_ROWS:
-        return Rate(math.nan, math.nan, math.nan, 0, 0, column, confidence, math.nan)
+        none = (math.nan, math.nan, math.nan, 0, 0, column, confidence, math.nan, math.nan)
+        return Rate(*none, f"fewer than {LEAST_ROWS} rows are positive and finite")
     k, y = iterations[begin:end], np.log10(values[begin:end])
     low, high = _linear_phase(k, y, confidence)
     slope, half = _slope(k[low:high], y[low:high], confidence)
@@ -101,9 +119,48 @@ def fit_rate(iterations, values, column, seconds=None, confidence=0.95):
     if seconds is not None:
         t = np.asarray(seconds, dtype=np.float64)[begin:end]
         per = float((t[high - 1] - t[low]) / (k[high - 1] - k[low]))
-    with np.errstate(over="ignore"):
-        value, least, most = (float(np.power(10.0, s)) for s in (slope, slope - half, slope + half))
-    return Rate(value, least, most, int(k[low]), int(k[high - 1]), column, confidence, per)
+    if reason := _fault(k, y, low, high, confidence):
+        value = least = most = math.nan
+    else:
+        with np.errstate(over="ignore"):
+            value, least, most = (float(np.power(10.0, s)) for s in (slope, slope - half, slope + half))
+    decades = float(y[low] - y[high - 1])
+    return Rate(value, least, most, int(k[low]), int(k[high - 1]), column, confidence, per, decades, reason)
+
+
+def _fault(k, y, low, high, confidence):
+    """Why the rows low to high - 1 are no linear tail, in words; empty where they are one."""
+    if _superlinear(y):
+        return "superlinear: the factor falls from iteration to iteration"
+    if len(y) - high >= LEAST_ROWS and not _at_floor(y[high:]):
+        return f"another phase begins at iteration {int(k[high])}; take more iterations"
+    decades = abs(float(y[low] - y[high - 1]))
+    if decades < LEAST_DECADES:
+        return f"{decades:.2g} decades in the last phase, fewer than {LEAST_DECADES:g}; take more iterations"
+    slope, half = _slope(k[low:high], y[low:high], confidence)
+    if high - low < 2 * LEAST_ROWS or not half <= LARGEST_INTERVAL * abs(slope):
+        return f"the {high - low} rows of the last phase are too few or too uneven; take more iterations"
+    middle = (low + high) // 2
+    parts = [_slope(k[a:b], y[a:b], confidence) for a, b in ((low, middle), (middle, high))]
+    difference = abs(parts[0][0] - parts[1][0])
+    if difference > LARGEST_BEND * abs(slope) and difference > parts[0][1] + parts[1][1]:
+        first, second = (10.0**part for part, _ in parts)
+        return f"it bends: {first:.4f} per iteration in the first half, {second:.4f} in the second; take more iterations"
+    return ""
+
+
+def _at_floor(rest):
+    """Whether rows after the linear phase, in decades, are the floor of rounding: near its level, and flat in their second half."""
+    later = rest[len(rest) // 2 :]
+    fall = -float(np.polyfit(np.arange(len(later)), later, 1)[0]) * len(rest)
+    return rest[0] - rest.min() <= 1.5 and fall <= 0.2 + float(np.std(later))
+
+
+def _superlinear(y):
+    """Whether a factor below 0.01 follows one of at most half as many decades, as in Newton's method."""
+    falls = -np.diff(y)
+    steepest = int(np.argmax(falls))
+    return bool(falls[steepest] > 2.0 and (falls[:steepest] < 0.5 * falls[steepest]).any())
 
 
 def _linear_phase(k, y, confidence):

@@ -66,6 +66,10 @@ def summary(record, column="gradient_norm"):
         "rate": rate.value,
         "rate_low": rate.low,
         "rate_high": rate.high,
+        "rate_first": rate.first,
+        "rate_last": rate.last,
+        "rate_decades": rate.decades,
+        "rate_missing": rate.reason,
     }
 
 
