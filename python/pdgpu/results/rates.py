@@ -112,6 +112,8 @@ def fit_rate(iterations, values, column, seconds=None, confidence=0.95):
     if end - begin < LEAST_ROWS:
         none = (math.nan, math.nan, math.nan, 0, 0, column, confidence, math.nan, math.nan)
         return Rate(*none, f"fewer than {LEAST_ROWS} rows are positive and finite")
+    n = end - begin
+    end = begin + _without_floor(np.log10(values[begin:end]))
     k, y = iterations[begin:end], np.log10(values[begin:end])
     low, high = _linear_phase(k, y, confidence)
     slope, half = _slope(k[low:high], y[low:high], confidence)
@@ -119,7 +121,7 @@ def fit_rate(iterations, values, column, seconds=None, confidence=0.95):
     if seconds is not None:
         t = np.asarray(seconds, dtype=np.float64)[begin:end]
         per = float((t[high - 1] - t[low]) / (k[high - 1] - k[low]))
-    if reason := _fault(k, y, low, high, confidence):
+    if reason := _fault(k, y, low, high, confidence, len(y) < n):
         value = least = most = math.nan
     else:
         with np.errstate(over="ignore"):
@@ -128,11 +130,11 @@ def fit_rate(iterations, values, column, seconds=None, confidence=0.95):
     return Rate(value, least, most, int(k[low]), int(k[high - 1]), column, confidence, per, decades, reason)
 
 
-def _fault(k, y, low, high, confidence):
-    """Why the rows low to high - 1 are no linear tail, in words; empty where they are one."""
+def _fault(k, y, low, high, confidence, cut):
+    """Why the rows low to high - 1 are no linear tail, in words; empty where they are one. `cut`: the floor of rounding follows."""
     if _superlinear(y):
         return "superlinear: the factor falls from iteration to iteration"
-    if len(y) - high >= LEAST_ROWS and not _at_floor(y[high:]):
+    if len(y) - high >= LEAST_ROWS and not (_near_floor(y[high:]) if cut else _at_floor(y[high:])):
         return f"another phase begins at iteration {int(k[high])}; take more iterations"
     decades = abs(float(y[low] - y[high - 1]))
     if decades < LEAST_DECADES:
@@ -149,11 +151,28 @@ def _fault(k, y, low, high, confidence):
     return ""
 
 
+def _without_floor(y):
+    """How many rows to look at: a long floor of rounding, in decades, is cut to a quarter of the rows before it.
+
+    The pieces of a curve have at least a twentieth of its rows, and a fast solver would have none above its floor.
+    """
+    later = y[len(y) // 2 :]
+    if len(later) < 2 * LEAST_ROWS or not _at_floor(later):
+        return len(y)
+    onset = int(np.argmax(y <= np.median(later) + 3.0 * np.std(later)))
+    return min(len(y), onset + max(onset // 4, 2 * LEAST_ROWS))
+
+
+def _near_floor(rest):
+    return rest[0] - rest.min() <= 2.0
+
+
 def _at_floor(rest):
-    """Whether rows after the linear phase, in decades, are the floor of rounding: near its level, and flat in their second half."""
+    """Whether rows, in decades, are the floor of rounding: near its level, and in their second half flat but for noise."""
     later = rest[len(rest) // 2 :]
-    fall = -float(np.polyfit(np.arange(len(later)), later, 1)[0]) * len(rest)
-    return rest[0] - rest.min() <= 1.5 and fall <= 0.2 + float(np.std(later))
+    k = np.arange(len(later), dtype=np.float64)
+    fall = abs(float(np.polyfit(k, later, 1)[0])) * len(rest)
+    return _near_floor(rest) and fall <= EVEN + 3.0 * float(np.std(_residuals(k, later)))
 
 
 def _superlinear(y):
