@@ -1,9 +1,13 @@
 """What every run of the tests can be asked for."""
 
+import functools
 import os
 from pathlib import Path
 
 import pytest
+
+# files of tests/cuda with tests that need neither a device nor the stand-in
+WITHOUT_DEVICE = ("test_benchmarks.py", "test_on_host.py", "test_resources.py", "test_without_device.py")
 
 # Tests, and the scripts that they start, have the defaults of pdgpu for device= and dtype=, not those of a shell.
 for variable in ("PDGPU_DEVICE", "PDGPU_DTYPE"):
@@ -25,6 +29,36 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if config.getoption("--continue"):
         config.pluginmanager.register(Continued(config), "continued")
+
+
+def pytest_report_header():
+    return f"tests/cuda: only the tests that need no device, since {fault}" if (fault := cuda_fault()) else None
+
+
+@functools.cache
+def cuda_fault():
+    """Why the CUDA backend cannot be tested; None: it can."""
+    from pdgpu._internal.backends import backend
+
+    try:
+        backend("cuda", "float32")
+    except RuntimeError as error:
+        return str(error)
+    return None
+
+
+def pytest_ignore_collect(collection_path):
+    """Without a device the tests of the kernels are not collected: they are a fifth of all."""
+    kernels = collection_path.parent.name == "cuda" and collection_path.name.startswith("test_")
+    return True if kernels and collection_path.name not in WITHOUT_DEVICE and cuda_fault() else None
+
+
+def pytest_pycollect_makeitem(collector, obj):
+    """Tests that are marked `stress` as a whole are generated under --stress only."""
+    marks = getattr(obj, "pytestmark", ())
+    if not collector.config.getoption("--stress") and any(mark.name == "stress" for mark in marks if hasattr(mark, "name")):
+        return []
+    return None
 
 
 def pytest_collection_modifyitems(config, items):
