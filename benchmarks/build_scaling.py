@@ -43,7 +43,7 @@ def measure(cells, factorise):
     t3 = clock()
     simulation.step()
     t4 = clock()
-    factor = simulation._setup_seconds
+    factor = simulation.last_step.setup_seconds
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         json.dumps(

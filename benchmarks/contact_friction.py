@@ -39,7 +39,7 @@ def main():
     sims = {"without": simulation(chosen.cells, 0.0), "with": simulation(chosen.cells, 0.4)}
     x = sims["with"].positions
     near = [x + 1e-6 * np.sin(k * np.arange(x.size)).reshape(x.shape) for k in (1.1, 1.2)]
-    pairs = len(sims["with"]._backend.contact_columns()["kind"])
+    pairs = len(sims["with"]._core.backend.contact_columns()["kind"])
     # the core's own functions: a matrix in SciPy's format has a price of its own
     quantities = {
         "energy": lambda core, at: core.energies(at, True),
@@ -52,7 +52,7 @@ def main():
         for k in range(chosen.rounds + 1):
             for name, sim in sims.items():
                 start = time.thread_time()
-                ask(sim._backend, near[k % 2])
+                ask(sim._core.backend, near[k % 2])
                 found[name].append(time.thread_time() - start)
         seconds[quantity] = {name: float(np.median(each[1:])) for name, each in found.items()}
     total = {name: sum(each[name] for each in seconds.values()) for name in sims}

@@ -76,11 +76,11 @@ def measure(solver, contact, device, tiny):
         steps.clear()
         end = time.perf_counter() + seconds
         while len(steps) < most and (not steps or time.perf_counter() < end):
-            before = sim._backend.counts()
+            before = sim._core.backend.counts()
             start = time.perf_counter()
             sim.step()
             taken = time.perf_counter() - start
-            after = sim._backend.counts()
+            after = sim._core.backend.counts()
             steps.append((taken, sim.last_step, {name: after[name] - before.get(name, 0) for name in after}))
         momentum.append(masses @ sim.velocities[:, 1])
 

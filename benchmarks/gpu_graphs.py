@@ -51,9 +51,9 @@ def simulation(solver, dtype, device, state=None):
 
 def counted_step(sim):
     """What a step adds to the counters."""
-    before = sim._backend.counts()
+    before = sim._core.backend.counts()
     sim.step()
-    after = sim._backend.counts()
+    after = sim._core.backend.counts()
     return {name: after[name] - before.get(name, 0) for name in after}
 
 

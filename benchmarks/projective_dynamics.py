@@ -50,7 +50,7 @@ def timer(mesh, linear, threads, dtype="float64"):
 def gradient_timer(mesh, threads):
     """Local step and right-hand side alone: the gradient of the incremental potential."""
     simulation = pdgpu.Simulation(scene_of(mesh), pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.5)), dt=1 / 30, threads=threads)
-    core = simulation._backend
+    core = simulation._core.backend
     simulation.set_state(positions=stretched(mesh))
 
     def run():

@@ -95,8 +95,8 @@ def measured(scene, mesh, away, m, iterations, options, product):
         added[prone] = 1e3 * (turn + 1)
         parts = {
             "product": lambda: product @ product,
-            "refactorisation": lambda: direct._backend.set_diagonal(added),
-            "dense": lambda: schur[3]._backend.set_diagonal(added),
+            "refactorisation": lambda: direct._core.backend.set_diagonal(added),
+            "dense": lambda: schur[3]._core.backend.set_diagonal(added),
             1: schur[1].step,
             3: schur[3].step,
         }

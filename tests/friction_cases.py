@@ -46,7 +46,7 @@ def ours(x_t, x, triangles, rest, distance, form):
         sims.append(pdgpu.Simulation(scene, pdgpu.Newton(), dt=DT, contact=contact))
         sims[-1].set_state(positions=x_t)
     rubs, slides = sims
-    energy = rubs._energies(x, True)[FRICTION]
+    energy = rubs._core.energies(x, True)[FRICTION]
     return energy, rubs.gradient(x) - slides.gradient(x), rubs.hessian(x) - slides.hessian(x)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 import pdgpu
 from pdgpu.collision import BroadPhase
+from pdgpu.scene.colliders import placed_collider
 
 VERTEX_TRIANGLE, EDGE_EDGE, VERTEX_COLLIDER = range(3)
 
@@ -33,7 +34,7 @@ def make(seed, *, dtype="float64", threads=1, device="cpu", colliders=2, n_verti
         len(points) if n_vertices is None else n_vertices, owner=owner, asked=asked, collider_owner=np.arange(3, 3 + colliders), **weights
     )
     for which, shape in enumerate(shapes()[:colliders]):
-        core.set_collider(which, *shape._placed(np.dtype(dtype), 0.0))
+        core.set_collider(which, *placed_collider(shape, np.dtype(dtype), 0.0))
     return phase, core, points.astype(dtype), asked
 
 

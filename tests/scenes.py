@@ -212,9 +212,9 @@ def squashed(device, dtype):
     solver = pdgpu.Newton(iterations=6, linear=pdgpu.PCG(iterations=50, preconditioner="jacobi"))
     sim = pdgpu.Simulation(scene, solver, dt=1 / 10, device=device, dtype=dtype)
     sim.set_state(positions=mesh.points * [1.0, 0.4, 1.0])
-    before = sim._backend.counts()["waits"]
+    before = sim._core.backend.counts()["waits"]
     sim.step()
-    return sim.positions, sim._backend.counts()["waits"] - before
+    return sim.positions, sim._core.backend.counts()["waits"] - before
 
 
 def looks_change_nothing(device, dtype, monkeypatch):

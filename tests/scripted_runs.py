@@ -67,7 +67,7 @@ class Course:
     """
 
     def __init__(self, case, sim, at_start):
-        self.case, self.scene, self.sim = case, sim._scene, sim
+        self.case, self.scene, self.sim = case, sim._core.scene, sim
         self.masses = sim.masses.astype(np.float64)
         self.said, self.behind, self._start = [], [0.0], at_start
         self.iterations = self.alarms = 0
@@ -94,7 +94,7 @@ class Course:
 
     def work_of_loads(self, x):
         load = self.sim.external_forces
-        return 0.0 if load is None else float((load * (x - self.sim._rest)).sum())
+        return 0.0 if load is None else float((load * (x - self.sim._core.rest)).sum())
 
     def advance(self):
         """One step, with all that it says."""

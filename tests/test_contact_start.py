@@ -209,7 +209,7 @@ def test_a_placement_that_makes_a_friction_force_is_told(gap):
     assert "'block' starts inside the activation distance" in str(caught[0].message) and "balance 9.81 N" in str(caught[0].message)
     assert not warned(sim.step)[1]  # once
     far = started(block_above(2e-3))
-    far.set_state(positions=sim._scene.rest_positions())
+    far.set_state(positions=sim._core.scene.rest_positions())
     caught = warned(far.step)[1]
     assert len(caught) == 1 and caught[0].filename == __file__
     assert not warned(far.step)[1]

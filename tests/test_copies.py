@@ -180,9 +180,9 @@ COPIES = {
 
 def arrays_of(sim):
     """Name and array of everything that the core is given, and of what it is made from."""
-    for kind, group in sim._scene.element_groups().items():
+    for kind, group in sim._core.scene.element_groups().items():
         yield from ((kind, array) for array in group if array is not None)
-    for body in sim._scene.bodies:
+    for body in sim._core.scene.bodies:
         kept = {"points": body.points, "masses": body.masses, "velocity": body.velocity}
         for name, array in kept.items():
             yield f"{body.name}.{name}", array
@@ -192,8 +192,8 @@ def arrays_of(sim):
             yield from ((f"{body.name}, held", array) for array in held if isinstance(array, np.ndarray))
         for material in body.materials:
             yield from ((f"{body.name}.{name}", value) for name, value in material._constants.items() if np.ndim(value))
-    for name in ("masses", "_fixed", "_rest", "_external_forces", "_colours"):
-        if isinstance(array := getattr(sim, name), np.ndarray):
+    for name in ("masses", "fixed", "rest", "external_forces", "colours"):
+        if isinstance(array := getattr(sim._core, name), np.ndarray):
             yield name, array
 
 

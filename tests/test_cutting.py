@@ -11,6 +11,7 @@ import scipy.sparse.csgraph
 
 import pdgpu
 from pdgpu.simulation.cutting import cut_scene
+from pdgpu.simulation.time_step import take_step
 
 N = 8  # cells along a side of the sheet
 
@@ -179,9 +180,9 @@ def test_an_edge_that_stays_joined_changes_nothing():
     """If not, a single cut edge weakens a spring that still holds two triangles together."""
     scene, cloth = sheet(bending=1e-3)
     sim = disturbed(scene)
-    backend, energies = sim._backend, sim.energies()
+    backend, energies = sim._core.backend, sim.energies()
     result = sim.cut(cloth, row(4, 3, 4))
-    assert result.joined == 1 and len(result.new_vertices) == 0 and sim._backend is backend and sim.energies() == energies
+    assert result.joined == 1 and len(result.new_vertices) == 0 and sim._core.backend is backend and sim.energies() == energies
     assert sim.cut(cloth, []).joined == 0
     # beside another cut it stays as stiff, and bends, as it did
     result = sim.cut(cloth, np.concatenate([row(4, 3, 4), row(2)]))
@@ -310,13 +311,13 @@ def test_colours_are_inherited_and_valid():
     """If not, two vertices of one element move at once, and a vertex update can raise the potential."""
     scene, cloth = sheet(bending=1e-3)
     sim = disturbed(scene, VBD)
-    colours = sim._colours
+    colours = sim._core.colours
     result = sim.cut(cloth, np.concatenate([row(4), row(2, 2, 6)]))
     at = result.body.slice.start
-    np.testing.assert_array_equal(sim._colours[at + result.new_vertices], colours[at + result.parents])
-    np.testing.assert_array_equal(np.delete(sim._colours, at + result.new_vertices), colours)
-    for rows, *_ in sim._scene.element_groups().values():
-        assert rows.shape[1] == 1 or (np.diff(np.sort(sim._colours[rows], axis=1), axis=1) > 0).all()
+    np.testing.assert_array_equal(sim._core.colours[at + result.new_vertices], colours[at + result.parents])
+    np.testing.assert_array_equal(np.delete(sim._core.colours, at + result.new_vertices), colours)
+    for rows, *_ in sim._core.scene.element_groups().values():
+        assert rows.shape[1] == 1 or (np.diff(np.sort(sim._core.colours[rows], axis=1), axis=1) > 0).all()
 
 
 def test_what_slides_goes_on_sliding(tmp_path):
@@ -342,10 +343,10 @@ def test_a_previous_velocity_is_carried_over():
     solver = pdgpu.Newton(iterations=3, initialization="adaptive")
     sim = disturbed(scene, solver)
     sim.step(2)
-    previous = sim._backend.state()["previous_velocities"]
+    previous = sim._core.backend.state()["previous_velocities"]
     result = sim.cut(cloth, row(4))
     first = result.body.slice.start
-    carried = sim._backend.state()["previous_velocities"]
+    carried = sim._core.backend.state()["previous_velocities"]
     np.testing.assert_array_equal(carried[first + result.new_vertices], previous[first + result.parents])
 
 
@@ -369,10 +370,10 @@ def test_quasistatic_parts_must_be_held():
     cloth = scene.add_shell(pdgpu.Mesh(points, triangles=triangles), pdgpu.ARAP(100.0), density=0.2, name="cloth")
     cloth.pin([0, N])
     sim = pdgpu.Simulation(scene, pdgpu.Newton(), dt=None)
-    before = sim._backend
+    before = sim._core.backend
     with pytest.raises(ValueError, match="body 'cloth' is not held"):
         sim.cut(cloth, row(4))
-    assert sim._backend is before and len(sim.bodies[0].points) == len(points)
+    assert sim._core.backend is before and len(sim.bodies[0].points) == len(points)
     sim.cut(cloth, row(4, 2, 6))
 
 
@@ -382,7 +383,7 @@ def test_inside_a_step_it_is_refused():
     sim = disturbed(scene)
     x = sim.positions
     with pytest.raises(RuntimeError, match="busy"):
-        sim._step(False, observer=lambda *_: sim.cut(cloth, row(4)))
+        take_step(sim._core, False, observer=lambda *_: sim.cut(cloth, row(4)))
     np.testing.assert_array_equal(sim.positions, x)
 
 
@@ -406,10 +407,10 @@ def test_bad_edges_are_refused(edges, error, text):
     """If not, a cut goes somewhere else, or the simulation is left half cut."""
     scene, cloth = sheet()
     sim = disturbed(scene)
-    before = sim._backend
+    before = sim._core.backend
     with pytest.raises(error, match=text):
         sim.cut(cloth, edges)
-    assert sim._backend is before
+    assert sim._core.backend is before
 
 
 def test_bad_bodies_are_refused():

@@ -10,6 +10,7 @@ import pytest
 import scenes
 
 import pdgpu
+from pdgpu.simulation.time_step import take_step
 
 
 @pytest.fixture(params=["float64", "float32"])
@@ -38,7 +39,7 @@ def test_the_memory_is_that_of_the_simulation(sim, take):
 def test_written_positions_are_those_of_set_state(sim):
     """If not, a state that came through the memory is stepped from somewhere else, or with the offset of another."""
     x = sim.positions * 1.1
-    other = pdgpu.Simulation(sim._scene, sim.solver, dtype=sim.dtype)
+    other = pdgpu.Simulation(sim._core.scene, sim.solver, dtype=sim.dtype)
     for one in (sim, other):
         one.step(2)
     np.from_dlpack(sim.device_positions)[:] = x
@@ -112,7 +113,7 @@ def test_a_step_under_way_gives_nothing_away(sim):
         seen.append(threading.get_ident())
 
     array = sim.device_positions
-    sim._step(False, observer=observe)
+    take_step(sim._core, False, observer=observe)
     assert seen
 
 

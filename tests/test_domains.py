@@ -69,7 +69,7 @@ def sweep_in_domains(points, tets, start, pinned, material, dtype, count, sweeps
     """Holds sweeps over domains against those over the whole; material(which): that of some of the tets."""
     whole = simulation(points, tets, pinned, material(slice(None)), pdgpu.VertexBlockDescent(iterations=1), dtype)
     whole.set_state(positions=start)
-    colours, piece = whole._colours, pieces(tets, len(points), count)
+    colours, piece = whole._core.colours, pieces(tets, len(points), count)
     domains = []
     for d in range(count):
         of_domain = material((piece == d)[tets].any(axis=1))
@@ -124,7 +124,7 @@ def test_a_halo_that_comes_too_late_is_seen():
     whole = simulation(points, tets, [0], MATERIALS["neo-hookean"], pdgpu.VertexBlockDescent(iterations=1), "float64")
     whole.set_state(positions=start)
     whole.step()
-    colours, piece = whole._colours, pieces(tets, len(points), 2)
+    colours, piece = whole._core.colours, pieces(tets, len(points), 2)
     domains = [Domain(points, tets, piece == d, [0], start, *options) for d in range(2)]
     positions = start.copy()
     for colour in range(colours.max() + 1):  # halos are never copied

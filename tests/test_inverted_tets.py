@@ -1,8 +1,6 @@
 """Inverted tets: a solid that collapses is told of, counted, and found by certify."""
 
 import copy
-import itertools
-import types
 import warnings
 
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 import pdgpu
 from pdgpu import _host
 from pdgpu.simulation.inverted_tets import COUNT_EVERY, InvertedTets
+from pdgpu.simulation.time_step import take_step
 
 needs_gmp = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
 
@@ -99,16 +98,15 @@ def test_a_diverged_step_of_a_comparison_is_not_counted():
     scene.add_solid(beam((1.0, 0.3, 0.3), (8, 3, 3), [0.0, 0.0, 0.0]), pdgpu.ARAP(1e4), density=1000.0)
     sim = pdgpu.Simulation(scene, pdgpu.PBD(iterations=500, relaxation=1.0))
     sim.set_state(positions=scene.rest_positions() * [1.5, 1.0, 1.0])
-    sim._step(False, keep_diverged=True)
+    take_step(sim._core, False, keep_diverged=True)
     assert sim.last_step.status == "diverged" and sim.last_step.inverted_tets is None
 
 
 def test_one_step_of_eight_is_counted():
     """If it failed, a count would slow down each step, and read the positions back from a GPU."""
     counts = InvertedTets(too_soft()[0])
-    fake = types.SimpleNamespace(_backend=types.SimpleNamespace(steps=itertools.count(1).__next__))
-    due = [counts.due(fake, False) for _ in range(16)]
-    assert sum(due) == 16 // COUNT_EVERY and counts.due(fake, True) and not InvertedTets(pdgpu.Scene()).due(fake, True)
+    due = [counts.due(step, False) for step in range(1, 17)]
+    assert sum(due) == 16 // COUNT_EVERY and counts.due(2, True) and not InvertedTets(pdgpu.Scene()).due(2, True)
 
 
 # ---- certify(inside=True) -----------------------------------------------------------------------------------------------------------

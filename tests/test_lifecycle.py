@@ -14,6 +14,7 @@ import pytest
 import scenes
 
 import pdgpu
+from pdgpu.simulation.time_step import take_step
 from pdgpu.solvers.solver_support import settings_of
 
 
@@ -108,7 +109,7 @@ def test_one_simulation_in_two_threads_is_refused_and_the_interpreter_stays_free
 
     def run():
         try:
-            sim._step(False, observer=observer)
+            take_step(sim._core, False, observer=observer)
         except StopIteration as error:
             seen["error"] = error
 
@@ -131,7 +132,7 @@ def test_an_observer_that_asks_its_own_simulation_gets_an_error():
     """If not, it waits for itself for ever."""
     sim = long_simulation()
     with pytest.raises(RuntimeError, match="busy"):
-        sim._step(False, observer=lambda *_: sim.positions)
+        take_step(sim._core, False, observer=lambda *_: sim.positions)
 
 
 def test_control_c_stops_between_iterations():
@@ -152,7 +153,7 @@ def test_control_c_stops_between_iterations():
         except KeyboardInterrupt:
             assert time.perf_counter() - start < 10
             assert (sim.positions == before).all() and sim.time == 0.0
-            sim._backend.gradient(None)
+            sim._core.backend.gradient(None)
             print("stopped")
     """
     result = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120)
@@ -163,10 +164,10 @@ def test_time_and_state_agree_where_control_c_falls_between_them():
     """If not, a run interrupted after a step has moved, but not in time, and scripted pins lag from then on."""
     scene, x = scenes.mixed()
     sim = pdgpu.Simulation(scene, scenes.DIRECT, dt=0.01)
-    sim._backend.step(None, None, None, None, False)  # and nothing of Python after it
+    sim._core.backend.step(None, None, None, None, False)  # and nothing of Python after it
     assert sim.time == 0.01
     sim.set_state(positions=1e200 * x)
-    assert sim._backend.step(None, None, None, None, True)["status"] == "diverged" and sim.time == 0.01
+    assert sim._core.backend.step(None, None, None, None, True)["status"] == "diverged" and sim.time == 0.01
     with pytest.raises(pdgpu.DivergenceError):
         sim.step()
     assert sim.time == 0.01

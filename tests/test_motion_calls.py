@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pdgpu
+from pdgpu.simulation.time_step import take_step
 from pdgpu.viz.viewers import _shapes
 
 BEAM = pdgpu.shapes.beam((0.4, 0.2, 0.2), cells=(2, 1, 1))
@@ -57,6 +58,7 @@ OF_BARRIER = {
 OF_PROXIES = {"proxies": lambda sim, path: sim.proxies()}
 # what a step does not touch, or makes another simulation, or only prepares a call
 FREE = {"bodies", "embeddings", "embedding_matrix", "load", "masses", "obstacles", "origin", "record", "time"}
+FREE |= {"contact", "device", "dt", "dtype", "last_step", "solver", "threads"}
 MOTIONS = {
     "pin": "the motion of pin 0 of 'sheet'",
     "targets": "the targets of attachment 0 of 'muscle'",
@@ -128,8 +130,8 @@ def simulation(contact):
 
 def condition(sim):
     """The state, and what calls change beside it."""
-    state = sim._backend.state()
-    arrays = [array.tobytes() for array in (*state.values(), sim._backend.driven()) if array is not None]
+    state = sim._core.backend.state()
+    arrays = [array.tobytes() for array in (*state.values(), sim._core.backend.driven()) if array is not None]
     return arrays, sim.time, sim.external_forces is None, sim.last_step, len(sim.masses)
 
 
@@ -144,7 +146,7 @@ def test_what_a_step_asks_cannot_call_the_simulation(contact, motion, name, tmp_
     twin, call = simulation(contact)[0], (CALLS | OF_BARRIER | OF_PROXIES)[name]
     before, materials = condition(sim), [body.materials for body in sim.bodies]
     if motion == "observer":
-        text, step = "the simulation is busy", lambda: sim._step(False, observer=lambda row: call(sim, tmp_path))
+        text, step = "the simulation is busy", lambda: take_step(sim._core, False, observer=lambda row: call(sim, tmp_path))
     else:
         motions.which, motions.call = motion, lambda: call(sim, tmp_path)
         text, step = f"^{name.strip()}: the simulation is busy: it is asking {MOTIONS[motion]}", sim.step

@@ -42,7 +42,7 @@ def test_a_step_says_by_name_how_it_went():
     """If not, Python reads the seconds of one phase as those of another as soon as C has a new one."""
     sim = bar()
     seen = []
-    result = sim._backend.step(None, None, None, seen.append, False)
+    result = sim._core.backend.step(None, None, None, seen.append, False)
     said = {"status", "at_rounding", "iteration", "solve_seconds", "rows", "phases", "device_seconds", "behind", "held_back", "update"}
     assert set(result) == said and result["update"] is None
     assert tuple(result["phases"]) == PHASES == _host.PHASES and result["status"] in _host.STOPS
@@ -60,7 +60,7 @@ def test_energies_go_by_the_names_of_their_kinds():
         assert list(_host.ENERGIES) == [*kinds, "inertia", "load", "damping", "contact", "friction"]
         assert [module.KINDS[kind][0] for kind in kinds] == list(range(len(kinds)))
     sim = bar()
-    parts = dict(zip(_host.ENERGIES, sim._backend.energies(None, True), strict=True))
+    parts = dict(zip(_host.ENERGIES, sim._core.backend.energies(None, True), strict=True))
     assert sim.energies()["elastic"] == {"ARAP": parts["arap_tet"]} and parts["arap_tet"] > 0.0
     assert sum(parts.values()) == pytest.approx(sim.incremental_potential(), rel=1e-12)
 

@@ -75,7 +75,7 @@ def test_other_solvers_do_too(solver):
 def test_a_scene_near_the_origin_has_the_origin_zero_and_its_dtype():
     """If it failed, the bits of every scene would change."""
     sim = sliding((500.0, 0, 0), dtype="float32", contact=pdgpu.BarrierContact(8e-3))
-    assert not sim.origin.any() and sim.positions.dtype == np.float32 and type(sim._core).__name__ == "Simulation"
+    assert not sim.origin.any() and sim.positions.dtype == np.float32 and type(sim._core.compiled).__name__ == "Simulation"
 
 
 def test_the_origin_moves_with_the_scene():
@@ -137,7 +137,7 @@ def test_pins_attachments_obstacles_and_walls_have_the_same_origin(kind):
     np.testing.assert_allclose(far.points - at, near.points, atol=1e-6)
     np.testing.assert_allclose(there.gradient(there.positions), there.gradient(), atol=1e-6)
     assert there.last_step.behind == 0.0
-    assert pdgpu.certify([there.positions], there._scene, times=[there.time], gap=False)
+    assert pdgpu.certify([there.positions], there._core.scene, times=[there.time], gap=False)
     for name, energy in here.energies().items():
         if name not in ("gravity", "total", "elastic"):
             assert there.energies()[name] == pytest.approx(energy, rel=1e-3, abs=1e-6), name
@@ -161,7 +161,7 @@ def test_a_simulation_that_starts_far_away_has_its_origin_there():
     """If it failed, `positions=` would round a start to the spacing of the rest positions' origin."""
     sim = sliding((0, 0, 0), dtype="float32")
     there = sim.positions.astype(np.float64) + [2e4, 0.0, 0.0]
-    other = pdgpu.Simulation(sim._scene, sim.solver, dt=sim.dt, contact=sim.contact, dtype="float32", positions=there)
+    other = pdgpu.Simulation(sim._core.scene, sim.solver, dt=sim.dt, contact=sim.contact, dtype="float32", positions=there)
     assert other.origin[0] == 20480.0
     assert np.abs(other.positions - there).max() < 1e-4
 

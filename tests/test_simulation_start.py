@@ -142,13 +142,13 @@ def test_obstacles_start_at_their_place_at_the_start_time():
     with pytest.raises(ValueError, match=r"'block' and 'floor' start intersecting|'floor' and 'block' start intersecting"):
         pdgpu.Simulation(scene, NEWTON, dt=DT, contact=contact, start_time=1.0)
     sim = pdgpu.Simulation(scene, NEWTON, dt=DT, contact=contact, start_time=-4.0)
-    np.testing.assert_array_equal(sim._backend.driven()[:, 1].max(), -0.4)
+    np.testing.assert_array_equal(sim._core.backend.driven()[:, 1].max(), -0.4)
     sim.step()
     assert sim.time == -4.0 + DT and sim.last_step.behind == 0.0
     x = scene.rest_positions() + [0.0, 0.1, 0.0]
     raised = pdgpu.Simulation(scene, NEWTON, dt=DT, contact=contact, start_time=1.0, positions=x)
     raised.step()
-    assert np.array_equal(raised._backend.driven(), scene.obstacles[0].collider.mesh.points + [0.0, 0.1 * (1.0 + DT), 0.0])
+    assert np.array_equal(raised._core.backend.driven(), scene.obstacles[0].collider.mesh.points + [0.0, 0.1 * (1.0 + DT), 0.0])
 
 
 def test_pins_start_where_the_positions_put_them():

@@ -47,9 +47,9 @@ def judged_two_way_run(case, solver, dtype="float64", *, steps=None, sim=None, s
     sim = two_way_simulation(case, solver, dtype) if sim is None else sim
     found, n, late = Judged(), len(sim.positions), 0.0
     for _ in range(case.steps if steps is None else steps):
-        driven, positions = sim._backend.driven(), sim.positions
+        driven, positions = sim._core.backend.driven(), sim.positions
         sim.step(record="positions")
-        update, touching = sim.last_step.update, sim._touching
+        update, touching = sim.last_step.update, sim._core.touching
         target = touching.driven(sim.time).astype(driven.dtype)
         # what came late in the step before starts behind its time
         begin = sim.time - case.dt - late

@@ -52,7 +52,7 @@ def run(iterations, recolours):
         simulation.step()
         states.append(simulation.positions)
     rows = simulation.contact_forces().vertices
-    colours, n = simulation._colours, len(simulation.positions)
+    colours, n = simulation._core.colours, len(simulation.positions)
     for row in rows:
         own = row[(row >= 0) & (row < n)]
         shared += len(np.unique(colours[own])) < len(np.unique(own))

@@ -9,6 +9,7 @@ import pytest
 from pressed_grain import COLLAPSED, DISTANCE, DT, MU, SOLVERS, load_of, pressed, start_stiffness, unit_force
 
 import pdgpu
+from pdgpu.simulation.time_step import take_step
 
 
 def assert_same(sim, other):
@@ -78,7 +79,7 @@ def test_the_normal_force_of_friction_is_continuous_at_the_cap():
         sim.set_state(positions=[[0.0, part * DISTANCE, 0.0]], velocities=[[0.0, 0.0, 0.0]])
         sim.step()
         assert sim.last_step.stiffness == start_stiffness()
-        limit = sim._backend.friction_columns()["strength"]
+        limit = sim._core.backend.friction_columns()["strength"]
         assert limit[0] == pytest.approx(MU * start_stiffness() * unit_force(expected), rel=1e-9)
 
 
@@ -146,7 +147,7 @@ def test_a_step_that_fails_changes_nothing():
         raise KeyError("interrupted")
 
     with pytest.raises(KeyError, match="interrupted"):
-        sim._step(False, observer=interrupt)
+        take_step(sim._core, False, observer=interrupt)
     assert np.array_equal(sim.contact_forces().normal_force, forces)
     sim.step(2)
     twin.step(2)
@@ -170,7 +171,7 @@ def test_a_comparison_has_one_stiffness():
     """If not, solvers are measured on an objective that another one has changed."""
     sim = pressed(load_of(4))
     sim.step(2)
-    scene, taken = sim._scene, sim.snapshot()
+    scene, taken = sim._core.scene, sim.snapshot()
     assert taken.stiffness_doublings == 2
     for start, expected in ((taken, 4.0), (None, 1.0), ((sim.positions, sim.velocities), 1.0)):
         result = pdgpu.compare(scene, dict(SOLVERS), dt=DT, start=start, contact=sim.contact, reference=None)
@@ -183,7 +184,7 @@ def test_a_search_for_rho_keeps_it():
     """If not, a run that is resumed before rho is found has the start stiffness again."""
     solver = pdgpu.VertexBlockDescent(iterations=6, chebyshev=pdgpu.Chebyshev(rho="auto", start=2))
     sim = pressed(load_of(5), solver=solver)
-    sim._backend.set_doublings(2, 3)
+    sim._core.backend.set_doublings(2, 3)
     sim.step()
     assert sim.parameters["rho"] is not None and sim.last_step.stiffness == 8.0 * start_stiffness()
 

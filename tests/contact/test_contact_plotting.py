@@ -60,7 +60,7 @@ def test_friction_has_a_panel():
 
 def test_a_comparison_has_the_panels(simulation):
     solvers = {"direct": pdgpu.Newton(iterations=6), "pcg": pdgpu.Newton(iterations=6, linear=pdgpu.PCG())}
-    cmp = pdgpu.compare(simulation._scene, solvers, start=(simulation.positions, None), dt=1 / 60, contact=pdgpu.BarrierContact(0.01))
+    cmp = pdgpu.compare(simulation._core.scene, solvers, start=(simulation.positions, None), dt=1 / 60, contact=pdgpu.BarrierContact(0.01))
     assert (cmp.records["direct"]["active_contacts"] > 0).all() and cmp.records["pcg"]["relative_loss"][-1] < 1e-6
     figure = cmp.plot_contact()
     assert len(figure.axes) == 5

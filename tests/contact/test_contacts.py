@@ -242,13 +242,13 @@ def test_the_search_is_kept():
     """If not, every call builds its trees anew; or the search still knows the bodies as they were before a cut."""
     sim = simulation(1)
     sim.contacts(0.1)
-    search = next(iter(sim._proximity.values()))
+    search = next(iter(sim._core.searches.values()))
     sim.step()
     again = sim.contacts(0.1)
-    assert next(iter(sim._proximity.values())) is search and search.phase.counts["refits"] > 0
+    assert next(iter(sim._core.searches.values())) is search and search.phase.counts["refits"] > 0
     fresh = simulation(1)
     fresh.set_state(positions=sim.positions)
-    fresh._backend.set_steps(1)
+    fresh._core.backend.set_steps(1)
     other = fresh.contacts(0.1)
     np.testing.assert_array_equal(again.vertices, other.vertices)
     assert again.distance.tobytes() == other.distance.tobytes()
@@ -356,12 +356,12 @@ def test_a_simulation_says_that_nothing_responds_to_obstacles():
 def test_a_search_lives_in_the_memory_of_its_simulation(dtype):
     """If not, positions leave the device for every search, and a step cannot use what it finds."""
     sim = simulation(dtype=dtype)
-    before = sim._backend.counts()["allocations"]
+    before = sim._core.backend.counts()["allocations"]
     first = sim.contacts(0.1)
-    made = sim._backend.counts()["allocations"]
+    made = sim._core.backend.counts()["allocations"]
     assert made > before
     again = sim.contacts(0.1)
-    assert sim._backend.counts()["allocations"] == made
+    assert sim._core.backend.counts()["allocations"] == made
     for name in ("vertices", "distance", "normal", "positions"):
         np.testing.assert_array_equal(getattr(first, name), getattr(again, name))
     np.testing.assert_array_equal(again.positions[: len(sim.masses)], sim.positions)

@@ -103,7 +103,7 @@ def test_the_balance_counts_damping_pins_and_joints():
         for _ in range(20):
             sim.step()
             found = sim.contact_forces()
-    needed = sim._backend.unbalanced()
+    needed = sim._core.backend.unbalanced()
     for body in (beam, cube):
         sum_found, sum_needed = found.forces[body.slice].sum(axis=0), needed[body.slice].sum(axis=0)
         np.testing.assert_allclose(sum_found, sum_needed, atol=1e-3 * cube.mass * GRAVITY)

@@ -14,7 +14,7 @@ DTYPES = ("float32", "float64")
 
 def mean(sim, values, body=None):
     """Of a body or of all, weighted by mass."""
-    at = slice(None) if body is None else sim._scene.find(body).slice
+    at = slice(None) if body is None else sim._core.scene.find(body).slice
     return np.average(values[at].astype(np.float64), axis=0, weights=sim.masses[at])
 
 

@@ -63,7 +63,7 @@ def test_gradient_and_hessian(slip):
     sim, without = in_the_heap(0.7), in_the_heap(0.0)
     rng = np.random.default_rng(3)
     x_t = sim.positions
-    assert {*sim._backend.contact_columns()["kind"]} == {0, 1, 2, 3, 4}
+    assert {*sim._core.backend.contact_columns()["kind"]} == {0, 1, 2, 3, 4}
     x = x_t + slip * rng.uniform(-1.0, 1.0, x_t.shape)
     gradient = sim.gradient(x) - without.gradient(x)
     hessian = sim.hessian(x) - without.hessian(x)
@@ -73,7 +73,7 @@ def test_gradient_and_hessian(slip):
     assert np.abs(hessian - (sim.hessian(x, psd=True) - without.hessian(x, psd=True))).max() < 1e-9 * size
 
     def energy(at):
-        return sim._energies(sim._cast(at), True)[FRICTION]
+        return sim._core.energies(sim._core.cast(at), True)[FRICTION]
 
     for _ in range(3):
         along = rng.standard_normal(x.shape)
@@ -96,7 +96,7 @@ def test_forces_of_a_pair():
     sim = in_the_heap(0.7)
     sim.set_state(velocities=np.random.default_rng(1).uniform(-0.1, 0.1, sim.positions.shape))
     sim.step()
-    found = sim._backend.friction_columns()
+    found = sim._core.backend.friction_columns()
     rubs = found["strength"] > 0.0
     assert {*np.unique(found["vertices"][rubs] >= 0, axis=0).sum(axis=1)} == {2, 3, 4}
     total = np.abs(found["gradient"]).max(axis=(1, 2))

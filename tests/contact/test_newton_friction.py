@@ -60,7 +60,7 @@ def test_float32_and_threads():
     ends = []
     for threads in (1, 2):
         sim = drape(0.3, "float32", 8)
-        sim = pdgpu.Simulation(sim._scene, sim.solver, dt=sim.dt, contact=sim.contact, dtype="float32", threads=threads)
+        sim = pdgpu.Simulation(sim._core.scene, sim.solver, dt=sim.dt, contact=sim.contact, dtype="float32", threads=threads)
         sim.step(30)
         ends.append(sim.positions)
     np.testing.assert_array_equal(*ends)

@@ -38,9 +38,9 @@ def weights(scene, **options):
     """Kind, vertices and weight of the listed pairs, and the scene of contact."""
     dtype = options.pop("dtype", "float64")
     sim = pdgpu.Simulation(scene, pdgpu.Newton(), dt=0.01, contact=pdgpu.BarrierContact(2e-3, 1e5, **options), dtype=dtype, threads=1)
-    columns = sim._backend.contact_columns()
+    columns = sim._core.backend.contact_columns()
     assert columns["weight"].dtype == dtype
-    return columns["kind"], columns["vertices"], columns["weight"], sim._touching
+    return columns["kind"], columns["vertices"], columns["weight"], sim._core.touching
 
 
 def area(corners):
@@ -137,7 +137,7 @@ def test_without_areas_a_pair_counts_as_one():
         scene.add_obstacle(shape)
     for weighting in ("harmonic", "sum"):
         sim = pdgpu.Simulation(scene, pdgpu.Newton(), dt=0.01, contact=pdgpu.BarrierContact(4e-3, 1.0, weighting=weighting))
-        columns = sim._backend.contact_columns()
+        columns = sim._core.backend.contact_columns()
         rows = (columns["vertices"] < 4).any(axis=1) & (columns["distance"] < 0.11)
         alone = rows & ~((columns["vertices"] >= 4) & (columns["vertices"] < 4 + len(slab().points))).any(axis=1)
         assert alone.sum() >= 3 and (columns["weight"][alone] == 1.0).all()
@@ -282,10 +282,10 @@ def test_automatic_stiffness_fits_the_weights(shape):
     """If not, stiffness="auto" is computed for other weights than a pair has, and a barrier is far too soft or too hard."""
     contact = pdgpu.BarrierContact(2e-3)
     sim = pdgpu.Simulation(block_before(shape), pdgpu.Newton(), dt=0.01, contact=contact)
-    columns = sim._backend.contact_columns()
+    columns = sim._core.backend.contact_columns()
     law = pdgpu.BarrierContact(2e-3, sim.parameters["contact"]["stiffness"])
     free = pdgpu.Simulation(block_before(), pdgpu.Newton(), dt=0.01)
-    surface = np.unique(sim._scene.bodies[0].mesh.surface)
+    surface = np.unique(sim._core.scene.bodies[0].mesh.surface)
     vertex = np.median(free.hessian().diagonal().reshape(-1, 3).mean(axis=1)[surface])
     pairs = np.array([pair_stiffness(law, float(weight)) for weight in columns["weight"]])
     assert 0.5 < np.median(pairs) / vertex < 5.0 and pairs.max() / vertex < 10.0

@@ -85,7 +85,7 @@ def test_every_role_of_a_pair():
     rng = np.random.default_rng(1)
     sim.set_state(velocities=0.2 * rng.standard_normal(sim.positions.shape))
     sim.step()
-    pairs, rubbing = sim._backend.penalty_columns(), sim._backend.friction_columns()
+    pairs, rubbing = sim._core.backend.penalty_columns(), sim._core.backend.friction_columns()
     kinds = {(key >> 62, int((row >= 0).sum())) for key, row in zip(pairs["key"].tolist(), pairs["vertices"], strict=True)}
     assert kinds == {(0, 4), (1, 4), (1, 3), (1, 2), (2, 2)}
     depth = np.maximum(pairs["reach"] - pairs["gap"], 0.0)
@@ -107,14 +107,14 @@ def test_every_role_of_a_pair():
 
 def pairs_of(sim):
     sim.step()
-    return sim._backend.penalty_columns()
+    return sim._core.backend.penalty_columns()
 
 
 def test_one_pair_for_one_nearest_point():
     """Over a face, over an edge that two triangles share, and over a corner: one pair each, or a weight would rest on several springs."""
     z = 0.1005
     sim = simulation(soft([[0.4, 0.3, z], [0.5, 0.5, z], [1.0002, 1.0002, z]]), pdgpu.PenaltyContact(1e-3, 1e5, detection_interval=1))
-    with_plate = copy.deepcopy(sim._scene)
+    with_plate = copy.deepcopy(sim._core.scene)
     plate(with_plate)
     pairs = pairs_of(simulation(with_plate, sim.contact))
     np.testing.assert_array_equal(np.sort(pairs["vertices"][:, 0]), [0, 1, 2])
@@ -248,7 +248,7 @@ def plain_descent(sim, elastic, iterations, variant, rho=0.0):
     Eq. 18, but for vertices of a pair that has pushed in this step. Returns the last iterate, and which vertices these are.
     """
     h, x_t = sim.dt, sim.positions
-    colours = sim._colours
+    colours = sim._core.colours
     x, before_last, pushed, omega = x_t.copy(), x_t, np.zeros(len(x_t), bool), 1.0
     for iteration in range(iterations):
         pairs, here = frozen_pairs(x), x
@@ -293,7 +293,7 @@ def plain_descent(sim, elastic, iterations, variant, rho=0.0):
 def without_contact(sim):
     """The bodies of a simulation, which touch nothing."""
     bodies = pdgpu.Scene((1.0, 0.5, -10.0))
-    for body in sim._scene.bodies:
+    for body in sim._core.scene.bodies:
         bodies.add_solid(body.mesh, body.materials[0], density=1000.0, name=body.name)
     return pdgpu.Simulation(bodies, sim.solver, dt=sim.dt)
 
@@ -313,7 +313,7 @@ def test_plain_algorithm(iterations, variant):
     other, _ = plain_descent(sim, elastic, iterations, "lagged" if variant == "paper" else "paper")
     assert np.abs(expected - other).max() > 1e-8
     sim.step()
-    assert len(sim._backend.penalty_columns()["gap"]) == 2
+    assert len(sim._core.backend.penalty_columns()["gap"]) == 2
     np.testing.assert_allclose(sim.positions, expected, rtol=0.0, atol=1e-12)
     assert np.abs(expected - elastic.positions).max() > 1e-5
 
@@ -411,7 +411,7 @@ def piled(offset=0.0):
     """The scene of `pile` and a state of it in which both cubes are pressed, m and m/s."""
     sim = pile(MINIMISERS["newton"], pdgpu.PenaltyContact(2e-3, 3e4, friction=0.5, friction_velocity=0.01))
     sim.step(2)
-    return sim._scene, (sim.positions + offset, sim.velocities)
+    return sim._core.scene, (sim.positions + offset, sim.velocities)
 
 
 @pytest.mark.parametrize("interval", [1, 10])
@@ -494,7 +494,7 @@ def test_momentum():
     """Two balls that meet, with friction: what one gets the other loses."""
     contact = pdgpu.PenaltyContact(5e-3, 1e3, friction=0.5, detection_interval=0)
     sim = simulation(two_balls(0.22, 1.0), contact, pdgpu.VertexBlockDescent(iterations=1500))
-    masses, half = sim._masses, len(sim.positions) // 2
+    masses, half = sim._core.masses, len(sim.positions) // 2
     for _ in range(8):
         sim.step()
     momentum = masses[:, None] * sim.velocities

@@ -43,9 +43,9 @@ def test_the_way_out_is_the_shortest_through_the_other_arm(dtype):
     """Against every triangle and every tet of that arm. If not, a body that lies in itself is pulled through itself."""
     contact = pdgpu.PenaltyContact(1e-3, 1e-3, depth=0.1, detection_interval=0)
     sim = closing(contact, solver=pdgpu.VertexBlockDescent(iterations=1, initialization="previous"), dt=1e-6, dtype=dtype)
-    x, mesh = sim.positions.astype(np.float64), sim._scene.bodies[0].mesh
+    x, mesh = sim.positions.astype(np.float64), sim._core.scene.bodies[0].mesh
     sim.step()
-    columns = sim._backend.penalty_columns()
+    columns = sim._core.backend.penalty_columns()
     inside = (columns["key"] >> np.uint64(62) == 0) & (columns["gap"] < -1e-6) & np.isfinite(columns["reach"])
     found = dict(zip(columns["vertices"][inside, 0].tolist(), columns["gap"][inside].tolist(), strict=True))
     assert len(found) == inside.sum()
@@ -87,7 +87,7 @@ def test_what_began_inside_itself_keeps_its_way_out(dtype):
         sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=1), dt=1e-5, contact=contact, dtype=dtype)
         sim.set_state(positions=mesh.points - upper * [0.0, 0.0, inside], velocities=upper * [0.0, 0.0, -speed])
         sim.step()
-        columns = sim._backend.penalty_columns()
+        columns = sim._core.backend.penalty_columns()
         deep = (columns["key"] >> np.uint64(62) == 0) & (columns["gap"] < -1e-3) & np.isfinite(columns["reach"])
         return {key: columns[key][deep] for key in ("vertices", "weights", "normal", "gap")}
 
@@ -117,7 +117,7 @@ def test_what_a_solid_is_thick_is_no_contact():
     sim = pdgpu.Simulation(scene, SOLVER, dt=0.01, contact=pdgpu.PenaltyContact(0.01, 1e4, depth=0.05, detection_interval=1))
     sim.set_state(positions=bar.points * [1.0, 1.0, 0.5])
     sim.step()
-    columns = sim._backend.penalty_columns()
+    columns = sim._core.backend.penalty_columns()
     across = (np.abs(columns["normal"][:, 2]) > 0.5) & np.isfinite(columns["reach"])
     assert not across.any()
 

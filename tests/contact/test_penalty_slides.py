@@ -99,7 +99,7 @@ def test_a_cloth_slides_over_a_flat_mesh(angle):
 
 def pushing(sim):
     """The pairs that push, of penalty_columns()."""
-    pairs = sim._backend.penalty_columns()
+    pairs = sim._core.backend.penalty_columns()
     acts = pairs["gap"] < pairs["reach"]
     return {name: pairs[name][acts] for name in ("key", "vertices", "normal", "gap", "weights")}
 

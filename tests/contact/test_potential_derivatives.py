@@ -67,7 +67,7 @@ def test_gradient_and_hessian(name, area_weighted, separation):
         stiffness = 1e4 if area_weighted else 1e9
     contact = pdgpu.BarrierContact(DISTANCE, stiffness, separation=separation, area_weighted=area_weighted)
     sim = pdgpu.Simulation(SCENES[name](), pdgpu.Newton(), dt=0.01, contact=contact, threads=1)
-    free = sim._scene.fixed() == 0
+    free = sim._core.scene.fixed() == 0
     rng = np.random.default_rng(1)
     steps, active = 0, 0
     for k in range(24):
@@ -86,6 +86,6 @@ def test_gradient_and_hessian(name, area_weighted, separation):
         curved = ((sim.gradient(x + ACROSS * along) - sim.gradient(x - ACROSS * along)) / (2.0 * ACROSS)).ravel()
         product = sim.hessian(x) @ along.ravel()
         assert np.linalg.norm(curved - product) < 1e-5 * np.linalg.norm(product)
-        plain = pdgpu.Simulation(sim._scene, pdgpu.Newton(), dt=0.01, threads=1)
+        plain = pdgpu.Simulation(sim._core.scene, pdgpu.Newton(), dt=0.01, threads=1)
         active += np.abs(gradient - plain.gradient(x)).max() > 0.0
     assert steps > 12 and active > 6

@@ -19,6 +19,7 @@ from projective_run import (
 )
 
 import pdgpu
+from pdgpu.simulation.time_step import take_step
 
 # ---- answers on paper -------------------------------------------------------------------------------------------------------
 
@@ -314,7 +315,7 @@ def test_what_stops_a_step_leaves_its_beginning():
             raise OSError("enough")
 
     with pytest.raises(OSError, match="enough"):
-        sim._step(True, observer=stop)
+        take_step(sim._core, True, observer=stop)
     assert np.array_equal(sim.positions, before[0]) and np.array_equal(sim.velocities, before[1])
     sim.external_forces = np.full(before[0].shape, 1e200)
     with pytest.raises(pdgpu.DivergenceError):

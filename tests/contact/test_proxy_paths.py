@@ -131,7 +131,7 @@ def test_parts_of_shapes_are_for_proxies_and_fields_with_no_inside_for_none(tmp_
     cell is an obstacle that nothing ever meets."""
     sim = thrown(ground(), [[0.2, 0.05, 0.2]], (0.0, 0.0, 0.0))
     sim.save(tmp_path / "run")
-    assert not pdgpu.Simulation.load(tmp_path / "run")._scene.obstacles[0].collider.whole
+    assert not pdgpu.Simulation.load(tmp_path / "run")._core.scene.obstacles[0].collider.whole
     with pytest.raises(ValueError, match="bodies: 'ground' is a part of a shape"):
         sim.contacts(0.1)
     scene = pdgpu.Scene()

@@ -91,7 +91,7 @@ def audit(solver, contact, dtype, steps):
         norm, scale = residual.norm(sim), residual.force_scale(sim)
         if contact == "none" or record["gradient_norm"][0] < scale:
             scale = record["gradient_norm"][0]
-        rounding = sim._backend.gradient_rounding() + rounding_share * TOLERANCE * scale
+        rounding = sim._core.backend.gradient_rounding() + rounding_share * TOLERANCE * scale
         if record.at_rounding:
             assert record.status == "converged" and norm <= 2.0 * rounding, (step, norm, rounding)
         elif record.status == "converged":

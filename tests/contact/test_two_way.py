@@ -219,7 +219,7 @@ def crossing_patches():
 
 
 def stretch(sim):
-    edges, rest = sim._touching.stretching()
+    edges, rest = sim._core.touching.stretching()
     return float((np.linalg.norm(np.diff(sim.positions[edges], axis=1)[:, 0], axis=1) / rest).max())
 
 
@@ -247,7 +247,7 @@ def test_patches_that_cross_come_apart(sweeps, most):
     contact = pdgpu.TwoWayContact(1e-3, 1e-5, sweeps=sweeps)
     sim = simulation(scene, contact)
     aim = sim.positions + 0.01 * sim.velocities
-    assert len(pdgpu.geometry.find_intersections(aim, sim._touching.triangles)) == 44  # as many as in the specification's run
+    assert len(pdgpu.geometry.find_intersections(aim, sim._core.touching.triangles)) == 44  # as many as in the specification's run
     sim.step(record="positions")
     update = sim.last_step.update
     assert update.status == "converged" and update.steps <= most and update.residual < 1e-4
@@ -314,7 +314,7 @@ def test_every_pair_that_is_near_is_in_the_list():
     scene.add_rod(pdgpu.Mesh(line, edges=[[0, 1], [1, 2], [2, 3]]), pdgpu.Spring(100.0), density=0.01, velocity=(0.0, -0.8, 0.0))
     scene.add_particles(line[:2] + [3e-3, 2.5e-3, 0.0], mass=1e-5, velocity=(0.0, -1.0, 0.0))
     sim = simulation(scene, pdgpu.TwoWayContact(1e-3))
-    triangles, edges = sim._touching.triangles, sim._touching.edges
+    triangles, edges = sim._core.touching.triangles, sim._core.touching.edges
     # a grain is an edge from itself to itself, which sides of triangles leave to the triangles
     sides = {frozenset(side) for t in triangles.tolist() for side in itertools.combinations(t, 2)}
     crossing = [(a, b) for a, b in itertools.combinations(edges.tolist(), 2) if not set(a) & set(b)]
@@ -398,11 +398,11 @@ def test_what_presses_comes_late_and_never_passes_through():
         sim.step(record="positions")
         late.append(sim.last_step.behind)
         assert sim.last_step.update.columns["smallest_distance"].min() >= contact.separation * (1.0 - 1e-9)
-        driven = sim._backend.driven()
+        driven = sim._core.backend.driven()
         for points, rest in zip((driven[:8], driven[8:]), plates, strict=True):
             np.testing.assert_allclose(points - points[0], rest - rest[0], atol=1e-12)
     assert late[0] == 0.0 and late[-1] > 1e-3
-    driven = sim._backend.driven()
+    driven = sim._core.backend.driven()
     assert driven[8:, 1].min() - driven[:8, 1].max() > np.ptp(sim.positions[:, 1]) > 0.0
 
 
@@ -572,12 +572,12 @@ def test_what_stops_a_step_leaves_its_beginning():
     sim, plain = (two_way_simulation(case, SOLVERS["PD"]) for _ in range(2))
     sim.step(2)
     plain.step(3)
-    before = sim.positions, sim.velocities, sim._backend.driven()
+    before = sim.positions, sim.velocities, sim._core.backend.driven()
     sim.external_forces = np.full(before[0].shape, 1e200)
     with pytest.raises(pdgpu.DivergenceError):
         sim.step()
     sim.external_forces = None
-    for now, then in zip((sim.positions, sim.velocities, sim._backend.driven()), before, strict=True):
+    for now, then in zip((sim.positions, sim.velocities, sim._core.backend.driven()), before, strict=True):
         assert np.array_equal(now, then)
     sim.step()
     assert np.array_equal(sim.positions, plain.positions)

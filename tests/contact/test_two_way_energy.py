@@ -164,8 +164,8 @@ def test_a_box_does_not_pass_through_a_cloth_that_cannot_yield(passes, dtype):
         for _ in range(8):
             sim.step()
             statuses.add(sim.last_step.update.status)
-            box = sim._backend.driven()
+            box = sim._core.backend.driven()
             every = np.concatenate([sim.positions, box]).astype(np.float64)
             assert np.isfinite(every).all()
-            assert len(pdgpu.geometry.find_intersections(every, sim._touching.triangles)) == 0
+            assert len(pdgpu.geometry.find_intersections(every, sim._core.touching.triangles)) == 0
     assert "contradictory" in statuses and len(every) > n

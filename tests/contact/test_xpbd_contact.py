@@ -108,9 +108,9 @@ def test_momentum_and_bits(dtype):
     for sim in sims:
         sim.step(8)
     np.testing.assert_array_equal(sims[0].positions, sims[1].positions)
-    momentum = (sims[0]._masses[:, None] * sims[0].velocities).astype(np.float64)
+    momentum = (sims[0]._core.masses[:, None] * sims[0].velocities).astype(np.float64)
     left = momentum[: len(momentum) // 2].sum(axis=0)
-    assert left[0] < 0.5 * sims[0]._masses[: len(momentum) // 2].sum()  # they have met
+    assert left[0] < 0.5 * sims[0]._core.masses[: len(momentum) // 2].sum()  # they have met
     assert np.linalg.norm(momentum.sum(axis=0)) < (1e-12 if dtype == "float64" else 1e-3)
 
 

@@ -33,8 +33,8 @@ def test_steps(linear, guard, dtype):
     assert abs(cuda.last_step["behind"][-1] - cpu.last_step["behind"][-1]) < 1e-6
     # the same pairs at the same positions; aligned boxes have pairs with two equally near features, and rounding chooses one
     cuda.set_state(positions=cpu.positions, velocities=cpu.velocities)
-    cuda._backend.set_driven(cpu._backend.driven(), None)
-    of_cpu, of_cuda = (sim._backend.contact_columns() for sim in sims)
+    cuda._core.backend.set_driven(cpu._core.backend.driven(), None)
+    of_cpu, of_cuda = (sim._core.backend.contact_columns() for sim in sims)
     assert len(of_cpu["kind"]) > 50 and set(of_cpu["kind"]) >= {1, 2, 3, 4}
     there, here = common_pairs(of_cuda, of_cpu, dtype, same=("kind", "vertices"))
     for name in ("activation", "separation", "weight", "threshold", "distance", "gradient"):
@@ -109,9 +109,9 @@ def test_lists_grow_between_steps_only(dtype):
         scenes.heap(), pdgpu.Newton(iterations=6), dt=1e-6, contact=pdgpu.BarrierContact(0.03, stiffness=2e4), device="cuda", dtype=dtype
     )
     sim.step(2)
-    before = sim._backend.counts()["allocations"]
+    before = sim._core.backend.counts()["allocations"]
     sim.step(2)
-    assert sim._backend.counts()["allocations"] == before
+    assert sim._core.backend.counts()["allocations"] == before
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_weights(weighting, dtype):
     """If not, a coarse floor, a ball or a capsule pushes harder on the GPU than on the CPU."""
     scene, contact = scenes.heap(), pdgpu.BarrierContact(0.03, 1e5, weighting=weighting)
     sims = [pdgpu.Simulation(scene, pdgpu.Newton(), dt=1 / 60, contact=contact, device=device, dtype=dtype) for device in ("cpu", "cuda")]
-    of_cpu, of_cuda = (sim._backend.contact_columns() for sim in sims)
+    of_cpu, of_cuda = (sim._core.backend.contact_columns() for sim in sims)
     assert set(of_cpu["kind"]) >= {1, 2, 3, 4}
     there, here = common_pairs(of_cuda, of_cpu, dtype, same=("kind", "vertices"))
     assert len(here) > 50

@@ -77,9 +77,9 @@ def test_a_global_step_waits_for_nothing(dtype, on_host, monkeypatch):
     for library in ("off", "stand-in"):
         monkeypatch.setenv("PDGPU_CUDSS", library)
         sim = moved("cuda", dtype)
-        before = sim._backend.counts(), [calls_of_the_runtime(dtype, f"copies {way} the host") for way in ("from", "to")]
+        before = sim._core.backend.counts(), [calls_of_the_runtime(dtype, f"copies {way} the host") for way in ("from", "to")]
         sim.step()
-        after = sim._backend.counts(), [calls_of_the_runtime(dtype, f"copies {way} the host") for way in ("from", "to")]
+        after = sim._core.backend.counts(), [calls_of_the_runtime(dtype, f"copies {way} the host") for way in ("from", "to")]
         waits[library] = after[0]["waits"] - before[0]["waits"], *(b - a for a, b in zip(before[1], after[1], strict=True))
         assert after[0]["allocations"] == before[0]["allocations"]
     # ten iterations: a residual there, and a direction back

@@ -25,9 +25,9 @@ def simulation(solver, dtype, state=None, **options):
 
 
 def counts_of(sim, **options):
-    before = sim._backend.counts()
+    before = sim._core.backend.counts()
     sim.step(**options)
-    after = sim._backend.counts()
+    after = sim._core.backend.counts()
     return {name: after[name] - before[name] for name in after}
 
 
@@ -133,8 +133,8 @@ def test_a_capture_that_fails_leaves_the_loops(call, code, dtype, monkeypatch, o
             assert counts["captures"] == counts["launches"] == counts["allocations"] == 0
             assert counts["refused"] == refused
     assert len(warned) == 1
-    assert loops._backend.refusal() in str(warned[0].message)
-    assert graphs._backend.refusal() is None and graphs._backend.counts()["refused"] == 0
+    assert loops._core.backend.refusal() in str(warned[0].message)
+    assert graphs._core.backend.refusal() is None and graphs._core.backend.counts()["refused"] == 0
     np.testing.assert_array_equal(loops.positions, graphs.positions)
     np.testing.assert_array_equal(loops.velocities, graphs.velocities)
 
@@ -199,12 +199,12 @@ def test_settings_that_change_reach_the_graphs(dtype):
     sim.step(3)
     other = {"rho": 0.8, "start": 2, "under_relaxation": 0.9}
     for change, arguments in (("set_chebyshev", (other,)), ("set_linear", (0.4, 1.0, 0.0, None)), ("set_chebyshev", (None,))):
-        getattr(sim._backend, change)(*arguments)
+        getattr(sim._core.backend, change)(*arguments)
         for _ in range(3):
             fresh = simulation(solver, dtype, (sim.positions, sim.velocities))
-            fresh._backend.set_chebyshev(*((other,) if arguments != (None,) else arguments))
+            fresh._core.backend.set_chebyshev(*((other,) if arguments != (None,) else arguments))
             if change == "set_linear" or arguments == (None,):
-                fresh._backend.set_linear(0.4, 1.0, 0.0, None)
+                fresh._core.backend.set_linear(0.4, 1.0, 0.0, None)
             fresh.step()
             sim.step()
             np.testing.assert_array_equal(sim.positions, fresh.positions)
@@ -217,18 +217,18 @@ def test_an_added_diagonal_keeps_the_graphs(solver, dtype):
     sim = simulation(scenes.RESIDENT[solver], dtype, **options)
     sim.step(3)
     n = len(sim.positions)
-    sim._backend.set_diagonal(np.zeros(n))  # makes the room
+    sim._core.backend.set_diagonal(np.zeros(n))  # makes the room
     for last in (10, 1, 0):
         added = np.zeros(n)
         added[:last] = 3.0
         state = sim.positions, sim.velocities
-        before = sim._backend.counts()
-        sim._backend.set_diagonal(added)
+        before = sim._core.backend.counts()
+        sim._core.backend.set_diagonal(added)
         assert counts_of(sim)["launches"] == 3
-        after = sim._backend.counts()
+        after = sim._core.backend.counts()
         assert after["captures"] == before["captures"] and after["allocations"] == before["allocations"]
         fresh = simulation(scenes.RESIDENT[solver], dtype, state, **options)
-        fresh._backend.set_diagonal(added)
+        fresh._core.backend.set_diagonal(added)
         fresh.step()
         np.testing.assert_array_equal(sim.positions, fresh.positions)
 
@@ -272,11 +272,11 @@ def test_memory_in_other_hands(dtype):
     counts_of(sim)  # the first of eight steps counts inverted tets, which waits once
     waits = counts_of(sim)["waits"]
     assert waits == 2  # the look, and that the step ends with its result
-    before = sim._backend.counts()["waits"]
+    before = sim._core.backend.counts()["waits"]
     assert "dltensor_versioned" in repr(array.__dlpack__(stream=1, max_version=(1, 0)))
-    assert sim._backend.counts()["waits"] == before + 1
+    assert sim._core.backend.counts()["waits"] == before + 1
     assert "dltensor" in repr(array.__dlpack__(stream=-1))
-    assert sim._backend.counts()["waits"] == before + 1
+    assert sim._core.backend.counts()["waits"] == before + 1
 
 
 def test_cupy_shares_the_memory(dtype):

@@ -29,14 +29,14 @@ def test_steps(linear, dtype):
     assert np.abs(cuda.positions - cpu.positions).max() < (1e-7 if exact else 5e-3) * scale
     np.testing.assert_array_equal(again.positions, cuda.positions)
     for sim in (cpu, cuda):
-        assert (sim._backend.friction_columns()["strength"] > 0.0).sum() > 20
+        assert (sim._core.backend.friction_columns()["strength"] > 0.0).sum() > 20
     # from the same state, and at the same place, the same numbers
-    x, v, driven = cpu.positions, cpu.velocities, cpu._backend.driven()
+    x, v, driven = cpu.positions, cpu.velocities, cpu._core.backend.driven()
     cuda.set_state(positions=x, velocities=v)
-    cuda._backend.set_driven(driven, None)
+    cuda._core.backend.set_driven(driven, None)
     at = x + 1e-4 * np.sin(np.arange(x.size)).reshape(x.shape).astype(dtype)
     place = _host.ENERGIES.index("friction")
-    energies = [float(sim._energies(sim._cast(at), False)[place]) for sim in (cpu, cuda)]
+    energies = [float(sim._core.energies(sim._core.cast(at), False)[place]) for sim in (cpu, cuda)]
     assert energies[1] == pytest.approx(energies[0], rel=1e-10 if exact else 1e-3) and energies[0] > 0.0
     for quantity in ("gradient", "hessian"):
         found, expected = (getattr(sim, quantity)(at) for sim in (cuda, cpu))
@@ -55,7 +55,7 @@ def test_an_iteration_with_a_solve_that_is_cut_off(iterations, dtype):
     cpu.set_state(positions=cpu.positions + 1e-4 * np.sin(np.arange(cpu.positions.size)).reshape(-1, 3))
     for _ in range(2):
         cuda.set_state(positions=cpu.positions, velocities=cpu.velocities)
-        cuda._backend.set_driven(cpu._backend.driven(), None)
+        cuda._core.backend.set_driven(cpu._core.backend.driven(), None)
         for sim in (cpu, cuda):
             sim.step(record="positions")
         found, expected = (sim.last_step.positions[1] for sim in (cuda, cpu))

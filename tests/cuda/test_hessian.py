@@ -25,7 +25,7 @@ def everything(damping):
 def blocks_of(device, dtype, scene, x, psd, dt=0.01):
     """The Hessian at x of a step that starts from the rest shape, and the kinds in it."""
     sim = pdgpu.Simulation(scene, pdgpu.Newton(), dt=dt, device=device, dtype=dtype)
-    row_start, columns, blocks = sim._backend.hessian(np.ascontiguousarray(x, dtype=dtype), psd)
+    row_start, columns, blocks = sim._core.backend.hessian(np.ascontiguousarray(x, dtype=dtype), psd)
     return row_start, columns, blocks.astype(np.float64)
 
 

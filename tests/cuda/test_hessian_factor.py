@@ -101,9 +101,9 @@ def test_no_vector_goes_by_the_host(dtype, on_host, monkeypatch):
         monkeypatch.setenv("PDGPU_CUDSS", library)
         sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=iterations), dt=1 / 30, device="cuda", dtype=dtype)
         sim.step()
-        before, made = calls_of_the_runtime(dtype, "bytes to the host"), sim._backend.counts()["allocations"]
+        before, made = calls_of_the_runtime(dtype, "bytes to the host"), sim._core.backend.counts()["allocations"]
         sim.step()
         down[library] = calls_of_the_runtime(dtype, "bytes to the host") - before
-        assert sim._backend.counts()["allocations"] == made
+        assert sim._core.backend.counts()["allocations"] == made
     findings = 3 * np.dtype(np.int32).itemsize  # the signs of the pivots, and whether a trial solve was finite
     assert down["off"] - down["stand-in"] == iterations * (mesh.points.size * np.dtype(dtype).itemsize - findings)

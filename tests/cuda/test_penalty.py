@@ -31,16 +31,16 @@ def test_steps(dtype, name):
     np.testing.assert_array_equal(again.positions, cuda.positions)
     scale = np.abs(cpu.positions).max()
     assert np.abs(cuda.positions - cpu.positions).max() < (1e-9 if exact else 1e-4) * scale
-    found, expected = (sim._backend.penalty_columns() for sim in (cuda, cpu))
+    found, expected = (sim._core.backend.penalty_columns() for sim in (cuda, cpu))
     assert len({*(expected["key"] >> 62).tolist()}) == 3
     if exact:  # in float32 what lies at a limit may be on either side of it
         there, here = common_pairs(found, expected, dtype)
         for column in ("weights", "normal", "reach", "gap"):
             np.testing.assert_allclose(found[column][there], expected[column][here], atol=1e-7)
-    assert (cuda._backend.friction_columns()["strength"] > 0.0).sum() > 5
+    assert (cuda._core.backend.friction_columns()["strength"] > 0.0).sum() > 5
     # at the same place the same numbers
     cuda.set_state(positions=cpu.positions, velocities=cpu.velocities)
-    cuda._backend.set_driven(cpu._backend.driven(), None)
+    cuda._core.backend.set_driven(cpu._core.backend.driven(), None)
     at = cpu.positions + 1e-4 * np.sin(np.arange(cpu.positions.size)).reshape(cpu.positions.shape).astype(dtype)
     assert cuda.incremental_potential(at) == pytest.approx(cpu.incremental_potential(at), rel=1e-10 if exact else 1e-3)
     for quantity in ("gradient", "hessian"):
@@ -76,7 +76,7 @@ def test_fields(dtype, name):
             sim.step()
     exact = dtype == "float64"
     assert np.abs(cuda.positions - cpu.positions).max() < (1e-10 if exact else 1e-5)
-    found, expected = (sim._backend.penalty_columns() for sim in (cuda, cpu))
+    found, expected = (sim._core.backend.penalty_columns() for sim in (cuda, cpu))
     assert len({*(expected["key"][expected["key"] >> 62 == 2] >> 31).tolist()}) == 2
     if exact:
         there, here = common_pairs(found, expected, dtype)

@@ -41,9 +41,9 @@ def simulation(
 
 
 def counts_of(sim):
-    before = sim._backend.counts()
+    before = sim._core.backend.counts()
     sim.step()
-    after = sim._backend.counts()
+    after = sim._core.backend.counts()
     return {name: after[name] - before[name] for name in ("waits", "allocations")}
 
 
@@ -77,11 +77,11 @@ def test_a_step_waits_for_its_result_alone(method, make, interval, friction, dty
     start = sim.positions
     for _ in range(2):  # the lists grow in the first
         counts = counts_of(sim)
-        assert len(sim._backend.penalty_columns()["gap"]) > 10
+        assert len(sim._core.backend.penalty_columns()["gap"]) > 10
         ended = sim.positions
         sim.set_state(positions=start)
         if make is thrown:
-            sim.set_state(positions=start, velocities=sim._scene.initial_velocities())
+            sim.set_state(positions=start, velocities=sim._core.scene.initial_velocities())
     assert counts == {"waits": 1, "allocations": 0}
     assert np.isfinite(ended).all()
 
@@ -133,14 +133,14 @@ def test_a_list_that_outgrows_its_room_within_a_step(check_every, friction, dtyp
 
     def step(sim, **record):
         sim.set_state(positions=start, velocities=velocities)
-        before = sim._backend.counts()
+        before = sim._core.backend.counts()
         sim.step(**record)
-        after = sim._backend.counts()
-        return sim.positions, sim._backend.penalty_columns(), *(after[name] - before[name] for name in ("waits", "allocations"))
+        after = sim._core.backend.counts()
+        return sim.positions, sim._core.backend.penalty_columns(), *(after[name] - before[name] for name in ("waits", "allocations"))
 
     looks = 3 if check_every == 1 else 1
     step(begun)
-    assert step(begun)[3] == 0 and len(begun._backend.penalty_columns()["gap"]) == 0  # the first detection has all the room it wants
+    assert step(begun)[3] == 0 and len(begun._core.backend.penalty_columns()["gap"]) == 0  # the first detection has all the room it wants
     fresh = step(sim)
     grown = step(sim)
     assert len(grown[1]["gap"]) > 1024

@@ -22,7 +22,7 @@ def test_steps(name, dtype):
         assert_counts(cuda.last_step[column], cpu.last_step[column], dtype)
     assert abs(cuda.last_step["behind"][-1] - cpu.last_step["behind"][-1]) < 1e-6
     assert cpu.last_step["active_contacts"][-1] > 10
-    found, expected = (sim._backend.projective_columns() for sim in (cuda, cpu))
+    found, expected = (sim._core.backend.projective_columns() for sim in (cuda, cpu))
     there, here = common_pairs(found, expected, dtype, same=("kind", "vertices"))
     size, rounding = np.abs(cpu.positions).max(), 1e-7 if dtype == "float64" else 1e-2
     np.testing.assert_allclose(found["target"][there], expected["target"][here], rtol=0, atol=rounding * size)
@@ -52,10 +52,10 @@ def test_the_host_waits_once_an_iteration_that_it_looks_at(device, dtype):
         solver = pdgpu.ProjectiveDynamics(iterations=40, linear=pdgpu.Jacobi(), check_every=every)
         sim = pdgpu.Simulation(case.scene, solver, device=device, dt=1 / 24, contact=contact, dtype=dtype)
         sim.step(2)  # lists have grown
-        before = sim._backend.counts()["waits"]
+        before = sim._core.backend.counts()["waits"]
         sim.step()
         assert sim.last_step.iteration == 5 * rounds
-        waits[rounds, every] = sim._backend.counts()["waits"] - before
+        waits[rounds, every] = sim._core.backend.counts()["waits"] - before
     assert waits[4, 1] - waits[4, 1000] == 4 * 4  # in the last iteration of a round the host looks in any case
 
 

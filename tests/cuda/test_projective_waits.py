@@ -22,9 +22,9 @@ def waits_of_a_step(sim, *, before):
         sim.step()
     x, v = sim.positions, sim.velocities
     for record in (True, False, False):
-        waits = sim._backend.counts()["waits"]
+        waits = sim._core.backend.counts()["waits"]
         sim.step(record=record)
-        waits = sim._backend.counts()["waits"] - waits
+        waits = sim._core.backend.counts()["waits"] - waits
         if record:
             rounds, stagnations = int(sim.last_step["outer"][-1]), int(sim.last_step["stagnations"][-1])
         sim.set_state(positions=x, velocities=v)

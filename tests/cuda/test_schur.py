@@ -53,9 +53,9 @@ def copied(dtype, cells, contact):
         sim = pdgpu.Simulation(over_a_floor(cells), solver, contact=contact, device="cuda", dtype=dtype)
         sim.step(2)
         what = ("copies to the host", "copies from the host", "bytes to the host")
-        before = sim._backend.counts(), [calls_of_the_runtime(dtype, name) for name in what]
+        before = sim._core.backend.counts(), [calls_of_the_runtime(dtype, name) for name in what]
         sim.step()
-        after = sim._backend.counts(), [calls_of_the_runtime(dtype, name) for name in what]
+        after = sim._core.backend.counts(), [calls_of_the_runtime(dtype, name) for name in what]
         assert after[0]["allocations"] == before[0]["allocations"]
         counted.append([after[0]["waits"] - before[0]["waits"], *(b - a for a, b in zip(before[1], after[1], strict=True))])
     return ((np.array(counted[1]) - counted[0]) / 4).tolist()

@@ -11,6 +11,7 @@ import scenes
 
 import pdgpu
 from pdgpu import linear
+from pdgpu.simulation.automatic_rho import search_rho
 
 DT = 1 / 30
 AUTO = pdgpu.Chebyshev(rho="auto", start=10)
@@ -93,7 +94,7 @@ def test_inner_search_halves_the_iterations_of_a_global_step(kind, name):
     chebyshev = pdgpu.Chebyshev(rho="auto", start=1)
     sim = simulation(scene, x, pdgpu.ProjectiveDynamics(iterations=2, linear=kind(iterations=60, chebyshev=chebyshev)))
     assert sim.parameters["linear"]["rho"] is None
-    residual = -sim.gradient()[sim._fixed == 0]
+    residual = -sim.gradient()[sim._core.fixed == 0]
     sim.step()
     rho = sim.parameters["linear"]["rho"]
     counts = []
@@ -141,7 +142,7 @@ def test_the_search_leaves_no_trace(case, initialization, dtype):
     auto.set_state(velocities=v)
     auto.external_forces = 0.01 * v
     before = bits(auto)
-    auto._search()
+    search_rho(auto._core, None)
     assert bits(auto) == before
     found = auto.parameters
     auto.step(3)
@@ -326,7 +327,7 @@ def test_interrupted_search_leaves_nothing_behind(found, monkeypatch):
         sim.step()
     assert bits(sim) == before and sim.parameters["rho"] is None
     # a step without any search is then one without acceleration
-    monkeypatch.setattr(pdgpu.Simulation, "_search", lambda self, at=None: None)
+    monkeypatch.setattr("pdgpu.simulation.time_step.search_rho", lambda core, at: None)
     plain = simulation(scene, x, dataclasses.replace(solver, chebyshev=None))
     for each in (sim, plain):
         each.step()
@@ -334,7 +335,7 @@ def test_interrupted_search_leaves_nothing_behind(found, monkeypatch):
     monkeypatch.undo()
     assert pdgpu.simulation.automatic_rho.search is search
     sim.set_state(positions=x, velocities=np.zeros_like(x))
-    sim._backend.set_steps(0)
+    sim._core.backend.set_steps(0)
     for each in (sim, other):
         each.step(2)
     assert bits(sim) == bits(other) and sim.parameters == other.parameters
@@ -447,7 +448,7 @@ def test_where_all_accelerated_runs_diverge_the_plain_iteration_goes_on(tmp_path
     # rho = 0 is the plain iteration, also after a file
     scene, x = small_bar()
     sim = simulation(scene, x, accelerated(pdgpu.Jacobi(), 30))
-    sim._set_rho(rho)
+    sim._core.set_rho(rho)
     sim.save(tmp_path / "s")
     plain = simulation(scene, x, accelerated(pdgpu.Jacobi(), 30, None))
     for each in (sim, loaded := pdgpu.Simulation.load(tmp_path / "s"), plain):

@@ -26,7 +26,7 @@ def run(rho, start, gamma, iterations):
     for each in (sim, plain):
         each.set_state(positions=x)
     sim.step(record="positions")
-    factor, free = scipy.sparse.linalg.splu(plain.system_matrix(free=True).tocsc()), plain._fixed == 0
+    factor, free = scipy.sparse.linalg.splu(plain.system_matrix(free=True).tocsc()), plain._core.fixed == 0
 
     def hat(x):
         y = x.copy()
@@ -77,7 +77,7 @@ def test_inner_chebyshev_starts_anew_in_every_global_step():
     plain = pdgpu.Simulation(scene, solver, dt=1 / 30)
     plain.set_state(positions=sim.positions)
     sim.step(record="positions")
-    A, free = plain.system_matrix(free=True), plain._fixed == 0
+    A, free = plain.system_matrix(free=True), plain._core.fixed == 0
     x = plain.positions
     for k in range(3):
         r = -plain.gradient(x)[free]

@@ -10,6 +10,7 @@ import scenes
 
 import pdgpu
 from pdgpu.results.records import COLUMNS
+from pdgpu.study import comparison
 
 MU = 1e5 / 2.6
 
@@ -19,7 +20,7 @@ def reference_run(solver, mesh=None, dt=1 / 30, mu=MU):
     points, tets = mesh or inputs.B20()
     scene, _ = scenes.bar((points, tets), mu, gravity=(0.0, -9.81, 0.0))
     sim = pdgpu.Simulation(scene, solver, dt=dt)
-    held = sim._fixed == 1
+    held = sim._core.fixed == 1
     x = scenes.stretched_and_twisted(points)
     x[held] = points[held]
     sim.set_state(positions=x)
@@ -67,7 +68,7 @@ def test_damped_jacobi_is_the_formula():
             sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=1, linear=linear, initialization="previous"), dt=1 / 30)
             x = scenes.stretched_and_twisted(points)
             sim.set_state(positions=x)
-            A, free = sim.system_matrix(free=True), sim._fixed == 0
+            A, free = sim.system_matrix(free=True), sim._core.fixed == 0
             r = -sim.gradient()[free]
             d = previous = np.zeros_like(r)
             omega = 1.0
@@ -242,21 +243,21 @@ def test_no_finished_result_is_lost(monkeypatch):
     scene = pdgpu.Scene()
     scene.add_solid(pdgpu.shapes.beam((1, 1, 1), cells=(2, 2, 2)), pdgpu.NeoHookean(1e5, 1e6), density=1e3)
     ran = []
-    step = pdgpu.Simulation._step
-    monkeypatch.setattr(pdgpu.Simulation, "_step", lambda self, *a, **k: (ran.append(self.solver), step(self, *a, **k)))
+    step = comparison.take_step
+    monkeypatch.setattr(comparison, "take_step", lambda core, *a, **k: (ran.append(core.solver), step(core, *a, **k)))
     with pytest.raises(TypeError, match="ProjectiveDynamics cannot treat the material NeoHookean"):
         pdgpu.compare(scene, {"good": pdgpu.Newton(), "bad": scenes.DIRECT})
     assert not ran  # refused before anything took its time
 
-    def fails(self, *arguments, **options):
-        if isinstance(self.solver, pdgpu.VertexBlockDescent):
+    def fails(core, *arguments, **options):
+        if isinstance(core.solver, pdgpu.VertexBlockDescent):
             raise RuntimeError("out of luck")
-        return step(self, *arguments, **options)
+        return step(core, *arguments, **options)
 
-    monkeypatch.setattr(pdgpu.Simulation, "_step", fails)
+    monkeypatch.setattr(comparison, "take_step", fails)
     with pytest.warns(RuntimeWarning, match="'bad' is left out of the comparison: out of luck"):
-        comparison = pdgpu.compare(scene, {"good": pdgpu.Newton(), "bad": pdgpu.VertexBlockDescent()})
-    assert list(comparison) == ["good"]
+        found = pdgpu.compare(scene, {"good": pdgpu.Newton(), "bad": pdgpu.VertexBlockDescent()})
+    assert list(found) == ["good"]
     with pytest.raises(RuntimeError, match="out of luck"):
         pdgpu.compare(scene, {"bad": pdgpu.VertexBlockDescent()})
 

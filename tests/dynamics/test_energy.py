@@ -101,8 +101,8 @@ def test_what_watching_costs():
     sim = pdgpu.Simulation(scenes.mixed()[0], scenes.RESIDENT["vbd"])
     waits = []
     for _ in range(16):
-        before = sim._backend.counts()["waits"]
+        before = sim._core.backend.counts()["waits"]
         sim.step()
-        waits.append(sim._backend.counts()["waits"] - before)
+        waits.append(sim._core.backend.counts()["waits"] - before)
     # the first of eight counts inverted tets, the last looks at the velocities
     assert waits == [waits[1] + 1, *[waits[1]] * 6, waits[1] + 1] * 2

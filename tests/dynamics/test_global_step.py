@@ -81,7 +81,7 @@ def converged(scene, x, solver, **options):
     sim = pdgpu.Simulation(scene, solver, dt=DT, **options)
     sim.set_state(positions=x)
     sim.step()
-    held = sim._fixed == 1
+    held = sim._core.fixed == 1
     np.testing.assert_array_equal(sim.positions[held], x[held].astype(sim.dtype))
     return sim.positions
 
@@ -150,7 +150,7 @@ def test_inner_tolerance_ends_a_global_step(tolerance):
     solver = dataclasses.replace(solver, initialization="previous")
     sim = pdgpu.Simulation(scene, solver, dt=DT)
     sim.set_state(positions=x)
-    A, free = sim.system_matrix(free=True), sim._fixed == 0
+    A, free = sim.system_matrix(free=True), sim._core.fixed == 0
     r = -sim.gradient()[free]
     d, count = np.zeros_like(r), 0
     while np.linalg.norm(r - A @ d) > tolerance * np.linalg.norm(r):

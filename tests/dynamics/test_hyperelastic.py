@@ -132,5 +132,5 @@ def test_newton_on_a_body_without_stiffness_diverges(dtype, record):
         pdgpu.DivergenceError, match="Newton diverged at iteration 1: the projected Hessian is not positive definite"
     ) as caught:
         sim.step(record=record)
-    assert caught.value.iteration == 1 and not sim._fixed[caught.value.vertex] and caught.value.solver == sim.solver
+    assert caught.value.iteration == 1 and not sim._core.fixed[caught.value.vertex] and caught.value.solver == sim.solver
     assert np.array_equal(sim.positions, before)

@@ -73,7 +73,7 @@ def test_the_step_minimises_what_is_reported(linear):
         sim.step(record=True)
         assert sim.last_step["gradient_norm"][-1] < 1e-8 * sim.last_step["gradient_norm"][0]
         other = pdgpu.Simulation(scene, pdgpu.Newton(iterations=20), dt=0.02)
-        other._backend.set_steps(sim._backend.steps() - 1)
+        other._core.backend.set_steps(sim._core.backend.steps() - 1)
         other.set_state(positions=before[0], velocities=before[1])
         assert np.linalg.norm(other.gradient(sim.positions)) < 1e-6 * np.linalg.norm(other.gradient())
         other.step()

@@ -18,7 +18,7 @@ def one_iteration(scene, x, dt=1 / 30, line_search=False, **options):
     solver = pdgpu.Newton(iterations=1, linear=pdgpu.PCG(**options), line_search=line_search, initialization="previous")
     sim = pdgpu.Simulation(scene, solver, dt=dt)
     sim.set_state(positions=x)
-    free = np.repeat(sim._fixed == 0, 3)
+    free = np.repeat(sim._core.fixed == 0, 3)
     gradient = sim.gradient().ravel()[free]
     hessians = [sim.hessian(psd=psd).tocsr()[free][:, free] for psd in (False, True)]
     sim.step()

@@ -19,7 +19,7 @@ def preconditioned(A, preconditioner):
 
 def iterates_of(sim, count, preconditioner):
     """The iterates of a step from the present positions, in NumPy."""
-    A, free = sim.system_matrix(free=True), sim._fixed == 0
+    A, free = sim.system_matrix(free=True), sim._core.fixed == 0
     solve = preconditioned(A, preconditioner)
     x, iterates, p, last = sim.positions, [], 0.0, None
     for _ in range(count):
@@ -83,7 +83,7 @@ def test_on_a_quadratic_potential_it_is_linear_pcg(preconditioner):
     solver = pdgpu.NonlinearCG(iterations=80, preconditioner=preconditioner, initialization="previous", tolerance=1e-10)
     sim = pdgpu.Simulation(scene, solver, dt=1 / 30)
     sim.set_state(positions=x)
-    A, free = sim.system_matrix(free=True), sim._fixed == 0
+    A, free = sim.system_matrix(free=True), sim._core.fixed == 0
     b = A @ x[free] - sim.gradient(x)[free]
     sim.step(record="positions")
     # textbook PCG, with a residual of its own recurrence

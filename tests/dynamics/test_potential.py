@@ -25,7 +25,7 @@ def test_gradient_and_hessian_are_derivatives(dt, damping):
     sim.external_forces = rng.normal(size=x.shape)
     at = x + 0.01 * rng.normal(size=x.shape)
     gradient, hessian = sim.gradient(at), sim.hessian(at)
-    free = sim._fixed == 0
+    free = sim._core.fixed == 0
     assert not gradient[~free].any()
     assert abs(hessian - hessian.T).max() <= 1e-9 * abs(hessian).max()
     for _ in range(12):

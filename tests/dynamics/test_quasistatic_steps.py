@@ -195,8 +195,8 @@ def test_contact_moves_obstacles_with_the_step_limiter(dtype):
         assert sim.last_step.behind <= late
         late = sim.last_step.behind
     assert late == 0.0 and sim.time == 3.0
-    points = sim._scene.rest_positions()
-    plate = points[:0], sim._backend.driven()
+    points = sim._core.scene.rest_positions()
+    plate = points[:0], sim._core.backend.driven()
     expected = sim.obstacles[0].collider.mesh.points + lifted(3.0)[1]
     np.testing.assert_allclose(plate[1], expected, rtol=0.0, atol=1e-6 if dtype == "float32" else 1e-15)
     assert sim.contact_forces().normal_force.sum() > 0.0
@@ -325,4 +325,4 @@ def test_every_contact_has_the_obstacle_at_its_place(name):
     still.step()
     assert sim.last_step.status == "converged" and sim.last_step.behind == 0.0
     np.testing.assert_allclose(sim.positions, still.positions, rtol=0.0, atol=1e-9)
-    assert np.abs(sim.positions - sim._scene.rest_positions()).max() > 3e-3
+    assert np.abs(sim.positions - sim._core.scene.rest_positions()).max() > 3e-3

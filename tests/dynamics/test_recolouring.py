@@ -21,7 +21,7 @@ def pile(iterations=400, threads=1):
 
 def together(sim, rows):
     """How many pairs of vertices of bodies that touch have one colour."""
-    n, colours, count = len(sim.positions), sim._colours, 0
+    n, colours, count = len(sim.positions), sim._core.colours, 0
     for row in rows:
         own = np.unique(row[(row >= 0) & (row < n)])
         count += len(own) - len(np.unique(colours[own]))

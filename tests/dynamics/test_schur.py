@@ -82,7 +82,7 @@ def test_one_inner_iteration_is_the_whole_global_step(dt):
     added[schur.solver.linear.prone(scene)] = np.random.default_rng(0).uniform(0.0, 2e4, len(schur.solver.linear.region))
     for diagonal in (None, added, None):  # without contact, with what it adds to the diagonal, and when it has gone
         for sim in (schur, direct):
-            sim._backend.set_diagonal(diagonal)
+            sim._core.backend.set_diagonal(diagonal)
             sim.set_state(positions=bent(scene.rest_positions()))
         for one, other in zip(iterates(schur), iterates(direct), strict=True):
             assert distance(one, other) <= 1e-12
@@ -215,7 +215,7 @@ def test_blocks_of_the_dense_factor(cells, m):
     added = np.zeros(scene.n_vertices)
     added[region] = np.random.default_rng(0).uniform(0.0, 2e4, m)
     for sim in (schur, direct):
-        sim._backend.set_diagonal(added)
+        sim._core.backend.set_diagonal(added)
     for one, other in zip(iterates(schur), iterates(direct), strict=True):
         assert distance(one, other) <= 1e-12
 
@@ -264,14 +264,14 @@ def test_two_factors_with_all_of_the_region_active():
     all_of_it[two.solver.linear.prone(scene)] = 2e4
     for given, counted in ((None, None), (some, all_of_it), (np.zeros(scene.n_vertices), None), (all_of_it, all_of_it)):
         for sim, diagonal in ((two, given), (direct, counted)):
-            sim._backend.set_diagonal(diagonal)
+            sim._core.backend.set_diagonal(diagonal)
             sim.set_state(positions=bent(scene.rest_positions()))
         for one, other in zip(iterates(two), iterates(direct), strict=True):
             assert distance(one, other) <= 1e-12
     assert two.parameters["schur"]["factorizations"] == 2 and two.parameters["schur"]["bytes"] == 40 * len(two.solver.linear.region) ** 2
     some[two.solver.linear.region[1]] = 2.1e4
     with pytest.raises(ValueError, match=rf"active: contact adds 21000 N/m at vertex {two.solver.linear.region[1]}, .* was given 20000"):
-        two._backend.set_diagonal(some)
+        two._core.backend.set_diagonal(some)
     assert repr(two.solver.linear).endswith("inner=1, active=20000)")
 
 

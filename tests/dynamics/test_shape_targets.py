@@ -62,7 +62,7 @@ def test_new_targets_are_those_of_a_new_simulation(name, dtype):
     np.testing.assert_array_equal(sim.positions, other.positions)
     assert np.abs(sim.positions - old.positions)[BEAM.points.shape[0] :].max() > 1e-3
     if name == "schur":
-        assert len(sim.parameters["schur"]) and sim._backend.counts()["allocations"] > 0
+        assert len(sim.parameters["schur"]) and sim._core.backend.counts()["allocations"] > 0
 
 
 def test_a_free_body_takes_its_target():
@@ -124,11 +124,11 @@ def test_new_targets_allocate_nothing_in_a_step_and_factorise_nothing():
     """If not, a muscle that moves in every frame costs a factorisation in every frame."""
     sim = pdgpu.Simulation(two_muscles(), scenes.DIRECT, dt=0.01)
     sim.step()
-    before, setup = sim._backend.counts()["allocations"], sim.last_step.setup_seconds
+    before, setup = sim._core.backend.counts()["allocations"], sim.last_step.setup_seconds
     for k in range(3):
         sim.set_shape_targets("free", targets(k))
         sim.step()
-    assert sim._backend.counts()["allocations"] == before and sim.last_step.setup_seconds == setup
+    assert sim._core.backend.counts()["allocations"] == before and sim.last_step.setup_seconds == setup
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_materials_without_a_projection(name):
 
 def restricted_step(sim, x, subspace):
     """d with P A P d = P g, by a dense solve."""
-    free = np.flatnonzero(~sim._scene.fixed().astype(bool))
+    free = np.flatnonzero(~sim._core.scene.fixed().astype(bool))
     bases = [np.linalg.svd(subspace[i])[0][:, : round(np.trace(subspace[i]))] for i in free]
     starts = np.cumsum([0, *(basis.shape[1] for basis in bases)])
     basis = np.zeros((3 * len(free), starts[-1]))

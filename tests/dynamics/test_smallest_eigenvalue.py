@@ -23,7 +23,7 @@ def test_it_is_that_of_the_dense_matrix(stretch, dt):
     """If it failed, a saddle would be taken for a minimum."""
     sim = clamped(dt)
     x = BAR.points * [stretch, 1, 1]
-    free = np.repeat(sim._fixed == 0, 3)
+    free = np.repeat(sim._core.fixed == 0, 3)
     right = np.linalg.eigvalsh(sim.hessian(x)[free][:, free].toarray())[0]
     assert sim.smallest_eigenvalue(x) == pytest.approx(right, rel=1e-5)
     assert right < 0.0 if stretch == 0.7 and dt is None else right > 0.0 if stretch >= 1.0 else True

@@ -41,11 +41,11 @@ def test_rounding_is_that_of_the_forces_of_the_scene(stiffness, dtype):
     last = sim.last_step["gradient_norm"][-1]
     assert sim.last_step.status == "converged" and sim.last_step.at_rounding
     # eps |x| |sum_j |K_ij||, the matrix of Projective Dynamics for K
-    A, free = sim.system_matrix(), sim._fixed == 0
+    A, free = sim.system_matrix(), sim._core.fixed == 0
     rows = np.asarray(abs(A).sum(axis=1)).ravel()[free]
     floor = np.finfo(dtype).eps / 2 * np.abs(sim.positions).max() * np.linalg.norm(rows)
     assert 1e-4 * floor <= last <= floor
-    assert floor <= sim._backend.gradient_rounding() <= 3 * floor
+    assert floor <= sim._core.backend.gradient_rounding() <= 3 * floor
 
 
 def test_what_rounding_does_not_explain_is_stalled():

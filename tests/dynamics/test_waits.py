@@ -11,9 +11,9 @@ import pdgpu
 
 
 def counts_of(sim, steps=1):
-    before = sim._backend.counts()
+    before = sim._core.backend.counts()
     sim.step(steps)
-    after = sim._backend.counts()
+    after = sim._core.backend.counts()
     return {name: after[name] - before[name] for name in after}
 
 

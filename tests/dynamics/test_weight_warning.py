@@ -54,7 +54,7 @@ def test_a_weight_beyond_the_limit_is_warned_of_once(make):
     sim.set_state(positions=x)
     check(messages, warnings_of(lambda: sim.step(3))[0])
     messages, system = warnings_of(lambda: linear.System(A, make(weight), columns=3))
-    b = -sim.gradient()[sim._fixed == 0]
+    b = -sim.gradient()[sim._core.fixed == 0]
     check(messages, warnings_of(lambda: (system.solve(b), system.solve(b)))[0])
     check(warnings_of(lambda: linear.solve(A, b, make(weight)))[0], [])
     solvers = {"it": pdgpu.ProjectiveDynamics(iterations=2, linear=make(weight))}

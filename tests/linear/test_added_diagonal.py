@@ -149,7 +149,7 @@ def test_bad_numbers_are_named():
     """If not, a NaN in one contact's weight is found out by the positions of the whole body."""
     sim = simulation(pdgpu.ProjectiveDynamics(linear=SOLVERS["jacobi"]))
     system = linear.System(grid(), SOLVERS["jacobi"], columns=3)
-    for core, n in ((sim._backend, len(sim.positions)), (system._core, N)):
+    for core, n in ((sim._core.backend, len(sim.positions)), (system._core, N)):
         for value in (np.nan, np.inf, -1e-3):
             with pytest.raises(ValueError, match=rf"added: .*{'nan' if value != value else value}.*\b13\b"):
                 core.set_diagonal(changed(n, 13, value))
@@ -157,7 +157,7 @@ def test_bad_numbers_are_named():
             with pytest.raises((TypeError, ValueError), match="added"):
                 core.set_diagonal(wrong)
     with pytest.raises(ValueError, match="no linear solver"):
-        simulation(pdgpu.VertexBlockDescent())._backend.set_diagonal(None)
+        simulation(pdgpu.VertexBlockDescent())._core.backend.set_diagonal(None)
 
 
 @pytest.mark.parametrize("name", [name for name in SOLVERS if name != "natural"])
@@ -168,17 +168,17 @@ def test_a_global_step_follows(name):
     sims = {when: simulation(solver) for when in ("before", "between", "never")}
     added = np.zeros(len(sims["never"].positions))
     added[-20:] = 1e5
-    sims["before"]._backend.set_diagonal(added)
+    sims["before"]._core.backend.set_diagonal(added)
     for sim in sims.values():
         sim.step()
     state = sims["never"].positions, sims["never"].velocities
-    sims["between"]._backend.set_diagonal(added)
-    before = sims["between"]._backend.counts()["allocations"]
-    sims["between"]._backend.set_diagonal(None)
-    sims["between"]._backend.set_diagonal(added)
+    sims["between"]._core.backend.set_diagonal(added)
+    before = sims["between"]._core.backend.counts()["allocations"]
+    sims["between"]._core.backend.set_diagonal(None)
+    sims["between"]._core.backend.set_diagonal(added)
     for sim in sims.values():
         sim.set_state(positions=state[0], velocities=state[1])
         sim.step()
-    assert sims["between"]._backend.counts()["allocations"] == before
+    assert sims["between"]._core.backend.counts()["allocations"] == before
     assert np.array_equal(sims["before"].positions, sims["between"].positions)
     assert not np.array_equal(sims["before"].positions, sims["never"].positions)

@@ -15,9 +15,9 @@ def waits(iterations):
     linear = pdgpu.PCG(iterations=iterations, tolerance=1e-30)
     sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=1, linear=linear), dt=1 / 30)
     sim.step()
-    before = sim._backend.counts()["waits"]
+    before = sim._core.backend.counts()["waits"]
     sim.step()
-    return sim._backend.counts()["waits"] - before
+    return sim._core.backend.counts()["waits"] - before
 
 
 def test_a_check_of_conjugate_gradients_is_one_wait():

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def read_only(array):
@@ -12,18 +16,23 @@ def read_only(array):
     return np.ndarray(array.shape, array.dtype, buffer=array.tobytes())
 
 
+def keep_attributes(thing: GuardedAttributes, **values: Any) -> None:
+    """Sets attributes that users cannot set."""
+    vars(thing).update(values)
+
+
 class GuardedAttributes:
     """A class whose public attributes are those it has, and change only as it says.
 
     A name that is misspelt would otherwise become an attribute that nothing reads. Properties with a setter are set; what the class itself
-    changes it puts in place with `_keep`.
+    changes it puts in place with `_keep`, other modules of the package with `keep_attributes`.
     """
 
     _instead = ""  # what to do where an attribute cannot be set
     _instead_of = {}  # attribute -> what to do instead, where it is something else
 
     def _keep(self, **values):
-        vars(self).update(values)
+        keep_attributes(self, **values)
 
     def __setattr__(self, name, value):
         if not name.startswith("_") and getattr(getattr(type(self), name, None), "fset", None) is None:

@@ -1,7 +1,7 @@
 """Calls of prescribed motions. A motion cannot call the simulation that asks it.
 
-The core refuses calls from an observer by its lock. Motions run outside of the core, so their refusal stands here: `ask` calls every
-motion of the package, and meanwhile the simulations that entered `asking` give no access to their core.
+The compiled model refuses calls from an observer by its lock. Motions run outside of it, so their refusal stands here: `ask` calls every
+motion of the package, and meanwhile the cores that entered `asking` give no access to their compiled model.
 """
 
 from __future__ import annotations
@@ -15,49 +15,51 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from pdgpu.simulation.core import SimulationCore
+
 __all__ = []
 
 NAMES = {"__reduce__": "copy or pickle"}  # of calls that Python makes under another name
 
 
 class _Askers(threading.local):
-    """Per thread, the simulations whose calls may ask motions, outermost first."""
+    """Per thread, the cores whose calls may ask motions, outermost first."""
 
     def __init__(self):
-        self.simulations = []
+        self.cores = []
 
 
 _askers = _Askers()
 
 
 @contextmanager
-def asking(simulation: Any) -> Iterator[None]:
-    """While a call of a simulation may ask motions."""
-    _askers.simulations.append(simulation)
+def asking(core: SimulationCore) -> Iterator[None]:
+    """While a call of a simulation with this core may ask motions."""
+    _askers.cores.append(core)
     try:
         yield
     finally:
-        _askers.simulations.pop()
+        _askers.cores.pop()
 
 
 def ask(motion: Callable, *arguments: Any) -> Any:
     """motion(*arguments); until it returns the simulations that ask refuse calls, from other threads too."""
     # one that is marked already waits for an outer motion, which steps another simulation
-    marked = [simulation for simulation in _askers.simulations if simulation._asked is None]
-    for simulation in marked:
-        simulation._asked = motion
+    marked = [core for core in _askers.cores if core.asked is None]
+    for core in marked:
+        core.asked = motion
     try:
         return motion(*arguments)
     finally:
-        for simulation in marked:
-            simulation._asked = None
+        for core in marked:
+            core.asked = None
 
 
-def refusal(simulation: Any) -> RuntimeError:
+def refusal(core: SimulationCore) -> RuntimeError:
     """The error of a call of a simulation that is asking a motion; it names both."""
     called = _called()
     return RuntimeError(
-        f"{NAMES.get(called, called)}: the simulation is busy: it is asking {_described(simulation._scene, simulation._asked)}, and a "
+        f"{NAMES.get(called, called)}: the simulation is busy: it is asking {_described(core.scene, core.asked)}, and a "
         "motion cannot call the simulation that asks it; call it before or after the step, such as in the callback of run()"
     )
 

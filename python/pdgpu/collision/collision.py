@@ -6,14 +6,15 @@ exactly is for `pdgpu.ccd` and `pdgpu.geometry` to say.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdgpu._internal.arguments import LARGEST, any_array, choice, coordinates, number, real_array, vertex_indices
 from pdgpu._internal.attributes import GuardedAttributes, read_only
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default, thread_count
-from pdgpu.collision.found_pairs import FoundPairs
+from pdgpu._internal.parts import Part, core_of
+from pdgpu.collision.found_pairs import FoundPairs, Pairs, named_pairs
 from pdgpu.collision.intersections import JudgedScene
 
 if TYPE_CHECKING:
@@ -28,21 +29,6 @@ __all__ = ["BroadPhase", "Pairs", "ProximitySet"]
 METHODS = ("lbvh", "patches", "hash")  # PD_BROAD_PHASE_... of csrc/contact/detection/broad_phase.h
 
 FIXED, SELF, BODY_SHIFT, SIDE = 1, 2, 2, 1 << 30  # PD_TAG_... of csrc/geometry/box.h
-
-
-class Pairs(NamedTuple):
-    """What may collide.
-
-    Attributes
-    ----------
-    vertex_triangle : ndarray, shape (k, 2), int32
-        A vertex and a row of `BroadPhase.triangles`, sorted.
-    edge_edge : ndarray, shape (l, 2), int32
-        Two rows of `BroadPhase.edges`, the smaller first, sorted.
-    """
-
-    vertex_triangle: np.ndarray
-    edge_edge: np.ndarray
 
 
 def primitive_tags(name, corners, tags):
@@ -134,7 +120,8 @@ class BroadPhase(GuardedAttributes):
         simulation: Any = None,
     ) -> None:
         choice("method", method, METHODS)
-        context = getattr(simulation, "_backend", None)
+        core = core_of(simulation) if isinstance(simulation, Part) else simulation
+        context = getattr(core, "backend", None)
         context = getattr(context, "core", context)  # far from the origin it is behind a RelativeCore
         if context is not None:  # its memory serves no other device and dtype
             device, dtype = simulation.device if device is None else device, simulation.dtype if dtype is None else dtype
@@ -199,7 +186,7 @@ class BroadPhase(GuardedAttributes):
         -------
         Pairs
         """
-        return self._named(*self._core.find(*self._search_arguments(x_t0, x_t1, distance, rebuild)))
+        return named_pairs(self, *self._core.find(*self._search_arguments(x_t0, x_t1, distance, rebuild)))
 
     def search(self, x_t0: Any, x_t1: Any = None, *, distance: float = 0.0, rebuild: bool = False) -> FoundPairs:
         """The same pairs, which stay where they were found, with the positions: on a GPU nothing but their number comes to the host.
@@ -219,7 +206,7 @@ class BroadPhase(GuardedAttributes):
         FoundPairs
             Good until the next search of this broad phase.
         """
-        return FoundPairs(self, *self._core.search(*self._search_arguments(x_t0, x_t1, distance, rebuild)))
+        return FoundPairs(self, self._core, *self._core.search(*self._search_arguments(x_t0, x_t1, distance, rebuild)))
 
     def _search_arguments(self, x_t0, x_t1, distance, rebuild):
         distance = number("distance", distance, minimum=0.0, maximum=LARGEST[self.dtype])
@@ -230,12 +217,6 @@ class BroadPhase(GuardedAttributes):
         if start is None:
             raise TypeError("x_t0: expected positions, got None")
         return start, end, 0.5 * distance, bool(rebuild)
-
-    def _named(self, vertex_triangle, edge_edge):
-        """Pairs of the lists of the core, which numbers the vertices that take part."""
-        if len(self.vertices) < self.n_points:  # else a vertex has its own number
-            vertex_triangle[:, 0] = self.vertices[vertex_triangle[:, 0]]
-        return Pairs(vertex_triangle, edge_edge)
 
     def proximity(
         self, n_vertices: Any, *, owner: Any = None, asked: Any = (), collider_owner: Any = (), rows: Any = None, weights: Any = None
@@ -309,10 +290,10 @@ class ProximitySet:
 
     def update(self, x: ArrayLike) -> Any:
         """Take note of new positions, (n, 3) m, and return the pairs: the old ones, or those of a new search."""
-        x = self.broad_phase._positions("x", x)
+        x = coordinates("x", x, (self.broad_phase.n_points, 3), self.broad_phase.dtype)
         self.updates += 1
         self.distance, found = self._core.update(x, self._driven, self.minimum, self.maximum)
         if found is not None:
-            self.pairs = self.broad_phase._named(*found)
+            self.pairs = named_pairs(self.broad_phase, *found)
             self.searches += 1
         return self.pairs

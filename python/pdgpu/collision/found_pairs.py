@@ -7,7 +7,7 @@ asked for.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,24 @@ from pdgpu.collision.geometry import PAIRS, Closest
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["DeviceClosest", "DeviceCollisions", "FoundPairs"]
+__all__ = ["DeviceClosest", "DeviceCollisions", "FoundPairs", "Pairs", "named_pairs"]
 
 KINDS = ("vertex_triangle", "edge_edge")
+
+
+class Pairs(NamedTuple):
+    """What may collide.
+
+    Attributes
+    ----------
+    vertex_triangle : ndarray, shape (k, 2), int32
+        A vertex and a row of `BroadPhase.triangles`, sorted.
+    edge_edge : ndarray, shape (l, 2), int32
+        Two rows of `BroadPhase.edges`, the smaller first, sorted.
+    """
+
+    vertex_triangle: np.ndarray
+    edge_edge: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +83,13 @@ class DeviceClosest:
         return Closest(*(np.array(part) for part in (self.distance, self.weights, self.gap, self.normal, self.feature)))
 
 
+def named_pairs(broad_phase: Any, vertex_triangle: Any, edge_edge: Any) -> Pairs:
+    """Pairs of the lists of the core, which numbers the vertices that take part."""
+    if len(broad_phase.vertices) < broad_phase.n_points:  # else a vertex has its own number
+        vertex_triangle[:, 0] = broad_phase.vertices[vertex_triangle[:, 0]]
+    return Pairs(vertex_triangle, edge_edge)
+
+
 class FoundPairs:
     """What `BroadPhase.search` found. Every method raises RuntimeError once the broad phase has searched again.
 
@@ -80,8 +102,8 @@ class FoundPairs:
     n_vertex_triangle: int
     n_edge_edge: int
 
-    def __init__(self, broad_phase: Any, search: int, n_vertex_triangle: int, n_edge_edge: int) -> None:
-        self._phase, self._search = broad_phase, search
+    def __init__(self, broad_phase: Any, core: Any, search: int, n_vertex_triangle: int, n_edge_edge: int) -> None:
+        self._phase, self._core, self._search = broad_phase, core, search
         self.n_vertex_triangle, self.n_edge_edge = n_vertex_triangle, n_edge_edge
 
     def __repr__(self) -> str:
@@ -89,7 +111,7 @@ class FoundPairs:
 
     def pairs(self) -> Any:
         """Them on the host, as `BroadPhase.pairs` returns them."""
-        return self._phase._named(*self._phase._core.pairs(self._search))
+        return named_pairs(self._phase, *self._core.pairs(self._search))
 
     def earliest(self, *, separation: float = 0.0, method: str = "certified") -> Earliest:
         """The largest part of the step that all pairs can take, as `pdgpu.ccd.earliest`: one wait for the device.
@@ -101,7 +123,7 @@ class FoundPairs:
         method : {"certified", "min_gradient", "additive"}
         """
         choice("method", method, METHODS)
-        time, index = self._phase._core.earliest(self._search, METHODS.index(method), _separation(separation, self._phase.dtype))
+        time, index = self._core.earliest(self._search, METHODS.index(method), _separation(separation, self._phase.dtype))
         if index < 0:
             return Earliest(np.inf, None, -1)
         edges = index >= self.n_vertex_triangle
@@ -119,7 +141,7 @@ class FoundPairs:
         choice("pair", pair, KINDS)
         choice("method", method, METHODS)
         separation = _separation(separation, self._phase.dtype)
-        return DeviceCollisions(*self._phase._core.collisions(self._search, PAIRS.index(pair), METHODS.index(method), separation))
+        return DeviceCollisions(*self._core.collisions(self._search, PAIRS.index(pair), METHODS.index(method), separation))
 
     def closest(self, pair: str) -> DeviceClosest:
         """Closest points of all pairs of a kind where the step begins, as `pdgpu.geometry.vertex_triangle`; the host waits for nothing.
@@ -129,5 +151,5 @@ class FoundPairs:
         pair : {"vertex_triangle", "edge_edge"}
         """
         choice("pair", pair, KINDS)
-        weights, gap, normal, distance, feature = self._phase._core.closest(self._search, PAIRS.index(pair))
+        weights, gap, normal, distance, feature = self._core.closest(self._search, PAIRS.index(pair))
         return DeviceClosest(distance, weights, gap, normal, feature)

@@ -17,13 +17,14 @@ from scipy.sparse import csgraph
 from pdgpu.collision.collision import BODY_SHIFT, FIXED, SELF, SIDE, primitive_tags
 from pdgpu.collision.intersections import JudgedScene
 from pdgpu.contact.barrier_contact import GUARDS, LAWS, WEIGHTINGS
+from pdgpu.contact.contact_laws import has_own_law, law_of
 from pdgpu.contact.contact_pairs import find_pairs
 from pdgpu.contact.contact_stiffness import automatic_stiffness
 from pdgpu.contact.contact_surface import SurfaceAreas
 from pdgpu.contact.penalty_contact import PenaltyContact, outward, rings
 from pdgpu.mesh.shapes import box
 from pdgpu.mesh.tet_neighbours import tet_neighbours
-from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere
+from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere, numbers_of
 from pdgpu.scene.signed_distance_field import SignedDistanceField
 from pdgpu.scene.surface import SceneSurface
 
@@ -159,7 +160,7 @@ class ContactScene:
             "triangle_areas": _known(areas[2], len(self.triangles)),
             "planes": self.planes,
             "fields_of_planes": np.array([-1 if field is None else fields.index(field) for field in self._fields], np.int32),
-            "fields": tuple((*reversed(field._core(np.dtype(dtype))[4:]), _side(field)) for field in fields),
+            "fields": tuple((*reversed(numbers_of(field, np.dtype(dtype))[4:]), _side(field)) for field in fields),
             "slip": contact.friction_velocity * (dt or 0.0) if self.coefficients.any() else 0.0,
             "owners": self.owner,
             "coefficients": self.coefficients,
@@ -271,7 +272,7 @@ class ContactScene:
         """Within a body all pairs must be farther apart at rest than the separation."""
         if isinstance(contact, PenaltyContact):
             return
-        law = contact._law() if hasattr(contact, "_law") else replace(contact, stiffness=1.0)
+        law = replace(contact, stiffness=1.0) if has_own_law(contact) else law_of(contact)
         for place in range(int(self.owner[: self.n_moving].max(initial=-1)) + 1):
             rows = [part[(self.owner[part] == place).all(axis=1)] for part in (self.triangles, self.edges)]
             mine = np.flatnonzero(self.owner == place)

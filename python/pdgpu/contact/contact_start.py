@@ -11,13 +11,11 @@ from pdgpu.contact.barrier_contact import BarrierContact
 from pdgpu.contact.projective_contact import ProjectiveContact
 from pdgpu.verify.certificate import close_pairs, judged_parts
 
-__all__ = ["check_contact_start", "rounding_of_contact", "unbalanced_start"]
+__all__ = ["check_contact_start", "rounding_of_contact"]
 
 # Roundings of the largest coordinate that an activation distance needs at least. Measured with a block that falls and slides on a plane and
 # on a mesh in float32 (Newton, L-BFGS, VBD; a stiffness of 1e6 Pa): most impacts stop the block at 28, one of 48 does at 37, none at 50.
 ROUNDINGS = 32.0
-
-UNBALANCED = 5.0  # times the forces that can balance contact at the start, above which friction is told of
 
 
 def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0):
@@ -102,53 +100,16 @@ def _words(judged, surface, what, part):
     return name, f"vertex {corners[0]}" if len(corners) == 1 else f"{what} {corners}"
 
 
-def rounding_of_contact(simulation, positions):
+def rounding_of_contact(core, positions):
     """A sentence where rounding is no small share of the activation distance at positions (n, 3) m, or None."""
-    contact = simulation.contact
+    contact = core.contact
     if not isinstance(contact, BarrierContact | ProjectiveContact):
         return None
-    farthest = float(np.abs(np.asarray(positions, np.float64) - simulation.origin).max())
-    least = ROUNDINGS * float(np.finfo(simulation.dtype).eps) * farthest
+    farthest = float(np.abs(np.asarray(positions, np.float64) - core.origin).max())
+    least = ROUNDINGS * float(np.finfo(core.dtype).eps) * farthest
     if contact.distance >= least:
         return None
     return (
-        f"distance: {contact.distance:g} m is too small for {simulation.dtype.name} and vertices up to {farthest:g} m from the origin of "
-        f"the scene, {simulation.origin.tolist()}; give at least {least:.3g}, move the scene, or take dtype='float64'"
-    )
-
-
-def unbalanced_start(simulation):
-    """A warning about a body inside the activation distance whose contact forces nothing balances, or None. Friction of the first step
-    takes its normal forces from the start, and such a force is an artefact of the placement.
-
-    The forces that can balance contact on a body are its weight, its elastic and external forces, and the change of its momentum if the
-    fastest approach of a touching vertex, or of an obstacle, ends within the step.
-    """
-    contact = simulation.contact_forces()
-    if not len(contact):
-        return None
-    _, velocities = simulation._state64()
-    free = simulation._fixed == 0
-    pushed = np.linalg.norm(contact.forces, axis=1) * free
-    approach = -np.einsum("ij,ij->i", velocities, contact.forces) / np.where(pushed > 0.0, pushed, np.inf)
-    now, then = simulation._backend.driven().astype(np.float64), simulation._touching.driven(simulation._end())
-    speed = np.linalg.norm(then - now, axis=1).max(initial=0.0) / simulation.dt
-    elastic = np.linalg.norm(simulation.forces(), axis=1) * free
-    if simulation._external_forces is not None:
-        elastic += np.linalg.norm(simulation._external_forces, axis=1) * free
-    found = []
-    for body in simulation.bodies:
-        at = body.slice
-        rate = float(np.linalg.norm(simulation._gravity)) + (approach[at].max(initial=0.0) + speed) / simulation.dt
-        balance = float(simulation._masses[at].sum()) * rate + float(elastic[at].sum())
-        if float(pushed[at].sum()) > UNBALANCED * balance:
-            found.append((float(pushed[at].sum()), balance, body.name))
-    if not found:
-        return None
-    force, balance, name = max(found)
-    more = f" ({len(found) - 1} bodies more)" if len(found) > 1 else ""
-    return (
-        f"friction: {name!r}{more} starts inside the activation distance with contact forces of {force:.3g} N, and weight, elasticity and "
-        f"momentum balance {balance:.3g} N of them; friction of the first step uses these normal forces: start with larger gaps, or reach "
-        "the contact by steps without friction"
+        f"distance: {contact.distance:g} m is too small for {core.dtype.name} and vertices up to {farthest:g} m from the origin of "
+        f"the scene, {core.origin.tolist()}; give at least {least:.3g}, move the scene, or take dtype='float64'"
     )

@@ -131,10 +131,10 @@ def outward(triangles, points, parts):
     return np.where(bad[of], 0, np.sign(volume[of]).astype(np.int64))
 
 
-def warn_of_fast_obstacles(simulation, before, targets, stacklevel):
+def warn_of_fast_obstacles(core, before, targets, stacklevel):
     """Warns of an obstacle that leaves the lagged pairs of its friction within a step; targets (m, 3) m of the driven points in the step
     `before` and in this one, or None. Nothing is read from a device."""
-    contact, touching = simulation.contact, simulation._touching
+    contact, touching = core.contact, core.touching
     if before is None or targets is None or not isinstance(contact, PenaltyContact) or not touching.coefficients.any():
         return
     moves = np.linalg.norm(targets - before, axis=1)

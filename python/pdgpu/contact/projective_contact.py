@@ -126,15 +126,19 @@ class ProjectiveContact:
         if self.restitution and self.variant in ("vanilla", "barrier"):
             raise ValueError(f'restitution: {self.restitution:g}, but the variant "{self.variant}" has none')
 
-    def _law(self):
-        """What finds the pairs; its energy does not act."""
-        return BarrierContact(self.distance, 1.0, self.separation, area_weighted=False)
 
-    def _description(self, touching, dtype, dt, gravity):
-        """What of a simulation's description is its own; dt in s, gravity (3,) m/s^2."""
-        rest_speed = 4.0 * dt * float(np.linalg.norm(gravity))
-        target, hits_alone, cut_back, every, printed = VARIANTS[self.variant]
-        own = {"restitution": self.restitution, "rest_speed": rest_speed, "tolerance": self.tolerance}
-        rules = {"target": TARGETS.index(target), "hits_alone": hits_alone, "cut_back": cut_back, "printed": printed}
-        inner = 1 if every else self.inner
-        return {"projective": {"stiffness": self.weight, "blocks": int(self.blocks), "outer": self.outer, "inner": inner, **own, **rules}}
+def projective_law(contact):
+    """What finds the pairs; its energy does not act."""
+    return BarrierContact(contact.distance, 1.0, contact.separation, area_weighted=False)
+
+
+def projective_description(contact, dt, gravity):
+    """What the core's simulation takes of the contact alone; dt in s, gravity (3,) m/s^2."""
+    rest_speed = 4.0 * dt * float(np.linalg.norm(gravity))
+    target, hits_alone, cut_back, every, printed = VARIANTS[contact.variant]
+    own = {"restitution": contact.restitution, "rest_speed": rest_speed, "tolerance": contact.tolerance}
+    rules = {"target": TARGETS.index(target), "hits_alone": hits_alone, "cut_back": cut_back, "printed": printed}
+    inner = 1 if every else contact.inner
+    return {
+        "projective": {"stiffness": contact.weight, "blocks": int(contact.blocks), "outer": contact.outer, "inner": inner, **own, **rules}
+    }

@@ -12,7 +12,7 @@ from pdgpu._internal.arguments import any_array, choice, number, per_item, verte
 from pdgpu.contact.rest_field import RestField, RestShape, rest_description
 from pdgpu.linear.linear_solvers import keep
 from pdgpu.linear.schur import SchurDirect
-from pdgpu.scene.colliders import Collider, TriangleMesh
+from pdgpu.scene.colliders import Collider, TriangleMesh, placed_collider
 from pdgpu.scene.embedding import Embedding, find_embedding
 from pdgpu.scene.signed_distance_field import SignedDistanceField
 
@@ -93,19 +93,6 @@ class ProxyContact:
         proxies = self.proxies if isinstance(self.proxies[0], str) else f"<{len(self.proxies)} vertices>"
         stiffness = self.stiffness if isinstance(self.stiffness, float) else f"<{len(self.stiffness)} numbers>"
         return f"ProxyContact({proxies}, {stiffness}, field={self.field}, detection={self.detection!r})"
-
-    def _carried(self, rows, share):
-        """The same after a cut: vertex i descends from rows[i], with its share of the mass. A copy of a proxy is a proxy with that share
-        of the stiffness, so that the sum stays."""
-        if isinstance(self.proxies[0], str):  # solids alone embed points, and they are not cut
-            return self
-        here = np.flatnonzero(np.isin(rows, self.proxies))
-        stiffness = self.stiffness
-        if not isinstance(stiffness, float):
-            stiffness = np.array(stiffness)[np.searchsorted(self.proxies, rows[here])]
-        if (share[here] != 1.0).any():
-            stiffness = stiffness * share[here]
-        return ProxyContact(here, stiffness, self.field, self.detection)
 
 
 class Proxies(NamedTuple):
@@ -215,7 +202,7 @@ class ProxyScene:
     def placed(self, dtype: Any, time: float) -> list[Any]:
         """The obstacles where they are at a time, s; None for those that stand where they were put."""
         known = self._is_placed
-        return [None if known and c.motion is None else c._placed(dtype, time) for c in self.colliders]
+        return [None if known and c.motion is None else placed_collider(c, dtype, time) for c in self.colliders]
 
     def place(self, backend: Any, placed: list[Any]) -> None:
         """Puts the obstacles where `placed` found them."""
@@ -232,6 +219,20 @@ class ProxyScene:
         carriers, weights = columns["carriers"], columns["carrier_weights"].astype(np.float64)
         pulls = (self.matrix - self._matrix(carriers, weights)).T @ forces
         return Proxies(points, targets, active, forces, pulls, entered, left, carriers, np.where(carriers >= 0, weights, 0.0))
+
+
+def carried_proxies(contact, rows, share):
+    """A ProxyContact after a cut: vertex i descends from rows[i], with its share of the mass. A copy of a proxy is a proxy with that share
+    of the stiffness, so that the sum stays."""
+    if isinstance(contact.proxies[0], str):  # solids alone embed points, and they are not cut
+        return contact
+    here = np.flatnonzero(np.isin(rows, contact.proxies))
+    stiffness = contact.stiffness
+    if not isinstance(stiffness, float):
+        stiffness = np.array(stiffness)[np.searchsorted(contact.proxies, rows[here])]
+    if (share[here] != 1.0).any():
+        stiffness = stiffness * share[here]
+    return ProxyContact(here, stiffness, contact.field, contact.detection)
 
 
 def _proxies(given):

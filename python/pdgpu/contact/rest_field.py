@@ -14,6 +14,7 @@ from pdgpu._internal.relative_core import relative_frame
 from pdgpu.contact.rest_surface import RestSurface
 from pdgpu.linear.linear_solvers import keep
 from pdgpu.mesh.mesh import Mesh
+from pdgpu.scene.colliders import placed_collider
 from pdgpu.scene.embedding import Embedding, find_embedding
 from pdgpu.scene.signed_distance_field import SignedDistanceField
 
@@ -162,7 +163,7 @@ def rest_description(scene: Any, shapes: list[RestShape], rows: Any, weights: An
     for shape in shapes:
         fields.append(
             {
-                "distance": relative_frame(shape.distance._placed(dtype, 0.0), origin),
+                "distance": relative_frame(placed_collider(shape.distance, dtype, 0.0), origin),
                 "body": np.array([number[id(shape.body)]], np.int32),
                 "apart": shape.apart,
                 "cell": shape.cell,

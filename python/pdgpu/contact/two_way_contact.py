@@ -180,80 +180,86 @@ class TwoWayContact:
                 raise ValueError(f"passes: expected a number or 'auto', got {self.passes!r}")
             return
         keep(self, passes=integer("passes", self.passes, 1, 10**6))
-        if self.passes > 1 and (alone := self._alone()):
+        if self.passes > 1 and (alone := alone_by(self)):
             raise ValueError(f"passes: {alone}={getattr(self, alone)!r} takes 1 alone, got {self.passes}")
 
-    @property
-    def _passes(self):
-        """Most solves of a step."""
-        return self.passes if isinstance(self.passes, int) else 1 if self._alone() else PASSES
 
-    def _alone(self):
-        """The setting under which the solver knows nothing of contact, or None."""
-        given = {
-            "multipliers": self.multipliers != "gauss_seidel",
-            "friction_in": self.friction_in == "filter",
-            "repulsion": self.repulsion > 0.0,
-            "every": self.every > 0,
-        }
-        return next((name for name, alone in given.items() if alone), None)
-
-    def _law(self):
-        """What finds the pairs; its energy does not act."""
-        return BarrierContact(self.distance - self.separation, 1.0, self.separation, area_weighted=False)
-
-    def _description(self, touching, dtype, dt, gravity):
-        """What of a simulation's description is its own; touching: ContactScene."""
-        edges, lengths = touching.stretching() if self.edge_limit is not None else (np.zeros((0, 2), np.int32), np.zeros(0))
-        own = {
-            "steps": self.steps,
-            "sweeps": self.sweeps,
-            "patience": self.patience,
-            "every": self.every,
-            "passes": self._passes,
-            "edge_limit": self.edge_limit or 1.0,
-        }
-        own |= {"multipliers": MULTIPLIERS.index(self.multipliers), "lengths_by": LENGTHS.index(self.lengths)}
-        own |= {"filtered": FRICTION_IN.index(self.friction_in)} | self._in_a_step(dt)
-        self._check_precision(touching.relative_rest(), dtype)
-        return {
-            "two_way": own
-            | {
-                "farthest": 0.125 * touching.mean_edge(),
-                "edges": np.ascontiguousarray(edges, np.int32),
-                "lengths": np.ascontiguousarray(lengths, dtype),
-            }
-        }
-
-    def _in_a_step(self, dt):
-        """What forces of repulsion and of the barrier come to in a step of dt s, kg."""
-        for name, used in (("repulsion", self.repulsion > 0.0), ("strength", self.multipliers == "barrier")):
-            if used and dt is None:
-                raise ValueError(f"{name}: a force needs a time step, got dt=None")
-        recovery = 1.0 if dt is None or self._passes == 1 else min(1.0, dt / RECOVERY)
-        return {name: getattr(self, name) * (dt or 0.0) ** 2 for name in ("strength", "repulsion")} | {"recovery": recovery}
-
-    def _check_precision(self, points, dtype):
-        least = 32.0 * float(np.finfo(dtype).eps) * float(np.abs(points).max(initial=0.0))
-        if self.separation < least:
-            raise ValueError(
-                f"separation: {self.separation:g} m is too small for {np.dtype(dtype).name} and coordinates up to "
-                f"{np.abs(points).max():g} m; give at least {least:g}, or dtype='float64'"
-            )
+def alone_by(contact):
+    """The setting of a TwoWayContact under which the solver knows nothing of contact, or None."""
+    given = {
+        "multipliers": contact.multipliers != "gauss_seidel",
+        "friction_in": contact.friction_in == "filter",
+        "repulsion": contact.repulsion > 0.0,
+        "every": contact.every > 0,
+    }
+    return next((name for name, alone in given.items() if alone), None)
 
 
-def warn_of_energy(simulation, update, stacklevel):
-    """Whether the last step of a simulation gained energy that nothing explains, which is then warned of."""
+def passes_of(contact):
+    """Most solves of a step under any contact."""
+    if not isinstance(contact, TwoWayContact):
+        return 1
+    return contact.passes if isinstance(contact.passes, int) else 1 if alone_by(contact) else PASSES
+
+
+def two_way_law(contact):
+    """What finds the pairs; its energy does not act."""
+    return BarrierContact(contact.distance - contact.separation, 1.0, contact.separation, area_weighted=False)
+
+
+def two_way_description(contact, touching, dtype, dt):
+    """What the core's simulation takes of the contact alone; touching: ContactScene, dt in s."""
+    edges, lengths = touching.stretching() if contact.edge_limit is not None else (np.zeros((0, 2), np.int32), np.zeros(0))
+    own = {
+        "steps": contact.steps,
+        "sweeps": contact.sweeps,
+        "patience": contact.patience,
+        "every": contact.every,
+        "passes": passes_of(contact),
+        "edge_limit": contact.edge_limit or 1.0,
+        "multipliers": MULTIPLIERS.index(contact.multipliers),
+        "lengths_by": LENGTHS.index(contact.lengths),
+        "filtered": FRICTION_IN.index(contact.friction_in),
+        **_in_a_step(contact, dt),
+        "farthest": 0.125 * touching.mean_edge(),
+        "edges": np.ascontiguousarray(edges, np.int32),
+        "lengths": np.ascontiguousarray(lengths, dtype),
+    }
+    _check_precision(contact, touching.relative_rest(), dtype)
+    return {"two_way": own}
+
+
+def _in_a_step(contact, dt):
+    """What forces of repulsion and of the barrier come to in a step of dt s, kg."""
+    for name, used in (("repulsion", contact.repulsion > 0.0), ("strength", contact.multipliers == "barrier")):
+        if used and dt is None:
+            raise ValueError(f"{name}: a force needs a time step, got dt=None")
+    recovery = 1.0 if dt is None or passes_of(contact) == 1 else min(1.0, dt / RECOVERY)
+    return {name: getattr(contact, name) * (dt or 0.0) ** 2 for name in ("strength", "repulsion")} | {"recovery": recovery}
+
+
+def _check_precision(contact, points, dtype):
+    least = 32.0 * float(np.finfo(dtype).eps) * float(np.abs(points).max(initial=0.0))
+    if contact.separation < least:
+        raise ValueError(
+            f"separation: {contact.separation:g} m is too small for {np.dtype(dtype).name} and coordinates up to "
+            f"{np.abs(points).max():g} m; give at least {least:g}, or dtype='float64'"
+        )
+
+
+def warn_of_energy(core, update, stacklevel):
+    """Whether the last step of a simulation, by its core, gained energy that nothing explains, which is then warned of."""
     if update.energy_gain <= update.energy_room:
         return False
-    contact, dt = simulation.contact, simulation.dt
-    stiffness = np.maximum(simulation._stiffness_of_vertices() - simulation._masses / dt**2, 0.0)
-    stiffest = np.max(stiffness / simulation._masses, where=~simulation._fixed.astype(bool), initial=0.0)
+    contact, dt = core.contact, core.dt
+    stiffness = np.maximum(core.stiffness_of_vertices() - core.masses / dt**2, 0.0)
+    stiffest = np.max(stiffness / core.masses, where=~core.fixed.astype(bool), initial=0.0)
     resolved = f"dt <= {1.0 / np.sqrt(stiffest):.2g} s resolves the elements" if stiffest > 0.0 else "take a shorter dt"
-    more = "passes > 1 or a shorter dt" if contact._passes == 1 else "more iterations of the solver or a shorter dt"
+    passes = passes_of(contact)
+    more = "passes > 1 or a shorter dt" if passes == 1 else "more iterations of the solver or a shorter dt"
     warnings.warn(
-        f"contact: the step to {simulation.time:g} s ended with {update.energy_gain:.3g} J more than its start, loads, pins and obstacles "
-        f"explain: elements next to a contact were compressed by it (TwoWayContact, passes={contact._passes}, dt={dt:g} s); "
+        f"contact: the step to {core.time:g} s ended with {update.energy_gain:.3g} J more than its start, loads, pins and obstacles "
+        f"explain: elements next to a contact were compressed by it (TwoWayContact, passes={passes}, dt={dt:g} s); "
         f"take {more}; {resolved}",
         RuntimeWarning,
         stacklevel=stacklevel + 1,
@@ -321,10 +327,10 @@ class ContactUpdate:
     columns: dict[str, Floats]
     path: Floats | None
 
-    @classmethod
-    def _of(cls, result):
-        """From what the core's step says; None where there was no update."""
-        if result is None:
-            return None
-        columns = dict(zip(_host.UPDATE_COLUMNS, result["columns"].T.copy(), strict=True)) if len(result["columns"]) else {}
-        return cls(**result | {"columns": columns})
+
+def contact_update(result):
+    """The ContactUpdate of the core's step; None where there was no update."""
+    if result is None:
+        return None
+    columns = dict(zip(_host.UPDATE_COLUMNS, result["columns"].T.copy(), strict=True)) if len(result["columns"]) else {}
+    return ContactUpdate(**result | {"columns": columns})

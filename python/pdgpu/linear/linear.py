@@ -193,7 +193,7 @@ class System(GuardedAttributes):
         """Copies and pickles: what the solver prepared is prepared anew, and what rho="auto" has found stays."""
         A = times_power(self._original, self._exponent)
         given = (A, self.solver, self.columns, self._bending_part, self.dtype.name, self._device, self._threads)
-        return type(self)._again, (*given, self._added, self._numbers, self.trials)
+        return self._again, (*given, self._added, self._numbers, self.trials)
 
     @classmethod
     def _again(cls, A, solver, columns, bending, dtype, device, threads, added, numbers, trials):
@@ -260,6 +260,7 @@ class System(GuardedAttributes):
                 error = np.zeros(count) if distance[0] == 0.0 else distance / distance[0]
         return LinearResult(
             self,
+            self._prediction(),
             self._solution(d, base, shift, status).reshape(shape),
             "converged" if at_rounding else status,
             at_rounding,

@@ -47,8 +47,8 @@ class LinearResult:
         The numbers that were used: "weight", "rho" (of one Jacobi step for A-Jacobi), "omega", "colours", those that apply.
     """
 
-    def __init__(self, system, x, status, at_rounding, iterations, residual_norm, relative_error, seconds, shares):
-        self._predicted_rate = system._prediction()
+    def __init__(self, system, prediction, x, status, at_rounding, iterations, residual_norm, relative_error, seconds, shares):
+        self._predicted_rate = prediction
         self.x, self.status, self.at_rounding, self.iterations = x, status, at_rounding, iterations
         self.residual_norm, self.relative_error, self.seconds = residual_norm, relative_error, seconds
         self._shares = shares  # residual norms over the first, down to rounding

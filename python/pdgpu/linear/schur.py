@@ -158,30 +158,33 @@ class SchurDirect:
         return {
             "prone": prone,
             "safe": int((scene.fixed() == 0).sum()) - prone,
-            "bytes": self._bytes(prone),
+            "bytes": bytes_of(self, prone),
             "flops": flops,
             "seconds": flops * _host.dense_factor_seconds(rows) / (rows**3 / 3.0),
         }
 
-    def _bytes(self, m):
-        """Sigma, its factor (both twice with `active`), its place in the sparse factor, and a copy on the way."""
-        return (32 if self.active is None else 48) * m * m
 
-    def _resolved(self, scene):
-        """The same with its vertices in the place of what named them, once it is known that they fit into memory."""
-        prone = self.prone(scene)
-        available = _available_memory()
-        needed = self._bytes(len(prone))
-        if needed > available:
-            raise MemoryError(
-                f"region: the Schur complement of {len(prone)} vertices needs {needed} bytes, and {available} are available; "
-                "take fewer vertices, or linear=pdgpu.Direct()"
-            )
-        return replace(self, region=prone, distance=None)
+def bytes_of(linear, m):
+    """Of m vertices: Sigma, its factor (both twice with `active`), its place in the sparse factor, and a copy on the way."""
+    return (32 if linear.active is None else 48) * m * m
 
-    def _carried(self, rows):
-        """The same after a cut: vertex i descends from rows[i]."""
-        return replace(self, region=np.flatnonzero(np.isin(rows, self.region)))
+
+def resolved_region(linear, scene):
+    """A SchurDirect with its vertices in the place of what named them, once it is known that they fit into memory."""
+    prone = linear.prone(scene)
+    available = _available_memory()
+    needed = bytes_of(linear, len(prone))
+    if needed > available:
+        raise MemoryError(
+            f"region: the Schur complement of {len(prone)} vertices needs {needed} bytes, and {available} are available; "
+            "take fewer vertices, or linear=pdgpu.Direct()"
+        )
+    return replace(linear, region=prone, distance=None)
+
+
+def carried_region(linear, rows):
+    """A SchurDirect after a cut: vertex i descends from rows[i]."""
+    return replace(linear, region=np.flatnonzero(np.isin(rows, linear.region)))
 
 
 def schur_complement(A: Any, region: Any) -> np.ndarray:

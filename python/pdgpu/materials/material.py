@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,7 +39,7 @@ class Material(GuardedAttributes):
 
     def __eq__(self, other):
         return type(self) is type(other) and all(
-            np.array_equal(value, other._constants.get(name)) for name, value in self._constants.items()
+            np.array_equal(value, constants_of(other).get(name)) for name, value in self._constants.items()
         )
 
     __hash__ = None
@@ -84,6 +85,18 @@ class Material(GuardedAttributes):
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
         """The columns of the parameters; `rest` is (m,k,3) where the class says needs_positions, else only its length counts."""
         raise NotImplementedError
+
+
+def constants_of(material: Material) -> dict[str, Any]:
+    """The constants of a material by name, each a number or an array."""
+    return material._constants
+
+
+def with_constants(material: Material, **constants: Any) -> Material:
+    """The material with these constants, which are checked already."""
+    other = copy.copy(material)
+    other._constants = constants
+    return other
 
 
 def number_or_array(name, value):

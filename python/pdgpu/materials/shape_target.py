@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdgpu._internal.arguments import any_array, real_array
 from pdgpu._internal.motion_calls import ask
-from pdgpu.materials.material import Material
+from pdgpu.materials.material import Material, constants_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +68,7 @@ class ShapeTarget(Material):
         self._constants["targets"] = matrices
 
     def __eq__(self, other):
-        return super().__eq__(other) and self._script == other._script
+        return super().__eq__(other) and self._script == script_of(other)
 
     __hash__ = None
 
@@ -81,7 +82,7 @@ class ShapeTarget(Material):
     def at(self, time: float) -> Any:
         """The material with the targets of a time, s; itself where they are those it has."""
         other = self if self._script is None else self.seeking(self._script, time)
-        return self if np.array_equal(other._constants["targets"], self._constants["targets"]) else other
+        return self if np.array_equal(constants_of(other)["targets"], self._constants["targets"]) else other
 
     def __repr__(self):
         mu, targets = self._constants["mu"], self._constants["targets"]
@@ -109,6 +110,18 @@ class ShapeTarget(Material):
             shape = self._constants["targets"].shape
             raise ValueError(f"ShapeTarget.targets: expected shape ({n}, 3, 3), one for each tet, or (3, 3), got {shape}")
         return np.broadcast_to(self._stretches, (n, 6))
+
+
+def script_of(material: ShapeTarget) -> Callable[[float], ArrayLike] | None:
+    """The callable that gives the targets, or None."""
+    return material._script
+
+
+def with_script(material: ShapeTarget, script: Callable[[float], ArrayLike]) -> ShapeTarget:
+    """The material with its present targets and a callable for those of later times."""
+    other = copy.copy(material)
+    other._script = script
+    return other
 
 
 def place_of_target(materials: Any) -> int | None:

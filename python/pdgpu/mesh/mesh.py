@@ -126,10 +126,10 @@ class Mesh(GuardedAttributes):
         """
         having("mesh", mesh, "cells", "a meshio.Mesh")
         points, elements, named = of_meshio(mesh)
-        result = cls.__new__(cls)
+        self = cls.__new__(cls)
         parts = (elements.get(kind) for kind in ("tets", "triangles", "edges"))
-        result._build(points, *parts, strict, source="", stacklevel=3, **named)
-        return result
+        self._build(points, *parts, strict, source="", stacklevel=3, **named)
+        return self
 
     def __repr__(self):
         counts = [f"{len(rows)} {name}" for name, rows in self._elements.items() if len(rows)]

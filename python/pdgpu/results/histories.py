@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -26,29 +25,8 @@ class History(Mapping):
     these are 0, "", 0, 0 and NaN. "inverted_tets" counts the tets of negative volume in each row.
     """
 
-    def __init__(self) -> None:
-        self._rows = []
-
-    def _add(self, simulation, step, first):
-        energies = simulation.energies()
-        elastic = energies.pop("elastic")
-        momentum = simulation.momentum()
-        row: dict[str, Any] = {"step": step, "time": simulation.time, **energies}
-        row |= {f"elastic_{name}": energy for name, energy in elastic.items()}
-        row |= {f"momentum_{axis}": float(value) for axis, value in zip("xyz", momentum.linear, strict=True)}
-        row |= {f"angular_momentum_{axis}": float(value) for axis, value in zip("xyz", momentum.angular, strict=True)}
-        touching = None if simulation._touching is None else simulation.contact_forces()
-        row["contacts"] = 0 if touching is None else len(touching)
-        row["smallest_distance"] = math.inf if not row["contacts"] else float(touching.distance.min())
-        if simulation._springs is not None:
-            row["contacts"] = int(simulation.proxies().active.sum())
-        last = simulation.last_step
-        row |= {"iterations": 0, "status": "", "solve_seconds": 0.0, "behind": 0.0, "stiffness": math.nan}
-        if not first and last is not None:
-            row |= {"iterations": last.iteration, "status": last.status, "solve_seconds": last.solve_seconds, "behind": last.behind}
-            row["stiffness"] = math.nan if last.stiffness is None else last.stiffness
-        row["inverted_tets"] = len(simulation._inverted.at(simulation.positions))
-        self._rows.append(row)
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self._rows = rows  # a run adds to them
 
     def __getitem__(self, column):
         if column not in self._names():

@@ -21,18 +21,18 @@ IDENTITY = (
 NOT_OF_THE_LAST = ("iteration", "seconds", "direction_seconds", "advance_seconds")
 
 
-def scene_numbers(simulation, n_elements):
-    """What a record keeps of the simulation it comes from."""
+def scene_numbers(core, n_elements):
+    """What a record keeps of the simulation it comes from, by its core."""
     return {
-        "solver": type(simulation.solver).__name__,
-        "dt": math.nan if simulation.dt is None else simulation.dt,
-        "device": simulation.device,
-        "dtype": simulation.dtype.name,
-        "vertices": len(simulation._masses),
-        "pinned": int(simulation._fixed.astype(bool).sum()),
+        "solver": type(core.solver).__name__,
+        "dt": math.nan if core.dt is None else core.dt,
+        "device": core.device,
+        "dtype": core.dtype.name,
+        "vertices": len(core.masses),
+        "pinned": int(core.fixed.astype(bool).sum()),
         "elements": int(n_elements),
-        "materials": "+".join(sorted(simulation._materials)),
-        "contact": "" if simulation.contact is None else type(simulation.contact).__name__,
+        "materials": "+".join(sorted(core.materials)),
+        "contact": "" if core.contact is None else type(core.contact).__name__,
     }
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu._internal.arguments import any_array, flag, number, per_item, real_array, vertex_indices
-from pdgpu._internal.attributes import GuardedAttributes, read_only
+from pdgpu._internal.attributes import GuardedAttributes, keep_attributes, read_only
 from pdgpu.materials.materials import Bending, HingeBending, RodBending, Spring
 from pdgpu.scene.colliders import Collider
 from pdgpu.scene.embedding import Embedding, embedded_in
+from pdgpu.scene.held_parts import selectable_points
 from pdgpu.scene.tethers import FRAME, TARGETS, spread, targets_at
 
 if TYPE_CHECKING:
@@ -126,23 +127,11 @@ class Body(GuardedAttributes):
     def copy(self) -> Body:
         """A body of its own: what is pinned, attached or written to one of the two is not seen by the other."""
         other = type(self).__new__(type(self))
-        vars(other).update(vars(self))
-        other._masses, other._velocity, other._simulations = self._masses.copy(), self._velocity.copy(), _Simulations()
+        own = {"_masses": self._masses.copy(), "_velocity": self._velocity.copy(), "_simulations": _Simulations()}
+        vars(other).update(vars(self) | own)
         return other
 
     __copy__ = copy
-
-    def _shown(self):
-        """A copy for a simulation to show, which refuses to be changed."""
-        other = self.copy()
-        other._close()
-        other._is_shown = True
-        return other
-
-    def _close(self):
-        """From here on the arrays can be set, which says who does not see it, but not written to, which could not."""
-        for array in (self._masses, self._velocity):
-            array.flags.writeable = False
 
     def _check_not_shown(self, change):
         if self._is_shown:
@@ -181,11 +170,6 @@ class Body(GuardedAttributes):
         self._damping = number("damping", damping, minimum=0.0)
         self._simulations.warn("damping", stacklevel=4)
 
-    def _hold(self, change, name, where, *others):
-        """Adds to what holds the body; `where` are indices."""
-        self._keep(**{name: (*getattr(self, name), tuple(read_only(p) if isinstance(p, np.ndarray) else p for p in (where, *others)))})
-        self._simulations.warn(change, stacklevel=4)
-
     def _some(self, change, where):
         """The vertices to hold, at least one."""
         self._check_not_shown(change)
@@ -195,14 +179,10 @@ class Body(GuardedAttributes):
                 known = ", ".join(map(repr, groups)) or "none"
                 raise ValueError(f"where: the mesh of {self.name!r} has no group {where!r}; its groups: {known}")
             where = groups[where].vertices
-        indices = vertex_indices("where", where, self._selectable())
+        indices = vertex_indices("where", where, selectable_points(self))
         if not len(indices):
             raise ValueError(f"where: it selects none of the {len(self.points)} vertices of {self.name!r}, so it would hold nothing")
         return indices
-
-    def _selectable(self):
-        """The points of what can be held."""
-        return self.points
 
     def pin(self, where: Where, motion: Motion | None = None) -> None:
         """Hold vertices: hard, they move only as `motion` says.
@@ -224,7 +204,7 @@ class Body(GuardedAttributes):
         """
         if motion is not None and not callable(motion):
             raise TypeError(f"motion: expected a callable(time, rest_points), got {motion!r}")
-        self._hold("pin", "pins", self._some("pin", where), motion)
+        hold(self, "pin", "pins", (read_only(self._some("pin", where)), motion))
 
     def slide(self, where: Where, *, line: ArrayLike | None = None, plane: ArrayLike | None = None) -> None:
         """Hold vertices on a line or in a plane, each through the point where the state puts it; along it they move freely.
@@ -271,7 +251,8 @@ class Body(GuardedAttributes):
             held[others] = True
         if held[indices].any():
             raise ValueError(f"where: vertex {int(indices[np.argmax(held[indices])])} slides already")
-        self._hold("slide", "slides", indices, along if plane is None else np.eye(3) - along)
+        projector = along if plane is None else np.eye(3) - along
+        hold(self, "slide", "slides", (read_only(indices), read_only(projector)))
 
     def attach(
         self,
@@ -323,7 +304,7 @@ class Body(GuardedAttributes):
         targets = real_array("targets", targets, (len(indices), 3))
         stiffness = per_item("stiffness", stiffness, len(indices), above=0.0)
         self._keep(attachment_motions=(*self.attachment_motions, how))
-        self._hold("attach", "attachments", indices, targets, stiffness)
+        hold(self, "attach", "attachments", tuple(map(read_only, (indices, targets, stiffness))))
 
     def embed(self, points: ArrayLike | Mesh, *, name: str | None = None, extrapolate: bool = False, collides: bool = False) -> Embedding:
         """Let the tets of a solid carry points, or a surface, along.
@@ -369,12 +350,8 @@ class Body(GuardedAttributes):
         if any(part.name == name for part in self.embeddings):
             raise ValueError(f"name: {name!r} is embedded in {self.name!r} already")
         embedding = embedded_in(self, points, name, flag("extrapolate", extrapolate), flag("collides", collides))
-        self._embed(embedding)
+        hold(self, "embed", "embeddings", embedding)
         return embedding
-
-    def _embed(self, embedding):
-        self._keep(embeddings=(*self.embeddings, embedding))
-        self._simulations.warn("embed", stacklevel=4)
 
     def element_rows(self, material):
         """Rows of vertices (of this body) that a material acts on."""
@@ -395,6 +372,37 @@ class Body(GuardedAttributes):
         return [(kind, rows, rest, parameters)]
 
 
+def hold(body: Body, change: str, name: str, entry: Any) -> None:
+    """Adds an entry to `pins`, `slides`, `attachments` or `embeddings` of a body. A warning of the `change` names the caller of the
+    caller."""
+    keep_attributes(body, **{name: (*getattr(body, name), entry)})
+    simulations_of(body).warn(change, stacklevel=4)
+
+
+def close(body: Body) -> None:
+    """From here on the arrays can be set, which says who does not see it, but not written to, which could not."""
+    for array in (body.masses, body.velocity):
+        array.flags.writeable = False
+
+
+def shown(body: Body) -> Body:
+    """A copy for a simulation to show, which refuses to be changed."""
+    other = body.copy()
+    close(other)
+    other._is_shown = True
+    return other
+
+
+def simulations_of(thing: Any) -> _Simulations:
+    """The simulations that do not see a change of a body or a scene."""
+    return thing._simulations
+
+
+def share_simulations(body: Body, simulations: _Simulations) -> None:
+    """Makes a body warn of changes that these simulations do not see: those of its scene."""
+    body._simulations = simulations
+
+
 @dataclass(frozen=True)
 class Obstacle:
     """A collider of a scene; made by `Scene.add_obstacle`.
@@ -411,6 +419,16 @@ class Obstacle:
     name: str
     collider: Collider
     collides: bool = True
+
+
+def new_name(scene: Any, name: str) -> str:
+    """The name, which nothing in the scene has; ValueError where something has it."""
+    if not isinstance(name, str):
+        raise TypeError(f"name: expected a string, got {name!r}")
+    for what, parts in (("a body", scene.bodies), ("an obstacle", scene.obstacles)):
+        if any(part.name == name for part in parts):
+            raise ValueError(f"name: there is {what} named {name!r} already")
+    return name
 
 
 def _count(held):

@@ -119,20 +119,27 @@ class Collider:
         return (np.eye(3), np.zeros(3)) if self.motion is None else rigid_placement("motion", self.motion, time)
 
     def _query(self, x, time, threads):
-        return SurfacePoints(*backend("cpu", x.dtype).collider_query(*self._placed(x.dtype, time), x, threads))
+        return SurfacePoints(*backend("cpu", x.dtype).collider_query(*placed_collider(self, x.dtype, time), x, threads))
 
-    def _placed(self, dtype, time):
-        """What a core takes of a collider at a time: shape, frame, size, spacing, values."""
-        shape, rotation, translation, size, spacing, values = self._core(dtype)
-        turn, shift = self.placement(time)
-        frame = np.concatenate([turn @ rotation, [turn @ translation + shift]])
-        size = np.concatenate([size, np.zeros(4 - len(size))])
-        self._check_range(np.append(frame, size), time, dtype)
-        return shape, frame, size, spacing, values
 
-    def _check_range(self, numbers, time, dtype):
-        if not (np.abs(numbers) <= LARGEST[dtype]).all():
-            raise ValueError(f"time: at {time} s {self!r} is too large or too far away for {dtype.name}")
+def numbers_of(collider: Collider, dtype: Any) -> tuple[Any, ...]:
+    """What a core takes of a collider that has not moved: shape, rotation, translation, size, spacing, values."""
+    return collider._core(dtype)
+
+
+def placed_collider(collider: Collider, dtype: Any, time: float) -> tuple[Any, ...]:
+    """What a core takes of a collider at a time: shape, frame, size, spacing, values."""
+    shape, rotation, translation, size, spacing, values = numbers_of(collider, dtype)
+    turn, shift = collider.placement(time)
+    frame = np.concatenate([turn @ rotation, [turn @ translation + shift]])
+    size = np.concatenate([size, np.zeros(4 - len(size))])
+    _check_range(collider, np.append(frame, size), time, dtype)
+    return shape, frame, size, spacing, values
+
+
+def _check_range(collider, numbers, time, dtype):
+    if not (np.abs(numbers) <= LARGEST[dtype]).all():
+        raise ValueError(f"time: at {time} s {collider!r} is too large or too far away for {dtype.name}")
 
 
 def rigid_placement(name: str, motion: Callable, time: float) -> Any:
@@ -368,7 +375,7 @@ class TriangleMesh(Collider):
 
     def _query(self, x, time, threads):
         positions = self.positions(time)
-        self._check_range(positions, time, x.dtype)
+        _check_range(self, positions, time, x.dtype)
         corners, found = self._nearest(x, positions, threads)
         x64 = np.ascontiguousarray(x, dtype=np.float64)
         side = out = np.ones(len(x))

@@ -74,10 +74,10 @@ class Embedding:
     def matrix(self) -> Any:
         """W, scipy CSR of shape (k, n_vertices): ``matrix @ x`` are the points for vertices x (n_vertices, 3), and ``matrix.T @ f`` the
         forces on the vertices that forces f (k, 3) on the points come to."""
-        return _matrix(self.vertices, self.weights, self.n_vertices)
+        return weight_matrix(self.vertices, self.weights, self.n_vertices)
 
 
-def _matrix(vertices, weights, n):
+def weight_matrix(vertices, weights, n):
     start = np.arange(0, 4 * len(vertices) + 1, 4)
     matrix = scipy.sparse.csr_matrix((weights.flatten(), vertices.flatten(), start), shape=(len(vertices), n))
     matrix.sort_indices()
@@ -204,51 +204,3 @@ def find_embedding(scene: Scene, embedding: Any) -> tuple[Any, Embedding]:
     if len(found) > 1:
         raise ValueError(f"name: {wanted!r} is embedded in {[body.name for body, _ in found]}; give the Embedding")
     return found[0]
-
-
-class EmbeddedPoints:
-    """The part of `Simulation` that knows of embedded points."""
-
-    _scene: Any
-    _backend: Any
-    dtype: Any
-
-    @property
-    def embeddings(self) -> tuple[Embedding, ...]:
-        """What is embedded in the bodies, in their order."""
-        return tuple(part for body in self._scene.bodies for part in body.embeddings)
-
-    def embedded(self, name: Embedding | str) -> Floats:
-        """Where embedded points are: y = W x.
-
-        Parameters
-        ----------
-        name : Embedding or str
-
-        Returns
-        -------
-        ndarray, shape (k, 3)
-            m, in the dtype of `positions`, computed in float64.
-
-        Raises
-        ------
-        ValueError
-            Nothing of that name, or in two bodies.
-        """
-        body, embedding = find_embedding(self._scene, name)
-        return self._cast_positions(embedding.matrix @ self._backend.state()["positions"][body.slice].astype(np.float64))
-
-    def embedding_matrix(self, name: Embedding | str) -> Any:
-        """W over all vertices of the simulation, scipy CSR of shape (k, n), float64: the derivative of `embedded` by `positions`.
-
-        Parameters
-        ----------
-        name : Embedding or str
-
-        Raises
-        ------
-        ValueError
-            Nothing of that name, or in two bodies.
-        """
-        body, embedding = find_embedding(self._scene, name)
-        return _matrix(embedding.vertices + body.slice.start, embedding.weights, self._scene.n_vertices)

@@ -1,11 +1,18 @@
-"""Whether a scene holds every part of its bodies, which what stands still has to be."""
+"""What of a body can be held, and whether a scene holds every part of its bodies, as a quasi-static one must."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse
 
-__all__ = ["check_held"]
+__all__ = ["CARRIERS", "check_held", "selectable_points"]
+
+CARRIERS = 4  # of csrc/dynamics/rigid.h: the last vertices of a rigid body, which carry its mass
+
+
+def selectable_points(body):
+    """The points (k, 3) m that can be held, the first of a body: of a rigid one those of its mesh."""
+    return body.points[: -CARRIERS - body.anchors] if body.type == "rigid" else body.points
 
 
 def check_held(scene, groups, fixed):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu._internal.arguments import any_array, choice, number, real_array, vertex_indices
-from pdgpu._internal.attributes import read_only
+from pdgpu._internal.attributes import keep_attributes, read_only
 from pdgpu.materials.joint_elements import elements_of
 from pdgpu.scene.bodies import Body
 from pdgpu.scene.rigid_bodies import CORNERS, RigidBody
@@ -258,7 +258,7 @@ class JointScene:
             return np.array([vertex], np.int32)
         rows = body.add_anchors(points)
         for later in self.bodies[self.bodies.index(body) + 1 :]:
-            later._keep(slice=slice(later.slice.start + len(rows), later.slice.stop + len(rows)))
+            keep_attributes(later, slice=slice(later.slice.start + len(rows), later.slice.stop + len(rows)))
         return rows
 
     def joint_elements(self) -> Any:

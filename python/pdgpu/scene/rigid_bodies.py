@@ -11,6 +11,7 @@ from pdgpu._internal.arguments import number, real_array
 from pdgpu._internal.attributes import read_only
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.bodies import Body
+from pdgpu.scene.held_parts import CARRIERS, selectable_points
 
 if TYPE_CHECKING:
     from typing import Any
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RigidBody"]
 
-CARRIERS = 4  # of csrc/dynamics/rigid/rigid.h: the last vertices of a rigid body, which carry its mass
 CORNERS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
 OUT_OF_LINE = 1e-9  # of the extent: pins that are nearer to a line lie on it
 
@@ -77,7 +77,7 @@ class RigidBody(Body):
         self._groups = {group: part.vertices for group, part in mesh.groups.items()}
 
     def __repr__(self):
-        return f"<{', '.join([f'rigid {self.name!r}: {len(self._selectable())} vertices, {self.mass:.6g} kg', *self._holds()])}>"
+        return f"<{', '.join([f'rigid {self.name!r}: {len(selectable_points(self))} vertices, {self.mass:.6g} kg', *self._holds()])}>"
 
     @property
     def arms(self) -> Floats:
@@ -120,9 +120,6 @@ class RigidBody(Body):
                 raise ValueError(f"where: the mesh of {self.name!r} has no group {where!r}; its groups: {known}")
             where = self._groups[where]
         return super()._some(change, where)
-
-    def _selectable(self):
-        return self.points[: -CARRIERS - self.anchors]
 
     def add_anchors(self, points: Floats) -> Any:
         """New vertices at points (k, 3) m for a joint; returns their numbers. The slices of the bodies behind it must follow."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdgpu._internal.arguments import flag
 from pdgpu.mesh.mesh import Mesh
+from pdgpu.scene.bodies import new_name, share_simulations
 from pdgpu.scene.rigid_bodies import RigidBody
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ class RigidScene:
         if not isinstance(mesh, Mesh):
             raise TypeError(f"mesh: expected a pdgpu.Mesh, got {mesh!r}")
         collides = flag("collides", collides)
-        name = self._new_name(f"rigid{len(self.bodies)}" if name is None else name)
+        name = new_name(self, f"rigid{len(self.bodies)}" if name is None else name)
         body = RigidBody(name, mesh, self.n_vertices, density, velocity, spin, collides)
-        body._simulations = self._simulations
+        share_simulations(body, self._simulations)
         self._keep(bodies=(*self.bodies, body))
         self._simulations.warn(f"add {name!r}")
         return body

@@ -9,14 +9,15 @@ import numpy as np
 
 from pdgpu import _host
 from pdgpu._internal.arguments import flag, number, per_item, real_array
-from pdgpu._internal.attributes import GuardedAttributes, read_only
+from pdgpu._internal.attributes import GuardedAttributes, keep_attributes, read_only
 from pdgpu.materials.hinge_bending import HingeBending
 from pdgpu.materials.locking import warn_of_locking
 from pdgpu.materials.material import Material, joined, with_bending
 from pdgpu.materials.materials import Attachment, Bending, RodBending, WorldBox
 from pdgpu.mesh.mesh import Mesh
-from pdgpu.scene.bodies import Body, Obstacle, _Simulations, body_velocities
+from pdgpu.scene.bodies import Body, Obstacle, _Simulations, body_velocities, close, new_name, share_simulations, simulations_of
 from pdgpu.scene.colliders import Collider, TriangleMesh
+from pdgpu.scene.held_parts import selectable_points
 from pdgpu.scene.joints import Joint, JointScene
 from pdgpu.scene.rigid_bodies import RigidBody
 from pdgpu.scene.rigid_scene import RigidScene
@@ -78,28 +79,14 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
     def copy(self) -> Scene:
         """A scene with copies of the bodies and with the same obstacles, which do not change."""
         other = Scene(self.gravity)
-        other._keep(bodies=tuple(map(Body.copy, self.bodies)), obstacles=self.obstacles, world_box=self.world_box, joints=self.joints)
+        keep_attributes(
+            other, bodies=tuple(map(Body.copy, self.bodies)), obstacles=self.obstacles, world_box=self.world_box, joints=self.joints
+        )
         for body in other.bodies:
-            body._simulations = other._simulations
+            share_simulations(body, simulations_of(other))
         return other
 
     __copy__ = copy
-
-    def _checked_copy(self):
-        """A copy for a simulation, after a look at the arrays that may be written to."""
-        real_array("gravity", self.gravity, (3,))
-        for body in self.bodies:
-            if not isinstance(body, RigidBody):
-                per_item(f"masses of {body.name!r}", body.masses, len(body.points), above=0.0)
-            real_array(f"velocity of {body.name!r}", body.velocity, body.points.shape)
-        return self.copy()
-
-    def _take_note(self, simulation):
-        """A simulation was made of the scene, and sees no change of it."""
-        self._simulations.add(simulation)
-        self._gravity.flags.writeable = False
-        for body in self.bodies:
-            body._close()
 
     @property
     def gravity(self) -> Floats:
@@ -136,25 +123,6 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
                 return candidate
         raise ValueError(f"body: no body is named {name!r}; there are {[candidate.name for candidate in self.bodies]}")
 
-    def _new_name(self, name):
-        if not isinstance(name, str):
-            raise TypeError(f"name: expected a string, got {name!r}")
-        for what, parts in (("a body", self.bodies), ("an obstacle", self.obstacles)):
-            if any(part.name == name for part in parts):
-                raise ValueError(f"name: there is {what} named {name!r} already")
-        return name
-
-    def _add(self, kind, points, mesh, materials, masses, name, velocity, damping, collides, thickness, density=None):
-        collides, thickness = flag("collides", collides), number("thickness", thickness, minimum=0.0)
-        name = self._new_name(f"{kind}{len(self.bodies)}" if name is None else name)
-        velocity, damping = body_velocities(velocity, len(points)), number("damping", damping, minimum=0.0)
-        points = read_only(points) if mesh is None else mesh.points
-        body = Body(name, kind, points, mesh, materials, masses, self.n_vertices, velocity, damping, density, collides, thickness)
-        body._simulations = self._simulations
-        self._keep(bodies=(*self.bodies, body))
-        self._simulations.warn(f"add {name!r}", stacklevel=5 if mesh is not None else 4)
-        return body
-
     def _add_mesh(self, kind, mesh, material, density, name, velocity, damping, collides, thickness):
         if not isinstance(mesh, Mesh):
             raise TypeError(f"mesh: expected a pdgpu.Mesh, got {mesh!r}")
@@ -183,7 +151,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         if bad.any():
             vertex = int(np.argmax(bad))
             raise ValueError(f"density: vertex {vertex} would have the mass {masses[vertex]} kg, which cannot be computed with")
-        return self._add(kind, mesh.points, mesh, materials, masses, name, velocity, damping, collides, thickness, density)
+        return add_body(self, kind, mesh.points, mesh, materials, masses, name, velocity, damping, collides, thickness, density)
 
     def add_solid(
         self,
@@ -325,7 +293,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         if not len(points):
             raise ValueError("points: there are none")
         masses = per_item("mass", mass, len(points), above=0.0)
-        return self._add("particles", points, None, [], masses, name, velocity, damping, collides, thickness)
+        return add_body(self, "particles", points, None, [], masses, name, velocity, damping, collides, thickness)
 
     def add_obstacle(
         self, mesh_or_shape: Mesh | Collider, motion: Any = None, *, name: str | None = None, collides: bool = True
@@ -370,7 +338,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
                 raise ValueError("motion: the collider has one already")
             collider = replace(collider, motion=motion)
         obstacle = Obstacle(
-            self._new_name(f"obstacle{len(self.obstacles)}" if name is None else name), collider, flag("collides", collides)
+            new_name(self, f"obstacle{len(self.obstacles)}" if name is None else name), collider, flag("collides", collides)
         )
         self._keep(obstacles=(*self.obstacles, obstacle))
         self._simulations.warn("add_obstacle")
@@ -438,7 +406,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
             kind, rest, parameters = Attachment(stiffness).elements(targets[:, None, :])
             groups.append((kind, indices[:, None], rest, parameters, True))
         if self.world_box is not None:
-            count = len(body._selectable())
+            count = len(selectable_points(body))
             vertices = np.arange(count, dtype=np.int32)[:, None]
             kind, rest, parameters = self.world_box.elements(np.zeros((len(vertices), 1, 3)))
             groups.append((kind, vertices, rest, parameters, False))
@@ -459,3 +427,35 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
     def motions(self) -> Any:
         """(body, indices, motion) of every scripted pin."""
         return [(body, indices, motion) for body in self.bodies for indices, motion in body.pins if motion is not None]
+
+
+def add_body(scene, kind, points, mesh, materials, masses, name, velocity, damping, collides, thickness, density=None):
+    """A body that is added to a scene."""
+    collides, thickness = flag("collides", collides), number("thickness", thickness, minimum=0.0)
+    name = new_name(scene, f"{kind}{len(scene.bodies)}" if name is None else name)
+    velocity, damping = body_velocities(velocity, len(points)), number("damping", damping, minimum=0.0)
+    points = read_only(points) if mesh is None else mesh.points
+    body = Body(name, kind, points, mesh, materials, masses, scene.n_vertices, velocity, damping, density, collides, thickness)
+    simulations = simulations_of(scene)
+    share_simulations(body, simulations)
+    keep_attributes(scene, bodies=(*scene.bodies, body))
+    simulations.warn(f"add {name!r}", stacklevel=5 if mesh is not None else 4)
+    return body
+
+
+def checked_copy(scene):
+    """A copy for a simulation, after a look at the arrays that may be written to."""
+    real_array("gravity", scene.gravity, (3,))
+    for body in scene.bodies:
+        if not isinstance(body, RigidBody):
+            per_item(f"masses of {body.name!r}", body.masses, len(body.points), above=0.0)
+        real_array(f"velocity of {body.name!r}", body.velocity, body.points.shape)
+    return scene.copy()
+
+
+def take_note(scene, simulation):
+    """A simulation was made of the scene, and sees no change of it."""
+    simulations_of(scene).add(simulation)
+    scene.gravity.flags.writeable = False
+    for body in scene.bodies:
+        close(body)

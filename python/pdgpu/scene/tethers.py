@@ -10,9 +10,12 @@ from pdgpu._internal.arguments import per_item, real_array
 from pdgpu._internal.motion_calls import ask
 from pdgpu.scene.colliders import rigid_placement
 from pdgpu.scene.embedding import Embedding
+from pdgpu.scene.held_parts import selectable_points
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from pdgpu.simulation.core import SimulationCore
 
 __all__ = []
 
@@ -41,7 +44,7 @@ def spread(body: Any, embedding: Embedding, stiffness: Any) -> tuple[Any, Any]:
 def targets_at(body: Any, indices: Any, how: tuple[str, Any], time: float) -> Any:
     """Where a motion puts the targets of vertices of a body at a time, (k, 3) m."""
     word, motion = how
-    points = body._selectable()[indices]
+    points = selectable_points(body)[indices]
     if word == FRAME:
         rotation, translation = rigid_placement("frame", motion, time)
         return points @ rotation.T + translation
@@ -60,18 +63,18 @@ class Tethers:
                     self._moving.append((before, body, origin, how))
                 before += len(indices)
 
-    def targets(self, simulation: Any, time: float) -> list[tuple[int, Any]]:
+    def targets(self, core: SimulationCore, time: float) -> list[tuple[int, Any]]:
         """(first attachment, targets (k, 3) m) at a time, s, of those that have moved since `put`."""
         found = []
         for first, body, origin, how in self._moving:
             asked, place = np.unique(origin, return_inverse=True)
-            targets = simulation._in_range("targets", targets_at(body, asked, how, time)[place])
+            targets = core.in_range("targets", targets_at(body, asked, how, time)[place])
             if first not in self._sent or not np.array_equal(self._sent[first], targets):
                 found.append((first, targets))
         return found
 
-    def put(self, simulation: Any, found: list[tuple[int, Any]]) -> None:
+    def put(self, core: SimulationCore, found: list[tuple[int, Any]]) -> None:
         """Gives the core what `targets` found."""
         for first, targets in found:
-            simulation._backend.set_attachments(first, simulation._cast_positions(targets))
+            core.backend.set_attachments(first, core.cast_positions(targets))
             self._sent[first] = targets

@@ -22,6 +22,7 @@ from pdgpu.linear import linear_solvers, schur
 from pdgpu.linear.automatic import Parameters
 from pdgpu.mesh.io.mesh_files import as_path
 from pdgpu.simulation import scene_entries
+from pdgpu.simulation.resume import resumed
 from pdgpu.solvers import solvers, time_step_solver
 
 FORMAT, VERSION = "pdgpu simulation", 10
@@ -40,10 +41,10 @@ DESCRIBED = (
 )
 
 
-def write(path, simulation):
-    """Write a simulation to `path`, as `replacing` does. ValueError where the state is not finite."""
+def write(path, core):
+    """Write a simulation, by its core, to `path`, as `replacing` does. ValueError where the state is not finite."""
     path = as_path(path)
-    scene = simulation._scene
+    scene = core.scene
     arrays = {}
 
     def store(value):
@@ -53,38 +54,38 @@ def write(path, simulation):
         arrays[name] = np.asarray(value)
         return name
 
-    for name, state in simulation._backend.state().items():
+    for name, state in core.backend.state().items():
         if state is not None:  # another library may have written to the memory of the simulation
             arrays[name] = real_view(name, state, state.shape, state.dtype)
-    if simulation._colours is not None:  # after a cut they are inherited, not what a colouring of the scene would give
-        arrays["colours"] = simulation._colours
-    if simulation.contact is not None:
-        arrays["driven"] = simulation._backend.driven()
-    if simulation._external_forces is not None:
-        arrays["external_forces"] = simulation._external_forces
-    doublings = simulation._backend.doublings()
+    if core.colours is not None:  # after a cut they are inherited, not what a colouring of the scene would give
+        arrays["colours"] = core.colours
+    if core.contact is not None:
+        arrays["driven"] = core.backend.driven()
+    if core.external_forces is not None:
+        arrays["external_forces"] = core.external_forces
+    doublings = core.backend.doublings()
     header = {
         "format": FORMAT,
-        "version": _version(scene, simulation.contact, doublings, simulation._origin),
-        "dt": simulation.dt,
-        "device": simulation.device,
-        "dtype": simulation.dtype.name,
-        "start_time": simulation._start_time,
-        "steps": simulation._backend.steps(),
-        "solver": _describe(simulation.solver),
-        **({} if simulation.contact is None else {"contact": _describe(simulation.contact)}),
+        "version": _version(scene, core.contact, doublings, core.origin),
+        "dt": core.dt,
+        "device": core.device,
+        "dtype": core.dtype.name,
+        "start_time": core.start_time,
+        "steps": core.backend.steps(),
+        "solver": _describe(core.solver),
+        **({} if core.contact is None else {"contact": _describe(core.contact)}),
         **({"stiffness_doublings": doublings} if any(doublings) else {}),
-        **({"origin": simulation._origin.tolist()} if simulation._origin.any() else {}),
-        "rho": simulation._rho,
-        "linear_numbers": None if simulation._numbers is None else dataclasses.asdict(simulation._numbers),
+        **({"origin": core.origin.tolist()} if core.origin.any() else {}),
+        "rho": core.rho,
+        "linear_numbers": None if core.numbers is None else dataclasses.asdict(core.numbers),
         **scene_entries.describe(scene, store),
     }
     with replacing(path) as unfinished, open(unfinished, "wb") as file:
         np.savez(file, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
 
 
-def read(cls, path, motions, device, threads):
-    """A simulation like the one that was written to `path`."""
+def read(path, motions, device, threads):
+    """The core of a simulation like the one that was written to `path`."""
     path = as_path(path)
     if not path.exists():
         raise FileNotFoundError(f"path: {path} does not exist")
@@ -142,7 +143,7 @@ def read(cls, path, motions, device, threads):
         numbers = None if numbers is None else Parameters(**numbers)
         device = device or saved_device
         run = (colours, steps, start_time, state, forces, rho, numbers, driven, doublings, origin)
-        return cls._resumed(scene, solver, dt, law, device, dtype, threads, *run)
+        return resumed(scene, solver, dt, law, device, dtype, threads, *run)
 
 
 @contextlib.contextmanager
@@ -247,7 +248,7 @@ def _version(scene, contact, doublings, origin):
         return VERSION
     if any(doublings):
         return WITHOUT_ORIGIN
-    if any(scene_entries.script_of(body) for body in scene.bodies):
+    if any(scene_entries.shape_script(body) for body in scene.bodies):
         return WITHOUT_DOUBLINGS
     if any(how for body in scene.bodies for how in body.attachment_motions):
         return WITHOUT_MUSCLES

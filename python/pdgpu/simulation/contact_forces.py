@@ -10,7 +10,7 @@ from pdgpu.collision import geometry
 from pdgpu.contact.contact_surface import CORNERS, EDGE_EDGE, VERTEX_EDGE, VERTEX_PLANE, VERTEX_TRIANGLE, VERTEX_VERTEX
 from pdgpu.contact.penalty_contact import PenaltyContact
 from pdgpu.contact.projective_contact import ProjectiveContact
-from pdgpu.simulation.contacts import FEATURES, KINDS, Contacts
+from pdgpu.simulation.contacts import FEATURES, KINDS, PER_PAIR, Contacts
 
 __all__ = ["ContactForces"]
 
@@ -61,16 +61,16 @@ class ContactForces(Contacts):
     point_forces: np.ndarray
     point_pressure: np.ndarray
 
-    _per_pair = (*Contacts._per_pair, "normal_force", "friction_force", "slip", "friction_limit")
+    _per_pair = (*PER_PAIR, "normal_force", "friction_force", "slip", "friction_limit")
 
 
-def forces_of(simulation):
+def forces_of(core):
     """What `Simulation.contact_forces` says."""
-    scene, lagged = simulation._touching, simulation._backend.friction_columns()
-    x = simulation.positions
-    x = np.concatenate([x, scene.embedded(x.astype(np.float64)).astype(x.dtype), simulation._backend.driven()])
-    measured = {PenaltyContact: _frozen, ProjectiveContact: _projected}.get(type(simulation.contact), _nearest)
-    columns, weights, normal, points, distance, feature = measured(simulation, x)
+    scene, lagged = core.touching, core.backend.friction_columns()
+    x = core.backend.positions()
+    x = np.concatenate([x, scene.embedded(x.astype(np.float64)).astype(x.dtype), core.backend.driven()])
+    measured = {PenaltyContact: _frozen, ProjectiveContact: _projected}.get(type(core.contact), _nearest)
+    columns, weights, normal, points, distance, feature = measured(core, x)
     kind, vertices, gradient = columns["kind"], columns["vertices"], columns["gradient"]
 
     # spheres and capsules: from their centres and axes to their surfaces
@@ -116,9 +116,9 @@ def forces_of(simulation):
     )
 
 
-def _nearest(simulation, x):
+def _nearest(core, x):
     """The pairs of a law that act, with the closest points they have now."""
-    columns = simulation._backend.contact_columns()
+    columns = core.backend.contact_columns()
     acts = columns["distance"] < columns["separation"] + columns["activation"]
     columns = {name: column[acts] for name, column in columns.items()}
     kind, vertices = columns["kind"], columns["vertices"]
@@ -128,7 +128,7 @@ def _nearest(simulation, x):
     for pair, closest in CLOSEST.items():
         rows = np.flatnonzero(kind == pair)
         corners = x[vertices[rows, : CORNERS[pair]]]
-        found = closest(corners, device="cpu", threads=simulation.threads)
+        found = closest(corners, device="cpu", threads=core.threads)
         weights[rows, : CORNERS[pair]], normal[rows] = found.weights, found.normal
         n_first = 2 if pair == EDGE_EDGE else 1
         points[rows, 0] = np.einsum("kc,kci->ki", found.weights[:, :n_first], corners[:, :n_first])
@@ -141,9 +141,9 @@ def _nearest(simulation, x):
     return columns, weights, normal, points, distance, feature
 
 
-def _frozen(simulation, x):
+def _frozen(core, x):
     """The pairs of a penalty that push, with the weights and normals that are held."""
-    columns = simulation._backend.penalty_columns()
+    columns = core.backend.penalty_columns()
     acts = columns["gap"] < columns["reach"]
     columns = {name: column[acts] for name, column in columns.items()}
     vertices, weights, normal, distance = (columns[name] for name in ("vertices", "weights", "normal", "gap"))
@@ -161,9 +161,9 @@ def _frozen(simulation, x):
     return {**columns, "kind": kind}, weights, normal, points, distance.copy(), feature
 
 
-def _projected(simulation, x):
+def _projected(core, x):
     """The pairs of projections that lack something, with the weights and normals that the last round of the last step held."""
-    columns = simulation._backend.projective_columns()
+    columns = core.backend.projective_columns()
     begun = columns.pop("begun")
     gap = np.einsum("kc,kci->ki", columns["weights"], x[columns["vertices"]])
     distance = np.einsum("ki,ki->k", gap, columns["normal"])

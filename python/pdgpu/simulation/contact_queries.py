@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdgpu._internal.motion_calls import asking
+from pdgpu._internal.parts import Part
 from pdgpu.contact.proxy_contact import Proxies, ProxyContact
 from pdgpu.contact.two_way_contact import TwoWayContact
 from pdgpu.simulation.contact_balance import warn_if_unbalanced
 from pdgpu.simulation.contact_forces import forces_of
 from pdgpu.simulation.contacts import find_contacts
+from pdgpu.simulation.targets import aim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["ContactQueries"]
 
 
-class ContactQueries:
+class ContactQueries(Part):
     """The part of `Simulation` that looks at what is near what."""
 
     def contacts(
@@ -64,8 +66,8 @@ class ContactQueries:
         which the distance is negative. The pairs come from a broad phase that is kept and refitted from call to call, on the
         simulation's device; the positions go through the host.
         """
-        with asking(self):
-            return find_contacts(self, distance, bodies, self_collision, unique)
+        with asking(self._core):
+            return find_contacts(self._core, distance, bodies, self_collision, unique)
 
     def contact_forces(self) -> ContactForces:
         """The pairs that push each other apart at the present positions, which are those of the end of the last step, and how hard.
@@ -93,14 +95,15 @@ class ContactQueries:
         With `ProjectiveContact` the pairs, their normals and how stiff they are are those of the last round of the last step, and there are
         none before a step and after `set_state`, `load` and `cut`; "friction_limit" is then mu times the normal force of now.
         """
-        if self.contact is None:
+        contact = self._core.contact
+        if contact is None:
             raise ValueError("contact: this simulation has none; give Simulation one, such as pdgpu.BarrierContact(1e-3)")
-        if isinstance(self.contact, TwoWayContact):
+        if isinstance(contact, TwoWayContact):
             raise ValueError("contact: TwoWayContact moves what the solver came to, by no force; StepRecord.update says how")
-        if isinstance(self.contact, ProxyContact):
+        if isinstance(contact, ProxyContact):
             raise ValueError("contact: ProxyContact has springs and no pairs; proxies() has their forces")
-        found = forces_of(self)
-        warn_if_unbalanced(self, found, stacklevel=3)
+        found = forces_of(self._core)
+        warn_if_unbalanced(self._core, found, stacklevel=3)
         return found
 
     def proxies(self) -> Proxies:
@@ -123,7 +126,7 @@ class ContactQueries:
         so are they after `set_state` with positions, after `cut`, and in a simulation that was loaded. `gradient`, `energies` and
         `incremental_potential` belong to the step that comes next, and always detect.
         """
-        if self._springs is None:
+        if self._core.springs is None:
             raise ValueError("contact: only ProxyContact has proxies")
-        self._aim(ahead=False)
-        return self._springs.read(self._backend)
+        aim(self._core, ahead=False)
+        return self._core.springs.read(self._core.backend)

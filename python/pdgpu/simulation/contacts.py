@@ -15,6 +15,7 @@ from pdgpu._internal.arguments import LARGEST, flag, number
 from pdgpu._internal.relative_core import relative_frame
 from pdgpu.collision.collision import BroadPhase
 from pdgpu.scene.bodies import Body, Obstacle
+from pdgpu.scene.colliders import placed_collider
 from pdgpu.scene.surface import SceneSurface
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ __all__ = ["Contacts"]
 # the first are PD_CONTACT_... of csrc/loops/proximity_loops.h; the others occur where there are forces
 KINDS = ("vertex-triangle", "edge-edge", "vertex-collider", "vertex-vertex", "vertex-edge")
 FEATURES = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-collider")  # PD_NEAREST_... of csrc/geometry
+
+PER_PAIR = ("kind_number", "feature_number", "vertices", "weights", "distance", "normal", "points", "bodies")  # columns of Contacts
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,7 @@ class Contacts:
     names: tuple
     positions: np.ndarray
 
-    _per_pair = ("kind_number", "feature_number", "vertices", "weights", "distance", "normal", "points", "bodies")
+    _per_pair = PER_PAIR
 
     @property
     def kind(self) -> Floats:
@@ -129,14 +132,14 @@ def _place(names, argument, part):
     return names.index(name)
 
 
-def find_contacts(simulation, distance, bodies, self_collision, unique):
+def find_contacts(core, distance, bodies, self_collision, unique):
     """What `Simulation.contacts` says."""
     if distance is None:
-        rest = simulation._rest
+        rest = core.rest
         distance = 1e-3 * float(np.linalg.norm(np.ptp(rest, axis=0))) if len(rest) else 0.0
     distance = number("distance", distance, minimum=0.0, maximum=LARGEST[np.dtype("float32")])
     self_collision, unique = flag("self_collision", self_collision), flag("unique", unique)
-    names = simulation._scene.names
+    names = core.scene.names
     if bodies is None:
         chosen = tuple(range(len(names)))
     else:
@@ -145,51 +148,51 @@ def find_contacts(simulation, distance, bodies, self_collision, unique):
             raise TypeError(f"bodies: expected a list of bodies, obstacles or names, got {bodies!r}")
         chosen = tuple(sorted({_place(names, "bodies", part) for part in listed}))
     key = (chosen, self_collision)
-    if key not in simulation._proximity:
+    if key not in core.searches:
         # one search is kept: another selection is another set of trees
-        simulation._proximity = {key: ContactSearch(simulation, chosen, self_collision)}
-    return simulation._proximity[key].find(simulation, distance, unique)
+        core.searches = {key: ContactSearch(core, chosen, self_collision)}
+    return core.searches[key].find(core, distance, unique)
 
 
 class ContactSearch:
     """The primitives of chosen bodies and obstacles, numbered through, their broad phase, and what is near in it."""
 
-    def __init__(self, simulation, chosen, self_collision):
-        self.surface = surface = SceneSurface(simulation._scene, chosen)
+    def __init__(self, core, chosen, self_collision):
+        self.surface = surface = SceneSurface(core.scene, chosen)
         for place, collider in surface.shapes:
             if not getattr(collider, "whole", True):
                 name = surface.names[place]
                 raise ValueError(f"bodies: {name!r} is a part of a shape (whole=False), with no distance everywhere; choose others")
-        self.dtype = simulation.dtype
-        fixed = surface.held(simulation._fixed)
+        self.dtype = core.dtype
+        fixed = surface.held(core.fixed)
         self.phase = BroadPhase(
-            surface.rest - simulation.origin,
+            surface.rest - core.origin,
             surface.triangles,
             surface.edges,
             particles=surface.particles,
             fixed=fixed,
             bodies=surface.owner,
             self_collision=self_collision,
-            dtype=simulation.dtype,
-            device=simulation.device,
-            threads=simulation.threads,
-            simulation=simulation,
+            dtype=core.dtype,
+            device=core.device,
+            threads=core.threads,
+            simulation=core,
         )
         asked = self.phase.vertices[~fixed[self.phase.vertices]]  # the vertices that colliders are asked about
         places = np.array([place for place, _ in surface.shapes], np.int32)
-        n, rows, weights = len(simulation._fixed), None, None
+        n, rows, weights = len(core.fixed), None, None
         if len(surface.carriers):  # the vertices are points as well
             own = np.where(np.arange(4) == 0, np.arange(n)[:, None], -1)
             rows = np.concatenate([own, surface.carriers]).astype(np.int32)
-            weights = np.concatenate([np.eye(1, 4).repeat(n, axis=0), surface.weights]).astype(simulation.dtype)
+            weights = np.concatenate([np.eye(1, 4).repeat(n, axis=0), surface.weights]).astype(core.dtype)
         self._core = self.phase.proximity(n, owner=surface.owner, asked=asked, collider_owner=places, rows=rows, weights=weights)
 
-    def find(self, simulation, distance, unique):
-        time = simulation.time
-        origin = simulation.origin
+    def find(self, core, distance, unique):
+        time = core.time
+        origin = core.origin
         driven = np.ascontiguousarray(self.surface.driven(time) - origin, dtype=self.dtype)
         for which, (_, collider) in enumerate(self.surface.shapes):
-            self._core.set_collider(which, *relative_frame(collider._placed(self.dtype, time), origin))
+            self._core.set_collider(which, *relative_frame(placed_collider(collider, self.dtype, time), origin))
         columns = self._core.find(None, driven, distance, unique)  # where the simulation has them
         if origin.any():
             columns |= {name: columns[name] + origin for name in ("points", "positions")}

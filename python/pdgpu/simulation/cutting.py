@@ -7,7 +7,6 @@ share no element with their original: colours, like velocities, are inherited [C
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,13 +15,17 @@ import scipy.sparse
 
 from pdgpu import _host
 from pdgpu._internal.arguments import any_array
-from pdgpu._internal.attributes import read_only
+from pdgpu._internal.attributes import keep_attributes, read_only
 from pdgpu._internal.motion_calls import asking
-from pdgpu.contact.proxy_contact import ProxyContact
-from pdgpu.linear.schur import SchurDirect
+from pdgpu._internal.parts import Part
+from pdgpu.contact.proxy_contact import ProxyContact, carried_proxies
+from pdgpu.linear.schur import SchurDirect, carried_region
+from pdgpu.materials.material import constants_of, with_constants
 from pdgpu.materials.materials import Bending, HingeBending, Spring
 from pdgpu.mesh.mesh import Mesh
-from pdgpu.scene.bodies import Body
+from pdgpu.scene.bodies import Body, shown
+from pdgpu.simulation.automatic_rho import keep_searched
+from pdgpu.simulation.resume import resumed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -79,9 +82,9 @@ def cut_scene(scene, body, edges):
     if len(parents):
         rows = np.concatenate([np.arange(n, dtype=np.int32), parents])
         torn, share = _torn(after.bodies[place], triangles, rows)
-        after._keep(bodies=(*after.bodies[:place], torn, *after.bodies[place + 1 :]))
+        keep_attributes(after, bodies=(*after.bodies[:place], torn, *after.bodies[place + 1 :]))
         for later in after.bodies[place + 1 :]:
-            later._keep(slice=slice(later.slice.start + len(parents), later.slice.stop + len(parents)))
+            keep_attributes(later, slice=slice(later.slice.start + len(parents), later.slice.stop + len(parents)))
     else:
         rows, share = np.arange(n), np.ones(n)
     first, last = body.slice.start, body.slice.stop
@@ -90,7 +93,7 @@ def cut_scene(scene, body, edges):
         np.concatenate([everything[:first], first + rows, everything[last:]]),
         np.concatenate([np.ones(first), share, np.ones(scene.n_vertices - last)]),
     )
-    return after, Cut(after.bodies[place]._shown(), new_vertices, parents, joined), origin
+    return after, Cut(shown(after.bodies[place]), new_vertices, parents, joined), origin
 
 
 class _Sides:
@@ -174,11 +177,12 @@ def _separated(sides, edges):
 
 def _torn(body, triangles, rows):
     """(body, share of its parent's mass per vertex): a copy of `body` with other triangles; vertex i descends from rows[i]."""
-    torn, mesh = body.copy(), _torn_mesh(body.mesh, triangles, rows)
+    mesh = _torn_mesh(body.mesh, triangles, rows)
     lumped = _host.lumped_masses(mesh.points, mesh.triangles, body.density)
     share = lumped / np.bincount(rows, weights=lumped)[rows]
-    torn._masses, torn._velocity = share * body.masses[rows], body.velocity[rows]  # masses may have been set
-    torn._keep(
+    torn = body.copy()
+    keep_attributes(
+        torn,
         mesh=mesh,
         points=mesh.points,
         parents=read_only(rows if body.parents is None else body.parents[rows]),
@@ -189,7 +193,8 @@ def _torn(body, triangles, rows):
         attachments=tuple(_shared_out(attachment, rows, share) for attachment in body.attachments),
         materials=tuple(_carried(material, body, mesh, rows) for material in body.materials),
     )
-    torn._keep(groups=tuple(group for material in torn.materials for group in torn.groups_of(material)))
+    torn.masses, torn.velocity = share * body.masses[rows], body.velocity[rows]  # masses may have been set
+    keep_attributes(torn, groups=tuple(group for material in torn.materials for group in torn.groups_of(material)))
     return torn, share
 
 
@@ -229,16 +234,14 @@ def _carried(material, body, mesh, rows):
     order = np.argsort(keys)
     parents = np.sort(rows[new].astype(np.int64), axis=1)
     origin = order[np.searchsorted(keys, parents[:, 0] * n + parents[:, 1], sorter=order)]
-    ((name, _),) = material._constants.items()
+    ((name, _),) = constants_of(material).items()
     stiffness = material.constant(name, len(old))[origin]
     if isinstance(material, Spring):
         stiffness = stiffness / np.bincount(origin)[origin]
-    carried = copy.copy(material)
-    carried._constants = {name: stiffness}
-    return carried
+    return with_constants(material, **{name: stiffness})
 
 
-class Cutting:
+class Cutting(Part):
     """The part of `Simulation` that tears shells."""
 
     def cut(self, body: BodyName, edges: ArrayLike) -> Cut:
@@ -276,31 +279,32 @@ class Cutting:
         RuntimeError
             Called while a step is running.
         """
-        state, steps = self._backend.state(), self._backend.steps()
-        scene, result, origin = cut_scene(self._scene, body, edges)
+        core = self._core
+        state, steps = core.backend.state(), core.backend.steps()
+        scene, result, origin = cut_scene(core.scene, body, edges)
         if not len(result.new_vertices):
             return result
-        linear = getattr(self.solver, "linear", None)
-        with asking(self):
-            torn = self._resumed(
+        solver, contact, forces, linear = core.solver, core.contact, core.external_forces, getattr(core.solver, "linear", None)
+        with asking(core):
+            torn = resumed(
                 scene,
-                replace(self.solver, linear=linear._carried(origin.rows)) if isinstance(linear, SchurDirect) else self.solver,
-                self.dt,
-                self.contact._carried(origin.rows, origin.share) if isinstance(self.contact, ProxyContact) else self.contact,
-                self.device,
-                self.dtype,
-                self.threads,
-                None if self._colours is None else self._colours[origin.rows],
+                replace(solver, linear=carried_region(linear, origin.rows)) if isinstance(linear, SchurDirect) else solver,
+                core.dt,
+                carried_proxies(contact, origin.rows, origin.share) if isinstance(contact, ProxyContact) else contact,
+                core.device,
+                core.dtype,
+                core.threads,
+                None if core.colours is None else core.colours[origin.rows],
                 steps,
-                self._start_time,
+                core.start_time,
                 {name: None if array is None else array[origin.rows] for name, array in state.items()},
-                None if self._external_forces is None else self._external_forces[origin.rows] * origin.share[:, None],
-                driven=self._backend.driven(),
-                doublings=self._backend.doublings(),
-                origin=self._origin,
+                None if forces is None else forces[origin.rows] * origin.share[:, None],
+                driven=core.backend.driven(),
+                doublings=core.backend.doublings(),
+                origin=core.origin,
             )
-        torn._keep(last_step=self.last_step)
-        torn._setup_seconds += self._setup_seconds
-        torn._keep_searched(self._rho, self._numbers)
-        self.__dict__.update(torn.__dict__)
+        torn.memory.last_step = core.memory.last_step
+        torn.memory.setup_seconds += core.memory.setup_seconds
+        keep_searched(torn, core.rho, core.numbers)
+        self._core = torn
         return result

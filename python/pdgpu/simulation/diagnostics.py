@@ -10,6 +10,7 @@ import scipy.sparse.linalg
 
 from pdgpu import _host
 from pdgpu._internal.arguments import flag, real_array
+from pdgpu._internal.parts import Part
 from pdgpu.materials.materials import MATERIAL_OF_KIND
 from pdgpu.simulation.readback import gravity_energy, kinetic_energy
 
@@ -23,16 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["Diagnostics"]
 
 
-class Diagnostics:
+class Diagnostics(Part):
     """The part of `Simulation` that evaluates G."""
 
-    def _positions_argument(self, x):
-        return None if x is None else self._cast_positions(self._in_range("x", real_array("x", x, (len(self._masses), 3))))
-
-    def _energies(self, x, ahead):
-        """Parts of G, J; `ahead`: obstacles are where they go in the step about to be solved."""
-        self._aim(ahead)
-        return self._backend.energies(x, ahead)
+    def _given(self, x):
+        """The argument `x` as the compiled model takes it; None stays None."""
+        core = self._core
+        return None if x is None else core.cast_positions(core.in_range("x", real_array("x", x, core.rest.shape)))
 
     def energies(self) -> dict[str, Any]:
         """Energies of the present state, J.
@@ -45,15 +43,16 @@ class Diagnostics:
             about to be solved), "contact", "friction" (the potential of the lagged forces, which is no stored energy and not part
             of the total: at the start of the step about to be solved a third of mu lambda eps_v dt for each contact), "total".
         """
-        parts = dict(zip(_host.ENERGIES, self._energies(None, False), strict=True))
-        x, v = self._state64()
+        core = self._core
+        parts = dict(zip(_host.ENERGIES, core.energies(None, False), strict=True))
+        x, v = core.state64()
         elastic = {}
-        for kind in self._kinds:
-            if parts[kind] != 0.0 or MATERIAL_OF_KIND[kind] in self._materials:
+        for kind in core.kinds:
+            if parts[kind] != 0.0 or MATERIAL_OF_KIND[kind] in core.materials:
                 elastic[MATERIAL_OF_KIND[kind]] = elastic.get(MATERIAL_OF_KIND[kind], 0.0) + float(parts[kind])
         result = {
-            "kinetic": kinetic_energy(self._masses, v),
-            "gravity": gravity_energy(self._masses, x, self._gravity),
+            "kinetic": kinetic_energy(core.masses, v),
+            "gravity": gravity_energy(core.masses, x, core.gravity),
             "elastic": elastic,
             "damping": float(parts["damping"]),
             "contact": float(parts["contact"]),
@@ -72,19 +71,14 @@ class Diagnostics:
         x : array_like, shape (n, 3), optional
             m; by default the present positions. Rows of pinned vertices are used as given.
         """
-        return float(np.sum(self._energies(self._positions_argument(x), True)))
+        return float(np.sum(self._core.energies(self._given(x), True)))
 
     def gradient(self, x: ArrayLike | None = None) -> Floats:
         """dG/dx, (n, 3) N, zero rows at pinned vertices and those of rigid bodies, whose
         force and torque are `rigid.gradient`. `x` as for `incremental_potential`."""
-        gradient = self._whole_gradient(x)
-        gradient[self._rigid_rows] = 0.0
+        gradient = self._core.gradient(self._given(x))
+        gradient[self._core.rigid_rows] = 0.0
         return gradient
-
-    def _whole_gradient(self, x):
-        """`gradient` with the force and the torque of each rigid body, as solvers have them."""
-        self._aim()
-        return self._backend.gradient(self._positions_argument(x))
 
     def hessian(self, x: ArrayLike | None = None, *, psd: bool = False) -> scipy.sparse.csr_matrix:
         """d2G/dx2 over the free degrees of freedom, scipy CSR (3n, 3n) N/m; rows and columns of pinned vertices are empty.
@@ -92,11 +86,11 @@ class Diagnostics:
         psd : bool
             Project every element's Hessian to be positive semidefinite.
         """
-        if self._springs is not None:
+        if self._core.springs is not None:
             raise ValueError("hessian: ProxyContact has another one in every iteration; proxies() has what is active")
-        if len(self._rigid_rows):
+        if len(self._core.rigid_rows):
             raise ValueError("hessian: it is one over vertices, and the scene has rigid bodies")
-        return self._hessian_of_vertices(self._positions_argument(x), flag("psd", psd))
+        return self._core.hessian_of_vertices(self._given(x), flag("psd", psd))
 
     def smallest_eigenvalue(self, x: ArrayLike | None = None) -> float:
         """The smallest eigenvalue of d2G/dx2 over the free degrees of freedom, N/m: whether a converged state is a local minimum.
@@ -119,7 +113,7 @@ class Diagnostics:
         ValueError
             As `hessian`; a scene without a free vertex.
         """
-        free = np.repeat(self._fixed == 0, 3)
+        free = np.repeat(self._core.fixed == 0, 3)
         if not free.any():
             raise ValueError("smallest_eigenvalue: the scene has no free vertex")
         H = self.hessian(x)[free][:, free]
@@ -136,29 +130,10 @@ class Diagnostics:
             shift = bound  # of Gershgorin
         return float(scipy.sparse.linalg.eigsh(H, k=1, sigma=shift, which="LM", tol=1e-6, v0=start, return_eigenvectors=False)[0])
 
-    def _hessian_of_vertices(self, x, psd):
-        """`hessian`, in which the vertices of rigid bodies are as if they could move alone."""
-        self._aim()
-        row_start, columns, blocks = self._backend.hessian(x, psd)
-        n = len(self._masses)
-        rows = np.repeat(np.arange(n), np.diff(row_start))
-        blocks[(self._fixed[rows] | self._fixed[columns]).astype(bool)] = 0.0
-        matrix = scipy.sparse.bsr_matrix((blocks, columns, row_start), shape=(3 * n, 3 * n)).tocsr()
-        matrix.eliminate_zeros()
-        return matrix
-
     def system_matrix(self, *, free: bool = False) -> scipy.sparse.csr_matrix:
         """Matrix of the Projective Dynamics global step, A = M/h^2 + sum w S^T S, scipy CSR (n, n) float64, N/m.
 
         free : bool
             Only the block of the free vertices, which is what is factorised.
         """
-        free = flag("free", free)
-        row_start, columns, values = self._backend.system_matrix()
-        n = len(self._masses)
-        matrix = scipy.sparse.csr_matrix((values, columns, row_start), shape=(n, n))
-        if free:
-            keep = np.flatnonzero(self._fixed == 0)
-            matrix = matrix[keep][:, keep].tocsr()
-            matrix.sort_indices()
-        return matrix
+        return self._core.system_matrix(flag("free", free))

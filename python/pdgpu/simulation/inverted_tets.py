@@ -27,14 +27,13 @@ class InvertedTets:
         self._tets = np.concatenate([np.zeros((0, 4), np.int32), *rows])
         self._names = [body.name for body in solids]
         self._starts = np.cumsum([0, *map(len, rows)])
-        self.is_said = False
 
     def __len__(self) -> int:
         return len(self._tets)
 
-    def due(self, simulation: Any, record: Any) -> bool:
-        """Whether a step that has ended is to be counted: each one with a record, else the first of every eight."""
-        return bool(len(self)) and (bool(record) or simulation._backend.steps() % COUNT_EVERY == 1)
+    def due(self, steps: int, record: Any) -> bool:
+        """Whether to count after so many steps: after each one with a record, else after the first of every eight."""
+        return bool(len(self)) and (bool(record) or steps % COUNT_EVERY == 1)
 
     def at(self, positions: Floats) -> Any:
         """Which tets are inverted at positions (n, 3), ascending."""

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdgpu._internal.arguments import flag, integer, number, real_array
+from pdgpu._internal.parts import Part, core_of
 from pdgpu.errors import DivergenceError
 from pdgpu.results.histories import History
 from pdgpu.simulation.stepping import times_of_steps
+from pdgpu.simulation.targets import lagging
 from pdgpu.simulation.volume_files import Film, write_state
 
 if TYPE_CHECKING:
@@ -39,7 +41,31 @@ class Momentum(NamedTuple):
     angular: np.ndarray
 
 
-class Motion:
+def history_row(simulation, first):
+    """What a History says of the present state, and of the step that ended there unless it is the first row."""
+    core = core_of(simulation)
+    energies = simulation.energies()
+    elastic = energies.pop("elastic")
+    momentum = simulation.momentum()
+    row: dict[str, Any] = {"step": core.backend.steps(), "time": core.time, **energies}
+    row |= {f"elastic_{name}": energy for name, energy in elastic.items()}
+    row |= {f"momentum_{axis}": float(value) for axis, value in zip("xyz", momentum.linear, strict=True)}
+    row |= {f"angular_momentum_{axis}": float(value) for axis, value in zip("xyz", momentum.angular, strict=True)}
+    touching = None if core.touching is None else simulation.contact_forces()
+    row["contacts"] = 0 if touching is None else len(touching)
+    row["smallest_distance"] = math.inf if not row["contacts"] else float(touching.distance.min())
+    if core.springs is not None:
+        row["contacts"] = int(simulation.proxies().active.sum())
+    last = core.memory.last_step
+    row |= {"iterations": 0, "status": "", "solve_seconds": 0.0, "behind": 0.0, "stiffness": math.nan}
+    if not first and last is not None:
+        row |= {"iterations": last.iteration, "status": last.status, "solve_seconds": last.solve_seconds, "behind": last.behind}
+        row["stiffness"] = math.nan if last.stiffness is None else last.stiffness
+    row["inverted_tets"] = len(core.inverted.at(core.backend.positions()))
+    return row
+
+
+class Motion(Part):
     """The part of `Simulation` that runs, measures and writes."""
 
     def momentum(self, body: Any = None, *, about: Any = (0.0, 0.0, 0.0)) -> Momentum:
@@ -56,9 +82,9 @@ class Motion:
         -------
         Momentum
         """
-        at = slice(None) if body is None else self._scene.find(body).slice
-        x, v = (array[at] for array in self._state64())
-        masses = self._masses[at]
+        at = slice(None) if body is None else self._core.scene.find(body).slice
+        x, v = (array[at] for array in self._core.state64())
+        masses = self._core.masses[at]
         if isinstance(about, str):
             if about != "centre":
                 raise ValueError(f"about: expected a point or 'centre', got {about!r}")
@@ -114,8 +140,8 @@ class Motion:
         if callback is not None and not callable(callback):
             raise TypeError(f"callback: expected a callable, got {callback!r}")
         n, times = self._times_of_run(seconds, times)
-        history = History()
-        history._add(self, self._backend.steps(), first=True)
+        rows = [history_row(self, first=True)]
+        history = History(rows)
         if callback is not None and callback(self) is True:
             return history
         bar = None
@@ -128,9 +154,9 @@ class Motion:
                 self.step(time=time)
                 if bar is not None:
                     bar.update(1)
-                late = max_behind is not None and self.last_step.behind > max_behind
+                late = max_behind is not None and self._core.memory.last_step.behind > max_behind
                 if k % every == 0 or k == n or late:
-                    history._add(self, self._backend.steps(), first=False)
+                    rows.append(history_row(self, first=False))
                     if callback is not None and callback(self) is True:
                         break
                 if late:
@@ -146,12 +172,12 @@ class Motion:
 
     def _times_of_run(self, seconds, times):
         """The number of steps of a run, and the `time` of each."""
-        if self.dt is not None:
-            times_of_steps(self._scene, self.dt, 1, times, "times")
+        if self._core.dt is not None:
+            times_of_steps(self._core.scene, self._core.dt, 1, times, "times")
             seconds = number("seconds", seconds, above=0.0)
-            n = seconds / self.dt
+            n = seconds / self._core.dt
             if n > 2**31:
-                raise ValueError(f"seconds: {seconds:g} s are {n:.3g} steps of {self.dt:g} s, more than can be counted")
+                raise ValueError(f"seconds: {seconds:g} s are {n:.3g} steps of {self._core.dt:g} s, more than can be counted")
             n = max(math.ceil(n - 1e-6), 1)
             return n, repeat(None, n)
         if seconds is not None or times is None:
@@ -159,14 +185,14 @@ class Motion:
                 f"seconds: dt=None (quasistatic) has no time step, got {seconds!r}; give times=, the time of each step, "
                 "or take steps with step()"
             )
-        times = times_of_steps(self._scene, self.dt, None, times, "times")
+        times = times_of_steps(self._core.scene, self._core.dt, None, times, "times")
         if not times:
             raise ValueError("times: expected the time of one step or more, got none")
         return len(times), times
 
     def _warn_of_end(self, max_behind):
         warnings.warn(
-            f"max_behind: the run ends at {self.time:g} s, where {self._lagging()}, more than {max_behind:g} m",
+            f"max_behind: the run ends at {self._core.time:g} s, where {lagging(self._core)}, more than {max_behind:g} m",
             RuntimeWarning,
             stacklevel=3,
         )
@@ -221,7 +247,7 @@ class Motion:
         """
         from pdgpu.simulation.checkpoint import write
 
-        write(path, self)
+        write(path, self._core)
 
     @classmethod
     def load(cls, path: Path, *, motions: Options | None = None, device: Device | None = None, threads: int = 0) -> Self:
@@ -245,4 +271,4 @@ class Motion:
         """
         from pdgpu.simulation.checkpoint import read
 
-        return read(cls, path, motions, device, threads)
+        return cls._of(read(path, motions, device, threads))

@@ -13,6 +13,7 @@ import numpy as np
 
 from pdgpu import _host
 from pdgpu._internal.arguments import choice
+from pdgpu._internal.parts import Part
 from pdgpu.materials.elements import ENERGY, GRADIENT, of_kind
 from pdgpu.materials.joint_elements import JointForce, joint_forces
 from pdgpu.materials.materials import MATERIAL_OF_KIND
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from pdgpu.types import BodyName, Floats
 
-__all__ = ["ReadBack"]
+__all__ = ["ReadBack", "elastic_forces", "gravity_energy", "kinetic_energy"]
 
 # a tet whose volume is below this fraction of its rest volume has no Cauchy stress that means anything
 FLAT = 1e-9
@@ -38,38 +39,49 @@ def gravity_energy(masses: Floats, positions: Floats, gravity: Floats) -> float:
     return float(-np.einsum("i,ij,j->", masses, positions, gravity))
 
 
-class ReadBack:
+def _quantities(core, quantity, body):
+    """(rows in the body's vertices (m,k), quantity (m,...)) of every group of elements of a body, as material -> list."""
+    x = core.state64()[0][body.slice]
+    found = {}
+    for kind, rows, rest, parameters, _ in core.scene.elements_of(body):
+        values = of_kind(quantity, kind, rest, parameters, x[rows], threads=core.threads)
+        found.setdefault(MATERIAL_OF_KIND[kind], []).append((rows, values))
+    return found
+
+
+def _by_material(core, quantity, bodies):
+    """Material -> quantity (m,...) of all elements of the bodies, one after the other."""
+    found = {}
+    for body in bodies:
+        for name, groups in _quantities(core, quantity, body).items():
+            found.setdefault(name, []).extend(values for _, values in groups)
+    return {name: np.concatenate(values) for name, values in found.items()}
+
+
+def elastic_forces(core, bodies):
+    """`Simulation.forces` of bodies, one after the other."""
+    parts = []
+    for body in bodies:
+        total = np.zeros_like(body.points)
+        for groups in _quantities(core, GRADIENT, body).values():
+            for rows, values in groups:
+                for axis in range(3):
+                    total[:, axis] -= np.bincount(rows.ravel(), weights=values[:, :, axis].ravel(), minlength=len(total))
+        parts.append(total)
+    return np.concatenate(parts)
+
+
+class ReadBack(Part):
     """The part of `Simulation` that looks at elements, vertices and bodies."""
 
     def joint_forces(self) -> dict[str, JointForce]:
         """What each joint of the scene does to its first body, and how far it is pulled apart, at the present positions: `JointForce` by
         the joint's name."""
-        return joint_forces(self._scene, self._state64()[0])
-
-    def _state64(self):
-        state = self._backend.state()
-        return state["positions"].astype(np.float64), state["velocities"].astype(np.float64)
+        return joint_forces(self._core.scene, self._core.state64()[0])
 
     def _bodies(self, body):
         """Those of the simulation that an argument names; all for None."""
-        return self._scene.bodies if body is None else [self._scene.find(body)]
-
-    def _quantities(self, quantity, body):
-        """(rows in the body's vertices (m,k), quantity (m,...)) of every group of elements of a body, as material -> list."""
-        x = self._state64()[0][body.slice]
-        found = {}
-        for kind, rows, rest, parameters, _ in self._scene.elements_of(body):
-            values = of_kind(quantity, kind, rest, parameters, x[rows], threads=self.threads)
-            found.setdefault(MATERIAL_OF_KIND[kind], []).append((rows, values))
-        return found
-
-    def _by_material(self, quantity, body):
-        """Material -> quantity (m,...) of all elements of the bodies, one after the other."""
-        found = {}
-        for part in self._bodies(body):
-            for name, groups in self._quantities(quantity, part).items():
-                found.setdefault(name, []).extend(values for _, values in groups)
-        return {name: np.concatenate(values) for name, values in found.items()}
+        return self._core.scene.bodies if body is None else [self._core.scene.find(body)]
 
     def element_energies(self, body: BodyName | None = None) -> dict[str, Floats]:
         """Elastic energy of every element, J.
@@ -91,7 +103,7 @@ class ReadBack:
         ValueError
             No body has that name.
         """
-        return self._by_material(ENERGY, body)
+        return _by_material(self._core, ENERGY, self._bodies(body))
 
     def element_forces(self, body: BodyName) -> dict[str, Floats]:
         """Forces of every element on its k corners, minus the derivative of its energy, N.
@@ -105,7 +117,8 @@ class ReadBack:
         dict
             Name of a material -> (m, k, 3) float64, elements in the order of `element_energies`, corners as in their row.
         """
-        return {name: -gradients for name, gradients in self._by_material(GRADIENT, self._scene.find(body)).items()}
+        found = _by_material(self._core, GRADIENT, [self._core.scene.find(body)])
+        return {name: -gradients for name, gradients in found.items()}
 
     def forces(self, body: BodyName | None = None) -> Floats:
         """Elastic force on every vertex, (n, 3) float64 N: the sum over all elements, attachments and world box included.
@@ -117,15 +130,7 @@ class ReadBack:
         body : Body or str, optional
             Only the vertices of this body; elements never join two bodies.
         """
-        parts = []
-        for part in self._bodies(body):
-            total = np.zeros_like(part.points)
-            for groups in self._quantities(GRADIENT, part).values():
-                for rows, values in groups:
-                    for axis in range(3):
-                        total[:, axis] -= np.bincount(rows.ravel(), weights=values[:, :, axis].ravel(), minlength=len(total))
-            parts.append(total)
-        return np.concatenate(parts)
+        return elastic_forces(self._core, self._bodies(body))
 
     def body_energies(self) -> dict[str, Any]:
         """Energies of every body, J; each is `energies` without damping and contact, and they add up to it.
@@ -135,13 +140,14 @@ class ReadBack:
         dict
             Name of a body -> dict with "kinetic", "gravity", "elastic" (a dict by material), "total".
         """
-        positions, velocities = self._state64()
+        core = self._core
+        positions, velocities = core.state64()
         result = {}
-        for body in self._scene.bodies:
+        for body in core.scene.bodies:
             at = body.slice
             energies = {
-                "kinetic": kinetic_energy(self._masses[at], velocities[at]),
-                "gravity": gravity_energy(self._masses[at], positions[at], self._gravity),
+                "kinetic": kinetic_energy(core.masses[at], velocities[at]),
+                "gravity": gravity_energy(core.masses[at], positions[at], core.gravity),
                 "elastic": {name: float(values.sum()) for name, values in self.element_energies(body).items()},
             }
             energies["total"] = energies["kinetic"] + energies["gravity"] + sum(energies["elastic"].values())
@@ -172,13 +178,13 @@ class ReadBack:
             A body that is not a solid, or without a material on its tets; an unknown measure.
         """
         choice("measure", measure, ("cauchy", "first_piola"))
-        body = self._scene.find(body)
+        body = self._core.scene.find(body)
         if body.type != "solid":
             raise ValueError(f"body: stress is that of tets, and {body.name!r} is a {body.type}")
         tets = body.mesh.tets
-        x = self._state64()[0][body.slice]
+        x = self._core.state64()[0][body.slice]
         gradients = [
-            of_kind(GRADIENT, kind, rest, parameters, x[rows], threads=self.threads)
+            of_kind(GRADIENT, kind, rest, parameters, x[rows], threads=self._core.threads)
             for kind, rows, rest, parameters in body.groups
             if rows.shape[1] == 4
         ]

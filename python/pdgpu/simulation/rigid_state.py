@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu.scene.rigid_bodies import CARRIERS, RigidBody, check_rigid_motion, pose_of
+from pdgpu.scene.held_parts import CARRIERS, selectable_points
+from pdgpu.scene.rigid_bodies import RigidBody, check_rigid_motion, pose_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
+    from pdgpu.simulation.core import SimulationCore
     from pdgpu.types import Floats
 
 __all__ = ["RigidState"]
@@ -39,12 +42,12 @@ class RigidState:
         Angular velocities, rad/s: the axial part of Rdot R^T.
     """
 
-    def __init__(self, simulation: Any) -> None:
-        self._simulation = simulation
-        self._bodies = [body for body in simulation._scene.bodies if isinstance(body, RigidBody)]
+    def __init__(self, core: SimulationCore, gradient: Callable[[], Floats]) -> None:
+        self._gradient = gradient  # of the vertices, (n, 3) N, in the step about to be solved
+        self._bodies = [body for body in core.scene.bodies if isinstance(body, RigidBody)]
         self.names = tuple(body.name for body in self._bodies)
         self.masses = np.array([body.mass for body in self._bodies])
-        x, v = simulation._state64()
+        x, v = core.state64()
         self.centres, self.velocities, self.spins = np.zeros((3, len(self._bodies), 3))
         self.rotations = np.zeros((len(self._bodies), 3, 3))
         for k, body in enumerate(self._bodies):
@@ -73,9 +76,7 @@ class RigidState:
     def gradient(self) -> Floats:
         """dG by the translation and the rotation vector of each body in the step about to be solved, (r, 6) N and N m: minus the force
         and the torque that are not in balance. About the centre, or about what holds it, and then the force is 0."""
-        simulation = self._simulation
-        simulation._aim()
-        gradient = simulation._backend.gradient(None).astype(np.float64)
+        gradient = self._gradient().astype(np.float64)
         result = np.zeros((len(self), 6))
         for k, body in enumerate(self._bodies):
             rows = gradient[body.slice][-CARRIERS:]
@@ -119,13 +120,13 @@ def follow_pins(scene: Any, targets: Any, dtype: Any) -> None:
                 raise ValueError(f"motion of {body.name!r}: its two pins are {rest:g} m apart, and go to where they are {length:g} m apart")
 
 
-def warn_of_turns(simulation: Any, stacklevel: int) -> None:
+def warn_of_turns(core: SimulationCore, stacklevel: int) -> None:
     """Warns of bodies that start with more than implicit Euler follows."""
-    if simulation.dt is None or simulation._rigid is None:
+    if core.dt is None or core.rigid is None:
         return
-    state = RigidState(simulation)
+    state = RigidState(core, lambda: core.gradient(None))
     for name, spin in zip(state.names, state.spins, strict=True):
-        turn = simulation.dt * float(np.linalg.norm(spin))
+        turn = core.dt * float(np.linalg.norm(spin))
         if turn > LARGEST_TURN:
             warnings.warn(
                 f"spin: {name!r} turns by {turn:.3g} rad in a step, and implicit Euler, which damps a spin w to "
@@ -158,7 +159,7 @@ def add_rigid_inertia(scene: Any, dt: float, fixed: Any, stiffness: Floats) -> F
     for body in scene.bodies:
         if not isinstance(body, RigidBody):
             continue
-        arms = body.arms[: len(body._selectable())]
+        arms = body.arms[: len(selectable_points(body))]
         inertia = np.trace(body.second_moments) * np.eye(3) - body.second_moments
         crosses = np.cross(arms[:, None, :], np.eye(3))  # rows r x e
         inverse = 3.0 / body.mass + np.einsum("kai,ij,kaj->k", crosses, np.linalg.inv(inertia), crosses)

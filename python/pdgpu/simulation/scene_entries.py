@@ -11,14 +11,17 @@ import itertools
 import numpy as np
 
 from pdgpu._internal.arguments import number, per_item, real_array, vertex_indices
-from pdgpu._internal.attributes import read_only
+from pdgpu._internal.attributes import keep_attributes, read_only
 from pdgpu.materials import materials
-from pdgpu.materials.shape_target import place_of_target
+from pdgpu.materials.material import constants_of
+from pdgpu.materials.shape_target import place_of_target, script_of, with_script
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene import colliders, embedding, signed_distance_field
+from pdgpu.scene.bodies import hold, new_name
+from pdgpu.scene.held_parts import CARRIERS, selectable_points
 from pdgpu.scene.joints import Joint, check_limits
-from pdgpu.scene.rigid_bodies import CARRIERS, RigidBody
-from pdgpu.scene.scene import Scene
+from pdgpu.scene.rigid_bodies import RigidBody
+from pdgpu.scene.scene import Scene, add_body
 from pdgpu.scene.tethers import FRAME, TARGETS
 
 ELEMENTS = ("tets", "triangles", "edges")
@@ -31,7 +34,7 @@ def describe(scene, store):
     """The entries of a scene; `store` keeps an array and returns its name."""
     return {
         "gravity": list(scene.gravity),
-        "world_box": None if scene.world_box is None else {n: store(v) for n, v in scene.world_box._constants.items()},
+        "world_box": None if scene.world_box is None else {n: store(v) for n, v in constants_of(scene.world_box).items()},
         "bodies": [_body_entry(body, store) for body in scene.bodies],
         "obstacles": [_obstacle_entry(obstacle, store) for obstacle in scene.obstacles],
         **({"joints": [_joint_entry(joint, store) for joint in scene.joints]} if scene.joints else {}),
@@ -57,9 +60,9 @@ def _body_entry(body, store):
         "density": None if body.density is None else store(body.density),
         "parents": None if body.parents is None else store(body.parents),
         "materials": [
-            [type(material).__name__, {name: store(value) for name, value in material._constants.items()}] for material in body.materials
+            [type(material).__name__, {name: store(value) for name, value in constants_of(material).items()}] for material in body.materials
         ],
-        **({"shape_script": True} if script_of(body) else {}),
+        **({"shape_script": True} if shape_script(body) else {}),
         "pins": [[store(indices), motion is not None] for indices, motion in body.pins],
         "slides": [[store(part) for part in slide] for slide in body.slides],
         "attachments": [[store(part) for part in attachment] for attachment in body.attachments],
@@ -103,7 +106,8 @@ def read(header, archive, motions):
             continue
         materials = [_material(name, {key: fetch(value) for key, value in constants.items()}) for name, constants in entry["materials"]]
         if flag(entry.get("shape_script", False)):
-            materials[place_of_target(materials)]._script = motions[entry["name"]][-1]
+            place = place_of_target(materials)
+            materials[place] = with_script(materials[place], motions[entry["name"]][-1])
         points = real_array("points", fetch(entry["points"]), (None, 3))
         mesh = None
         if entry["type"] in ("solid", "shell", "rod"):
@@ -120,15 +124,15 @@ def read(header, archive, motions):
             rows = {"solid": mesh.tets, "shell": mesh.triangles, "rod": mesh.edges}[entry["type"]]
             density = per_item("density", fetch(entry["density"]), len(rows), above=0.0)
         moving = (fetch(entry["velocity"]), entry["damping"], entry.get("collides", True), entry.get("thickness", 0.0))
-        body = scene._add(entry["type"], points, mesh, materials, masses, entry["name"], *moving, density)
+        body = add_body(scene, entry["type"], points, mesh, materials, masses, entry["name"], *moving, density)
         if entry.get("parents") is not None:
-            body._keep(parents=read_only(_parents(fetch(entry["parents"]), len(points))))
+            keep_attributes(body, parents=read_only(_parents(fetch(entry["parents"]), len(points))))
         _hold(body, entry, fetch, motions)
     for entry in header.get("obstacles", ()):
         shape = {key: value if value is None or isinstance(value, bool) else fetch(value) for key, value in entry["shape"].items()}
         (motion,) = motions.get(entry["name"], ()) if entry["moves"] else (None,)
         scene.add_obstacle(_collider(entry["type"], shape), motion, name=entry["name"], collides=entry.get("collides", True))
-    scene._keep(joints=tuple(_joint(scene, entry, fetch) for entry in header.get("joints", ())))
+    keep_attributes(scene, joints=tuple(_joint(scene, entry, fetch) for entry in header.get("joints", ())))
     return scene
 
 
@@ -178,10 +182,10 @@ def _limits(scene, entry, fetch):
     return {**given, "limit_stiffness": number("limit_stiffness", entry["limit_stiffness"], above=0.0)}
 
 
-def script_of(body):
+def shape_script(body):
     """What gives the shape targets of a body their time, or None."""
     place = place_of_target(body.materials)
-    return None if place is None else body.materials[place]._script
+    return None if place is None else script_of(body.materials[place])
 
 
 def count_motions(entry):
@@ -199,9 +203,11 @@ def _hold(body, entry, fetch, motions):
     """Pins, slides, attachments and embeddings of a body as they were."""
     given = iter(motions.get(entry["name"], ()))
     for indices, scripted in entry["pins"]:
-        body._hold("pin", "pins", vertex_indices("pins", fetch(indices), body._selectable()), next(given) if scripted else None)
+        rows = vertex_indices("pins", fetch(indices), selectable_points(body))
+        hold(body, "pin", "pins", (read_only(rows), next(given) if scripted else None))
     for indices, projector in entry.get("slides", ()):
-        body._hold("slide", "slides", vertex_indices("slides", fetch(indices), body._selectable()), _projector(fetch(projector)))
+        rows = vertex_indices("slides", fetch(indices), selectable_points(body))
+        hold(body, "slide", "slides", (read_only(rows), read_only(_projector(fetch(projector)))))
     for attachment, word in itertools.zip_longest(entry["attachments"], entry.get("attachment_motions", ())):
         indices, targets, stiffness = map(fetch, attachment)
         if np.size(indices):  # earlier versions took, and wrote, some that hold nothing
@@ -210,7 +216,8 @@ def _hold(body, entry, fetch, motions):
         if body.type != "solid":
             raise ValueError(f"embeddings: {body.name!r} is a {body.type}")
         arrays = {name: fetch(given[name]) for name in EMBEDDING_ARRAYS}
-        body._embed(embedding.checked(body, given["name"], **arrays, collides=flag(given.get("collides", False))))
+        part = embedding.checked(body, given["name"], **arrays, collides=flag(given.get("collides", False)))
+        hold(body, "embed", "embeddings", part)
 
 
 def _rigid(scene, entry, fetch):
@@ -225,10 +232,10 @@ def _rigid(scene, entry, fetch):
     mesh = Mesh(points[:first], triangles=fetch(entry["triangles"]))
     velocity = real_array("velocity", fetch(entry["velocity"]), points.shape)[-CARRIERS:].mean(axis=0)
     moving = (fetch(entry["density"]), velocity, fetch(entry["spin"]), entry.get("collides", True))
-    body = RigidBody(scene._new_name(entry["name"]), mesh, scene.n_vertices, *moving, carriers=points[-CARRIERS:])
+    body = RigidBody(new_name(scene, entry["name"]), mesh, scene.n_vertices, *moving, carriers=points[-CARRIERS:])
     if anchors:
         body.add_anchors(points[first:-CARRIERS])
-    scene._keep(bodies=(*scene.bodies, body))
+    keep_attributes(scene, bodies=(*scene.bodies, body))
     return body
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pdgpu._internal.arguments import integer
+from pdgpu._internal.parts import core_of
 from pdgpu.contact.barrier_contact import BarrierContact
+from pdgpu.simulation.resume import copied
+from pdgpu.simulation.time_step import take_step
 
 if TYPE_CHECKING:
     from pdgpu.types import Contact
@@ -59,9 +61,9 @@ class _Taken(Exception):
     """Ends a step, which leaves the state as it was."""
 
 
-def snapshot_of(simulation, iterations, time):
+def snapshot_of(core, iterations, time):
     """What `Simulation.snapshot` says."""
-    iterations, contact = integer("iterations", iterations, 0), simulation.contact
+    iterations, contact = integer("iterations", iterations, 0), core.contact
     if contact is not None and not isinstance(contact, BarrierContact):
         raise ValueError(
             f"contact: {type(contact).__name__} finds its pairs on the way of each solver, so that no other could go on; BarrierContact can"
@@ -76,28 +78,27 @@ def snapshot_of(simulation, iterations, time):
             raise _Taken
 
     # under contact a step has a memory of its own, of what touched and how it slipped: that of the simulation stays as it is
-    stepped = simulation if contact is None else copy.copy(simulation)
-    core, last_step = stepped._backend, stepped.last_step
-    state, steps, start_time = core.state(), core.steps(), stepped._start_time
-    driven = None if contact is None else core.driven()
-    doublings = core.doublings()[1]
-    begun = {"positions": simulation.positions, "velocities": simulation.velocities, "time": simulation.time, "dt": simulation.dt}
+    stepped = core if contact is None else copied(core)
+    model, last_step = stepped.backend, stepped.memory.last_step
+    state, steps, start_time = model.state(), model.steps(), stepped.start_time
+    driven = None if contact is None else model.driven()
+    doublings = model.doublings()[1]
+    begun = {"positions": core.backend.positions(), "velocities": core.backend.velocities(), "time": core.time, "dt": core.dt}
     try:
-        stepped._step(False, observer=observe, time=time)
+        take_step(stepped, False, observer=observe, time=time)
     except _Taken:
         if found["behind"] > 0.0:
             raise ValueError(
                 f"iterations: pins or obstacles are {found['behind']:g} m from where they go after {iterations}, held back by what they "
                 "push, so that G is another one for each solver; take more, or a shorter step"
             ) from None
-        forces = simulation.external_forces
+        forces = None if core.external_forces is None else core.external_forces.copy()
         of_contact = {"contact": contact, "driven": driven, "stiffness_doublings": doublings}
         return Snapshot(**begun, iterate=found["iterate"], iteration=iterations, external_forces=forces, **of_contact, end_time=time)
-    ended = stepped.last_step
-    core.set_state(**state)
-    core.set_steps(steps)
-    stepped._start_time = start_time
-    stepped._keep(last_step=last_step)
+    ended = stepped.memory.last_step
+    model.set_state(**state)
+    model.set_steps(steps)
+    stepped.start_time, stepped.memory.last_step = start_time, last_step
     raise ValueError(f"iterations: the step ends ({ended.status}) after {ended.iteration}, so there is none after {iterations}")
 
 
@@ -119,7 +120,8 @@ def place(simulation, snapshot):
     """Put a simulation where the step of a Snapshot begins."""
     simulation.set_state(positions=snapshot.positions, velocities=snapshot.velocities)
     simulation.external_forces = snapshot.external_forces
-    simulation._start_time = snapshot.time
+    core = core_of(simulation)
+    core.start_time = snapshot.time
     if snapshot.driven is not None and len(snapshot.driven):
-        simulation._backend.set_driven(simulation._cast_positions(snapshot.driven), None)
-    simulation._backend.set_doublings(snapshot.stiffness_doublings, snapshot.stiffness_doublings)
+        core.backend.set_driven(core.cast_positions(snapshot.driven), None)
+    core.backend.set_doublings(snapshot.stiffness_doublings, snapshot.stiffness_doublings)

@@ -24,7 +24,7 @@ class TargetLag:
         return due
 
 
-def describe_lag(simulation, targets, driven):
+def describe_lag(core, targets, driven):
     """The bodies and obstacles that lag and touch something, and by how much, as text, the largest lag first.
 
     With more than 16 motions all share one length, so that a blocked one also holds back the others. Bodies and obstacles that touch
@@ -32,7 +32,7 @@ def describe_lag(simulation, targets, driven):
 
     Parameters
     ----------
-    simulation : Simulation
+    core : SimulationCore
         At the end of a step with contact.
     targets : ndarray of shape (n, 3), or None
         Of the pinned vertices, m; None: no pin is scripted.
@@ -41,25 +41,25 @@ def describe_lag(simulation, targets, driven):
     """
     lags = {}
     if driven is not None:
-        touching = simulation._touching
-        distances = np.linalg.norm(driven.astype(np.float64) - simulation._backend.driven(), axis=1)
+        touching = core.touching
+        distances = np.linalg.norm(driven.astype(np.float64) - core.backend.driven(), axis=1)
         for owner in np.unique(touching.owner[touching.n_moving :]):
             lags[touching.names[owner]] = float(distances[touching.owner[touching.n_moving :] == owner].max())
     if targets is not None:
-        distances = np.linalg.norm(simulation._cast_positions(targets).astype(np.float64) - simulation.positions, axis=1)
-        for body, indices, _ in simulation._motions:
+        distances = np.linalg.norm(core.cast_positions(targets).astype(np.float64) - core.backend.positions(), axis=1)
+        for body, indices, _ in core.motions:
             lag = float(distances[body.slice.start + indices].max())
             lags[body.name] = max(lag, lags.get(body.name, 0.0))
     lags = {name: lag for name, lag in lags.items() if lag > 0.0}
-    touching = _touching_names(simulation)
+    touching = _touching_names(core)
     blocked = {name: lag for name, lag in lags.items() if name in touching} or lags
     named = sorted(((lag, name) for name, lag in blocked.items()), key=lambda entry: (-entry[0], entry[1]))
     return ", ".join(f"{name!r} is {lag:.3g} m behind its target" for lag, name in named)
 
 
-def _touching_names(simulation):
+def _touching_names(core):
     """Bodies and obstacles with a pair that acts."""
-    columns, scene = simulation._backend.contact_columns(), simulation._touching
+    columns, scene = core.backend.contact_columns(), core.touching
     acts = columns["distance"] < columns["separation"] + columns["activation"]
     points = columns["vertices"][acts]
     return {scene.names[owner] for owner in np.unique(scene.owner[points[points >= 0]])}

@@ -10,6 +10,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from pdgpu._internal.atomic_files import replacing
+from pdgpu._internal.parts import core_of
 from pdgpu.mesh.io.mesh_files import as_path
 from pdgpu.mesh.io.mesh_writers import write_cells
 
@@ -25,7 +26,8 @@ def write_state(simulation, path):
     path = as_path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(f"{path}: a simulation is written as {' or '.join(SUFFIXES)}")
-    scene, x = simulation._scene, simulation.positions.astype(np.float64)
+    core = core_of(simulation)
+    scene, x = core.scene, simulation.positions.astype(np.float64)
     n = len(x)
     owner = np.zeros(n, dtype=np.int32)
     cells, of_cells = [], {"body": [], "stress": [], "von_mises": []}
@@ -40,8 +42,8 @@ def write_state(simulation, path):
         of_cells["body"].append(np.full(len(elements), k, dtype=np.int32))
         of_cells["stress"].append(stress.reshape(len(elements), 9))
         of_cells["von_mises"].append(np.sqrt(1.5 * np.einsum("mij,mij->m", shear, shear)))
-    contact = np.zeros((n, 3)) if simulation._touching is None else simulation.contact_forces().forces
-    if simulation._springs is not None:
+    contact = np.zeros((n, 3)) if core.touching is None else simulation.contact_forces().forces
+    if core.springs is not None:
         contact = simulation.proxies().vertex_forces
     carried = [(k, part, simulation.embedding_matrix(part)) for k, body in enumerate(scene.bodies) for part in body.embeddings]
     velocities, first = simulation.velocities.astype(np.float64), n
@@ -64,11 +66,11 @@ def write_state(simulation, path):
     moved = follow(x)
     of_points = {
         "velocity": follow(velocities),
-        "displacement": moved - np.concatenate([simulation._rest, *(part.points for _, part, _ in carried)]),
+        "displacement": moved - np.concatenate([core.rest, *(part.points for _, part, _ in carried)]),
         "elastic_force": lack(simulation.forces()),
         "contact_force": lack(contact),
         "mass": lack(simulation.masses),
-        "pinned": lack(simulation._fixed.astype(np.int32)),
+        "pinned": lack(core.fixed.astype(np.int32)),
         "body": np.concatenate([owner, *(np.full(len(part.points), k, np.int32) for k, part, _ in carried)]),
     }
     write_cells(path, moved, cells, of_points, of_cells)

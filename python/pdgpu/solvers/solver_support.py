@@ -11,7 +11,7 @@ from pdgpu._internal.backends import device_parts
 from pdgpu.contact.barrier_contact import LAWS, BarrierContact
 from pdgpu.contact.proxy_contact import ProxyContact
 from pdgpu.linear.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
-from pdgpu.linear.schur import SchurDirect
+from pdgpu.linear.schur import SchurDirect, resolved_region
 from pdgpu.materials.joint_elements import Slide, Swing
 from pdgpu.scene.rigid_bodies import RigidBody
 from pdgpu.solvers.solvers import PBD, SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
@@ -41,7 +41,7 @@ def _linear_of(solver):
 def with_region(solver, scene):
     """The solver, with the vertices of a region in the place of what names them."""
     linear = getattr(solver, "linear", None)
-    return replace(solver, linear=linear._resolved(scene)) if isinstance(linear, SchurDirect) else solver
+    return replace(solver, linear=resolved_region(linear, scene)) if isinstance(linear, SchurDirect) else solver
 
 
 def with_relaxation(solver, groups, fixed):

@@ -11,6 +11,7 @@ import numpy as np
 
 from pdgpu._internal.arguments import choice, real_array
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default
+from pdgpu._internal.parts import core_of
 from pdgpu.contact.penalty_contact import PenaltyContact
 from pdgpu.contact.two_way_contact import TwoWayContact
 from pdgpu.materials.materials import MATERIAL_OF_KIND
@@ -18,9 +19,10 @@ from pdgpu.results.rates import Rates
 from pdgpu.results.records import COLUMNS as STEP_COLUMNS
 from pdgpu.results.records import StepRecord
 from pdgpu.results.tables import data_frame, joined, record_table, text_table, write_csv
-from pdgpu.simulation.simulation import Simulation
+from pdgpu.simulation.simulation import Simulation, diagnostic_simulation
 from pdgpu.simulation.snapshots import Snapshot, check_same_step, place
 from pdgpu.simulation.stepping import times_of_steps
+from pdgpu.simulation.time_step import take_step
 from pdgpu.solvers.solver_support import check_contact, check_slides, check_support
 from pdgpu.solvers.solvers import SOLVERS, Newton
 from pdgpu.solvers.time_step_solver import INITIALIZATIONS
@@ -50,14 +52,14 @@ class _Evaluator:
     """G, gradient norm and errors in float64, at positions of any precision."""
 
     def __init__(self, scene, dt, start, threads, contact):
-        self.simulation = Simulation._for_diagnostics(scene, dt, threads, contact)
-        self.masses = self.simulation.masses
-        self.free = self.simulation._fixed == 0
+        self.simulation = diagnostic_simulation(scene, dt, threads, contact)
         _place(self.simulation, start)
+        self.core = core_of(self.simulation)
+        self.masses, self.free = self.core.masses, self.core.fixed == 0
 
     def gradient_rounding(self, dtype):
         """The gradient norm that rounding positions to a dtype leaves, N."""
-        return self.simulation._backend.gradient_rounding() * float(np.finfo(dtype).eps / np.finfo(np.float64).eps)
+        return self.core.backend.gradient_rounding() * float(np.finfo(dtype).eps / np.finfo(np.float64).eps)
 
     def position_rounding(self, x, dtype):
         """A bound of `distance` between two positions that are equal but for a few roundings to a dtype."""
@@ -68,12 +70,12 @@ class _Evaluator:
 
     def gradient_norm(self, x):
         # not np.linalg.norm: a threaded BLAS keeps its threads spinning for a while, on the cores the solver is timed on
-        gradient = self.simulation._whole_gradient(x)
+        gradient = self.core.gradient(self.core.cast_positions(x))
         return float(np.sqrt(np.einsum("ij,ij->", gradient, gradient)))
 
     def contact_row(self, x, first):
         """The columns of a record that contact alone fills; `first`: of a record."""
-        return self.simulation._backend.contact_row(x, first)
+        return self.core.backend.contact_row(x, first)
 
     def distance(self, x, y):
         """Mass-weighted norm of x - y over the free vertices."""
@@ -269,7 +271,7 @@ def compare(
     evaluator = _Evaluator(scene, dt, start, threads, contact)
     (time,) = times_of_steps(scene, dt, 1, time)
     if time is not None:
-        evaluator.simulation._start_time = time
+        evaluator.core.start_time = time
     backend(device, dtype)
     for solver in solvers.values():
         check_support(solver, device, {MATERIAL_OF_KIND[kind] for kind in scene.element_groups()})
@@ -347,7 +349,7 @@ def _run(simulation, evaluator, x_star, g_star, guess, time):
         rows.append(row)
         last[:] = [x]
 
-    simulation._step(False, observer=observe, keep_diverged=True, guess=guess, time=time)
+    take_step(core_of(simulation), False, observer=observe, keep_diverged=True, guess=guess, time=time)
     columns = {name: np.array([row[name] for row in rows]) for name in STEP_COLUMNS}
     if x_star is not None:
         losses = columns["incremental_potential"] - g_star
@@ -390,7 +392,8 @@ def _ratio(values):
 def _find_pairs_at(simulation, x):
     """Holds the pairs of a penalty to those at x; None: there is no penalty."""
     if x is not None:
-        simulation._backend.find_pairs_at(simulation._cast_positions(x))
+        core = core_of(simulation)
+        core.backend.find_pairs_at(core.cast_positions(x))
 
 
 def _penalised(scene, dt, start, initialization, threads, contact, time):
@@ -419,7 +422,7 @@ def _newton_reference(scene, dt, start, initialization, threads, evaluator, cont
         simulation = Simulation(scene, solver, dt=dt, contact=contact, **REFERENCE_RUN, threads=threads)
         _place(simulation, start)
         _find_pairs_at(simulation, found_at)
-        simulation._step(False, observer=observe, keep_diverged=True, time=time)
+        take_step(core_of(simulation), False, observer=observe, keep_diverged=True, time=time)
         step, first, last = simulation.last_step, norms["first"], norms["last"]
         if step.behind > 0.0:
             raise ValueError(

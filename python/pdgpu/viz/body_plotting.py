@@ -9,6 +9,7 @@ import numpy as np
 
 from pdgpu._internal.arguments import having, real_array
 from pdgpu._internal.motion_calls import asking
+from pdgpu._internal.parts import core_of
 from pdgpu.mesh import shapes
 from pdgpu.mesh.mesh import element_rows
 from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
@@ -259,7 +260,7 @@ def draw_simulation(
         else:
             axes.scatter(*turned(here).T, s=6, color=colour)
     for obstacle in simulation.obstacles:
-        with asking(simulation):
+        with asking(core_of(simulation)):
             surface = collider_surface(obstacle.collider, simulation.time, bounds)
         if surface is not None:
             surfaces.append((*surface, colours.get(obstacle.name, OF_OBSTACLES), opacity.get(obstacle.name, 1.0)))

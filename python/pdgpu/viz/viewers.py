@@ -11,6 +11,7 @@ import numpy as np
 from pdgpu._internal.arguments import choice, having
 from pdgpu._internal.atomic_files import replacing
 from pdgpu._internal.motion_calls import asking
+from pdgpu._internal.parts import core_of
 from pdgpu.viz.body_plotting import collider_surface
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def _shapes(simulation):
             shapes[body.name] = (kind, x[body.slice], rows, COLOURS[k % len(COLOURS)])
     extent = x.min(axis=0), x.max(axis=0)
     for obstacle in simulation.obstacles:
-        with asking(simulation):
+        with asking(core_of(simulation)):
             surface = collider_surface(obstacle.collider, simulation.time, extent)
         if surface is not None:
             shapes[obstacle.name] = ("surface", np.asarray(surface[0], np.float32), np.asarray(surface[1], np.uint32), OBSTACLE)

@@ -1,0 +1,374 @@
+"""The core of a simulation: a copy of the scene, its arrays, the compiled model, and the functions that the parts share."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse
+
+from pdgpu._internal.arguments import number, real_array
+from pdgpu._internal.backends import backend, thread_count
+from pdgpu._internal.motion_calls import refusal
+from pdgpu._internal.relative_core import RelativeCore, moved_origin, relative_elements
+from pdgpu.contact.contact_laws import contact_description, has_own_law, law_of
+from pdgpu.contact.contact_scene import ContactScene
+from pdgpu.contact.penalty_contact import PenaltyContact
+from pdgpu.contact.proxy_contact import ProxyContact, ProxyScene
+from pdgpu.linear.automatic import resolve
+from pdgpu.linear.linear_solvers import chebyshev_settings
+from pdgpu.materials.materials import MATERIAL_OF_KIND
+from pdgpu.mesh.vertex_colours import vertex_colours
+from pdgpu.results.tables import scene_numbers
+from pdgpu.scene.held_parts import check_held
+from pdgpu.scene.prescribed_pairs import prescribed_description
+from pdgpu.scene.scene import Scene, checked_copy
+from pdgpu.scene.tethers import Tethers
+from pdgpu.simulation.inverted_tets import InvertedTets
+from pdgpu.simulation.rigid_state import add_rigid_inertia, add_rigid_load
+from pdgpu.simulation.target_lag import TargetLag
+from pdgpu.simulation.targets import aim
+from pdgpu.solvers.solver_support import (
+    check_contact,
+    check_embedded,
+    check_rigid,
+    check_slides,
+    check_support,
+    settings_of,
+    with_region,
+    with_relaxation,
+)
+from pdgpu.solvers.solvers import Newton, ProjectiveDynamics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from pdgpu.linear.automatic import Parameters
+    from pdgpu.results.records import StepRecord
+    from pdgpu.scene.bodies import Body
+    from pdgpu.simulation.contacts import ContactSearch
+    from pdgpu.types import Contact, Device, Floats, Integers, Motion, Solver
+
+__all__ = ["SimulationCore", "StepMemory", "diagnostic_core"]
+
+
+@dataclass
+class StepMemory:
+    """What a simulation keeps from one step to the next besides its state."""
+
+    last_step: StepRecord | None = None
+    setup_seconds: float = 0.0  # s, of all that was computed once
+    lag: TargetLag = field(default_factory=TargetLag)
+    aimed: tuple[Floats | None, Floats | None] = (None, None)  # targets of pinned vertices (n, 3) m and driven points (m, 3) m, last step
+    driven_before: Floats | None = None  # the second of them in the step before
+    start_is_checked: bool = False  # whether the state that was set has been checked for intersections
+    # whether the warning has come, which comes once
+    refusal_is_said: bool = False
+    rounding_is_said: bool = False
+    energy_is_said: bool = False
+    inverted_is_said: bool = False
+
+
+class SimulationCore:
+    """What all parts of a simulation work on: its data, and the functions that they share.
+
+    Parameters
+    ----------
+    scene, solver, dt, contact, device, dtype, threads, start_time, positions
+        As of `Simulation`. `positions` give the origin only; `set_state` sets them.
+    colours : ndarray of int32, shape (n,), optional
+        Of the vertices; by default they are found.
+    origin : ndarray, shape (3,), optional
+        m; by default it follows from the positions.
+    """
+
+    scene: Scene  # a copy
+    solver: Solver  # with the numbers that depend on the scene
+    dt: float | None  # s
+    contact: Contact | None
+    device: Device
+    dtype: np.dtype[Any]
+    threads: int
+
+    masses: Floats  # (n,) kg
+    fixed: Any  # (n,) uint8, 1 where a vertex is pinned
+    rest: Floats  # (n, 3) m
+    gravity: Floats  # (3,) m/s^2
+    origin: Floats  # (3,) m, of the positions in the compiled model
+    motions: list[tuple[Body, Integers, Motion]]  # (body, its vertices, motion) of every scripted pin
+    subspace: Floats | None  # (n, 3, 3), projectors on the lines and planes that vertices slide on
+    rigid: Integers | None  # (r, 4), of the rigid bodies that can move, as `Scene.rigid` describes, and
+    arms: Floats | None  # (n, 3) m
+    rigid_rows: Integers  # vertices of all rigid bodies
+    kinds: list[str]  # of elements, in the order of the compiled module
+    materials: set[str]
+    colours: Integers | None  # (n,)
+    touching: ContactScene | None  # where pairs answer contact
+    law: Any  # BarrierContact or PenaltyContact that finds the pairs, or None
+    springs: ProxyScene | None  # of ProxyContact
+    tethers: Tethers
+    inverted: InvertedTets
+    said: dict[str, Any]  # what every record says of the simulation
+
+    numbers: Parameters | None  # of the linear solver
+    rho: float | None  # of the outer iteration, once it is found
+    external_forces: Floats | None  # (n, 3) N
+    start_time: float  # s; `time` less the steps
+    searches: dict[Any, ContactSearch]  # of `Simulation.contacts`, by the selection of bodies
+    memory: StepMemory
+    asked: Callable[..., Any] | None  # the motion that is being called
+    compiled: Any  # Simulation of a compiled module, or RelativeCore; use `backend` wherever a motion may be the caller
+
+    def __init__(
+        self,
+        scene: Any,
+        solver: Any,
+        dt: Any,
+        contact: Any,
+        device: Any,
+        dtype: Any,
+        threads: Any,
+        colours: Floats | None = None,
+        start_time: float = 0.0,
+        positions: Any = None,
+        origin: Floats | None = None,
+    ) -> None:
+        if not isinstance(scene, Scene):
+            raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
+        if not scene.n_vertices:
+            raise ValueError("scene: it has no bodies")
+        solver = with_region(ProjectiveDynamics() if solver is None else solver, scene)
+        check_contact(solver, contact, dt)
+        self.dt = None if dt is None else number("dt", dt, above=0.0)
+        self.threads, self.contact = thread_count(threads), contact
+        module = backend(device, dtype)
+        self.device, self.dtype = str(device), np.dtype(dtype)
+        self.scene = checked_copy(scene)
+        groups = self.scene.element_groups()
+        check_support(solver, device, {MATERIAL_OF_KIND[kind] for kind in groups})
+        self.fixed = self.scene.fixed()
+        self.solver = with_relaxation(solver, groups, self.fixed)
+        self.kinds = list(module.KINDS)
+        self._read_scene(groups, device, positions, colours, origin)
+        self.asked = None
+        self.compiled = self._compiled(module, groups, device, self._contact_description())
+        self.said = scene_numbers(self, sum(len(group[0]) for group in groups.values()))
+        self._begin(start_time)
+
+    def _read_scene(self, groups, device, positions, colours, origin):
+        """The arrays of the scene, and the checks that need them."""
+        scene = self.scene
+        self.masses = scene.masses()
+        scene.check_joints(self.fixed)
+        self.gravity = scene.gravity.copy()
+        self.rest = scene.rest_positions()
+        if origin is None:
+            start = self.rest if positions is None else real_array("positions", positions, self.rest.shape)
+            origin = moved_origin(start, np.zeros(3))
+        self.origin = origin
+        self.motions = scene.motions()
+        self.subspace = scene.subspace()
+        self.rigid, self.arms, self.rigid_rows = scene.rigid()
+        check_rigid(self.solver, scene, self.dt, self.contact)
+        check_slides(self.solver, self.subspace, self.contact)
+        check_embedded(self.solver, scene, self.contact, device)
+        if colours is None and hasattr(self.solver, "colouring"):
+            colours = vertex_colours([group[0] for group in groups.values()], len(self.masses), self.solver.colouring)
+        self.colours = colours
+        self.materials = {MATERIAL_OF_KIND[kind] for kind in groups} | {type(m).__name__ for body in scene.bodies for m in body.materials}
+        if self.dt is None:
+            check_held(scene, groups, self.fixed)
+        self.tethers, self.inverted = Tethers(scene), InvertedTets(scene)
+
+    def _contact_description(self):
+        """What the compiled model takes of contact between pairs, or None. Makes `touching`, `law` and `springs`."""
+        self.touching = self.springs = self.law = None
+        contact, scene, held = self.contact, self.scene, self.fixed.astype(bool)
+        if contact is None:
+            return None
+        if isinstance(contact, ProxyContact):
+            self.springs = ProxyScene(scene, contact, self.solver, self.fixed, self.threads)
+            return None
+        if self.dt is None and contact.friction:
+            raise ValueError("contact: dt=None (quasistatic) with friction, which depends on how far things slide in a time step; give dt")
+        self.touching = ContactScene(scene, contact, held, self.origin)
+        self.law = law_of(contact)
+        adaptive = self.law.stiffness == "auto"
+        if adaptive:
+            self.law = self.touching.with_stiffness(contact, self.stiffness_of_vertices())
+        description = self.touching.description(self.law, self.dtype, self.dt, adaptive)
+        if not isinstance(contact, PenaltyContact):  # under which things pass through each other
+            description["prescribed"] = prescribed_description(self.touching, scene, held, self.dtype)
+        return description | contact_description(contact, self.touching, self.dtype, self.dt, self.gravity)
+
+    def _compiled(self, module, groups, device, contact):
+        """The compiled model."""
+        settings = settings_of(self.solver, device, len(self.masses))
+        if self.colours is not None:
+            settings["colours"] = self.colours
+        elements = [(module.KINDS[kind][0], *relative_elements(kind, groups[kind], self.origin)) for kind in self.kinds if kind in groups]
+        core = module.Simulation(
+            self.masses,
+            self.fixed,
+            elements,
+            self.dt or 0.0,
+            type(self.solver).__name__,
+            settings,
+            threads=self.threads,
+            subspace=self.subspace,
+            contact=contact,
+            proxies=None if self.springs is None else self.springs.description(self.dtype, self.origin),
+            rigid=self.rigid,
+            arms=self.arms,
+        )
+        if not self.origin.any():
+            return core
+        return RelativeCore(core, self.origin, self.dtype, np.zeros((0, 3)) if self.touching is None else self.touching.shifts)
+
+    def _begin(self, start_time):
+        """The state at rest, with the obstacles at the start time, s."""
+        self.numbers = self.rho = self.external_forces = None
+        self.start_time, self.searches, self.memory = start_time, {}, StepMemory()
+        self.backend.set_load(self._load_of(None))
+        self.backend.set_state(
+            self.cast_positions(self.in_range("points", self.rest)),
+            self.cast(self.in_range("velocity", self.scene.initial_velocities())),
+            None,
+        )
+        if self.touching is not None and self.touching.n_driven:  # a motion need not begin where a mesh was made
+            self.backend.set_driven(self.cast_positions(self.in_range("motion", self.touching.driven(start_time))), None)
+
+    def prepare(self) -> None:
+        """Computes what is computed once, before the first step, and counts as setup. Warnings name the caller of the caller."""
+        start = time.perf_counter()
+        if isinstance(self.solver, ProjectiveDynamics):
+            linear, weight = self.solver.linear, self.backend.linear_weight()
+            self.numbers = resolve(linear, weight, lambda: self.system_matrix(free=True), outer=self.solver.chebyshev, stacklevel=5)
+            self.numbers.apply(linear, self.backend.set_linear)
+        self.backend.prepare()
+        self.memory.setup_seconds += time.perf_counter() - start
+
+    @property
+    def backend(self) -> Any:
+        """The compiled model. RuntimeError while a motion of this simulation is asked, as from an observer."""
+        if self.asked is not None:
+            raise refusal(self)
+        return self.compiled
+
+    @property
+    def time(self) -> float:
+        """As `Simulation.time`, s."""
+        return self.start_time + self.compiled.steps() * (self.dt or 0.0)
+
+    def end(self, time: float | None = None) -> float:
+        """The time at which the step about to be solved ends, s; `time`: of a quasi-static step, None: the present one."""
+        if self.dt is not None:
+            return self.time + self.dt
+        return self.time if time is None else time
+
+    @property
+    def has_law(self) -> bool:
+        """Whether a law, or a penalty, with a stiffness answers contact."""
+        return self.touching is not None and has_own_law(self.contact)
+
+    def stiffness(self, doublings: int) -> float:
+        """Of the law of contact, in its unit, once it has doubled so often."""
+        return float(self.law.stiffness * 2.0**doublings)
+
+    def cast(self, array: Any) -> Floats:
+        """In the dtype of the simulation."""
+        return np.ascontiguousarray(array, dtype=self.dtype)
+
+    def cast_positions(self, array: Any) -> Floats:
+        """As the model takes them: far from the origin of the coordinates float64, from which a RelativeCore subtracts `origin`."""
+        return np.ascontiguousarray(array, dtype=np.float64 if self.origin.any() else self.dtype)
+
+    def in_range(self, name: str, array: Floats) -> Floats:
+        """The array. ValueError for a value that is infinite in the dtype of the simulation."""
+        bad = np.abs(array) > float(np.finfo(self.dtype).max)
+        if bad.any():
+            index = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise ValueError(f"{name}: value {array[index]} at {index} is out of range for {self.dtype.name}")
+        return array
+
+    def state64(self) -> tuple[Floats, Floats]:
+        """Positions, m, and velocities, m/s, (n, 3) float64."""
+        state = self.backend.state()
+        return state["positions"].astype(np.float64), state["velocities"].astype(np.float64)
+
+    def set_external_forces(self, forces: Any) -> None:
+        """`Simulation.external_forces`."""
+        forces = None if forces is None else real_array("external_forces", forces, self.rest.shape)
+        self.backend.set_load(self._load_of(forces))
+        self.external_forces = forces
+
+    def turn_forces(self) -> None:
+        """Torques on rigid bodies, whose inertia turns with them, as accelerations of the step about to be solved."""
+        if self.external_forces is not None and self.rigid is not None:
+            self.backend.set_load(self._load_of(self.external_forces))
+
+    def _load_of(self, forces):
+        """Acceleration by gravity and external forces, (n, 3) m/s^2."""
+        load = self.in_range("gravity", np.broadcast_to(self.gravity, self.rest.shape))
+        if forces is not None:
+            with np.errstate(over="ignore"):
+                massive = np.where(self.masses > 0.0, self.masses, np.inf)[:, None]  # points of rigid bodies have no mass
+                if self.rigid is None:
+                    load = load + forces / massive
+                else:
+                    deformable = ~np.isin(np.arange(len(forces)), self.rigid_rows)[:, None]
+                    load = add_rigid_load(self.scene, self.state64()[0], forces, load + forces / massive * deformable)
+                load = self.in_range("external_forces", load)
+        return self.cast(load)
+
+    def set_rho(self, rho: float | None) -> None:
+        """rho of the outer iteration; None: not found yet, and no acceleration."""
+        self.rho = rho
+        self.backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
+
+    def system_matrix(self, free: bool) -> scipy.sparse.csr_matrix:
+        """As `Simulation.system_matrix`."""
+        row_start, columns, values = self.backend.system_matrix()
+        n = len(self.masses)
+        matrix = scipy.sparse.csr_matrix((values, columns, row_start), shape=(n, n))
+        if free:
+            keep = np.flatnonzero(self.fixed == 0)
+            matrix = matrix[keep][:, keep].tocsr()
+            matrix.sort_indices()
+        return matrix
+
+    def energies(self, x: Floats | None, ahead: bool) -> Floats:
+        """Parts of G, J. `ahead`: obstacles are where they go in the step about to be solved."""
+        aim(self, ahead)
+        return self.backend.energies(x, ahead)
+
+    def gradient(self, x: Floats | None) -> Floats:
+        """`Simulation.gradient` with the force and the torque of each rigid body, as solvers have them."""
+        aim(self)
+        return self.backend.gradient(x)
+
+    def hessian_of_vertices(self, x: Floats | None, psd: bool) -> scipy.sparse.csr_matrix:
+        """`Simulation.hessian`, in which the vertices of rigid bodies are as if they could move alone."""
+        aim(self)
+        row_start, columns, blocks = self.backend.hessian(x, psd)
+        n = len(self.masses)
+        rows = np.repeat(np.arange(n), np.diff(row_start))
+        blocks[(self.fixed[rows] | self.fixed[columns]).astype(bool)] = 0.0
+        matrix = scipy.sparse.bsr_matrix((blocks, columns, row_start), shape=(3 * n, 3 * n)).tocsr()
+        matrix.eliminate_zeros()
+        return matrix
+
+    def stiffness_of_vertices(self) -> Floats:
+        """N/m, (n,): a third of the trace of the blocks on the diagonal of G's Hessian at rest; 0 for fixed vertices. Those of a rigid body
+        weigh what they are pushed against."""
+        rest = diagnostic_core(self.scene, self.dt, self.threads)
+        found = rest.hessian_of_vertices(self.rest, True).diagonal().reshape(-1, 3).mean(axis=1)
+        return add_rigid_inertia(self.scene, self.dt, self.fixed, found)
+
+
+def diagnostic_core(scene: Scene, dt: float | None, threads: int, contact: Any = None) -> SimulationCore:
+    """A core in float64 on the CPU that evaluates G and is never stepped: nothing is factorised."""
+    return SimulationCore(scene, Newton(), dt, contact, "cpu", "float64", threads)  # it takes every material and every contact

@@ -1,0 +1,90 @@
+"""The core of a simulation in the midst of a run: what a copy, a file, a cut or another origin goes on from."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu._internal.relative_core import moved_origin
+from pdgpu.simulation.core import SimulationCore
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pdgpu.types import Floats
+
+__all__ = ["copied", "moved_with", "resumed", "resumption"]
+
+
+def resumption(core: SimulationCore) -> tuple[Any, ...]:
+    """The arguments of `resumed` for a core in this state; the last is the origin."""
+    rebuilt = (core.scene, core.solver, core.dt, core.contact, core.device, core.dtype.name, core.threads, core.colours)
+    run = (core.backend.steps(), core.start_time, core.backend.state(), core.external_forces, core.rho, core.numbers)
+    return (*rebuilt, *run, core.backend.driven(), core.backend.doublings(), core.origin)
+
+
+def resumed(
+    scene: Any,
+    solver: Any,
+    dt: Any,
+    contact: Any,
+    device: Any,
+    dtype: Any,
+    threads: Any,
+    colours: Floats | None,
+    steps: int,
+    start_time: float,
+    state: dict[str, Floats | None],
+    forces: Floats | None,
+    rho: float | None = None,
+    numbers: Any = None,
+    driven: Floats | None = None,
+    doublings: tuple[int, int] = (0, 0),
+    origin: Floats | None = None,
+) -> SimulationCore:
+    """A core in the midst of a run: `state`, the places `driven` of obstacles and the `doublings` of an adaptive stiffness as the compiled
+    model has them. `colours` (n,) None: found again. `origin` (3,) m, None: that of the rest positions. `rho` and `numbers` are those of an
+    earlier search: another one, from this state, would find other ones. Pickles name these arguments by their order."""
+    core = SimulationCore(scene, solver, dt, contact, device, dtype, threads, colours, origin=origin)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say of the weights was said when the run began
+        core.prepare()
+    core.set_external_forces(forces)
+    previous = state["previous_velocities"]
+    core.backend.set_state(
+        core.cast_positions(state["positions"]), core.cast(state["velocities"]), None if previous is None else core.cast(previous)
+    )
+    core.backend.set_steps(steps)
+    core.start_time, core.memory.start_is_checked = start_time, True
+    if driven is not None and len(driven):
+        core.backend.set_driven(core.cast_positions(driven), None)
+    core.backend.set_doublings(*doublings)
+    if rho is not None:
+        core.set_rho(rho)
+    if numbers is not None:
+        core.numbers = replace(numbers)
+        core.numbers.apply(core.solver.linear, core.backend.set_linear)
+    return core
+
+
+def copied(core: SimulationCore, colours: Floats | None = None) -> SimulationCore:
+    """A core of its own in the same state. `colours` (n,): other ones of the vertices."""
+    settings = resumption(core)
+    other = resumed(*settings[:7], core.colours if colours is None else colours, *settings[8:])
+    other.memory.last_step, other.memory.setup_seconds = core.memory.last_step, core.memory.setup_seconds
+    return other
+
+
+def moved_with(core: SimulationCore, positions: Floats) -> SimulationCore:
+    """The core itself while its origin is near positions (n, 3) m, else one in the same state with another origin."""
+    origin = moved_origin(np.asarray(positions, np.float64)[core.fixed == 0], core.origin)
+    if (origin == core.origin).all():
+        return core
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say of the scene was said when the simulation was made
+        moved = resumed(*resumption(core)[:-1], origin)
+    moved.memory = replace(core.memory, aimed=(None, None), driven_before=None)
+    return moved
