@@ -7,7 +7,7 @@ import scipy.sparse
 
 __all__ = ["CARRIERS", "check_held", "selectable_points"]
 
-CARRIERS = 4  # of csrc/dynamics/rigid.h: the last vertices of a rigid body, which carry its mass
+CARRIERS = 4  # of csrc/dynamics/rigid/rigid.h: the last vertices of a rigid body, which carry its mass
 
 
 def selectable_points(body):
