@@ -41,7 +41,7 @@ class Momentum(NamedTuple):
     angular: np.ndarray
 
 
-def history_row(simulation, first):
+def history_row(simulation: Any, first: bool) -> dict[str, Any]:
     """What a History says of the present state, and of the step that ended there unless it is the first row."""
     core = core_of(simulation)
     energies = simulation.energies()

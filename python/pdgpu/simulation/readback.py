@@ -19,8 +19,11 @@ from pdgpu.materials.joint_elements import JointForce, joint_forces
 from pdgpu.materials.materials import MATERIAL_OF_KIND
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, Literal
 
+    from pdgpu.scene.bodies import Body
+    from pdgpu.simulation.core import SimulationCore
     from pdgpu.types import BodyName, Floats
 
 __all__ = ["ReadBack", "elastic_forces", "gravity_energy", "kinetic_energy"]
@@ -58,7 +61,7 @@ def _by_material(core, quantity, bodies):
     return {name: np.concatenate(values) for name, values in found.items()}
 
 
-def elastic_forces(core, bodies):
+def elastic_forces(core: SimulationCore, bodies: Iterable[Body]) -> Floats:
     """`Simulation.forces` of bodies, one after the other."""
     parts = []
     for body in bodies:
