@@ -55,11 +55,11 @@ def ask(motion: Callable, *arguments: Any) -> Any:
             core.asked = None
 
 
-def refusal(core: SimulationCore) -> RuntimeError:
-    """The error of a call of a simulation that is asking a motion; it names both."""
+def refusal(motion: str) -> RuntimeError:
+    """The error of a call of a simulation that is asking a motion, by its description; it names both."""
     called = _called()
     return RuntimeError(
-        f"{NAMES.get(called, called)}: the simulation is busy: it is asking {_described(core.scene, core.asked)}, and a "
+        f"{NAMES.get(called, called)}: the simulation is busy: it is asking {motion}, and a "
         "motion cannot call the simulation that asks it; call it before or after the step, such as in the callback of run()"
     )
 
@@ -75,27 +75,3 @@ def _called():
             name = frame.f_code.co_name
         frame = frame.f_back
     return name
-
-
-def described_motions(scene: Any) -> Iterator[tuple[Callable, str]]:
-    """(motion, its description) of every prescribed motion of a scene."""
-    for body in scene.bodies:
-        for k, (_, motion) in enumerate(body.pins):
-            if motion is not None:
-                yield motion, f"the motion of pin {k} of {body.name!r}"
-        for k, how in enumerate(body.attachment_motions):
-            if how is not None:
-                yield how[1], f"the {how[0]} of attachment {k} of {body.name!r}"
-        for material in body.materials:
-            if (script := getattr(material, "_script", None)) is not None:
-                yield script, f"the shape targets of {body.name!r}"
-    for obstacle in scene.obstacles:
-        if obstacle.collider.motion is not None:
-            yield obstacle.collider.motion, f"the motion of obstacle {obstacle.name!r}"
-
-
-def _described(scene, motion):
-    """The description of a motion."""
-    return next(
-        (words for other, words in described_motions(scene) if other is motion), f"the motion {getattr(motion, '__qualname__', motion)}"
-    )

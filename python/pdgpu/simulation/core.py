@@ -22,6 +22,7 @@ from pdgpu.linear.linear_solvers import chebyshev_settings
 from pdgpu.materials.materials import MATERIAL_OF_KIND
 from pdgpu.mesh.vertex_colours import vertex_colours
 from pdgpu.results.tables import scene_numbers
+from pdgpu.scene.described_motions import described_motion
 from pdgpu.scene.held_parts import check_held
 from pdgpu.scene.prescribed_pairs import prescribed_description
 from pdgpu.scene.scene import Scene, checked_copy
@@ -255,7 +256,7 @@ class SimulationCore:
     def backend(self) -> Any:
         """The compiled model. RuntimeError while a motion of this simulation is asked, as from an observer."""
         if self.asked is not None:
-            raise refusal(self)
+            raise refusal(described_motion(self.scene, self.asked))
         return self.compiled
 
     @property

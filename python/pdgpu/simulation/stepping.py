@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu._internal.arguments import any_array, integer, number, real_array
-from pdgpu._internal.motion_calls import asking, described_motions
+from pdgpu._internal.motion_calls import asking
 from pdgpu._internal.parts import Part
 from pdgpu.contact.contact_start import rounding_of_contact
+from pdgpu.scene.described_motions import described_motions
 from pdgpu.simulation.resume import moved_with
 from pdgpu.simulation.snapshots import Snapshot, snapshot_of
 from pdgpu.simulation.time_step import take_step
