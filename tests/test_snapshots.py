@@ -175,3 +175,15 @@ def test_a_step_that_is_not_where_it_goes_has_no_snapshot():
     sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=10), dt=1 / 100, contact=pdgpu.BarrierContact(1e-3))
     with pytest.raises(ValueError, match=r"iterations: pins or obstacles are 0\.0\d+ m from where they go after 1, held back"):
         sim.snapshot(1)
+
+
+def test_a_refused_snapshot_far_from_the_origin_leaves_the_state():
+    """If not, a simulation whose origin moves in the snapshot goes on one step ahead."""
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    scene.add_solid(pdgpu.shapes.beam((1, 1, 1), cells=(1, 1, 1)), pdgpu.ARAP(1e4), density=1e3, velocity=(1e4, 0.0, 0.0))
+    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=2), dt=0.01)
+    sim.step(32)
+    time, positions = sim.time, sim.positions
+    with pytest.raises(ValueError, match="so there is none after 5"):
+        sim.snapshot(5)
+    assert sim.origin.any() and sim.time == time and np.array_equal(sim.positions, positions)

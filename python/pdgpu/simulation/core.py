@@ -124,18 +124,7 @@ class SimulationCore:
     compiled: Any  # Simulation of a compiled module, or RelativeCore; use `backend` wherever a motion may be the caller
 
     def __init__(
-        self,
-        scene: Any,
-        solver: Any,
-        dt: Any,
-        contact: Any,
-        device: Any,
-        dtype: Any,
-        threads: Any,
-        colours: Floats | None = None,
-        start_time: float = 0.0,
-        positions: Any = None,
-        origin: Floats | None = None,
+        self, scene, solver, dt, contact, device, dtype, threads, colours=None, start_time=0.0, positions=None, origin=None
     ) -> None:
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
