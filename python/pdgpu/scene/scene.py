@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu import _host
 from pdgpu._internal.arguments import flag, number, per_item, real_array
 from pdgpu._internal.attributes import GuardedAttributes, keep_attributes, read_only
 from pdgpu.materials.hinge_bending import HingeBending
@@ -16,6 +15,7 @@ from pdgpu.materials.material import Material, joined, with_bending
 from pdgpu.materials.materials import Attachment, Bending, RodBending, WorldBox
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.bodies import Body, Obstacle, _Simulations, body_velocities, close, new_name, share_simulations, simulations_of
+from pdgpu.scene.body_masses import body_masses
 from pdgpu.scene.colliders import Collider, TriangleMesh
 from pdgpu.scene.held_parts import selectable_points
 from pdgpu.scene.joints import Joint, JointScene
@@ -138,19 +138,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
                 raise TypeError(f"material: {type(given).__name__} cannot be given to a {kind}, only to {', '.join(given.bodies)}")
         if len({type(given) for given in materials}) < len(materials):
             raise ValueError("material: a body takes each kind of material once")
-        density = per_item("density", density, len(rows), above=0.0)
-        used = np.zeros(len(mesh.points), dtype=bool)
-        used[rows] = True
-        if not used.all():
-            raise ValueError(
-                f"mesh: vertex {int(np.argmin(used))} belongs to none of the {element_name}, so it would have no mass "
-                f"({int((~used).sum())} such vertices); use mesh.without_unused_vertices()"
-            )
-        masses = _host.lumped_masses(mesh.points, rows, density)
-        bad = ~(np.isfinite(masses) & (masses > 0.0))
-        if bad.any():
-            vertex = int(np.argmax(bad))
-            raise ValueError(f"density: vertex {vertex} would have the mass {masses[vertex]} kg, which cannot be computed with")
+        density, masses = body_masses(mesh, element_name, density)
         return add_body(self, kind, mesh.points, mesh, materials, masses, name, velocity, damping, collides, thickness, density)
 
     def add_solid(

@@ -187,6 +187,7 @@ def _ffmpeg(writer):
 
 def save_convergence(comparison: Comparison, path: Path) -> None:
     """Relative loss against iterations and against seconds, side by side, as a picture."""
+    having("comparison", comparison, "records", "a Comparison")
     plt = _pyplot()
     figure, panels = plt.subplots(1, 2, figsize=(12.5, 4.6), sharey=True, layout="constrained")
     for axes, x in zip(panels, ("iterations", "seconds"), strict=True):
@@ -205,6 +206,7 @@ def save_convergence(comparison: Comparison, path: Path) -> None:
 
 def save_states(states: Mapping[str, ArrayLike], triangles: ArrayLike, path: Path, *, azimuth: float = -68.0) -> None:
     """Surfaces side by side at one scale: `states` is a dict of title -> points (n, 3)."""
+    having("states", states, "values", "a dict of title -> points (n, 3)")
     plt = _pyplot()
     every = np.concatenate(list(states.values()))
     bounds = every.min(axis=0), every.max(axis=0)
