@@ -46,6 +46,9 @@ class HingeBending(Material):
     Projective Dynamics, position-based dynamics and nonlinear conjugate gradients need the distance to a constraint set, which this
     energy is not. `Bending(flexural_rigidity=D)` has the same stiffness for them, but no side for a sheet that is bent at rest.
 
+    In float32 the angle of a flat hinge has a rounding of some 1e-7 rad. Loads that bend the hinges by less move nothing: a strip of 90
+    cells along its length needs float64, or larger cells.
+
     The energy jumps where a hinge is folded by half a turn. Only contact keeps triangles from passing through each other there.
     """
 
