@@ -7,9 +7,11 @@ import pytest
 
 CSRC = Path(__file__).parents[1] / "csrc"
 SOURCES = {path.name: path.read_text() for path in sorted((CSRC / "dynamics").rglob("*.c"))}
-SOURCES["methods.c"] += (CSRC / "dynamics" / "methods.h").read_text()  # where its list stands
+for listed in ("methods", "responses"):
+    SOURCES[f"{listed}.c"] += (CSRC / "dynamics" / f"{listed}.h").read_text()  # where its list stands
 DEFINITION = re.compile(r"^(?!static|typedef|extern|#)\w[\w *]*?\b(pd_\w+)(?:\([^;{]*\)|\[\]| =|\s*=)[^;{]*\{", re.MULTILINE)
 METHOD = re.compile(r"^const pd_method (pd_\w+) =", re.MULTILINE)
+RESPONSE = re.compile(r"^const pd_contact_response (pd_\w+) =", re.MULTILINE)
 OWN_TYPE = re.compile(r"^(?:typedef )?struct (\w+) \{", re.MULTILINE)
 
 
@@ -96,6 +98,52 @@ def test_every_method_is_one_line_of_the_list():
         assert not known or path.name == "methods.h", f"{path.name} names {known}"
 
 
+def test_every_response_of_contact_is_one_line_of_the_list():
+    """If not, a response is compiled and never asked for, or known to more than the list and its own file."""
+    responses = {name: file for file, text in SOURCES.items() for name in RESPONSE.findall(text)}
+    table = (CSRC / "dynamics" / "responses.h").read_text()
+    assert len(responses) > 4 and sorted(re.findall(r"RESPONSE\((pd_\w+)\)", table)) == sorted(responses)
+    for path in sorted(path for ending in ("c", "h") for path in CSRC.rglob(f"*.{ending}")):
+        known = {name for name in responses.keys() & words(path.read_text()) if responses[name] != path.name}
+        assert not known or path.name == "responses.h", f"{path.name} names {known}"
+
+
+OTHERS = re.compile(r"pd_projective_dynamics\w*|PD_TAKES_\w+|PD_PROJECTIVE\w*")  # the method of that name, what methods take, materials
+TELLS = ("method.h", "model.h", "simulation.h")  # what methods take, descriptions of kinds, and what a step reports of a kind
+ASKS_PENALTY = ("xpbd.c",)  # whose pairs are its constraints
+
+
+def kinds_of_contact():
+    """Words that name a kind, and the folders of `contact` that have more than pairs as such."""
+    table = (CSRC / "dynamics" / "responses.h").read_text()
+    kinds = re.findall(r"RESPONSE\(pd_(\w+)_response\)", table)
+    folders = {path.name for path in (CSRC / "contact").iterdir() if path.is_dir()} - {"detection", "potential"}
+    assert {"barrier", "penalty", "projective", "two_way", "proxies"} == set(kinds) and folders <= set(kinds)
+    return re.compile("|".join(kinds), re.IGNORECASE)
+
+
+def names_a_kind(text):
+    """The words and includes of a file that name a kind of contact."""
+    kinds = kinds_of_contact()
+    found = words(OTHERS.sub("", bare(text))) | set(re.findall(r'#include "([^"]+)"', text))
+    return sorted(word for word in found if kinds.search(word) and "projective_dynamics" not in word)
+
+
+def test_the_step_names_no_kind_of_contact():
+    """If not, a new response of contact is a change of the frame, of the step limiter or of the potential."""
+    files = {path.name: path for path in (CSRC / "dynamics").rglob("*.[ch]") if path.parent.name != "responses"}
+    assert {"frame.c", "contact_step.c", "chunk.c", "safe_move.c", "potential.c", "problem.c", "global_step.c", "newton.c"} <= files.keys()
+    for name, path in sorted(files.items()):
+        if name not in (*TELLS, *ASKS_PENALTY, "responses.h"):
+            assert not names_a_kind(path.read_text()), f"{name} names {names_a_kind(path.read_text())}"
+
+
+@pytest.mark.parametrize("line", ["if (problem->projective) return;", '#include "contact/two_way/two_way.h"', "pd_penalty_begin(0);"])
+def test_a_kind_of_contact_would_be_seen(line):
+    """If not, the test above reads no file rightly."""
+    assert names_a_kind(f"{SOURCES['frame.c']}\n{line}\n")
+
+
 # ---- folders: what each may include and call, and how many files it has -----------------------------------------------------------------
 
 # Folder of csrc -> folders whose headers its files may include, beside their own: the three storeys of CONTRIBUTING.md. `updates` and
@@ -155,7 +203,8 @@ def folder_graph(files):
 
 def called_files():
     files = {file: text for file, text in csrc_files(*CALLED).items() if file.endswith(".c")}
-    files["dynamics/methods.c"] = SOURCES["methods.c"]
+    for listed in ("methods.c", "responses.c"):
+        files[f"dynamics/{listed}"] = SOURCES[listed]
     return files
 
 

@@ -13,7 +13,19 @@ typedef struct pd_contact_row {
     double searches;          /* of the broad phase for pairs, since the first row */
 } pd_contact_row;
 
-typedef struct pd_contact_recorder pd_contact_recorder;
+/* The pairs of this row and of the one before, for responses to fill. */
+typedef struct pd_contact_recorder {
+    size_t capacity;
+    uint64_t *keys, *previous; /* [capacity] of the active pairs, ascending */
+    size_t n, n_previous;
+    real *distance, *activation, *separation; /* [capacity] */
+    long long searches;                       /* when the record began */
+} pd_contact_recorder;
+
+/* Room for n pairs; the keys of the row before become the previous ones. Errors: PD_ERROR_MEMORY. */
+pd_status pd_contact_recorder_next(pd_contact_recorder *recorder, size_t n, pd_error *error);
+/* Of n pairs whose distances and separations have been read: less what their separations are above that of the scene. */
+double pd_contact_recorder_least(const pd_contact_recorder *recorder, size_t n, double thickness);
 void pd_contact_recorder_destroy(pd_contact_recorder *recorder); /* NULL is allowed */
 
 /* The row at x [n,3] H with what is driven where it goes, or at the iterate (NULL) with what is driven where it is; `first`: of a record.

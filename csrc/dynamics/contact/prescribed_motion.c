@@ -65,10 +65,9 @@ static int list_motions(const pd_problem *problem, const int *bodies, int n_poin
 }
 
 pd_status pd_prescribed_create(pd_prescribed **out, const pd_problem *problem) {
-    pd_contact *contact = problem->contact;
+    pd_contact *contact = problem->scene;
     pd_status status = PD_OK;
     *out = NULL;
-    if (!contact || pd_contact_interval(contact) >= 0) return PD_OK;
     int n_points = pd_contact_n_points(contact), n_vertices = problem->model->n_vertices;
     size_t driven_bytes = 3 * (size_t)pd_contact_n_driven(contact) * sizeof(real);
     int *bodies = malloc((size_t)n_points * sizeof *bodies + 1);
@@ -118,7 +117,7 @@ done:
 /* problem->trial and self->alone: this part of one motion, all else at rest. */
 static pd_status set_alone(pd_prescribed *self, const pd_problem *problem, const motion *m, double part, const real *targets,
                            const real *x) {
-    pd_contact *contact = problem->contact;
+    pd_contact *contact = problem->scene;
     pd_status status = pd_memory_copy(problem->context, problem->trial, x, pd_problem_bytes(problem));
     if (!status) status = copy_driven(self, problem, self->alone, pd_contact_driven(contact));
     return status ? status : go(problem, m, part, targets, pd_contact_targets(contact), problem->trial, self->alone);
@@ -126,7 +125,7 @@ static pd_status set_alone(pd_prescribed *self, const pd_problem *problem, const
 
 /* The part of its way that one motion may go while all else rests. */
 static pd_status part_alone(pd_prescribed *self, const pd_problem *problem, motion *m, const real *targets, double share, const real *x) {
-    pd_contact *contact = problem->contact;
+    pd_contact *contact = problem->scene;
     pd_closing closing;
     pd_status status = PD_OK;
     PD_TRY(set_alone(self, problem, m, 1.0, targets, x));
@@ -150,7 +149,7 @@ static pd_status has_arrived(const pd_problem *problem, const motion *m, const r
     pd_context *context = problem->context;
     const unsigned char *fixed = problem->model->fixed + m->first;
     size_t first = 3 * (size_t)m->first, first_driven = 3 * (size_t)m->driven_first;
-    const real *driven = pd_contact_driven(problem->contact) + first_driven, *ends = pd_contact_targets(problem->contact) + first_driven;
+    const real *driven = pd_contact_driven(problem->scene) + first_driven, *ends = pd_contact_targets(problem->scene) + first_driven;
     real *trial = problem->trial + first;
     double found[4] = {0.0};
     pd_status status = PD_OK;
@@ -181,7 +180,7 @@ done:
 
 /* self->end and self->together: all motions by their parts, each the given part of that. */
 static pd_status set_together(pd_prescribed *self, const pd_problem *problem, double part, const real *targets, const real *x) {
-    const real *driven = pd_contact_driven(problem->contact), *ends = pd_contact_targets(problem->contact);
+    const real *driven = pd_contact_driven(problem->scene), *ends = pd_contact_targets(problem->scene);
     pd_status status = PD_OK;
     PD_TRY(pd_memory_copy(problem->context, self->end, x, pd_problem_bytes(problem)));
     PD_TRY(copy_driven(self, problem, self->together, driven));
@@ -204,7 +203,7 @@ static pd_status advance_each(pd_prescribed *self, const pd_problem *problem, co
     double part = 1.0, share = SHARE * last;
     int moving = 0;
     pd_status status = PD_OK;
-    set_lengths(self, problem->contact);
+    set_lengths(self, problem->scene);
     for (int k = 0; k < self->n; k++) {
         motion *m = self->motions + k;
         if (!m->arrived) PD_TRY(has_arrived(problem, m, targets, x, &m->arrived));
@@ -214,10 +213,10 @@ static pd_status advance_each(pd_prescribed *self, const pd_problem *problem, co
     *moved = moving > 0;
     if (!moving) return PD_OK;
     PD_TRY(set_together(self, problem, 1.0, targets, x));
-    if (moving > 1) PD_TRY(pd_contact_limit_to(problem->contact, x, self->end, self->together, &part));
+    if (moving > 1) PD_TRY(pd_contact_limit_to(problem->scene, x, self->end, self->together, &part));
     if (part < 1.0) PD_TRY(set_together(self, problem, part *= share, targets, x));
     PD_TRY(pd_memory_copy(problem->context, x, self->end, pd_problem_bytes(problem)));
-    PD_TRY(copy_driven(self, problem, pd_contact_driven(problem->contact), self->together));
+    PD_TRY(copy_driven(self, problem, pd_contact_driven(problem->scene), self->together));
     *moved = part > 0.0;
     *arrived = part == 1.0;
     for (int k = 0; k < self->n; k++) {
@@ -231,7 +230,7 @@ done:
 
 pd_status pd_prescribed_advance(pd_prescribed *self, const pd_problem *problem, const real *targets, double last, real *x, int *moved,
                                 int *arrived) {
-    pd_contact *contact = problem->contact;
+    pd_contact *contact = problem->scene;
     pd_context *context = problem->context;
     const unsigned char *fixed = problem->model->fixed;
     int n = problem->model->n_vertices;

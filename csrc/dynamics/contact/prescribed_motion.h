@@ -10,7 +10,7 @@
 
 typedef struct pd_prescribed pd_prescribed;
 
-/* NULL where nothing is driven or there is no law of contact. Errors: PD_ERROR_MEMORY. */
+/* Of a problem with a scene whose response limits moves. Errors: PD_ERROR_MEMORY. */
 pd_status pd_prescribed_create(pd_prescribed **out, const pd_problem *problem);
 void pd_prescribed_destroy(pd_prescribed *self, const pd_problem *problem); /* NULL is allowed */
 

@@ -1,12 +1,10 @@
-/* What contact has to say in a step; see safe_move.h. */
+/* The step limiter; see safe_move.h. */
 #include "dynamics/contact/safe_move.h"
 
 #include "contact/potential/prescribed_pairs.h"
-#include "contact/two_way/two_way.h"
-#include "dynamics/contact/outer_loop.h"
-#include "dynamics/contact/two_way_step.h"
 #include "dynamics/problem/path.h"
 #include "dynamics/problem/potential.h"
+#include "dynamics/response.h"
 #include "loops/proximity_loops.h"
 
 /* The step limiter leaves a tenth of a gap; a first guess that goes this part of its free way leaves half. */
@@ -19,14 +17,11 @@ pd_status pd_safe_create(pd_simulation *self) {
     pd_safe *safe = &self->safe;
     size_t bytes = pd_problem_bytes(self->problem);
     pd_status status = PD_OK;
-    if (!self->problem->contact && !(self->settings.step_tolerance > 0)) return PD_OK;
+    const pd_contact_response *response = self->problem->response;
+    if (!response->keeps_start && !(self->settings.step_tolerance > 0)) return PD_OK;
     PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->x, bytes));
     PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->offset, bytes));
-    if (self->problem->projective) PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->before, bytes));
-    PD_TRY(pd_prescribed_create(&safe->prescribed, self->problem));
-    const pd_projective_description *projective = self->problem->projective ? pd_projective_settings(self->problem->projective) : NULL;
-    // the variants that are shown as they were printed keep their momentum as it comes
-    if (projective && !projective->printed && !projective->cut_back) status = pd_momentum_create(&safe->momentum, self->problem);
+    if (response->limits) status = pd_prescribed_create(&safe->prescribed, self->problem);
 done:
     return status;
 }
@@ -34,56 +29,14 @@ done:
 void pd_safe_destroy(pd_simulation *self) {
     pd_memory_destroy(self->problem->context, self->safe.x);
     pd_memory_destroy(self->problem->context, self->safe.offset);
-    pd_memory_destroy(self->problem->context, self->safe.before);
     pd_prescribed_destroy(self->safe.prescribed, self->problem);
-    pd_momentum_destroy(self->safe.momentum);
 }
 
-pd_status pd_safe_begin(pd_simulation *self) {
-    pd_contact *contact = self->problem->contact;
+void pd_safe_begin(pd_simulation *self) {
     self->safe.part = 1.0;
     self->safe.drives = self->safe.detections = self->safe.outgrown = 0;
     self->safe.arrived = 1;
     pd_prescribed_begin(self->safe.prescribed);
-    if (self->problem->two_way) return pd_two_way_step_begin(self);
-    if (!contact) return PD_OK;
-    pd_contact_look_ahead(contact, 0);
-    pd_contact_let_ask(contact, self->safe.asks);
-    // from the state alone, so that a run that is resumed finds the same
-    pd_status status = pd_contact_begin(contact, self->problem->x_t, PD_LAG_OF_STEP);
-    if (!status) status = pd_contact_begin_touching(contact);
-    return status ? status : pd_contact_keep_driven(contact);
-}
-
-pd_status pd_safe_restore(pd_simulation *self) {
-    const pd_problem *problem = self->problem;
-    if (problem->projective) pd_outer_give_up(self);
-    if (problem->two_way) pd_two_way_step_restore(self);
-    if (problem->contact) pd_contact_forget_detections(problem->contact);
-    pd_status status = pd_memory_copy(problem->context, self->iterate.x, problem->x_t, pd_problem_bytes(problem));
-    if (!status && problem->contact) status = pd_contact_restore_driven(problem->contact);
-    return status;
-}
-
-pd_status pd_safe_fetch(pd_simulation *self) {
-    return self->problem->contact ? pd_contact_fetch_detections(self->problem->contact) : PD_OK;
-}
-
-pd_status pd_safe_told(pd_simulation *self) {
-    int whole = 1;
-    pd_status status = self->problem->contact ? pd_contact_detections_told(self->problem->contact, &whole) : PD_OK;
-    self->safe.outgrown = !whole;
-    return status;
-}
-
-pd_status pd_safe_settle(pd_simulation *self) {
-    pd_status status = PD_OK;
-    if (!self->problem->contact || !pd_contact_is_asking(self->problem->contact)) return PD_OK;
-    PD_TRY(pd_safe_fetch(self));
-    PD_TRY(pd_context_wait(self->problem->context));
-    PD_TRY(pd_safe_told(self));
-done:
-    return status;
 }
 
 pd_status pd_safe_keep(pd_simulation *self) {
@@ -185,16 +138,14 @@ done:
     return status;
 }
 
-/* The first guess goes as far as nothing touches, and what is driven with it. */
-static pd_status limit_first_guess(pd_simulation *self) {
+pd_status pd_safe_limit_first_guess(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;
     pd_status status = PD_OK;
     PD_TRY(pd_memory_copy(problem->context, safe->x, problem->x_t, pd_problem_bytes(problem)));
     PD_TRY(pd_offset(problem->context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, safe->offset));
-    int penalised = pd_contact_interval(problem->contact) >= 0;
     // bodies go as one, and rigid ones have no length for each of their vertices
-    int bounded = self->method->keeps_reach && !penalised && !problem->rigid;
+    int bounded = self->method->keeps_reach && !problem->rigid;
     double cut = 0.0;
     int certain = 0;
     if (bounded) PD_TRY(bound_first_guess(self, &cut));
@@ -209,9 +160,7 @@ done:
     return status;
 }
 
-/* A first guess that is cut at the time of impact may have a larger G than x_t. Where pins and obstacles have arrived, the free vertices then go back to
- * x_t, if the step limiter allows the motion of pins and obstacles with all else at rest. */
-static pd_status choose_first_guess(pd_simulation *self) {
+pd_status pd_safe_choose_first_guess(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     const unsigned char *fixed = problem->model->fixed;
@@ -240,65 +189,11 @@ done:
     return status;
 }
 
-pd_status pd_safe_first_guess(pd_simulation *self, int given) {
-    const pd_problem *problem = self->problem;
-    pd_safe *safe = &self->safe;
-    pd_status status = PD_OK;
-    if (problem->projective) return pd_outer_first_guess(self);
-    if (!safe->x) return PD_OK;
-    if (problem->contact) {
-        // where the step begins: what is near is looked for anew, so that a run that is resumed finds the same
-        PD_TRY(pd_contact_find(problem->contact, problem->x_t));
-        if (!given) PD_TRY(limit_first_guess(self));
-        if (safe->arrived) PD_TRY(pd_contact_drive(problem->contact, 1.0));
-        safe->drives = 1;
-        int barrier = pd_contact_interval(problem->contact) < 0;
-        // a guess that makes way for what is blocked is kept
-        if (self->settings.lower_guess && barrier && !given && problem->h > 0 && (safe->arrived || !safe->driving))
-            PD_TRY(choose_first_guess(self));
-        PD_TRY(pd_contact_detect(problem->contact, self->iterate.x));
-    }
-    PD_TRY(pd_safe_keep(self));
-done:
-    return status;
-}
-
-pd_status pd_safe_drive(pd_simulation *self, int *moved) {
-    const pd_problem *problem = self->problem;
-    pd_safe *safe = &self->safe;
-    pd_status status = PD_OK;
-    *moved = 0;
-    self->iterate.limit = 0.0;
-    self->iterate.beyond = 0;
-    self->iterate.drives = safe->drives;
-    self->iterate.detections = safe->detections;
-    if (problem->projective) return pd_outer_keep(self);
-    if (!safe->x) return PD_OK;
-    if (!safe->arrived) {
-        double last = self->iterate.number > 0 ? safe->part : 1.0;
-        PD_TRY(pd_prescribed_advance(safe->prescribed, problem, self->targets, last, self->iterate.x, moved, &safe->arrived));
-        safe->drives += *moved;
-    }
-    int interval = problem->contact ? pd_contact_interval(problem->contact) : -1;
-    if (interval > 0 && self->iterate.number > 0 && self->iterate.number % interval == 0) {
-        PD_TRY(pd_contact_detect(problem->contact, self->iterate.x));
-        safe->detections++;
-    }
-    self->iterate.drives = safe->drives;
-    self->iterate.detections = safe->detections;
-    PD_TRY(pd_safe_keep(self));
-done:
-    return status;
-}
-
 pd_status pd_safe_limit(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
-    if (problem->projective) return pd_outer_advance(self);
-    safe->part = safe->kept = 1.0;
-    if (!problem->contact || pd_contact_interval(problem->contact) >= 0) return PD_OK;
     if (iterate->limit > 0.0 && !self->settings.chebyshev.enabled) { // what is extrapolated goes farther
         safe->part = iterate->limit;
         return PD_OK;
@@ -337,15 +232,15 @@ done:
 }
 
 pd_status pd_safe_held_back(pd_simulation *self, double *held) {
-    pd_contact *contact = self->problem->contact;
+    const pd_contact_response *response = self->problem->response;
     *held = 0.0;
-    return !contact || !self->method->keeps_reach || pd_contact_interval(contact) >= 0 ? PD_OK : pd_contact_held(contact, held);
+    return response->held_back ? response->held_back(self, held) : PD_OK;
 }
 
 pd_status pd_safe_is_free(pd_simulation *self, int *is_free) {
     double held;
     pd_status status = pd_safe_held_back(self, &held);
-    *is_free = !status && (held == 0.0 || held <= HELD_BACK * (double)pd_contact_scene_of(self->problem->contact)->activation);
+    *is_free = !status && (held == 0.0 || held <= HELD_BACK * (double)pd_contact_scene_of(self->problem->scene)->activation);
     return status;
 }
 
@@ -355,7 +250,7 @@ pd_status pd_safe_behind(pd_simulation *self, double *behind) {
     double found[2], driven;
     *behind = 0.0;
     if (self->safe.arrived) return PD_OK;
-    PD_TRY(pd_contact_behind(problem->contact, &driven));
+    PD_TRY(pd_contact_behind(problem->scene, &driven));
     PD_TRY(pd_memory_copy(problem->context, problem->trial, self->iterate.x, pd_problem_bytes(problem)));
     PD_TRY(pd_move_towards(problem->context, problem->model->n_vertices, problem->model->fixed, 1.0, self->targets, problem->trial));
     PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, NULL, problem->trial, self->iterate.x, problem->scalars));
@@ -367,6 +262,5 @@ done:
 
 pd_status pd_safe_check_prescribed(pd_simulation *self) {
     const pd_problem *problem = self->problem;
-    pd_contact *contact = problem->contact ? problem->contact : problem->two_way ? pd_two_way_contact(problem->two_way) : NULL;
-    return contact ? pd_prescribed_pairs_check(problem->prescribed_pairs, contact, problem->x_t, self->iterate.x) : PD_OK;
+    return problem->scene ? pd_prescribed_pairs_check(problem->prescribed_pairs, problem->scene, problem->x_t, self->iterate.x) : PD_OK;
 }

@@ -1,8 +1,7 @@
-/* What contact has to say in a step: how far the iterate may go, and when pins and obstacles move. frame.c asks at every iteration; without contact
- * nothing here does anything.
+/* The step limiter: how far the iterate may go, and with it what is driven, so that nothing touches. Responses whose pairs are a term of G call it
+ * (dynamics/response.h); the frame keeps the start of an iteration by it, and reads how far things are.
  *
  *     x_t -> first guess            as far as nothing touches on the way, driven points along with it; or x_t (pd_settings.lower_guess)
- *     before each iteration         what is driven and has not arrived goes on towards its target, as far as what it pushes lets it
  *     after each iteration          x_safe + part (x - x_safe), where the method has not kept to that by itself (pd_iterate.limit)
  *
  * So every iterate can be reached from x_t on a path of straight pieces without any touch (contact/potential/guard.h). */
@@ -15,24 +14,17 @@
 pd_status pd_safe_create(pd_simulation *self);
 void pd_safe_destroy(pd_simulation *self);
 
-/* x_t is the state that a failure comes back to, driven points included; and back to it. */
-pd_status pd_safe_begin(pd_simulation *self);
-pd_status pd_safe_restore(pd_simulation *self);
+/* A step begins: nothing has moved. */
+void pd_safe_begin(pd_simulation *self);
 
-/* What detections have found that nobody waited for: to be called before the host waits for something else, and after, which may set safe.outgrown. The
- * third waits by itself, where there is something to be told. */
-pd_status pd_safe_fetch(pd_simulation *self);
-pd_status pd_safe_told(pd_simulation *self);
-pd_status pd_safe_settle(pd_simulation *self);
-
-/* The first guess is in the iterate. given: another run of this step came there under the same barrier, with everything driven at its
- * target. */
-pd_status pd_safe_first_guess(pd_simulation *self, int given);
+/* The first guess, in the iterate, goes as far as nothing touches, and what is driven with it; pairs are those last found, at x_t. */
+pd_status pd_safe_limit_first_guess(pd_simulation *self);
+/* A first guess that is cut at the time of impact may have a larger G than x_t. Where pins and obstacles have arrived, the free vertices then go back to
+ * x_t, if the step limiter allows the motion of pins and obstacles with all else at rest. */
+pd_status pd_safe_choose_first_guess(pd_simulation *self);
 /* Where the iterate is now is where its next move begins. */
 pd_status pd_safe_keep(pd_simulation *self);
-/* Before an iteration. *moved: whether something driven has moved. */
-pd_status pd_safe_drive(pd_simulation *self, int *moved);
-/* After it; pruned, the iterate's step is the part that was gone. */
+/* After an iteration; pruned, the iterate's step is the part that was gone. */
 pd_status pd_safe_limit(pd_simulation *self);
 /* The largest move of a vertex in the iteration, m. */
 pd_status pd_safe_largest_move(pd_simulation *self, double *move);

@@ -1,11 +1,10 @@
 /* When a step has blown up; see divergence.h. */
 #include "dynamics/divergence/divergence.h"
 
-#include "contact/proxies/proxies.h"
-#include "contact/two_way/two_way.h"
 #include "dynamics/divergence/energy.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/problem/rounding.h"
+#include "dynamics/response.h"
 
 /* The vertex to blame: the first with a non-finite coordinate, else the one with the largest gradient. */
 static pd_status worst_vertex(pd_simulation *self, int *vertex) {
@@ -47,9 +46,9 @@ pd_status pd_divergence_of_iterate(pd_simulation *self, const pd_growth *growth,
     if (!isfinite(norm)) return pd_diverged(self, iteration, "not finite");
     if (moves > 1e8 * growth->first_moves && moves > pd_rounding_size(problem))
         return pd_diverged(self, iteration, "the moves grew by more than 1e8");
-    // a barrier's forces grow without bound as something comes near
-    int moved = problem->two_way && pd_two_way_every(problem->two_way); // by contact, in between
-    if (self->method->minimises_potential && !problem->contact && !moved && norm > 1e8 * growth->first_norm &&
+    const pd_contact_response *response = problem->response;
+    int moved = response->every && response->every(problem) > 0; // by contact, in between
+    if (self->method->minimises_potential && !response->unbounded && !moved && norm > 1e8 * growth->first_norm &&
         norm * norm > 1e8 * pd_rounding_of_potential(problem, 0.0) * problem->rounding->matrix_trace)
         return pd_diverged(self, iteration, "the gradient norm grew by more than 1e8");
     return PD_OK;
@@ -58,12 +57,8 @@ pd_status pd_divergence_of_iterate(pd_simulation *self, const pd_growth *growth,
 pd_status pd_divergence_of_descent(pd_simulation *self, const pd_growth *growth, int iteration) {
     double first = growth->first_potential;
     if (!self->method->minimises_potential || iteration == 0) return PD_OK;
-    // G was another before a detection; and a vertex may go into what it did not press before
-    int interval = self->problem->contact ? pd_contact_interval(self->problem->contact) : -1;
-    if (interval > 0 || (interval == 0 && self->method->keeps_reach)) return PD_OK;
-    if (self->problem->proxies && !pd_proxies_per_step(self->problem->proxies)) return PD_OK; // whose set is another in every iteration
-    if (self->problem->projective) return PD_OK;                                              // which is frozen anew
-    if (self->problem->two_way && pd_two_way_every(self->problem->two_way)) return PD_OK;     // an update in between has moved it
+    const pd_contact_response *response = self->problem->response;
+    if (response->keeps_potential && !response->keeps_potential(self)) return PD_OK;
     if (self->safe.drives > 1) return PD_OK; // pins and obstacles have moved since, and done work
     if (growth->potential <= first + 1e-6 * fabs(first) + pd_rounding_of_potential(self->problem, growth->first_magnitude)) return PD_OK;
     return pd_diverged(self, iteration, "the incremental potential ended above its first value");

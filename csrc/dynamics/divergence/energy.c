@@ -14,6 +14,7 @@
 
 #include "dynamics/problem/potential.h"
 #include "dynamics/problem/rounding.h"
+#include "dynamics/response.h"
 
 /* Steps from one check of the velocities to the next, and how far beyond the bound they may be: a hundredfold energy. */
 enum { CHECK_EVERY = 8 };
@@ -21,8 +22,7 @@ static const double LIMIT = 10.0;
 
 /* Not with contact: what obstacles give by pushing has no bound of this kind. */
 static int watched(const pd_simulation *self) {
-    return self->settings.h > 0 && !self->shared && !self->method->ignores_material && !self->problem->contact && !self->problem->two_way &&
-           !self->problem->proxies;
+    return self->settings.h > 0 && !self->shared && !self->method->ignores_material && !self->problem->response->create;
 }
 
 /* sqrt(sum m |v|^2) over free vertices of v [n,3] H, and the vertex that has most of it. */

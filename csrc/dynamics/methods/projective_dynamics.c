@@ -16,6 +16,7 @@
 #include "dynamics/problem/global_step.h"
 #include "dynamics/problem/line_search.h"
 #include "dynamics/problem/potential.h"
+#include "dynamics/response.h"
 
 #include <stdlib.h>
 
@@ -68,7 +69,7 @@ static pd_status refresh(void *self, const pd_problem *problem) {
 
 /* Whether an iteration is the local step, one linear solve and the move, with nothing in between. */
 static int is_plain(const memory *self, const pd_problem *problem) {
-    return !problem->contact && !problem->projective && !problem->proxies && !problem->rigid && !self->schur;
+    return !problem->response->gradient && !problem->rigid && !self->schur;
 }
 
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
@@ -93,7 +94,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
         PD_TRY(pd_schur_step_solve(memory->schur, problem, iterate->x, iterate->gradient, iterate->direction));
     } else
         PD_TRY(pd_global_step_solve(step, problem, iterate->gradient, iterate->direction));
-    if (problem->contact && !problem->projective) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+    if (problem->contact) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
 done:
     return status;
 }

@@ -26,8 +26,8 @@
  * E_alpha keeps. */
 #include "dynamics/methods/schur_step.h"
 
-#include "contact/proxies/proxies.h"
 #include "dynamics/problem/model.h"
+#include "dynamics/response.h"
 #include "linear/linear_method.h"
 #include "linear/schur.h"
 #include "linear/upload.h"
@@ -39,7 +39,7 @@
 struct pd_schur_step {
     pd_linear *linear;
     int inner;
-    pd_proxies *proxies;                           /* of the problem, those that are found anew; NULL: there are none */
+    int anew;                                      /* entries of contact are found anew within a step (dynamics/response.h) */
     real *whole;                                   /* B [problem's n_vertices,3] with them: x, the prone rows as they have moved */
     pd_model model;                                /* E_beta */
     pd_matrix matrix;                              /* A22(beta), pinned corners included */
@@ -168,11 +168,12 @@ pd_status pd_schur_step_create(pd_schur_step **out, const pd_problem *problem, p
     if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     PD_TRY(find_beta(&elements, problem, prone));
     self->linear = linear;
-    if (inner > 1 && problem->proxies && !pd_proxies_per_step(problem->proxies) && !(linear->settings.active > 0)) {
-        self->proxies = problem->proxies;
+    const pd_contact_response *response = problem->response;
+    if (inner > 1 && response->entries && response->changes(problem) && !(linear->settings.active > 0)) {
+        self->anew = 1;
         PD_TRY(pd_memory_create(problem->context, (void **)&self->whole, ((size_t)problem->model->n_vertices * 3 + 1) * sizeof(real)));
     }
-    self->inner = elements.n_sets > 0 || self->proxies ? inner : 1;
+    self->inner = elements.n_sets > 0 || self->anew ? inner : 1;
     PD_TRY(upload_beta(self, problem, &elements));
     PD_TRY(pd_upload_ints(problem->context, &self->vertices, elements.vertices, (size_t)elements.n));
     real **vectors[] = {&self->x, &self->g, &self->u, &self->sum, &self->before, &self->after, &self->zero};
@@ -219,16 +220,17 @@ static pd_status pull_of_beta(const pd_schur_step *self, pd_context *context, re
 static pd_status find_anew(pd_schur_step *self, const pd_problem *problem, real *scratch) {
     pd_context *context = problem->context;
     int n = self->model.n_vertices;
+    const pd_contact_response *response = problem->response;
     const pd_entries *entries;
     pd_status status = PD_OK;
     PD_TRY(pd_rows_scatter(context, n, self->vertices, self->x, self->whole));
     for (int anew = 0; anew < 2; anew++) {
         PD_TRY(pd_memory_clear(context, scratch, (size_t)problem->model->n_vertices * 3 * sizeof(real)));
-        PD_TRY((anew ? pd_proxies_add_gradient : pd_proxies_add_held_gradient)(self->proxies, self->whole, scratch));
+        PD_TRY((anew ? response->gradient : response->held_gradient)(problem, self->whole, scratch));
         PD_TRY(pd_rows_gather(context, n, self->vertices, scratch, self->before));
         PD_TRY(pd_add_scaled(context, &self->model, self->g, anew ? 1.0 : -1.0, self->before, self->g));
     }
-    PD_TRY(pd_proxies_matrix(self->proxies, &entries));
+    PD_TRY(response->entries(problem, &entries));
     status = pd_linear_set_entries(self->linear, entries);
 done:
     return status;
@@ -248,7 +250,7 @@ pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, co
     if (self->inner > 1) {
         PD_TRY(pd_rows_gather(context, model->n_vertices, self->vertices, x, self->x));
         PD_TRY(pull_of_beta(self, context, self->before));
-        if (self->proxies) PD_TRY(pd_memory_copy(context, self->whole, x, (size_t)problem->model->n_vertices * 3 * sizeof(real)));
+        if (self->anew) PD_TRY(pd_memory_copy(context, self->whole, x, (size_t)problem->model->n_vertices * 3 * sizeof(real)));
     }
     for (int j = 1; j < self->inner; j++) {
         PD_TRY(pd_add_scaled(context, model, self->x, -1.0, self->u, self->x));
@@ -256,7 +258,7 @@ pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, co
         PD_TRY(pd_matrix_multiply(context, &self->matrix, 3, self->u, self->g));
         PD_TRY(pd_add_scaled(context, model, self->g, 1.0, self->after, self->g));
         PD_TRY(pd_add_scaled(context, model, self->g, -1.0, self->before, self->g));
-        if (self->proxies) PD_TRY(find_anew(self, problem, direction));
+        if (self->anew) PD_TRY(find_anew(self, problem, direction));
         PD_TRY(pd_schur_dense(schur, self->g, self->u));
         PD_TRY(pd_add_scaled(context, model, self->sum, 1.0, self->u, self->sum));
         real *swap = self->before;

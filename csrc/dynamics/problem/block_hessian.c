@@ -1,7 +1,7 @@
 /* The Hessian of the incremental potential in blocks of 3x3; see block_hessian.h. */
 #include "dynamics/problem/block_hessian.h"
 
-#include "contact/potential/contact.h"
+#include "dynamics/response.h"
 
 #include <stdlib.h>
 
@@ -56,11 +56,7 @@ done:
 }
 
 static pd_status add_contact(const pd_problem *problem, const real *x, int psd) {
-    const pd_block_hessian *self = problem->hessian;
-    pd_contact *contact = problem->contact;
-    pd_status status = contact ? pd_contact_hessians(contact, x, psd) : PD_OK;
-    if (!status && contact) status = pd_contact_add_blocks(contact, problem->model, self->diagonal_slots, self->blocks);
-    return status;
+    return problem->response->hessian ? problem->response->hessian(problem, x, psd) : PD_OK;
 }
 
 pd_status pd_problem_hessian(const pd_problem *problem, const real *x, int psd) {

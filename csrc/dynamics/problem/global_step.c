@@ -1,12 +1,12 @@
 /* The matrix of the Projective Dynamics global step, with contact on it, and linear solvers over it; see global_step.h. */
 #include "dynamics/problem/global_step.h"
 
-#include "contact/projective/projective.h"
-#include "contact/proxies/proxies.h"
+#include "contact/potential/contact.h"
 #include "dynamics/method.h"
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/problem/whole_hessian.h"
+#include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 #include "linear/upload.h"
 
@@ -62,8 +62,8 @@ static pd_status create_linear(pd_global_step *self, const pd_problem *problem, 
     PD_TRY(
         pd_linear_create(&self->linear, problem->context, problem->cholesky, settings, A, problem->fixed, bending.n ? &bending : NULL, 3));
     PD_TRY(pd_linear_restrict(self->linear, problem->subspace, problem->model->subspace));
-    if (problem->projective && pd_projective_coupling(problem->projective))
-        status = pd_linear_couple(self->linear, pd_projective_coupling(problem->projective));
+    const real *coupling = problem->response->coupling ? problem->response->coupling(problem) : NULL;
+    if (coupling) status = pd_linear_couple(self->linear, coupling);
 done:
     pd_csr_destroy(&bending);
     return status;
@@ -92,13 +92,13 @@ pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem,
     pd_csr weighed = {0}, roomy = {0};
     const pd_csr *A = &weighed;
     pd_status status = PD_OK;
-    *self = (pd_global_step){.contact = problem->projective ? NULL : problem->contact,
-                             .proxies = problem->proxies}; // outer_loop.h sets the diagonal
+    const pd_contact_response *response = problem->response;
+    *self = (pd_global_step){.contact = problem->contact, .extra = response->entries != NULL};
     if (problem->rigid && settings->kind != PD_LINEAR_DIRECT)
         PD_TRY(pd_fail(problem->error, PD_ERROR_TYPE, "linear: with rigid bodies a global step takes the direct solver alone"));
     PD_TRY(sets ? create_matrix(&weighed, problem, sets) : pd_problem_system_matrix(problem, &A));
-    if (problem->proxies && settings->kind == PD_LINEAR_DIRECT) {
-        PD_TRY(pd_csr_with_room(&roomy, A, pd_proxies_pattern(problem->proxies), problem->error));
+    if (self->extra && settings->kind == PD_LINEAR_DIRECT) {
+        PD_TRY(pd_csr_with_room(&roomy, A, response->pattern(problem), problem->error));
         A = &roomy;
     }
     // of two factors there is never another
@@ -137,7 +137,7 @@ void pd_global_step_destroy(pd_global_step *self, pd_context *context) {
 
 pd_status pd_global_step_prepare(pd_global_step *self) { return self->linear ? pd_linear_prepare(self->linear) : PD_OK; }
 
-int pd_global_step_capturable(const pd_global_step *self) { return !self->contact && !self->proxies && pd_linear_capturable(self->linear); }
+int pd_global_step_capturable(const pd_global_step *self) { return !self->contact && !self->extra && pd_linear_capturable(self->linear); }
 
 /* A + K is positive definite but for rounding: in blocks of float a pair that is very near can leave it none. Then it is shifted. */
 static pd_status factorise(pd_global_step *self, const pd_problem *problem) {
@@ -159,11 +159,11 @@ pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem
         PD_TRY(pd_rigid_hessian(problem, x, 1));
         return factorise(self, problem);
     }
-    if (self->proxies) {
+    if (self->extra) {
         const pd_entries *entries;
-        PD_TRY(pd_proxies_matrix(self->proxies, &entries));
+        PD_TRY(problem->response->entries(problem, &entries));
         return self->exact ? pd_linear_set_entries(self->linear, entries)
-                           : pd_linear_upload_diagonal(self->linear, pd_proxies_bounds(self->proxies));
+                           : pd_linear_upload_diagonal(self->linear, problem->response->bounds(problem));
     }
     if (!self->contact) return PD_OK;
     PD_TRY(pd_contact_find(self->contact, x));

@@ -20,21 +20,21 @@ pd_status pd_problem_system_matrix(const pd_problem *problem, const pd_csr **out
  * With rigid bodies, which Direct alone takes, A + K is that in the six numbers of rigid.h, whose arms turn: factorised anew whenever it is
  * refreshed.
  *
- * With proxies (contact/proxies/proxies.h) K = W^T C W stands in the factors of Direct and Schur, and a diagonal above it beside the others' matrix.
+ * Entries of a response (dynamics/response.h), such as W^T C W of springs, stand in the factors of Direct and Schur. The others have a diagonal above them.
  *
  * No constant bounds a barrier's curvature, so no K makes a whole step safe: whoever minimises G goes along d by a line search. */
 typedef struct pd_global_step {
-    pd_linear *linear;          /* NULL with rigid bodies */
-    pd_contact *contact;        /* of the problem; NULL: none, and what follows is used with rigid bodies alone */
-    real *base;                 /* B [nnz,3,3] A in blocks */
-    pd_hessian_factor *factor;  /* Direct */
-    pd_hessian_cg *cg;          /* PCG */
-    double tolerance;           /* of it */
-    double *bounds;             /* B [n] N/m, the others */
-    pd_linear *alone;           /* A without contact, for products, where it was made from `sets` */
-    int touched;                /* whether a pair is near, or a body is rigid: A alone is not what to solve with */
-    struct pd_proxies *proxies; /* of the problem, or NULL */
-    int exact;                  /* whether the solver takes their matrix, and not a diagonal */
+    pd_linear *linear;         /* NULL with rigid bodies */
+    pd_contact *contact;       /* of the problem; NULL: none, and what follows is used with rigid bodies alone */
+    real *base;                /* B [nnz,3,3] A in blocks */
+    pd_hessian_factor *factor; /* Direct */
+    pd_hessian_cg *cg;         /* PCG */
+    double tolerance;          /* of it */
+    double *bounds;            /* B [n] N/m, the others */
+    pd_linear *alone;          /* A without contact, for products, where it was made from `sets` */
+    int touched;               /* whether a pair is near, or a body is rigid: A alone is not what to solve with */
+    int extra;                 /* the response of contact has entries of its own in the matrix (dynamics/response.h) */
+    int exact;                 /* whether the solver takes these, and not a diagonal */
 } pd_global_step;
 
 /* `sets` [n_sets] or NULL: with their parameters in the place of the problem's. Not prepared yet; after a failure destroy it too.
@@ -47,7 +47,7 @@ pd_status pd_global_step_prepare(pd_global_step *self);
 /* Whether a solve can be part of a graph: not with contact, whose lists may grow. */
 int pd_global_step_capturable(const pd_global_step *self);
 
-/* K of the pairs at x (B [n,3]), or of the proxies that the gradient was last asked with; `anew`: in the first iteration of a step, whole_hessian.h.
+/* K of the pairs at x (B [n,3]), or the entries of the response at the last gradient; `anew`: in the first iteration of a step, whole_hessian.h.
  * Without contact and rigid bodies nothing. Memory: allocates nothing but for
  * growth and for what Direct factorises. Errors: PD_ERROR_SINGULAR, PD_ERROR_MEMORY. */
 pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem, const real *x, int anew);

@@ -5,6 +5,7 @@
 #include "dynamics/problem/path.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/problem/rounding.h"
+#include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 
 enum { MAX_HALVINGS = 50 };
@@ -84,7 +85,7 @@ done:
 pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near) {
     pd_status status = PD_OK;
     double start, magnitude, slope, gradient_norm, alpha = 1.0;
-    int barrier = problem->contact && pd_contact_interval(problem->contact) < 0;
+    int lengthens = problem->response->lengthens;
     PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &start, &magnitude));
     PD_TRY(pd_problem_norm(problem, iterate->gradient, &gradient_norm));
     PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
@@ -107,7 +108,7 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
         if (better) {
             int more = start - trial > fmax(0.5 * MORE_THAN_PREDICTED * slope, rounding);
             iterate->stalled = 0;
-            if (barrier && near == PD_NEAR_GRADIENT_NORM && alpha == 1.0 && more) PD_TRY(lengthen(problem, iterate, trial, &alpha));
+            if (lengthens && near == PD_NEAR_GRADIENT_NORM && alpha == 1.0 && more) PD_TRY(lengthen(problem, iterate, trial, &alpha));
             break;
         }
     }

@@ -1,18 +1,13 @@
 /* The incremental potential and its gradient at a point; see potential.h. */
 #include "dynamics/problem/potential.h"
 
-#include "contact/projective/projective.h"
-#include "contact/proxies/proxies.h"
+#include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 
 pd_status pd_problem_energies(const pd_problem *self, const real *x, const real *offset, double *energies) {
     pd_status status = pd_potential(self->context, self->model, &self->step, x, offset, self->scalars);
     if (!status) status = pd_memory_download(self->context, energies, self->scalars, PD_ENERGY_COUNT * sizeof(double));
-    if (self->projective) return status ? status : pd_projective_potential(self->projective, x, &energies[PD_ENERGY_CONTACT]);
-    if (!status && self->proxies) status = pd_proxies_potential(self->proxies, x, &energies[PD_ENERGY_CONTACT]);
-    if (!status && self->contact) status = pd_contact_potential(self->contact, x, &energies[PD_ENERGY_CONTACT]);
-    if (!status && self->contact) status = pd_contact_friction_potential(self->contact, &energies[PD_ENERGY_FRICTION]);
-    return status;
+    return status || !self->response->potential ? status : self->response->potential(self, x, energies);
 }
 
 pd_status pd_problem_potential(const pd_problem *self, const real *x, const real *offset, double *potential, double *magnitude) {
@@ -30,9 +25,7 @@ pd_status pd_problem_potential(const pd_problem *self, const real *x, const real
 
 pd_status pd_problem_gradient(const pd_problem *self, const real *x, const real *offset, real *gradient) {
     pd_status status = pd_gradient(self->context, self->model, &self->step, x, offset, gradient);
-    if (self->projective) return status ? status : pd_projective_add_gradient(self->projective, x, gradient);
-    if (!status && self->proxies) status = pd_proxies_add_gradient(self->proxies, x, gradient);
-    if (!status && self->contact) status = pd_contact_add_gradient(self->contact, self->model, x, gradient);
+    if (!status && self->response->gradient) status = self->response->gradient(self, x, gradient);
     if (!status && self->rigid) status = pd_rigid_gather(self, x, gradient);
     return status;
 }

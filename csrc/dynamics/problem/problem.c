@@ -2,12 +2,10 @@
 #include "dynamics/problem/problem.h"
 
 #include "contact/potential/prescribed_pairs.h"
-#include "contact/projective/projective.h"
-#include "contact/proxies/proxies.h"
-#include "contact/two_way/two_way.h"
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/rounding.h"
 #include "dynamics/problem/whole_hessian.h"
+#include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 
 #include <stdlib.h>
@@ -32,11 +30,8 @@ void pd_problem_destroy(pd_problem *self) {
     if (self->context) {
         void *memory[] = {self->x_t, self->load, self->step.drift, self->trial, self->trial_offset, self->trial_gradient, self->scalars};
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
-        pd_projective_destroy(self->projective);
+        if (self->response->destroy) self->response->destroy(self);
         pd_prescribed_pairs_destroy(self->prescribed_pairs);
-        pd_two_way_destroy(self->two_way);
-        pd_proxies_destroy(self->proxies);
-        pd_contact_destroy(self->contact);
         pd_block_hessian_destroy(&all->hessian, self->context);
         pd_rigid_destroy(self->rigid, self->context);
         pd_model_destroy(&all->model, self->context);
@@ -67,8 +62,8 @@ static pd_status keep_description(whole *all, const pd_description *description)
     return PD_OK;
 }
 
-pd_status pd_problem_create(pd_problem **out, const pd_description *description, double h, const pd_cholesky_functions *cholesky,
-                            pd_place place, pd_error *error) {
+pd_status pd_problem_create(pd_problem **out, const pd_description *description, const pd_contact_response *response, double h,
+                            const pd_cholesky_functions *cholesky, pd_place place, pd_error *error) {
     pd_status status = PD_OK;
     whole *all = calloc(1, sizeof *all);
     *out = NULL;
@@ -82,6 +77,7 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     self->whole = &all->whole;
     self->system_matrix = &all->system_matrix;
     self->cholesky = cholesky;
+    self->response = response;
     self->h = h;
     PD_TRY(keep_description(all, description));
     PD_TRY(pd_corners_create(&all->corners, description->n_vertices, self->sets, self->n_sets, self->error));
@@ -93,20 +89,10 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)
         status = pd_memory_create(self->context, (void **)vectors[i], pd_problem_bytes(self));
     if (!status) status = pd_memory_create(self->context, (void **)&self->scalars, (PD_ENERGY_COUNT + 2) * sizeof(double));
-    if (!status && description->contact)
-        status = pd_contact_create(&self->contact, self->context, description->contact, description->n_vertices);
-    if (!status && description->contact && description->contact->projective.stiffness > 0)
-        status = pd_projective_create(&self->projective, self->context, self->contact, self->model, description->contact, h);
-    if (!status && description->contact && description->contact->two_way.steps > 0) {
-        pd_contact *contact = self->contact;
-        self->contact = NULL;
-        status = pd_two_way_create(&self->two_way, self->context, contact, self->model, description->contact);
-    }
     if (!status && description->contact) status = pd_prescribed_pairs_create(&self->prescribed_pairs, self->context, description->contact);
-    if (!status && description->proxies)
-        status = pd_proxies_create(&self->proxies, self->context, description->proxies, description->n_vertices, self->fixed);
     if (status) *self->error = *pd_context_error(self->context);
     self->step.inverse_h = h > 0 ? 1.0 / h : 0.0, self->step.x_t = self->x_t, self->step.load = self->load;
+    if (!status && response->create) status = pd_problem_keep_error(self, response->create(self, description));
 
 done:
     if (status) {

@@ -11,9 +11,7 @@ typedef struct pd_block_hessian pd_block_hessian;       /* block_hessian.h */
 typedef struct pd_whole_hessian pd_whole_hessian;       /* whole_hessian.h */
 typedef struct pd_rigid pd_rigid;                       /* rigid.h */
 typedef struct pd_contact pd_contact;                   /* contact/potential/contact.h */
-typedef struct pd_projective pd_projective;             /* contact/projective/projective.h */
-typedef struct pd_two_way pd_two_way;                   /* contact/two_way/two_way.h */
-typedef struct pd_proxies pd_proxies;                   /* contact/proxies/proxies.h */
+typedef struct pd_contact_response pd_contact_response; /* dynamics/response.h */
 typedef struct pd_prescribed_pairs pd_prescribed_pairs; /* contact/potential/prescribed_pairs.h */
 
 typedef struct pd_problem {
@@ -24,12 +22,12 @@ typedef struct pd_problem {
 
     pd_model *model; /* in backend memory */
     pd_step_data step;
-    real *x_t, *load;          /* B [n,3] those of `step` */
-    pd_contact *contact;       /* NULL: nothing touches */
-    pd_projective *projective; /* NULL: contact is a law, a term of G; else it answers by projections, and the law does not act */
-    pd_two_way *two_way;       /* NULL, or what answers contact after the solver, which knows of none: `contact` is NULL then */
+    real *x_t, *load;                      /* B [n,3] those of `step` */
+    const pd_contact_response *response;   /* how contact answers; without contact it has no function */
+    void *response_memory;                 /* its own */
+    pd_contact *scene;                     /* of the response: the pairs and the driven points of the scene. NULL: it has none */
+    pd_contact *contact;                   /* the same where its pairs are a term of G, which methods ask for; else NULL */
     pd_prescribed_pairs *prescribed_pairs; /* NULL, or pairs of pins and scripted obstacles, which are in no list of contact */
-    pd_proxies *proxies;                   /* NULL, or springs that keep points out of colliders, a term of G; `contact` is NULL then */
 
     /* host side of the model; the arrays of the sets, and of the next three, are borrowed from the description */
     const pd_element_set *sets; /* [n_sets] */
@@ -54,10 +52,10 @@ typedef struct pd_problem {
 
 static inline size_t pd_problem_bytes(const pd_problem *self) { return (size_t)self->model->n_vertices * 3 * sizeof(real); }
 
-/* The arrays of the description are borrowed: they must outlive the problem, unchanged. h in s, 0: quasistatic.
+/* The arrays of the description are borrowed: they must outlive the problem, unchanged. response: the one that it asks for. h in s, 0: quasistatic.
  * Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE, those of a device. */
-pd_status pd_problem_create(pd_problem **out, const pd_description *description, double h, const pd_cholesky_functions *cholesky,
-                            pd_place place, pd_error *error);
+pd_status pd_problem_create(pd_problem **out, const pd_description *description, const pd_contact_response *response, double h,
+                            const pd_cholesky_functions *cholesky, pd_place place, pd_error *error);
 void pd_problem_destroy(pd_problem *self); /* NULL is allowed */
 
 /* A loop wrote its text into the context: keeps it in `error`, where the caller looks. Returns the status. */

@@ -2,8 +2,7 @@
 #include "dynamics/step/chunk.h"
 
 #include "base/clock.h"
-#include "contact/projective/projective.h"
-#include "dynamics/contact/safe_move.h"
+#include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 
 #include <stdlib.h>
@@ -61,8 +60,7 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
 const char *pd_chunks_refusal(const pd_chunks *chunks) { return chunks->reason.text; }
 
 static int capturable(const pd_simulation *self) {
-    if (self->problem->contact || self->problem->proxies)
-        return 0;                       // what is near is asked for in every iteration, and its number read back
+    if (self->problem->response->waits) return 0;
     if (self->problem->rigid) return 0; // bodies move on the host
     return pd_can_capture(self->problem->context) && self->method->capturable && self->method->capturable(self->method_memory);
 }
@@ -72,7 +70,8 @@ int pd_chunk_length(const pd_simulation *self, int recording) {
         left = self->settings.iterations - self->iterate.number;
     if (recording || self->safe.x || !capturable(self)) return 1;
     if (n > left) n = left;
-    int due = self->problem->two_way ? pd_two_way_every(self->problem->two_way) : 0;
+    const pd_contact_response *response = self->problem->response;
+    int due = response->every ? response->every(self->problem) : 0;
     if (due > 0 && n > due - self->iterate.number % due) n = due - self->iterate.number % due;
     return n < LONGEST ? n : LONGEST;
 }
@@ -86,26 +85,10 @@ static void next_weights(const pd_chebyshev *c, int k, double *omega, double wei
     weights[1] = *omega - 1.0;
 }
 
-/* The move of an iteration in contact: what touches, from here on to the end of the step, is not extrapolated, since what it does changes
- * from one iteration to the next; where the method gives each vertex a reach, extrapolation keeps to it. */
-static pd_status advance_touching(pd_simulation *self, const double weights[2], int report) {
-    const pd_problem *problem = self->problem;
-    pd_iterate *iterate = &self->iterate;
-    pd_contact_sweep ignored;
-    pd_status status = PD_OK;
-    int keeps = self->method->keeps_reach;
-    if (!keeps) PD_TRY(pd_contact_reach(problem->contact, iterate->x, &ignored));
-    if (iterate->restarted == iterate->number && iterate->number > 0) PD_TRY(pd_safe_keep(self)); // it may have gone back
-    PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
-                               pd_contact_touching(problem->contact), keeps ? pd_contact_reaches_of(problem->contact) : NULL, iterate->step,
-                               iterate->x, iterate->offset, report ? problem->scalars : NULL));
-done:
-    return status;
-}
-
 /* The loops of a chunk. */
 static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, double *omega, double seconds[2]) {
     const pd_problem *problem = self->problem;
+    const pd_contact_response *response = problem->response;
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
     for (int j = 0; j < n; j++) {
@@ -116,7 +99,7 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
         iterate->part = 1.0;
         iterate->cut = 0;
         // a move that nobody wants a report of may be made where the direction is found
-        const int within = self->method->moves && !report && !problem->contact && !problem->rigid && !problem->projective;
+        const int within = self->method->moves && !report && !response->advance && !problem->rigid;
         if (within) next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
         const pd_move move = {problem->model, &problem->step, weights[0], weights[1], iterate->step, iterate->x, iterate->offset};
         iterate->move = within ? &move : NULL;
@@ -131,16 +114,11 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
         if (moved) continue;
         if (!within) next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
         if (problem->rigid) PD_TRY(pd_rigid_spread(problem, iterate->x, 1.0, iterate->direction));
-        if (problem->projective && self->settings.chebyshev.enabled) // what touches is not extrapolated there either
-            PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
-                                       pd_projective_touching(problem->projective), NULL, iterate->step, iterate->x, iterate->offset,
-                                       report ? problem->scalars : NULL));
-        else if (problem->contact && !problem->projective && !problem->rigid &&
-                 (self->method->keeps_reach || self->settings.chebyshev.enabled))
-            PD_TRY(advance_touching(self, weights, report != PD_READBACK_NONE));
+        if (response->advance)
+            PD_TRY(response->advance(self, weights, report != PD_READBACK_NONE));
         else
-            PD_TRY(pd_advance(problem->context, problem->model, problem->contact ? NULL : &problem->step, weights[0], iterate->direction,
-                              weights[1], iterate->step, iterate->x, iterate->offset, report ? problem->scalars : NULL));
+            PD_TRY(pd_advance(problem->context, problem->model, &problem->step, weights[0], iterate->direction, weights[1], iterate->step,
+                              iterate->x, iterate->offset, report ? problem->scalars : NULL));
         if (report == PD_READBACK_GRADIENT)
             PD_TRY(pd_dot(problem->context, problem->model, iterate->gradient, iterate->gradient, problem->scalars + 2));
         seconds[1] += pd_seconds() - middle;

@@ -4,13 +4,14 @@
 #include "dynamics/contact/balance.h"
 #include "dynamics/contact/safe_move.h"
 #include "dynamics/problem/potential.h"
+#include "dynamics/response.h"
 
 pd_status pd_convergence_within(pd_simulation *self, pd_reference *reference, double norm, int *within) {
     const pd_problem *problem = self->problem;
     double tolerance = self->settings.tolerance, elastic;
     pd_status status = PD_OK;
     *within = tolerance > 0 && norm <= tolerance * reference->first_norm;
-    if (!*within || (!problem->contact && !problem->proxies)) return PD_OK;
+    if (!*within || !problem->response->gradient) return PD_OK;
     if (reference->load < 0.0) PD_TRY(pd_balance_load(self, &reference->load));
     if (norm <= tolerance * reference->load) return PD_OK; // which needs no elastic forces
     PD_TRY(pd_balance_elastic(problem, self->iterate.x, problem->trial, problem->trial_gradient));

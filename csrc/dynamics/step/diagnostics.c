@@ -1,17 +1,16 @@
 /* What a simulation tells of the step about to be solved, at any point; nothing here moves it. See simulation.h. */
-#include "contact/potential/contact.h"
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/problem/rounding.h"
 #include "dynamics/problem/whole_hessian.h"
+#include "dynamics/response.h"
 #include "dynamics/step/frame.h"
 
 /* trial, trial_offset = the point a diagnostic is asked for, and what is driven where it goes. */
 static pd_status place_trial(pd_simulation *self, const real *x, int ahead) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
-    if (problem->contact) PD_TRY(pd_contact_begin(problem->contact, problem->x_t, PD_LAG_OF_QUESTION));
-    if (problem->contact) pd_contact_look_ahead(problem->contact, ahead);
+    if (problem->response->question) PD_TRY(problem->response->question(problem, ahead));
     if (x)
         PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));
     else

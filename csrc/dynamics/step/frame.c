@@ -2,26 +2,23 @@
  *
  *     begin(x_t), first guess
  *     iterations of the solver, in chunks: direction, extrapolation, move, a readback of what came of it
- *     what contact makes of where they came to, where the solver knows of none (two_way_step.h)
+ *     the update of contact, if its response has one
  *     velocity
  *
  * Where lists turn out to have been too short for what contact found (safe.outgrown), all but the velocity comes again, from x_t.
  *
- * A solver contributes the direction (method.h). The order of the stopping rules, records and the clock are here; convergence.c and divergence.c
- * have the rules. */
+ * A solver contributes the direction (method.h), and a kind of contact all that it does in a step (response.h, called by contact_step.h). The order of the
+ * stopping rules, records and the clock are here; convergence.c and divergence.c have the rules. */
 #include "base/clock.h"
-#include "contact/projective/projective.h"
-#include "contact/proxies/proxies.h"
 #include "dynamics/contact/balance.h"
-#include "dynamics/contact/outer_loop.h"
 #include "dynamics/contact/safe_move.h"
-#include "dynamics/contact/two_way_energy.h"
-#include "dynamics/contact/two_way_step.h"
 #include "dynamics/divergence/divergence.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/problem/rounding.h"
+#include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 #include "dynamics/step/chunk.h"
+#include "dynamics/step/contact_step.h"
 #include "dynamics/step/convergence.h"
 
 /* A step under way. */
@@ -59,9 +56,7 @@ static pd_status first_guess(run *r, const real *targets) {
     if (problem->rigid) PD_TRY(pd_rigid_place(problem, self->iterate.x, self->iterate.offset));
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
     self->iterate.restarted = 0;
-    PD_TRY(pd_safe_first_guess(self, r->guess != NULL));
-    PD_TRY(pd_two_way_load_begin(&self->load, problem));
-    if (problem->proxies) PD_TRY(pd_proxies_begin(problem->proxies, self->iterate.x));
+    PD_TRY(pd_contact_step_first_guess(self, r->guess != NULL));
     r->result->phases[PD_PHASE_FIRST_GUESS] += pd_seconds() - start;
 done:
     return status;
@@ -127,21 +122,13 @@ done:
     return status;
 }
 
-/* What contact has spent of its own so far. */
-static pd_contact_seconds spent_by_contact(const pd_problem *problem) {
-    if (!problem->contact) return (pd_contact_seconds){0};
-    pd_contact_seconds spent = pd_contact_seconds_of(problem->contact);
-    if (problem->projective) spent.projection = pd_projective_seconds(problem->projective);
-    return spent;
-}
-
 /* The next n iterations inside the clock; with `readback` they end with reading back the report of pd_chunk_run. On a device whose loops run on
  * after their call, a phase is billed for what it waits for: the readback for all of it. */
 static pd_status run_chunk(run *r, int n, pd_readback readback, double report[3], int *stalled) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
     double seconds[2], start;
-    pd_contact_seconds before = spent_by_contact(problem), after;
+    pd_contact_seconds before = pd_contact_step_seconds(self), after;
     pd_status status = pd_chunk_run(self, n, readback, r->recording, &r->omega, seconds);
     *stalled = self->iterate.stalled;
     r->row.direction_seconds = seconds[0];
@@ -150,20 +137,15 @@ static pd_status run_chunk(run *r, int n, pd_readback readback, double report[3]
     if (!*stalled) {
         start = pd_seconds();
         if (readback) PD_TRY(pd_mark(problem->context, PD_MARK_END));
-        if (readback) PD_TRY(pd_safe_fetch(self));
         size_t reported = readback == PD_READBACK_GRADIENT ? 3 : 2;
-        if (readback && problem->projective)
-            PD_TRY(pd_outer_read(self, reported, report));
-        else if (readback)
-            PD_TRY(pd_memory_download(problem->context, report, problem->scalars, reported * sizeof *report));
-        if (readback) PD_TRY(pd_safe_told(self));
+        if (readback) PD_TRY(pd_contact_step_read(self, reported, report));
         if (self->method->finish && self->iterate.number + 1 == self->settings.iterations)
             PD_TRY(self->method->finish(self->method_memory, problem, &self->iterate));
-        PD_TRY(pd_safe_limit(self));
+        PD_TRY(pd_contact_step_after(self));
         report[0] *= self->safe.kept * self->safe.kept;
         r->row.advance_seconds += pd_seconds() - start;
     }
-    after = spent_by_contact(problem); // what a record asks for is left out
+    after = pd_contact_step_seconds(self); // what a record asks for is left out
     r->row.culling_seconds += after.culling - before.culling;
     r->row.ccd_seconds += after.impact - before.impact;
     r->row.projection_seconds += after.projection - before.projection;
@@ -200,8 +182,8 @@ static pd_status read_iterate(run *r, pd_readback readback, const double report[
         PD_TRY(r->observer->record(r->observer->user, self, &r->row));
     }
     PD_TRY(pd_divergence_of_iterate(self, growth, report[0], iteration));
-    if (self->problem->projective) return PD_OK; // it ends by the rules of outer_loop.h
-    if (!self->safe.arrived) return PD_OK;       // an answer for where pins and obstacles are is none yet
+    if (self->problem->response->rounds) return PD_OK; // it ends by its own rules
+    if (!self->safe.arrived) return PD_OK;             // an answer for where pins and obstacles are is none yet
     if (!check) return PD_OK;
     if (report[1] == 0.0) {
         PD_TRY(end_without_decrease(r, iteration));
@@ -235,7 +217,7 @@ static pd_status iterations(run *r) {
         int check = end % settings->check_every == 0 || end == settings->iterations;
         double report[3] = {0.0, 1.0, 0.0};
         int moved;
-        PD_TRY(pd_safe_drive(self, &moved));
+        PD_TRY(pd_contact_step_before(self, &moved));
         // the gradient that the direction started from comes with the report: a lagging test for runs without a record
         pd_readback readback = self->method->fills_gradient && check && !r->recording && settings->tolerance <= 0 ? PD_READBACK_GRADIENT
                                : check || r->recording                                                            ? PD_READBACK_MOVES
@@ -246,9 +228,9 @@ static pd_status iterations(run *r) {
         if (stalled) report[1] = 0.0; // for where the driven points were: they have moved, and may again
         result->iterations = r->before + end;
         if (readback) PD_TRY(read_iterate(r, readback, report, check));
-        if (result->stop == PD_STOP_ITERATION_CAP && pd_two_way_step_is_due(self, end)) {
-            int again; // never: the load is of updates at the end of a solve
-            PD_TRY(pd_two_way_step_update(self, r->observer, result, &again));
+        if (result->stop == PD_STOP_ITERATION_CAP && pd_contact_step_is_due(self, end)) {
+            int ignored; // they go on in any case
+            PD_TRY(pd_contact_step_update(self, r->observer, result, &ignored));
         }
         if (self->safe.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED;
     }
@@ -285,21 +267,17 @@ static pd_status begin_loaded_pass(run *r) {
     return status;
 }
 
-/* The iterations of a step: one pass, and another with each further lag of friction, to which G belongs. The first norm stays, since what a
- * tolerance is a part of is where the step began. */
+/* The iterations of a step: one pass, and another each time that contact makes another G of it, as with each further lag of friction. The first norm
+ * stays, since what a tolerance is a part of is where the step began. */
 static pd_status passes(run *r) {
     pd_simulation *self = r->simulation;
-    const pd_problem *problem = self->problem;
-    int lags = problem->contact ? pd_contact_lags(problem->contact) : 1;
     pd_status status = PD_OK;
-    for (int pass = 0; pass < lags; pass++) {
-        if (pass > 0) {
-            PD_TRY(pd_contact_lag_again(problem->contact, self->iterate.x));
-            PD_TRY(begin_pass(r));
-        }
+    for (int pass = 1, again = 1; again; pass++) {
         PD_TRY(iterations(r));
         if (self->safe.outgrown) return PD_OK;
         if (r->recording) PD_TRY(pd_divergence_of_descent(self, &r->growth, r->result->iterations));
+        PD_TRY(pd_contact_step_next_pass(self, pass, &again));
+        if (again) PD_TRY(begin_pass(r));
     }
 done:
     return status;
@@ -311,7 +289,7 @@ static pd_status velocity(run *r) {
     double start = pd_seconds();
     pd_status status = pd_vertex_update_velocity(problem->context, problem->model, problem->h, self->iterate.x, problem->x_t, problem->load,
                                                  self->iterate.offset, self->v, self->v_previous);
-    if (!status && problem->projective) status = pd_outer_finish(self);
+    if (!status && problem->response->finish) status = problem->response->finish(self);
     if (!status && r->result->iterations)
         status = pd_marked_seconds(problem->context, PD_MARK_BEGIN, PD_MARK_END, &r->result->device_seconds);
     if (!status && self->shared) status = pd_simulation_wait(self);
@@ -338,10 +316,9 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     double start = pd_seconds();
     pd_status status = PD_OK;
     self->safe.asks = asks(r);
-    if (problem->contact) pd_contact_begin_stiffness(problem->contact);
     PD_TRY(pd_simulation_begin(self));
     PD_TRY(pd_balance_begin(self));
-    PD_TRY(pd_safe_begin(self));
+    PD_TRY(pd_contact_step_begin(self));
     result->phases[PD_PHASE_BEGIN] += pd_seconds() - start;
     *begun = 1;
     PD_TRY(first_guess(r, targets));
@@ -349,22 +326,18 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     PD_TRY(pd_mark(problem->context, PD_MARK_BEGIN));
     PD_TRY(pd_mark(problem->context, PD_MARK_END)); // of a run that is never looked at
     PD_TRY(passes(r));
-    PD_TRY(pd_safe_settle(self));
     if (self->safe.outgrown) return PD_OK;
     PD_TRY(pd_divergence_of_run(self, targets, result->iterations));
     PD_TRY(pd_safe_behind(self, &result->behind));
     PD_TRY(pd_safe_held_back(self, &result->held_back));
     int again = 0;
-    PD_TRY(pd_two_way_step_update(self, r->observer, result, &again));
+    PD_TRY(pd_contact_step_update(self, r->observer, result, &again));
     while (again) {
         PD_TRY(begin_loaded_pass(r));
         PD_TRY(iterations(r));
-        PD_TRY(pd_two_way_step_update(self, r->observer, result, &again));
+        PD_TRY(pd_contact_step_update(self, r->observer, result, &again));
     }
-    if (problem->two_way) PD_TRY(pd_two_way_energy(self, &result->update, &result->update.gain, &result->update.room));
-    if (result->stop == PD_STOP_CONVERGED) result->stop = pd_two_way_step_stop(self, result);
-    PD_TRY(pd_safe_check_prescribed(self));
-    if (problem->contact) PD_TRY(pd_contact_adapt_stiffness(problem->contact, self->iterate.x));
+    PD_TRY(pd_contact_step_close(self, result));
 done:
     return status;
 }
@@ -386,7 +359,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const rea
     PD_TRY(pd_simulation_prepare(self, NULL));
     PD_TRY(solve(&r, targets, &begun));
     while (self->safe.outgrown) { // the seconds stay: they were spent
-        PD_TRY(pd_safe_restore(self));
+        PD_TRY(pd_contact_step_restore(self));
         r = fresh;
         result->stop = PD_STOP_ITERATION_CAP;
         result->at_rounding = result->iterations = 0;
@@ -394,13 +367,8 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const rea
     }
 
 done:
-    if (problem->proxies) {
-        pd_status kept = pd_proxies_end(problem->proxies, !status);
-        status = status ? status : kept;
-    }
     status = pd_problem_keep_error(problem, status);
-    if (status && begun) pd_safe_restore(self);
-    if (status && begun && problem->contact) pd_contact_restore_stiffness(problem->contact);
+    if (status && begun) pd_contact_step_restore(self);
     if (status == PD_DIVERGED && keep_diverged) {
         result->stop = PD_STOP_DIVERGED;
         return PD_OK;

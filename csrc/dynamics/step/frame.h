@@ -3,10 +3,7 @@
 #ifndef PD_DYNAMICS_STEP_FRAME_H
 #define PD_DYNAMICS_STEP_FRAME_H
 
-#include "contact/projective/projective.h"
-#include "dynamics/contact/momentum.h"
 #include "dynamics/contact/prescribed_motion.h"
-#include "dynamics/contact/two_way_load.h"
 #include "dynamics/method.h"
 #include "dynamics/step/simulation.h"
 #include "linear/upload.h"
@@ -27,22 +24,9 @@ typedef struct pd_safe {
     int arrived;               /* all that is driven is at its target */
     pd_prescribed *prescribed; /* NULL: nothing holds pins and obstacles back */
 
-    /* outer_loop.h */
-    real *before;          /* B [n,3] the iterate before the last iteration; NULL without an outer loop */
-    int outer;             /* rounds that have ended in the step */
-    int inner;             /* iterations of this round */
-    int slow;              /* rounds in a row that got no farther than a small part of their way */
-    int stagnations;       /* such rounds in the step */
-    double share;          /* of its way that the state goes in a round */
-    double moved;          /* by the round before, m; 0 where something stopped it, else `offset` says where to */
-    double left;           /* the part of the step that is to come, if the rounds so far are parts of it */
-    int measured;          /* whether `found` is of the last iteration */
-    double found[5];       /* pd_outer_read */
-    int asked;             /* whether the end of the round has been asked for */
-    pd_round round;        /* what came of that */
-    double potential;      /* G after the last iteration, where a round ends by it; else not a number */
-    pd_momentum *momentum; /* NULL: no body is free, or the variant does not correct its momentum */
-    int apart;             /* 1: the iterate may have passed through something, and the state of the step is x */
+    /* of a response with rounds of its own */
+    int stagnations; /* rounds in the step that got no farther than a small part of their way */
+    int apart;       /* 1: the iterate may have passed through something, and the state of the step is x */
     enum { PD_ROUNDS_GO_ON, PD_ROUNDS_SETTLED, PD_ROUNDS_SPENT } rounds;
 } pd_safe;
 
@@ -60,12 +44,11 @@ struct pd_simulation {
     real *v, *v_previous, *targets;
     pd_outbox sent; /* of targets */
     pd_safe safe;
-    pd_two_way_load load;
     int has_previous;
     int shared; /* others may read and write x and v */
 
     /* balance.c */
-    real *begun_at; /* B [n,3] x_t of the last step; NULL without contact */
+    real *begun_at; /* B [n,3] x_t of the last step; NULL where contact is no term of G */
     int has_ended;  /* 1: the iterate is the end of that step */
 
     /* energy.c */

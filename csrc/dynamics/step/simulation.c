@@ -6,6 +6,7 @@
 #include "dynamics/contact/contact_record.h"
 #include "dynamics/contact/safe_move.h"
 #include "dynamics/problem/global_step.h"
+#include "dynamics/responses.h"
 #include "dynamics/step/chunk.h"
 #include "dynamics/step/frame.h"
 
@@ -28,7 +29,6 @@ void pd_simulation_destroy(pd_simulation *self) {
         self->method->destroy(self->method_memory, self->problem);
         pd_chunks_destroy(self->chunks, context);
         pd_safe_destroy(self);
-        pd_two_way_load_destroy(&self->load, self->problem);
         pd_outbox_destroy(context, &self->sent);
         pd_contact_recorder_destroy(self->recorder);
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
@@ -38,41 +38,13 @@ void pd_simulation_destroy(pd_simulation *self) {
     free(self);
 }
 
-/* What a method does not look for it would leave out in silence, or read where nothing has been made. */
-static pd_status check_parts(const pd_method *method, const pd_description *description, pd_error *error) {
-    const pd_contact_description *contact = description->contact;
-    int projective = contact && contact->projective.stiffness > 0, two_way = contact && contact->two_way.steps > 0;
-    int penalty = contact && contact->penalty.interval >= 0, embedded = contact && contact->n_embedded > 0;
-    const struct {
-        int there, needs;
-        const char *name;
-    } parts[] = {{description->n_rigid > 0, PD_TAKES_RIGID, "rigid"},
-                 {projective, PD_TAKES_PROJECTIVE, "projective"},
-                 {description->proxies != NULL, PD_TAKES_PROXIES, "proxies"}};
-    const struct {
-        int both;
-        const char *one, *other;
-    } pairs[] = {{contact && description->proxies, "contact", "proxies"},
-                 {projective && two_way, "projective", "two_way"},
-                 {penalty && projective, "penalty", "projective"},
-                 {penalty && two_way, "penalty", "two_way"},
-                 {embedded && projective, "carriers", "projective"},
-                 {embedded && two_way, "carriers", "two_way"},
-                 {description->n_rigid > 0 && (projective || two_way || penalty), "rigid", "contact that is no law"}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i].there && !(method->takes & parts[i].needs))
-            return pd_fail(error, PD_ERROR_TYPE, "%s: %s does not take it", parts[i].name, method->name);
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (pairs[i].both) return pd_fail(error, PD_ERROR_VALUE, "%s: a simulation has it or %s, not both", pairs[i].one, pairs[i].other);
-    return PD_OK;
-}
-
 pd_status pd_simulation_create(pd_simulation **out, const pd_description *description, const pd_settings *settings,
                                const pd_cholesky_functions *cholesky, pd_place place, pd_error *error) {
     pd_status status = PD_OK;
     pd_simulation *self = calloc(1, sizeof *self);
     size_t settings_bytes = settings->method->settings_size;
     void *method_settings = malloc(settings_bytes + 1);
+    const pd_contact_response *response;
     *out = NULL;
     if (!self || !method_settings) {
         free(self);
@@ -83,8 +55,10 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
     self->settings = *settings;
     self->settings.method_settings = method_settings;
     self->method = settings->method;
-    PD_TRY(check_parts(settings->method, description, error));
-    PD_TRY(pd_problem_create(&self->problem, description, settings->h, cholesky, place, error));
+    if (description->n_rigid > 0 && !(settings->method->takes & PD_TAKES_RIGID))
+        PD_TRY(pd_fail(error, PD_ERROR_TYPE, "rigid: %s does not take it", settings->method->name));
+    PD_TRY(pd_response_find(&response, description, settings->method, error));
+    PD_TRY(pd_problem_create(&self->problem, description, response, settings->h, cholesky, place, error));
     PD_TRY(pd_chunks_create(&self->chunks, error));
     real **vectors[] = {&self->v,
                         &self->v_previous,
@@ -96,10 +70,9 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
                         &self->iterate.step};
     for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)
         status = pd_memory_create(self->problem->context, (void **)vectors[i], pd_problem_bytes(self->problem));
-    if (!status && self->problem->contact)
+    if (!status && self->problem->response->gradient)
         status = pd_memory_create(self->problem->context, (void **)&self->begun_at, pd_problem_bytes(self->problem));
     if (!status) status = pd_safe_create(self);
-    if (!status) status = pd_two_way_load_create(&self->load, self->problem);
     if (status && error) *error = *pd_context_error(self->problem->context);
 
 done:
@@ -147,12 +120,7 @@ int pd_simulation_constraint_colours(const pd_simulation *self) {
     return self->method_memory && self->method->colours ? self->method->colours(self->method_memory) : 0;
 }
 
-pd_contact *pd_simulation_contact(pd_simulation *self) {
-    return self->problem->two_way ? pd_two_way_contact(self->problem->two_way) : self->problem->contact;
-}
-
-pd_projective *pd_simulation_projective(pd_simulation *self) { return self->problem->projective; }
-pd_proxies *pd_simulation_proxies(pd_simulation *self) { return self->problem->proxies; }
+pd_contact *pd_simulation_contact(pd_simulation *self) { return self->problem->scene; }
 
 pd_status pd_simulation_keep_error(pd_simulation *self, pd_status status) { return pd_problem_keep_error(self->problem, status); }
 

@@ -158,10 +158,6 @@ pd_status pd_simulation_set_attachments(pd_simulation *self, int first, int n, c
 /* Contact; NULL: nothing touches. What it knows of is that of the simulation, and its functions may be called between two of these. */
 typedef struct pd_contact pd_contact; /* contact/potential/contact.h */
 pd_contact *pd_simulation_contact(pd_simulation *self);
-typedef struct pd_projective pd_projective; /* contact/projective/projective.h; NULL: contact does not answer by projections */
-pd_projective *pd_simulation_projective(pd_simulation *self);
-typedef struct pd_proxies pd_proxies; /* contact/proxies/proxies.h; NULL: there are none */
-pd_proxies *pd_simulation_proxies(pd_simulation *self);
 /* What such a function, or a loop, has written into the context goes where pd_simulation_error looks. Returns the status. */
 pd_status pd_simulation_keep_error(pd_simulation *self, pd_status status);
 

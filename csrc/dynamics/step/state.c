@@ -1,8 +1,7 @@
 /* The state of a simulation: set, read, shared, and taken as the start of a step; see simulation.h. */
-#include "contact/projective/projective.h"
-#include "contact/proxies/proxies.h"
 #include "dynamics/divergence/energy.h"
 #include "dynamics/problem/rounding.h"
+#include "dynamics/response.h"
 #include "dynamics/step/frame.h"
 
 #include <stdlib.h>
@@ -12,12 +11,7 @@ pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, co
     pd_status status = PD_OK;
     size_t bytes = pd_problem_bytes(self->problem);
     self->has_ended = 0;
-    if (positions && self->problem->contact) {
-        pd_contact_forget_step(self->problem->contact);
-        pd_contact_set_doublings(self->problem->contact, (pd_contact_doublings){0, 0});
-    }
-    if (positions && self->problem->projective) pd_projective_forget(self->problem->projective);
-    if (positions && self->problem->proxies) pd_proxies_forget_step(self->problem->proxies);
+    if (positions && self->problem->response->forget) self->problem->response->forget(self->problem);
     if (positions) PD_TRY(pd_memory_upload(context, self->iterate.x, positions, bytes));
     if (velocities) PD_TRY(pd_memory_upload(context, self->v, velocities, bytes));
     self->has_previous = previous_velocities != NULL;

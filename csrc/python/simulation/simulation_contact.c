@@ -1,8 +1,8 @@
 /* What touches in a simulation: the driven points, and the pairs as they are. */
 #include "python/simulation/simulation_object.h"
 
-#include "contact/projective/projective.h"
 #include "dynamics/contact/contact_record.h"
+#include "dynamics/responses/projective_response.h"
 #include "elements/contact/pair.h"
 #include "elements/contact/projection.h"
 

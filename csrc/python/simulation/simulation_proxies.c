@@ -1,7 +1,7 @@
 /* Proxies of a simulation: their description, the colliders they are kept out of, and where they are. */
 #include "python/simulation/simulation_object.h"
 
-#include "contact/proxies/proxies.h"
+#include "dynamics/responses/proxies_response.h"
 
 #include <float.h>
 

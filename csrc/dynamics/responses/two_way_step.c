@@ -1,5 +1,5 @@
 /* The two-way interior point method in the common frame; see two_way_step.h. */
-#include "dynamics/contact/two_way_step.h"
+#include "dynamics/responses/two_way_step.h"
 
 #include "base/clock.h"
 #include "dynamics/divergence/divergence.h"
@@ -20,27 +20,13 @@ static int interrupted(void *user) {
     return w->observer->interrupted(w->observer->user);
 }
 
-pd_status pd_two_way_step_begin(pd_simulation *self) {
-    const pd_problem *problem = self->problem;
-    return problem->two_way ? pd_two_way_begin(problem->two_way, problem->x_t) : PD_OK;
-}
-
-int pd_two_way_step_is_due(const pd_simulation *self, int iterations) {
-    int every = self->problem->two_way ? pd_two_way_every(self->problem->two_way) : 0;
-    return every > 0 && iterations % every == 0 && iterations < self->settings.iterations;
-}
-
-pd_status pd_two_way_step_restore(pd_simulation *self) {
-    return self->problem->two_way ? pd_two_way_restore(self->problem->two_way) : PD_OK;
-}
-
 /* How far from its target what is driven is, m. */
 static pd_status find_behind(pd_simulation *self, const real *target, double *behind) {
     const pd_problem *problem = self->problem;
     int n = problem->model->n_vertices;
     double found[2], driven;
     pd_status status;
-    PD_TRY(pd_contact_behind(pd_two_way_contact(problem->two_way), &driven));
+    PD_TRY(pd_contact_behind(problem->scene, &driven));
     PD_TRY(pd_memory_copy(problem->context, problem->trial_gradient, self->iterate.x, pd_problem_bytes(problem)));
     PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, 1.0, target, problem->trial_gradient));
     PD_TRY(pd_largest_move(problem->context, n, NULL, problem->trial_gradient, self->iterate.x, problem->scalars));
@@ -54,8 +40,8 @@ pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observe
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     pd_iterate *iterate = &self->iterate;
-    pd_two_way *two_way = problem->two_way;
-    pd_two_way_load *load = &self->load;
+    pd_two_way_load *load = pd_two_way_load_of(self);
+    pd_two_way *two_way = load->two_way;
     watcher who = {observer, self};
     const pd_two_way_watch watch = {&who, observer && observer->update ? progress : NULL,
                                     observer && observer->interrupted ? interrupted : NULL};
@@ -66,7 +52,6 @@ pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observe
     int bad, n = problem->model->n_vertices;
     pd_status status = PD_OK;
     *again = 0;
-    if (!two_way) return PD_OK;
     PD_TRY(pd_find_not_finite(context, problem->model, iterate->x, &bad));
     if (bad >= 0) return pd_diverged(self, result->iterations, "not finite");
     PD_TRY(pd_memory_copy(context, problem->trial, iterate->x, bytes));
@@ -76,7 +61,7 @@ pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observe
     PD_TRY(pd_two_way_update(two_way, problem->trial, loaded ? problem->trial_offset : NULL, &watch, &report));
     PD_TRY(pd_find_not_finite(context, problem->model, pd_two_way_state(two_way), &bad));
     if (bad >= 0) return pd_diverged(self, result->iterations, "contact has moved a vertex to no number");
-    PD_TRY(pd_two_way_load_next(load, problem, two_way, iterate->offset, report.exit != PD_TWO_WAY_CONTRADICTORY, again));
+    PD_TRY(pd_two_way_load_next(load, problem, iterate->offset, report.exit != PD_TWO_WAY_CONTRADICTORY, again));
     // offset + (state - iterate): what has come to its target has the velocity that the solver gave it, to the last bit
     PD_TRY(pd_add_scaled(context, problem->model, pd_two_way_state(two_way), -1.0, iterate->x, iterate->direction));
     PD_TRY(pd_add_scaled(context, problem->model, iterate->offset, 1.0, iterate->direction, problem->trial_offset));
@@ -96,9 +81,9 @@ done:
     return status;
 }
 
-pd_stop pd_two_way_step_stop(const pd_simulation *self, const pd_step_result *result) {
+pd_stop pd_two_way_step_stop(const pd_step_result *result) {
     const pd_vertex_update_result *update = &result->update;
-    if (!self->problem->two_way || update->updates == 0) return result->stop;
+    if (update->updates == 0) return result->stop;
     if (update->report.exit == PD_TWO_WAY_STALLED || update->report.exit == PD_TWO_WAY_CONTRADICTORY) return PD_STOP_STALLED;
     int whole = update->report.exit == PD_TWO_WAY_CONVERGED && result->behind <= 0.0 && update->gain <= update->room;
     return whole ? result->stop : PD_STOP_ITERATION_CAP;

@@ -1,8 +1,6 @@
 /* The outer loop of contact by projections; see outer_loop.h. */
-#include "dynamics/contact/outer_loop.h"
+#include "dynamics/responses/outer_loop.h"
 
-#include "contact/potential/contact.h"
-#include "contact/projective/projective.h"
 #include "dynamics/problem/potential.h"
 #include "loops/proximity_loops.h"
 
@@ -25,13 +23,14 @@ enum { FEWEST_ROUNDS = 4 };
 
 /* Freezes the pairs where the state is, and the next round begins. */
 static pd_status begin_round(pd_simulation *self) {
-    pd_projective *projective = self->problem->projective;
+    pd_outer *outer = pd_outer_of(self);
+    pd_projective *projective = outer->projective;
     pd_linear *linear = self->method->linear(self->method_memory);
     pd_status status = PD_OK;
-    PD_TRY(pd_projective_freeze(projective, self->safe.x, self->safe.left));
+    PD_TRY(pd_projective_freeze(projective, self->safe.x, outer->left));
     PD_TRY(pd_linear_set_diagonal(linear, pd_projective_diagonal(projective)));
-    self->safe.inner = 0;
-    self->safe.potential = (double)NAN;
+    outer->inner = 0;
+    outer->potential = (double)NAN;
 done:
     return status;
 }
@@ -97,18 +96,20 @@ static pd_status set_translated(const pd_simulation *self, double part) {
  * nothing touches. If something does, the groups are those of all pairs that are near, which do not touch each other then.
  * *settled: nor have the translations moved it by more than a settled round may. */
 static pd_status restore_momentum(pd_simulation *self, int last, int *settled) {
+    pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     pd_iterate *iterate = &self->iterate;
-    double most = SETTLED * pd_projective_activation(problem->projective), shift = 0.0, part = 1.0;
+    double most = SETTLED * pd_projective_activation(outer->projective), shift = 0.0, part = 1.0;
     pd_status status = PD_OK;
     for (int near = 0; near < 2; near++) {
-        PD_TRY(pd_momentum_shift(self->safe.momentum, problem, iterate->x, iterate->offset, near, problem->trial_gradient, &shift));
+        PD_TRY(pd_momentum_shift(outer->momentum, problem, outer->projective, iterate->x, iterate->offset, near, problem->trial_gradient,
+                                 &shift));
         if (!isfinite(shift) || shift == 0.0) return PD_OK; // the frame says what is no number
         *settled = *settled && shift <= most;
         PD_TRY(set_translated(self, 1.0));
         if (!*settled && !last) break; // the iterate alone
-        PD_TRY(pd_contact_limit(problem->contact, iterate->x, problem->trial, 0, &part));
+        PD_TRY(pd_contact_limit(problem->scene, iterate->x, problem->trial, 0, &part));
         if (part == 1.0) break;
     }
     *settled = *settled && part == 1.0;
@@ -121,10 +122,11 @@ done:
 
 /* A round has settled, or is the last: the step ends, or the momentum says that it goes on. */
 static pd_status end_rounds(pd_simulation *self, int settled, int last) {
+    pd_outer *outer = pd_outer_of(self);
     pd_safe *safe = &self->safe;
     pd_status status = PD_OK;
     if (safe->part < 1.0) PD_TRY(go_back(self));
-    if (safe->momentum && (safe->arrived || !safe->driving)) PD_TRY(restore_momentum(self, last, &settled));
+    if (outer->momentum && (safe->arrived || !safe->driving)) PD_TRY(restore_momentum(self, last, &settled));
     if (!settled && !last) return PD_OK;
     safe->rounds = settled ? PD_ROUNDS_SETTLED : PD_ROUNDS_SPENT;
     safe->apart = 0;
@@ -133,19 +135,20 @@ done:
 }
 
 pd_status pd_outer_first_guess(pd_simulation *self) {
+    pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;
     pd_status status = PD_OK;
     double part;
     PD_TRY(pd_memory_copy(problem->context, safe->x, problem->x_t, pd_problem_bytes(problem)));
     safe->apart = 1;
-    safe->outer = safe->slow = safe->stagnations = safe->arrived = safe->asked = 0;
-    safe->kept = safe->part = safe->left = safe->share = 1.0;
-    safe->moved = 0.0;
+    outer->outer = outer->slow = safe->stagnations = safe->arrived = outer->asked = 0;
+    safe->kept = safe->part = outer->left = outer->share = 1.0;
+    outer->moved = 0.0;
     safe->rounds = PD_ROUNDS_GO_ON;
     PD_TRY(pd_prescribed_moves(safe->prescribed, problem, self->targets, problem->x_t, &safe->driving));
-    PD_TRY(pd_projective_begin(problem->projective, problem->x_t, self->v));
-    if (pd_projective_settings(problem->projective)->printed) {
+    PD_TRY(pd_projective_begin(outer->projective, problem->x_t, self->v));
+    if (pd_projective_settings(outer->projective)->printed) {
         double moves;
         PD_TRY(printed_guess(self));
         PD_TRY(sum_of_moves(self, self->iterate.x, safe->x, &moves));
@@ -154,15 +157,10 @@ pd_status pd_outer_first_guess(pd_simulation *self) {
             return go_back(self);
         }
     }
-    PD_TRY(pd_projective_limit(problem->projective, safe->x, self->iterate.x, 0.0, &part));
+    PD_TRY(pd_projective_limit(outer->projective, safe->x, self->iterate.x, 0.0, &part));
     PD_TRY(begin_round(self));
 done:
     return status;
-}
-
-pd_status pd_outer_keep(pd_simulation *self) {
-    self->safe.measured = 0;
-    return pd_memory_copy(self->problem->context, self->safe.before, self->iterate.x, pd_problem_bytes(self->problem));
 }
 
 /* What is measured of a move, pairs of pd_largest_move and a product: from the iterate before the iteration; from the state; of the way from the state,
@@ -171,51 +169,57 @@ enum { FOUND_ITERATION = 0, FOUND_ROUND = 2, FOUND_ALONG = 4, FOUND_COUNT = 5, R
 
 /* Whether the round ends with this iteration, however still it is. */
 static int must_end(const pd_simulation *self) {
-    int most = self->settings.iterations / FEWEST_ROUNDS, inner = pd_projective_settings(self->problem->projective)->inner;
-    return self->safe.inner + 1 >= (inner < most ? inner : most) || self->iterate.number + 1 == self->settings.iterations;
+    pd_outer *outer = pd_outer_of(self);
+    int most = self->settings.iterations / FEWEST_ROUNDS, inner = pd_projective_settings(outer->projective)->inner;
+    return outer->inner + 1 >= (inner < most ? inner : most) || self->iterate.number + 1 == self->settings.iterations;
 }
 
 static pd_status measure_iteration(const pd_simulation *self) {
+    pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
-    return pd_largest_move(problem->context, problem->model->n_vertices, NULL, self->iterate.x, self->safe.before,
+    return pd_largest_move(problem->context, problem->model->n_vertices, NULL, self->iterate.x, outer->before,
                            problem->scalars + REPORTED + FOUND_ITERATION);
 }
 
 static pd_status measure_round(const pd_simulation *self) {
+    pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
     double *found = problem->scalars + REPORTED;
     pd_status status = PD_OK;
     PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, NULL, self->iterate.x, self->safe.x, found + FOUND_ROUND));
     PD_TRY(find_moves(self, self->iterate.x, self->safe.x));
-    if (self->safe.moved > 0.0) PD_TRY(pd_dot(problem->context, problem->model, problem->trial, self->safe.offset, found + FOUND_ALONG));
+    if (outer->moved > 0.0) PD_TRY(pd_dot(problem->context, problem->model, problem->trial, self->safe.offset, found + FOUND_ALONG));
 done:
     return status;
 }
 
 static pd_status fetch_found(pd_simulation *self, int first, int end) {
-    return pd_memory_fetch(self->problem->context, self->safe.found + first, self->problem->scalars + REPORTED + first,
+    pd_outer *outer = pd_outer_of(self);
+    return pd_memory_fetch(self->problem->context, outer->found + first, self->problem->scalars + REPORTED + first,
                            (size_t)(end - first) * sizeof(double));
 }
 
 /* The state goes towards the iterate, and with it what is driven, by the rules of pd_projective_update_round: the share only of a way that nothing
  * touches on, in no last round, and not before what is driven has arrived, since that goes as far as the state. */
 static pd_status ask_move(pd_simulation *self) {
-    const pd_projective_description *settings = pd_projective_settings(self->problem->projective);
+    pd_outer *outer = pd_outer_of(self);
+    const pd_projective_description *settings = pd_projective_settings(outer->projective);
     pd_safe *safe = &self->safe;
     const double *found = self->problem->scalars + REPORTED;
-    int last = self->iterate.number + 1 == self->settings.iterations || safe->outer + 1 >= settings->outer;
-    const pd_round_rules rules = {.share = safe->share,
-                                  .before = safe->moved,
-                                  .slack = last ? (double)INFINITY : SETTLED * pd_projective_activation(self->problem->projective),
-                                  .least = safe->slow >= 1 && !settings->cut_back ? SLOW : 0.0, // else by each vertex' own reach
+    int last = self->iterate.number + 1 == self->settings.iterations || outer->outer + 1 >= settings->outer;
+    const pd_round_rules rules = {.share = outer->share,
+                                  .before = outer->moved,
+                                  .slack = last ? (double)INFINITY : SETTLED * pd_projective_activation(outer->projective),
+                                  .least = outer->slow >= 1 && !settings->cut_back ? SLOW : 0.0, // else by each vertex' own reach
                                   .free = safe->arrived && !settings->cut_back};
-    return pd_projective_ask_move(self->problem->projective, &rules, found + FOUND_ROUND, found + FOUND_ALONG, self->iterate.x, safe->x,
-                                  &safe->round);
+    return pd_projective_ask_move(outer->projective, &rules, found + FOUND_ROUND, found + FOUND_ALONG, self->iterate.x, safe->x,
+                                  &outer->round);
 }
 
 /* All that ends a round, for the host to wait for once: what is measured of it, how far it may go, the move, and what is near then. */
 static pd_status ask_end(pd_simulation *self) {
-    pd_projective *projective = self->problem->projective;
+    pd_outer *outer = pd_outer_of(self);
+    pd_projective *projective = outer->projective;
     pd_safe *safe = &self->safe;
     pd_status status = PD_OK;
     PD_TRY(pd_projective_press(projective, self->iterate.x));
@@ -223,41 +227,44 @@ static pd_status ask_end(pd_simulation *self) {
     PD_TRY(fetch_found(self, FOUND_ROUND, FOUND_COUNT));
     PD_TRY(pd_projective_ask_limit(projective, safe->x, self->iterate.x));
     PD_TRY(ask_move(self));
-    safe->asked = 1;
+    outer->asked = 1;
 done:
     return status;
 }
 
 /* Whether pins or obstacles still move, by a rule of their own: as printed they go as far as the state. */
 static int is_driving(const pd_simulation *self) {
-    const pd_projective_description *settings = pd_projective_settings(self->problem->projective);
+    pd_outer *outer = pd_outer_of(self);
+    const pd_projective_description *settings = pd_projective_settings(outer->projective);
     return self->safe.driving && !self->safe.arrived && !settings->printed && !settings->cut_back;
 }
 
 pd_status pd_outer_read(pd_simulation *self, size_t reported, double *report) {
+    pd_outer *outer = pd_outer_of(self);
     pd_context *context = self->problem->context;
     pd_status status = PD_OK;
     PD_TRY(measure_iteration(self));
     PD_TRY(pd_memory_fetch(context, report, self->problem->scalars, reported * sizeof *report));
     PD_TRY(fetch_found(self, FOUND_ITERATION, FOUND_ROUND));
     // as printed the end of a round is measured in another way before anything moves
-    if (must_end(self) && !pd_projective_settings(self->problem->projective)->printed && !is_driving(self)) PD_TRY(ask_end(self));
+    if (must_end(self) && !pd_projective_settings(outer->projective)->printed && !is_driving(self)) PD_TRY(ask_end(self));
     PD_TRY(pd_context_wait(context));
-    self->safe.measured = 1;
+    outer->measured = 1;
 done:
     return status;
 }
 
 /* Whether an iteration has moved no vertex farther than the tolerance. */
 static pd_status is_still(pd_simulation *self, int *still) {
+    pd_outer *outer = pd_outer_of(self);
     pd_status status = PD_OK;
-    double distance = pd_projective_activation(self->problem->projective);
-    if (!self->safe.measured) {
+    double distance = pd_projective_activation(outer->projective);
+    if (!outer->measured) {
         PD_TRY(measure_iteration(self));
         PD_TRY(fetch_found(self, FOUND_ITERATION, FOUND_ROUND));
         PD_TRY(pd_context_wait(self->problem->context));
     }
-    *still = sqrt(self->safe.found[FOUND_ITERATION]) <= pd_projective_settings(self->problem->projective)->tolerance * distance;
+    *still = sqrt(outer->found[FOUND_ITERATION]) <= pd_projective_settings(outer->projective)->tolerance * distance;
 done:
     return status;
 }
@@ -265,9 +272,10 @@ done:
 /* The same while pins or obstacles move. Where nothing stops them, the state and they go all of their ways. Else the free vertices go first, and
  * pins and obstacles follow as prescribed_motion.h says. */
 static pd_status move_driven_state(pd_simulation *self, double *moved) {
+    pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
-    pd_projective *projective = problem->projective;
+    pd_projective *projective = outer->projective;
     pd_safe *safe = &self->safe;
     const unsigned char *fixed = problem->model->fixed;
     int n = problem->model->n_vertices, goes;
@@ -277,18 +285,18 @@ static pd_status move_driven_state(pd_simulation *self, double *moved) {
     PD_TRY(measure_round(self));
     PD_TRY(fetch_found(self, FOUND_ROUND, FOUND_COUNT));
     PD_TRY(pd_context_wait(context));
-    *moved = sqrt(safe->found[FOUND_ROUND]);
+    *moved = sqrt(outer->found[FOUND_ROUND]);
     if (!isfinite(*moved)) return PD_OK; // the frame says so
     PD_TRY(pd_projective_limit(projective, safe->x, self->iterate.x, SLOW, &part));
-    safe->part = part, safe->moved = 0.0, safe->slow = 0;
+    safe->part = part, outer->moved = 0.0, outer->slow = 0;
     if (part == 1.0) {
         PD_TRY(pd_memory_copy(context, safe->x, self->iterate.x, pd_problem_bytes(problem)));
-        PD_TRY(pd_contact_drive(problem->contact, 1.0));
+        PD_TRY(pd_contact_drive(problem->scene, 1.0));
         safe->arrived = 1;
     } else {
         PD_TRY(pd_memory_copy(context, problem->trial_offset, self->iterate.x, pd_problem_bytes(problem)));
         PD_TRY(pd_move_towards(context, n, fixed, 1.0, safe->x, problem->trial_offset));
-        PD_TRY(pd_contact_limit(problem->contact, safe->x, problem->trial_offset, 0, &alone));
+        PD_TRY(pd_contact_limit(problem->scene, safe->x, problem->trial_offset, 0, &alone));
         safe->stagnations += alone < SLOW;
         if (alone < SLOW)
             PD_TRY(pd_projective_move_free(projective, problem->trial_offset, safe->x));
@@ -298,67 +306,69 @@ static pd_status move_driven_state(pd_simulation *self, double *moved) {
         safe->part = fmin(alone, 1.0 - DBL_EPSILON); // the state is not where the iterate is
     }
     *moved *= safe->part;
-    safe->left *= 1.0 - safe->part;
-    safe->drives = ++safe->outer;
+    outer->left *= 1.0 - safe->part;
+    safe->drives = ++outer->outer;
 done:
     return status;
 }
 
 /* The state goes towards the iterate as far as nothing touches. */
 static pd_status move_state(pd_simulation *self, double *moved) {
+    pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     pd_safe *safe = &self->safe;
-    int cut_back = pd_projective_settings(problem->projective)->cut_back, whole;
+    int cut_back = pd_projective_settings(outer->projective)->cut_back, whole;
     pd_status status = PD_OK;
     if (is_driving(self)) return move_driven_state(self, moved);
-    if (!safe->asked) {
+    if (!outer->asked) {
         PD_TRY(ask_end(self));
         PD_TRY(pd_context_wait(context));
     }
-    safe->asked = 0;
-    *moved = sqrt(safe->found[FOUND_ROUND]);
+    outer->asked = 0;
+    *moved = sqrt(outer->found[FOUND_ROUND]);
     if (!isfinite(*moved)) return PD_OK; // the frame says so
-    PD_TRY(pd_projective_limit_told(problem->projective, SLOW, &safe->part, &whole));
-    if (!whole) PD_TRY(pd_projective_limit(problem->projective, safe->x, self->iterate.x, SLOW, &safe->part));
+    PD_TRY(pd_projective_limit_told(outer->projective, SLOW, &safe->part, &whole));
+    if (!whole) PD_TRY(pd_projective_limit(outer->projective, safe->x, self->iterate.x, SLOW, &safe->part));
     *moved *= safe->part;
-    safe->slow = safe->part < SLOW ? safe->slow + 1 : 0;
-    safe->stagnations += safe->slow > 0;
-    safe->left *= 1.0 - safe->part;
-    if (safe->slow >= 2 && !cut_back) { // what is driven waits
-        PD_TRY(pd_projective_truncate(problem->projective, self->iterate.x, safe->x));
+    outer->slow = safe->part < SLOW ? outer->slow + 1 : 0;
+    safe->stagnations += outer->slow > 0;
+    outer->left *= 1.0 - safe->part;
+    if (outer->slow >= 2 && !cut_back) { // what is driven waits
+        PD_TRY(pd_projective_truncate(outer->projective, self->iterate.x, safe->x));
     } else {
         if (!whole) { // it has not moved
             PD_TRY(ask_move(self));
             PD_TRY(pd_context_wait(context));
         }
-        PD_TRY(pd_projective_move_told(problem->projective));
+        PD_TRY(pd_projective_move_told(outer->projective));
     }
     int free = safe->part == 1.0 && safe->arrived && !cut_back;
     if (free) PD_TRY(pd_memory_copy(context, safe->offset, problem->trial, pd_problem_bytes(problem)));
-    if (free) safe->share = safe->round.share;
-    safe->moved = free ? *moved : 0.0;
+    if (free) outer->share = outer->round.share;
+    outer->moved = free ? *moved : 0.0;
     if (safe->part == 1.0) safe->arrived = 1;
-    safe->drives = ++safe->outer;
+    safe->drives = ++outer->outer;
 done:
     return status;
 }
 
 pd_status pd_outer_advance(pd_simulation *self) {
+    pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
-    const pd_projective_description *settings = pd_projective_settings(problem->projective);
+    const pd_projective_description *settings = pd_projective_settings(outer->projective);
     pd_safe *safe = &self->safe;
-    double distance = pd_projective_activation(problem->projective), moved, squares = 0.0;
+    double distance = pd_projective_activation(outer->projective), moved, squares = 0.0;
     int last = self->iterate.number + 1 == self->settings.iterations, must = must_end(self), still, settled;
     pd_status status = PD_OK;
-    safe->inner++;
+    outer->inner++;
     safe->kept = safe->part = 1.0;
     if (settings->printed) {
-        double before = safe->potential;
-        PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &safe->potential, NULL));
-        still = fabs(safe->potential - before) <= PRINTED_STILL * fabs(safe->potential);
+        double before = outer->potential;
+        PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &outer->potential, NULL));
+        still = fabs(outer->potential - before) <= PRINTED_STILL * fabs(outer->potential);
     } else {
-        if (!must && safe->inner % self->settings.check_every != 0) return PD_OK;
+        if (!must && outer->inner % self->settings.check_every != 0) return PD_OK;
         still = must;
         if (!must) PD_TRY(is_still(self, &still));
     }
@@ -370,7 +380,7 @@ pd_status pd_outer_advance(pd_simulation *self) {
         settled = safe->part * safe->part * squares <= PRINTED_SETTLED;
     else
         settled = safe->part == 1.0 && moved <= SETTLED * distance;
-    last = last || safe->outer >= settings->outer;
+    last = last || outer->outer >= settings->outer;
     if (settled || last) PD_TRY(end_rounds(self, settled, last));
     if (safe->rounds != PD_ROUNDS_GO_ON) return PD_OK;
     if (settings->cut_back && safe->part < 1.0) PD_TRY(go_back(self));
@@ -378,18 +388,4 @@ pd_status pd_outer_advance(pd_simulation *self) {
     self->iterate.restarted = self->iterate.number + 1;
 done:
     return status;
-}
-
-pd_status pd_outer_finish(pd_simulation *self) {
-    pd_projective *projective = self->problem->projective;
-    pd_status status = pd_projective_rebound(projective, self->iterate.x, self->iterate.offset, self->v);
-    pd_projective_end(projective);
-    return status;
-}
-
-void pd_outer_give_up(pd_simulation *self) {
-    self->safe.apart = self->safe.asked = 0;
-    pd_projective_end(self->problem->projective);
-    pd_contact_forget_near(self->problem->contact); // what is no number has not moved
-    pd_projective_forget(self->problem->projective);
 }

@@ -1,7 +1,8 @@
 /* Whether contact by the two-way interior point method has added energy in a step; see two_way_energy.h. */
-#include "dynamics/contact/two_way_energy.h"
+#include "dynamics/responses/two_way_energy.h"
 
 #include "dynamics/divergence/energy.h"
+#include "dynamics/responses/two_way_step.h"
 
 #include <math.h>
 
@@ -39,13 +40,13 @@ static pd_status fetch(const pd_simulation *self, real *out, const real *vector)
 pd_status pd_two_way_energy(pd_simulation *self, const pd_vertex_update_result *update, double *gain, double *room) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
-    const pd_two_way_load *load = &self->load;
+    const pd_two_way_load *load = pd_two_way_load_of(self);
     size_t bytes = pd_problem_bytes(problem), n = 3 * (size_t)problem->model->n_vertices;
     real *moves = load->host, *other = load->host + n;
-    double h = problem->h, before, after, delta = pd_two_way_distance(problem->two_way), speed = delta / SLOW, mass, force;
+    double h = problem->h, before, after, delta = pd_two_way_distance(load->two_way), speed = delta / SLOW, mass, force;
     pd_status status = PD_OK;
     *gain = *room = 0.0;
-    if (!(h > 0) || !update->report.rows || self->method->ignores_material || !pd_two_way_is_passive(problem->two_way)) return PD_OK;
+    if (!(h > 0) || !update->report.rows || self->method->ignores_material || !pd_two_way_is_passive(load->two_way)) return PD_OK;
     PD_TRY(pd_memory_copy(context, problem->trial, problem->x_t, bytes));
     PD_TRY(pd_move_towards(context, problem->model->n_vertices, problem->model->fixed, 1.0, self->iterate.x, problem->trial));
     PD_TRY(pd_energy_of_elements(self, problem->trial, &before));

@@ -1,5 +1,5 @@
 /* The load that contact by the two-way interior point method puts on the solver; see two_way_load.h. */
-#include "dynamics/contact/two_way_load.h"
+#include "dynamics/responses/two_way_load.h"
 
 #include "contact/two_way/two_way.h"
 
@@ -12,7 +12,6 @@ static const double SETTLED = 2e-2;
 pd_status pd_two_way_load_create(pd_two_way_load *load, const pd_problem *problem) {
     real **vectors[] = {&load->moved, &load->found, &load->before};
     pd_status status = PD_OK;
-    if (!problem->two_way) return PD_OK;
     if (!(load->host = malloc(2 * pd_problem_bytes(problem) + 1)))
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d vertices", problem->model->n_vertices);
     for (int i = 0; !status && i < 3; i++) status = pd_memory_create(problem->context, (void **)vectors[i], pd_problem_bytes(problem));
@@ -29,8 +28,7 @@ void pd_two_way_load_destroy(pd_two_way_load *load, const pd_problem *problem) {
 pd_status pd_two_way_load_begin(pd_two_way_load *load, const pd_problem *problem) {
     double behind;
     pd_status status = PD_OK;
-    if (!load->moved) return PD_OK;
-    PD_TRY(pd_contact_behind(pd_two_way_contact(problem->two_way), &behind));
+    PD_TRY(pd_contact_behind(problem->scene, &behind));
     load->driven = !(behind <= 0.0);
     load->updates = load->last = 0, load->momentum = 1.0, load->change = INFINITY;
     PD_TRY(pd_memory_clear(problem->context, load->moved, pd_problem_bytes(problem)));
@@ -85,22 +83,21 @@ done:
     return status;
 }
 
-pd_status pd_two_way_load_next(pd_two_way_load *load, const pd_problem *problem, const pd_two_way *update, real *offset, int ended,
-                               int *again) {
+pd_status pd_two_way_load_next(pd_two_way_load *load, const pd_problem *problem, real *offset, int ended, int *again) {
     pd_context *context = problem->context;
     real *swap = load->before;
     double largest, square;
-    int settled, left = pd_two_way_passes(problem->two_way) - ++load->updates;
+    int settled, left = pd_two_way_passes(load->two_way) - ++load->updates;
     pd_status status = PD_OK;
     *again = 0;
     load->before = load->found, load->found = swap;
     PD_TRY(move_target(problem, -1.0, load->moved, offset));
     PD_TRY(pd_memory_clear(context, load->found, pd_problem_bytes(problem)));
-    PD_TRY(pd_add_scaled(context, problem->model, load->found, 1.0, pd_two_way_target(update), load->found));
-    PD_TRY(pd_add_scaled(context, problem->model, load->found, -1.0, pd_two_way_origin(update), load->found));
+    PD_TRY(pd_add_scaled(context, problem->model, load->found, 1.0, pd_two_way_target(load->two_way), load->found));
+    PD_TRY(pd_add_scaled(context, problem->model, load->found, -1.0, pd_two_way_origin(load->two_way), load->found));
     if (load->last || left <= 0 || !ended) return PD_OK;
     PD_TRY(find_change(load, problem, &largest, &square));
-    settled = largest <= SETTLED * pd_two_way_distance(problem->two_way);
+    settled = largest <= SETTLED * pd_two_way_distance(load->two_way);
     if (settled && load->updates == 1) return PD_OK;
     *again = 1;
     load->last = settled || left == 1;

@@ -12,14 +12,16 @@
  * projected gradient ascent on the dual problem in the metric of the masses. Since the Hessian of G is at least M/h^2, the step 1 is short
  * enough, and extrapolated with momentum that restarts when the changes grow [Beck and Teboulle 2009, FISTA; O'Donoghue and Candes 2015,
  * Adaptive Restart] the number of solves grows with the root of M/m. */
-#ifndef PD_DYNAMICS_CONTACT_TWO_WAY_LOAD_H
-#define PD_DYNAMICS_CONTACT_TWO_WAY_LOAD_H
+#ifndef PD_DYNAMICS_RESPONSES_TWO_WAY_LOAD_H
+#define PD_DYNAMICS_RESPONSES_TWO_WAY_LOAD_H
 
 #include "contact/two_way/two_way.h"
 #include "dynamics/problem/problem.h"
 
+/* The memory of the response (two_way_response.c). */
 typedef struct pd_two_way_load {
-    real *moved;          /* B [n,3] m: by how much the inertial target of the solve is moved; NULL: there is no such contact */
+    pd_two_way *two_way;
+    real *moved;          /* B [n,3] m: by how much the inertial target of the solve is moved */
     real *found, *before; /* B [n,3] m: d of the last update, and of the one before */
     int updates;          /* in the step */
     int last;             /* the solve is the last one of the step: the update starts from where it came to, load and all */
@@ -29,7 +31,7 @@ typedef struct pd_two_way_load {
     real *host;           /* H [2,n,3] scratch of two_way_energy.c */
 } pd_two_way_load;
 
-/* Memory where the problem has the method. Errors: PD_ERROR_MEMORY. */
+/* All but two_way, which the caller sets. Errors: PD_ERROR_MEMORY. */
 pd_status pd_two_way_load_create(pd_two_way_load *load, const pd_problem *problem);
 void pd_two_way_load_destroy(pd_two_way_load *load, const pd_problem *problem);
 
@@ -40,7 +42,6 @@ pd_status pd_two_way_load_take(const pd_two_way_load *load, const pd_problem *pr
 /* After the update, which has `ended` or was cut: d of it. The load is taken off offset  B [n,3], and, unless
  * this was the last pass, the update was cut, or the load has settled, that of the next solve is put on. *again: whether it was. Waits.
  */
-pd_status pd_two_way_load_next(pd_two_way_load *load, const pd_problem *problem, const pd_two_way *update, real *offset, int ended,
-                               int *again);
+pd_status pd_two_way_load_next(pd_two_way_load *load, const pd_problem *problem, real *offset, int ended, int *again);
 
 #endif

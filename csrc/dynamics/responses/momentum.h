@@ -7,9 +7,10 @@
  *     (sum m/h^2 I + sum k beta^2 n n^T) s = - sum dG/dx,   the second sum over the pairs that press the group on anything else
  *
  * All forces inside a group add up to zero. So its momentum changes by the outer forces alone, along every direction that no outer pair presses. */
-#ifndef PD_DYNAMICS_CONTACT_MOMENTUM_H
-#define PD_DYNAMICS_CONTACT_MOMENTUM_H
+#ifndef PD_DYNAMICS_RESPONSES_MOMENTUM_H
+#define PD_DYNAMICS_RESPONSES_MOMENTUM_H
 
+#include "contact/projective/projective.h"
 #include "dynamics/problem/problem.h"
 
 typedef struct pd_momentum pd_momentum;
@@ -22,7 +23,7 @@ void pd_momentum_destroy(pd_momentum *self); /* NULL is allowed */
  * largest component, m, NaN where there is one.
  *   shift  B [n_vertices,3]  out  m
  * Waits. Errors: PD_ERROR_MEMORY. */
-pd_status pd_momentum_shift(pd_momentum *self, const pd_problem *problem, const real *x, const real *offset, int near, real *shift,
-                            double *largest);
+pd_status pd_momentum_shift(pd_momentum *self, const pd_problem *problem, pd_projective *projective, const real *x, const real *offset,
+                            int near, real *shift, double *largest);
 
 #endif

@@ -1,7 +1,6 @@
 /* Translations of free bodies that restore linear momentum; see momentum.h. */
-#include "dynamics/contact/momentum.h"
+#include "dynamics/responses/momentum.h"
 
-#include "contact/projective/projective.h"
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/global_step.h"
 #include "dynamics/problem/potential.h"
@@ -231,16 +230,16 @@ static void find_shifts(pd_momentum *self, const real *gradient, int n_pairs, in
         if (parts[k].group == k) solve(parts + k);
 }
 
-pd_status pd_momentum_shift(pd_momentum *self, const pd_problem *problem, const real *x, const real *offset, int near, real *shift,
-                            double *largest) {
-    int n_pairs = pd_projective_frozen(problem->projective);
+pd_status pd_momentum_shift(pd_momentum *self, const pd_problem *problem, pd_projective *projective, const real *x, const real *offset,
+                            int near, real *shift, double *largest) {
+    int n_pairs = pd_projective_frozen(projective);
     real *rows = problem->staging;
     pd_status status = PD_OK;
     *largest = 0.0;
     PD_TRY(make_room(self, problem, n_pairs));
     PD_TRY(pd_problem_gradient(problem, x, offset, problem->trial_gradient));
     PD_TRY(pd_memory_download(problem->context, rows, problem->trial_gradient, pd_problem_bytes(problem)));
-    PD_TRY(pd_projective_read(problem->projective, x, &self->pairs));
+    PD_TRY(pd_projective_read(projective, x, &self->pairs));
     find_shifts(self, rows, n_pairs, near);
     for (int i = 0; i < self->n_vertices; i++) {
         const part *group = self->part_of[i] >= 0 ? self->parts + group_of(self, self->part_of[i]) : NULL;

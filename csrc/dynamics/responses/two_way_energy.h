@@ -1,6 +1,6 @@
 /* Whether contact by the two-way interior point method has added energy in a step. */
-#ifndef PD_DYNAMICS_CONTACT_TWO_WAY_ENERGY_H
-#define PD_DYNAMICS_CONTACT_TWO_WAY_ENERGY_H
+#ifndef PD_DYNAMICS_RESPONSES_TWO_WAY_ENERGY_H
+#define PD_DYNAMICS_RESPONSES_TWO_WAY_ENERGY_H
 
 #include "dynamics/step/frame.h"
 

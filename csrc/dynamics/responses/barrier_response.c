@@ -1,0 +1,68 @@
+/* Contact by a law of the distance: a term of G that every iterate keeps finite, by the step limiter (safe_move.h). */
+#include "contact/potential/contact.h"
+#include "dynamics/contact/safe_move.h"
+#include "dynamics/problem/potential.h"
+#include "dynamics/responses/pair_term.h"
+#include "dynamics/responses/pairs_in_step.h"
+
+/* Contact that asks for nothing else. */
+static int wanted(const pd_description *description) {
+    const pd_contact_description *contact = description->contact;
+    return contact && contact->penalty.interval < 0 && !(contact->projective.stiffness > 0) && contact->two_way.steps == 0;
+}
+
+static pd_status first_guess(pd_simulation *self, int given) {
+    const pd_problem *problem = self->problem;
+    pd_safe *safe = &self->safe;
+    pd_status status = PD_OK;
+    // where the step begins: what is near is looked for anew, so that a run that is resumed finds the same
+    PD_TRY(pd_contact_find(problem->contact, problem->x_t));
+    if (!given) PD_TRY(pd_safe_limit_first_guess(self));
+    if (safe->arrived) PD_TRY(pd_contact_drive(problem->contact, 1.0));
+    safe->drives = 1;
+    // a guess that makes way for what is blocked is kept
+    if (self->settings.lower_guess && !given && problem->h > 0 && (safe->arrived || !safe->driving))
+        PD_TRY(pd_safe_choose_first_guess(self));
+done:
+    return status;
+}
+
+static pd_status before_iteration(pd_simulation *self, int *moved) {
+    pd_safe *safe = &self->safe;
+    double last = self->iterate.number > 0 ? safe->part : 1.0;
+    if (safe->arrived) return PD_OK;
+    pd_status status = pd_prescribed_advance(safe->prescribed, self->problem, self->targets, last, self->iterate.x, moved, &safe->arrived);
+    safe->drives += *moved;
+    return status;
+}
+
+static pd_status held_back(const pd_simulation *self, double *held) {
+    return self->method->keeps_reach ? pd_contact_held(self->problem->contact, held) : PD_OK;
+}
+
+const pd_contact_response pd_barrier_response = {.name = "contact",
+                                                 .treats = PD_TREATS_RIGID | PD_TREATS_CARRIERS,
+                                                 .wanted = wanted,
+                                                 .create = pd_pair_term_create,
+                                                 .destroy = pd_pairs_destroy,
+                                                 .potential = pd_pair_term_potential,
+                                                 .gradient = pd_pair_term_gradient,
+                                                 .hessian = pd_pair_term_hessian,
+                                                 .begin = pd_pairs_begin,
+                                                 .first_guess = first_guess,
+                                                 .before_iteration = before_iteration,
+                                                 .advance = pd_pair_term_advance,
+                                                 .after_iteration = pd_safe_limit,
+                                                 .next_pass = pd_pairs_next_pass,
+                                                 .close = pd_pairs_close,
+                                                 .restore = pd_pairs_restore,
+                                                 .forget = pd_pairs_forget,
+                                                 .question = pd_pairs_question,
+                                                 .held_back = held_back,
+                                                 .row = pd_pair_term_row,
+                                                 .seconds = pd_pairs_seconds,
+                                                 .waits = 1,
+                                                 .keeps_start = 1,
+                                                 .limits = 1,
+                                                 .unbounded = 1,
+                                                 .lengthens = 1};

@@ -1,0 +1,20 @@
+/* Pairs as a term of G, of a law or of a penalty, which methods ask problem->contact for: the functions of response.h that both have. */
+#ifndef PD_DYNAMICS_RESPONSES_PAIR_TERM_H
+#define PD_DYNAMICS_RESPONSES_PAIR_TERM_H
+
+#include "dynamics/response.h"
+
+/* problem->scene, and problem->contact is the same. */
+pd_status pd_pair_term_create(pd_problem *problem, const pd_description *description);
+
+pd_status pd_pair_term_potential(const pd_problem *problem, const real *x, double *energies);
+pd_status pd_pair_term_gradient(const pd_problem *problem, const real *x, real *gradient);
+pd_status pd_pair_term_hessian(const pd_problem *problem, const real *x, int psd);
+
+/* What touches, from here on to the end of the step, is not extrapolated, since what it does changes from one iteration to the next. Where the method
+ * gives each vertex a reach, extrapolation keeps to it. */
+pd_status pd_pair_term_advance(struct pd_simulation *simulation, const double *weights, int report);
+pd_status pd_pair_term_row(struct pd_simulation *simulation, struct pd_contact_recorder *recorder, const real *x,
+                           struct pd_contact_row *row);
+
+#endif

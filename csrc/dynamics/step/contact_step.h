@@ -1,0 +1,26 @@
+/* The response of contact in a step (dynamics/response.h), as the frame calls it: its functions where it has them, and what the frame does with them for
+ * every response. Functions that are not described here are those of the same name there. */
+#ifndef PD_DYNAMICS_STEP_CONTACT_STEP_H
+#define PD_DYNAMICS_STEP_CONTACT_STEP_H
+
+#include "contact/potential/contact.h"
+#include "dynamics/step/frame.h"
+
+pd_status pd_contact_step_begin(pd_simulation *self);
+pd_status pd_contact_step_first_guess(pd_simulation *self, int given);
+/* Before the iterations of a chunk. *moved: whether pins or obstacles have moved. */
+pd_status pd_contact_step_before(pd_simulation *self, int *moved);
+pd_status pd_contact_step_read(pd_simulation *self, size_t reported, double *report);
+pd_status pd_contact_step_after(pd_simulation *self);
+pd_status pd_contact_step_next_pass(pd_simulation *self, int passes, int *again);
+/* Whether there is an update after so many iterations, which are not the last ones. */
+int pd_contact_step_is_due(const pd_simulation *self, int iterations);
+pd_status pd_contact_step_update(pd_simulation *self, const pd_observer *observer, pd_step_result *result, int *again);
+/* The step is solved: refuses one in which prescribed motions met each other, and closes it. */
+pd_status pd_contact_step_close(pd_simulation *self, pd_step_result *result);
+/* Back to x_t. */
+pd_status pd_contact_step_restore(pd_simulation *self);
+/* Spent by contact so far. */
+pd_contact_seconds pd_contact_step_seconds(const pd_simulation *self);
+
+#endif
