@@ -56,7 +56,7 @@ pd_status pd_plane_hits(pd_context *context, int n, const real *x_t0, const real
 pd_status pd_projective_mark_new(pd_context *context, const pd_active_pairs *found, const real *distance, const pd_contact_pairs *limits,
                                  int n_kept, const uint64_t *kept, const pd_active_pairs *others, unsigned char *flags);
 
-/* By what the state goes in a round; see dynamics/contact/outer_loop.h. */
+/* By what the state goes in a round; see dynamics/responses/outer_loop.h. */
 typedef struct pd_round_rules {
     double share;  /* of its way, in the round before */
     double before; /* what that went, m; 0: something stopped it, or it does not count */

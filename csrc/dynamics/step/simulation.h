@@ -75,7 +75,7 @@ typedef struct pd_observer {
 typedef struct pd_vertex_update_result {
     int updates; /* 0: none, and the rest says nothing */
     double seconds;
-    double gain, room; /* J: energy that contact added, and what is explained of it (dynamics/contact/two_way_energy.h) */
+    double gain, room; /* J: energy that contact added, and what is explained of it (dynamics/responses/two_way_energy.h) */
     pd_two_way_report report;
 } pd_vertex_update_result;
 
