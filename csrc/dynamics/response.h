@@ -1,6 +1,6 @@
-/* What a kind of contact contributes to the common frame (frame.c): a table of functions over memory of its own, problem->response_memory, which no
+/* The contribution of a kind of contact to the common frame (frame.c): a table of functions over memory of its own, problem->response_memory, which no
  * other file looks into. A simulation has one response (responses.h). It may be a term of G, a part of the matrix of a global step, rules of the step,
- * or several of these. A function that is NULL does nothing. What the frame has to know otherwise is a flag.
+ * or several of these. A function that is NULL does nothing. Flags say the rest, so that no other file asks for a kind.
  *
  *     create -> { begin, first_guess, { before_iteration, direction of the method, advance, read, after_iteration, update }, next_pass, update, close,
  *                 finish or restore } -> destroy */
@@ -40,17 +40,17 @@ struct pd_contact_response {
     pd_status (*gradient)(const pd_problem *problem, const real *x, real *gradient);
     /* Adds its 3x3 blocks to those of problem->hessian, psd as in backend.h. Pairs of problem->contact keep their other blocks. */
     pd_status (*hessian)(const pd_problem *problem, const real *x, int psd);
-    /* NULL or whether G stays the same function from the first guess to the last iterate, so that the step must lower it. */
+    /* Whether G is the same function from the first guess to the last iterate, so that the step must lower it. NULL: it is. */
     int (*keeps_potential)(const struct pd_simulation *simulation);
 
     /* ---- a part of the matrix of a global step ---- */
 
     /* H: the entries that there may be, before any are found. NULL: it has none. */
     const pd_entries *(*pattern)(const pd_problem *problem);
-    /* Those of the last gradient, at the start of an iteration; and a diagonal above them, H [n_vertices] N/m. Waits. */
+    /* The entries of the springs that the last gradient found, at the start of an iteration; and a diagonal above them, H [n_vertices] N/m. Waits. */
     pd_status (*entries)(const pd_problem *problem, const pd_entries **out);
     const double *(*bounds)(const pd_problem *problem);
-    /* With entries: the gradient of what the last gradient found, wherever that was, and whether another gradient finds it anew. */
+    /* With entries: the gradient of the springs that the last gradient found, at another x; and whether the next gradient finds others. */
     pd_status (*held_gradient)(const pd_problem *problem, const real *x, real *gradient);
     int (*changes)(const pd_problem *problem);
     /* B [n_vertices,3,3] N/m on the diagonal; NULL may be returned. */
@@ -64,15 +64,15 @@ struct pd_contact_response {
     pd_status (*first_guess)(struct pd_simulation *simulation, int given);
     /* *moved, which is 0: whether pins or obstacles have moved. */
     pd_status (*before_iteration)(struct pd_simulation *simulation, int *moved);
-    /* The move of an iteration, in the place of pd_advance: weights [2] of it, and whether a report is asked for. NULL: pd_advance with step data. */
+    /* The move of an iteration, instead of pd_advance: weights [2] of it, and whether a report is asked for. NULL: pd_advance with step data. */
     pd_status (*advance)(struct pd_simulation *simulation, const double *weights, int report);
-    /* report H: the first `reported` numbers of the scalars of the problem, in the place of a download. Waits. */
+    /* report H: the first `reported` numbers of the scalars of the problem, instead of a download. Waits. */
     pd_status (*read)(struct pd_simulation *simulation, size_t reported, double *report);
     pd_status (*after_iteration)(struct pd_simulation *simulation);
     /* After so many passes of iterations: *again, which is 0: whether G is another now, and there is one more. */
     pd_status (*next_pass)(struct pd_simulation *simulation, int passes, int *again);
-    /* What it makes of the iterate in the place of a term of G: after each of so many iterations, 0: none, and at the end of the step.
-     * *again, which is 0: whether the iterations go on from there. Only at the end it counts. */
+    /* Its change of the iterate, if it is no term of G: after every so many iterations (0: never), and at the end of the step.
+     * *again, which is 0: whether the iterations go on from there; read at the end alone. */
     int (*every)(const pd_problem *problem);
     pd_status (*update)(struct pd_simulation *simulation, const struct pd_observer *observer, struct pd_step_result *result, int *again);
     /* The step is solved, and may still fail. */
@@ -86,7 +86,7 @@ struct pd_contact_response {
 
     /* Another state is set. */
     void (*forget)(const pd_problem *problem);
-    /* A diagnostic is asked for at x_t, with what is driven where it is, or with `ahead` where it goes. */
+    /* A diagnostic is about to be computed for a step from x_t, with driven points where they are, or with `ahead` at their targets. */
     pd_status (*question)(const pd_problem *problem, int ahead);
     /* By how much a method that keeps to displacement bounds was shortened in the last iteration, at most, m. Waits. */
     pd_status (*held_back)(const struct pd_simulation *simulation, double *held);
@@ -96,8 +96,8 @@ struct pd_contact_response {
     void (*seconds)(const pd_problem *problem, struct pd_contact_seconds *spent);
 
     int waits;       /* an iteration reads numbers back: no graph can hold it */
-    int keeps_start; /* it asks for where an iteration began: pd_safe.x and pd_safe.offset */
-    int limits;      /* nothing may pass through anything: pins and obstacles go as far as it lets them */
+    int keeps_start; /* it needs the start of an iteration, pd_safe.x and pd_safe.offset */
+    int limits;      /* nothing may pass through anything: pins and obstacles go as far as nothing touches (prescribed_motion.h) */
     int rounds;      /* it moves pd_safe.x itself, and ends the step by pd_safe.rounds, not by the rules of the frame */
     int unbounded;   /* its forces may grow without bound from one iteration to the next */
     int lengthens;   /* a Newton step of it is too short (line_search.h) */

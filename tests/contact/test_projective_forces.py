@@ -19,6 +19,17 @@ def test_forces_carry_the_weight():
     assert len(sim.contact_forces()) == 0
 
 
+def test_the_hessian_is_that_of_the_gradient():
+    """If it failed, `hessian` would have a term of contact, which has none in G between steps."""
+    sim = dropped(0.01, height=0.004)
+    sim.step(40)
+    assert len(sim.contact_forces()) == 1
+    x, h = sim.positions.copy(), 1e-6
+    moves = h * np.eye(3).reshape(3, 1, 3)
+    columns = [(sim.gradient(x + move) - sim.gradient(x - move)).ravel() / (2.0 * h) for move in moves]
+    assert np.abs(sim.hessian().toarray() - np.transpose(columns)).max() < 1e-6  # of 2e4 N/m
+
+
 def test_restitution_leaves_the_forces_of_the_step():
     """If it failed, what restitution freezes for its normals would be reported as a force."""
     found = []

@@ -1,4 +1,4 @@
-/* What the responses share that find their pairs in a scene; see pairs_in_step.h. */
+/* Functions shared by the responses with pairs in a scene; see pairs_in_step.h. */
 #include "dynamics/responses/pairs_in_step.h"
 
 #include "contact/potential/contact.h"

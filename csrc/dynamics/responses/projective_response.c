@@ -71,7 +71,7 @@ static pd_status advance(pd_simulation *self, const double *weights, int report)
     if (!self->settings.chebyshev.enabled)
         return pd_advance(problem->context, problem->model, NULL, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,
                           iterate->offset, scalars);
-    // what touches is not extrapolated
+    // vertices in contact are not extrapolated
     return pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
                                pd_projective_touching(projective_of(problem)), NULL, iterate->step, iterate->x, iterate->offset, scalars);
 }
