@@ -40,6 +40,8 @@ PDGPU_WERROR  ?= ON
 
 export PYTHON VENV OUT JOBS WRITE CHOSEN PDGPU_CUDA PDGPU_CHOLMOD PDGPU_GMP
 .DELETE_ON_ERROR:
+# no rule of make itself: it would link csrc/dynamics/methods, a folder, from methods.c
+.SUFFIXES:
 .PHONY: always build test stress demo wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring gpu-try papers docs clean
 
 # Folders are in the list too: their time changes when a file in them is removed.
