@@ -7,11 +7,12 @@ import pytest
 
 CSRC = Path(__file__).parents[1] / "csrc"
 SOURCES = {path.name: path.read_text() for path in sorted((CSRC / "dynamics").rglob("*.c"))}
-for listed in ("methods", "responses"):
+for listed in ("methods", "responses", "accelerators"):
     SOURCES[f"{listed}.c"] += (CSRC / "dynamics" / f"{listed}.h").read_text()  # where its list stands
 DEFINITION = re.compile(r"^(?!static|typedef|extern|#)\w[\w *]*?\b(pd_\w+)(?:\([^;{]*\)|\[\]| =|\s*=)[^;{]*\{", re.MULTILINE)
 METHOD = re.compile(r"^const pd_method (pd_\w+) =", re.MULTILINE)
 RESPONSE = re.compile(r"^const pd_contact_response (pd_\w+) =", re.MULTILINE)
+ACCELERATOR = re.compile(r"^const pd_accelerator (pd_\w+) =", re.MULTILINE)
 OWN_TYPE = re.compile(r"^(?:typedef )?struct (\w+) \{", re.MULTILINE)
 
 
@@ -106,6 +107,39 @@ def test_every_response_of_contact_is_one_line_of_the_list():
     for path in sorted(path for ending in ("c", "h") for path in CSRC.rglob(f"*.{ending}")):
         known = {name for name in responses.keys() & words(path.read_text()) if responses[name] != path.name}
         assert not known or path.name == "responses.h", f"{path.name} names {known}"
+
+
+def test_every_accelerator_is_one_line_of_the_list():
+    """If not, an acceleration is compiled and never asked for, or known to more than the list and its own file."""
+    accelerators = {name: file for file, text in SOURCES.items() for name in ACCELERATOR.findall(text)}
+    table = (CSRC / "dynamics" / "accelerators.h").read_text()
+    assert accelerators and sorted(re.findall(r"ACCELERATOR\((pd_\w+)\)", table)) == sorted(accelerators)
+    for path in sorted(path for ending in ("c", "h") for path in CSRC.rglob(f"*.{ending}")):
+        known = {name for name in accelerators.keys() & words(path.read_text()) if accelerators[name] != path.name}
+        assert not known or path.name == "accelerators.h", f"{path.name} names {known}"
+
+
+def names_an_acceleration(text):
+    """The words and includes of a file that name an acceleration of the list, or the numbers of one."""
+    table = (CSRC / "dynamics" / "accelerators.h").read_text()
+    names = re.compile("|".join(["omega", *re.findall(r"ACCELERATOR\(pd_(\w+)_accelerator\)", table)]), re.IGNORECASE)
+    found = words(text) | set(re.findall(r'#include "([^"]+)"', text))
+    return sorted(word for word in found if names.search(word))
+
+
+def test_the_step_names_no_acceleration():
+    """If not, a new accelerator is a change of the frame, of the step limiter or of a response of contact."""
+    files = {path.name: path for path in (CSRC / "dynamics").rglob("*.[ch]") if path.parent.name != "accelerators"}
+    assert {"frame.c", "chunk.c", "simulation.h", "method.h", "safe_move.c", "pair_term.c"} <= files.keys()
+    for name, path in sorted(files.items()):
+        if name != "accelerators.h":
+            assert not names_an_acceleration(path.read_text()), f"{name} names {names_an_acceleration(path.read_text())}"
+
+
+@pytest.mark.parametrize("line", ["double omega = 1.0;", '#include "linear/chebyshev.h"', "if (self->settings.chebyshev.enabled) return;"])
+def test_an_acceleration_would_be_seen(line):
+    """If not, the test above reads no file rightly."""
+    assert names_an_acceleration(f"{SOURCES['frame.c']}\n{line}\n")
 
 
 OTHERS = re.compile(r"pd_projective_dynamics\w*|PD_TAKES_\w+|PD_PROJECTIVE\w*")  # the method of that name, what methods take, materials
@@ -203,7 +237,7 @@ def folder_graph(files):
 
 def called_files():
     files = {file: text for file, text in csrc_files(*CALLED).items() if file.endswith(".c")}
-    for listed in ("methods.c", "responses.c"):
+    for listed in ("methods.c", "responses.c", "accelerators.c"):
         files[f"dynamics/{listed}"] = SOURCES[listed]
     return files
 

@@ -7,13 +7,14 @@
 #include <stddef.h>
 
 typedef enum pd_option_type {
-    PD_OPTION_FLAG,      /* int, 0 or 1 */
-    PD_OPTION_COUNT,     /* int in [least, most] */
-    PD_OPTION_NUMBER,    /* double in [least, most] */
-    PD_OPTION_COLOURS,   /* const int * [n_vertices], borrowed: no two vertices of an element have the same, but for those held fixed */
-    PD_OPTION_VERTICES,  /* const unsigned char * [n_vertices], borrowed: which vertices; None: NULL */
-    PD_OPTION_LINEAR,    /* pd_linear_settings */
-    PD_OPTION_CHEBYSHEV, /* pd_chebyshev, or None: not enabled */
+    PD_OPTION_FLAG,        /* int, 0 or 1 */
+    PD_OPTION_COUNT,       /* int in [least, most] */
+    PD_OPTION_NUMBER,      /* double in [least, most] */
+    PD_OPTION_COLOURS,     /* const int * [n_vertices], borrowed: no two vertices of an element have the same, but for those held fixed */
+    PD_OPTION_VERTICES,    /* const unsigned char * [n_vertices], borrowed: which vertices; None: NULL */
+    PD_OPTION_LINEAR,      /* pd_linear_settings */
+    PD_OPTION_CHEBYSHEV,   /* pd_chebyshev, or None: not enabled */
+    PD_OPTION_ACCELERATOR, /* pd_acceleration, by the accelerator of the option's name; None: not this one */
     PD_OPTION_TYPE_COUNT
 } pd_option_type;
 

@@ -19,7 +19,8 @@ typedef struct pd_iterate {
     int number;          /* of the iteration in the step being solved, from 0 */
     int drives;          /* times that what is driven has moved in the step: G was another before, and there is no way back */
     int detections;      /* times that the pairs of a penalty were found anew: G was another before, and can be asked for where all were */
-    int restarted;       /* the one at which the Chebyshev weights began; a method that goes back to an earlier state sets it */
+    int replaced;        /* x is not where the move before put it: contact shortened that move, or a method or a response set another x. An
+                          * iteration ends with 0. What x and its moves before told holds no longer, and the accelerator begins anew */
     const pd_move *move; /* what follows the direction; NULL: the frame does, as where a method that `moves` has made it */
     int first, last;     /* of the iterations that follow each other without a look at x: the first starts from x, the last leaves it */
     int stalled;         /* 0 when a direction is asked for; a method sets it where no direction lowers the potential */
@@ -48,8 +49,8 @@ typedef struct pd_method {
     /* After the last iteration's move, inside the clock; NULL: nothing to do. */
     pd_status (*finish)(void *self, const pd_problem *problem, pd_iterate *iterate);
 
-    /* Whether direction can be captured into a graph: it waits for nothing, never stalls, passes the same pointers and numbers every time
-     * (iteration 0 of a step may differ from the others), and ends with its buffers as it found them. NULL: it cannot. */
+    /* Whether direction can be captured into a graph: it waits for nothing, never stalls or goes back (iterate->replaced), passes the same pointers
+     * and numbers every time (iteration 0 of a step may differ from the others), and ends with its buffers as it found them. NULL: it cannot. */
     int (*capturable)(const void *self);
     /* Whether it goes back by itself from iterates that blow up: the frame does not test for them then. NULL: it does not. */
     int (*guarded)(const void *self);
@@ -66,7 +67,7 @@ typedef struct pd_method {
     int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */
     const char *cure;        /* of a divergence, for its message; NULL: none */
     int keeps_reach; /* direction keeps each vertex within its reach, and has asked for it (contact/potential/contact.h) at the x it left */
-    int moves;       /* direction may make the move that follows it, iterate->move; `restarted` never changes then. An iteration that is
+    int moves;       /* direction may make the move that follows it, iterate->move; it never goes back then. An iteration that is
                               * not the last may leave x behind if the next one of the method starts from a copy of its own */
     int fills_gradient; /* direction leaves dG/dx of the x it started from in iterate->gradient */
 } pd_method;

@@ -26,7 +26,7 @@ enum {
         PD_METHOD_COUNT
 };
 
-/* The settings that every method has beside its own, in pd_settings. */
+/* The settings that every method has beside its own, in pd_settings. One of the accelerators (accelerators.h) comes to them. */
 extern const pd_option pd_frame_options[];
 
 /* The method of that name; NULL: there is none. */

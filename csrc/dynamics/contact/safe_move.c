@@ -194,7 +194,7 @@ pd_status pd_safe_limit(pd_simulation *self) {
     pd_safe *safe = &self->safe;
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
-    if (iterate->limit > 0.0 && !self->settings.chebyshev.enabled) { // what is extrapolated goes farther
+    if (iterate->limit > 0.0 && !self->accelerator) { // what is accelerated goes farther
         safe->part = iterate->limit;
         return PD_OK;
     }
@@ -208,11 +208,11 @@ pd_status pd_safe_limit(pd_simulation *self) {
     PD_TRY(pd_path_limit(problem, safe->x, iterate->x, 0, &safe->part));
     if (safe->part < 1.0) {
         size_t bytes = pd_problem_bytes(problem);
-        // the step that extrapolation goes by is the one that was taken, and its weights begin anew
+        // an accelerator goes by the step that was taken, and begins anew
         PD_TRY(pd_memory_clear(problem->context, problem->trial, bytes));
         PD_TRY(pd_add_scaled(problem->context, problem->model, problem->trial, safe->part, iterate->step, problem->trial));
         PD_TRY(pd_memory_copy(problem->context, iterate->step, problem->trial, bytes));
-        iterate->restarted = iterate->number + 1;
+        iterate->replaced = 1;
         safe->kept = safe->part;
         PD_TRY(prune(self, safe->part));
     }

@@ -151,7 +151,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
     if (iterate->number == 0)
         memory->count = memory->next = 0;
-    else if (memory->size && !(problem->rigid && iterate->restarted == iterate->number)) // bodies went a part of that direction, on arcs
+    else if (memory->size && !(problem->rigid && iterate->replaced)) // bodies went a part of that direction, on arcs
         PD_TRY(remember(memory, problem, iterate));
     PD_TRY(pd_global_step_refresh(&memory->step, problem, iterate->x, iterate->number == 0));
     PD_TRY(two_loops(memory, problem, iterate));

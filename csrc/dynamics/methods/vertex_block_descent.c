@@ -3,7 +3,7 @@
  * An iteration is one Gauss-Seidel sweep over the vertices: of each, G is minimised by one Newton step with the 3x3 block of its
  * Hessian, the vertices of a colour in parallel. Where the block is exact and positive definite, as it always is for neo-Hookean
  * tets, G restricted to the vertex is a convex quadratic and the step its minimum: G falls with every vertex, from any state, inverted
- * ones included. Chebyshev extrapolation follows after the full sweep (Eqs. 18-19): the frame does it.
+ * ones included. The extrapolation after the full sweep (Eqs. 18-19) is an accelerator (accelerator.h).
  *
  * In contact a vertex adds the gradient and block of its pairs, where all corners are now. It stays in its displacement bound
  * (vertex_bound.h), so that nothing is touched however few iterations there are. It halves its step until G falls by a tenth of what the slope
@@ -17,7 +17,7 @@
  *
  * Block Jacobi and gradient descent are the same sweep with all vertices at once, which needs a step length [Chen et al. 2024, Sec. 5.4;
  * Wang and Yang 2016, Algorithm 1]: G is tested after 1, 2, 4 and 8 iterations and every TEST_EVERY from there on; where it has not fallen
- * enough since the last state that passed, that state comes back, alpha shrinks by SHRINK, and the Chebyshev weights start anew. Enough is
+ * enough since the last state that passed, that state comes back, alpha shrinks by SHRINK, and the acceleration begins anew. Enough is
  * DEMANDED of what the first of those iterations promised, alpha g.d [Nocedal and Wright 2006, Eq. 3.4, Armijo's condition]: that G has not
  * grown is no test, for too long a step ends in a cycle, whose states have one G whatever the period. On a quadratic, 0.4 lets a step
  * overshoot by a fifth; by more than a third, and a mode that one iteration a step treats grows from step to step. Where less is demanded than the
@@ -186,7 +186,7 @@ static pd_status test_potential(pd_descent *descent, const pd_problem *problem, 
         goto done;
     }
     descent->alpha *= SHRINK;
-    iterate->restarted = iterate->number;
+    iterate->replaced = 1;
     PD_TRY(pd_memory_copy(context, iterate->x, descent->good_x, bytes));
     PD_TRY(pd_memory_copy(context, iterate->offset, descent->good_offset, bytes));
     PD_TRY(pd_memory_clear(context, iterate->step, bytes));

@@ -385,7 +385,7 @@ pd_status pd_outer_advance(pd_simulation *self) {
     if (safe->rounds != PD_ROUNDS_GO_ON) return PD_OK;
     if (settings->cut_back && safe->part < 1.0) PD_TRY(go_back(self));
     PD_TRY(begin_round(self));
-    self->iterate.restarted = self->iterate.number + 1;
+    self->iterate.replaced = 1;
 done:
     return status;
 }

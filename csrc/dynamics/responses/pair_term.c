@@ -37,7 +37,7 @@ static pd_status advance_touching(pd_simulation *self, const double *weights, do
     pd_status status = PD_OK;
     int keeps = self->method->keeps_reach;
     if (!keeps) PD_TRY(pd_contact_reach(problem->contact, iterate->x, &ignored));
-    if (iterate->restarted == iterate->number && iterate->number > 0) PD_TRY(pd_safe_keep(self)); // it may have gone back
+    if (iterate->replaced && iterate->number > 0) PD_TRY(pd_safe_keep(self)); // it may have gone back
     PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
                                pd_contact_touching(problem->contact), keeps ? pd_contact_reaches_of(problem->contact) : NULL, iterate->step,
                                iterate->x, iterate->offset, scalars));
@@ -50,7 +50,7 @@ pd_status pd_pair_term_advance(pd_simulation *self, const double *weights, int r
     pd_iterate *iterate = &self->iterate;
     double *scalars = report ? problem->scalars : NULL;
     // rigid bodies have no length for each of their vertices
-    if (!problem->rigid && (self->method->keeps_reach || self->settings.chebyshev.enabled)) return advance_touching(self, weights, scalars);
+    if (!problem->rigid && (self->method->keeps_reach || self->accelerator)) return advance_touching(self, weights, scalars);
     return pd_advance(problem->context, problem->model, NULL, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,
                       iterate->offset, scalars);
 }

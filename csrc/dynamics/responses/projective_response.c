@@ -68,7 +68,7 @@ static pd_status advance(pd_simulation *self, const double *weights, int report)
     const pd_problem *problem = self->problem;
     pd_iterate *iterate = &self->iterate;
     double *scalars = report ? problem->scalars : NULL;
-    if (!self->settings.chebyshev.enabled)
+    if (!self->accelerator)
         return pd_advance(problem->context, problem->model, NULL, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,
                           iterate->offset, scalars);
     // vertices in contact are not extrapolated

@@ -68,7 +68,7 @@ pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observe
     PD_TRY(pd_memory_copy(context, iterate->offset, problem->trial_offset, bytes));
     PD_TRY(pd_memory_copy(context, iterate->x, pd_two_way_state(two_way), bytes));
     PD_TRY(pd_memory_clear(context, iterate->step, bytes));
-    iterate->restarted = iterate->number + 1;
+    iterate->replaced = 1;
     PD_TRY(find_behind(self, problem->trial, &result->behind));
     sum->updates++;
     sum->report.steps += report.steps, sum->report.searches += report.searches;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LONGEST bounds a graph, and how long a Ctrl-C waits. PLACES and NODES bound the memory: with Chebyshev every chunk of a step has weights of
- * its own until they have converged in the last bit of `real`, and one iteration may be a thousand sweeps. Chunks beyond them run as loops. */
+/* LONGEST bounds a graph, and how long a Ctrl-C waits. PLACES and NODES bound the memory: with an accelerator every chunk of a step may have weights
+ * of its own, and one iteration may be a thousand sweeps. Chunks beyond them run as loops. */
 enum { LONGEST = 16, PLACES = 64, NODES = 32768 };
 
 /* All that tells the loops of one chunk from those of another. */
@@ -59,9 +59,14 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
 
 const char *pd_chunks_refusal(const pd_chunks *chunks) { return chunks->reason.text; }
 
+/* Whether an accelerator makes another direction of that of the method. */
+static int applies(const pd_simulation *self) { return self->accelerator && self->accelerator->apply; }
+
 static int capturable(const pd_simulation *self) {
+    const pd_accelerator *accelerator = self->accelerator;
     if (self->problem->response->waits) return 0;
     if (self->problem->rigid) return 0; // bodies move on the host
+    if (applies(self) && !(accelerator->capturable && accelerator->capturable(self->accelerator_memory))) return 0;
     return pd_can_capture(self->problem->context) && self->method->capturable && self->method->capturable(self->method_memory);
 }
 
@@ -76,49 +81,72 @@ int pd_chunk_length(const pd_simulation *self, int recording) {
     return n < LONGEST ? n : LONGEST;
 }
 
-/* The weights of the move in iteration k of a run of the extrapolation: omega goes on to that iteration.
- * x_{k+1} = omega (gamma (x^ - x_k) + x_k - x_{k-1}) + x_{k-1}, written for the step s_{k+1} = x_{k+1} - x_k, with x^ = x_k - d */
-static void next_weights(const pd_chebyshev *c, int k, double *omega, double weights[2]) {
-    double gamma = c->enabled ? c->under_relaxation : 1.0;
-    *omega = pd_chebyshev_omega(c, k, *omega);
-    weights[0] = -*omega * gamma;
-    weights[1] = *omega - 1.0;
+static void reset(pd_simulation *self) {
+    if (self->accelerator) self->accelerator->reset(self->accelerator_memory);
 }
 
-/* The loops of a chunk. */
-static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, double *omega, double seconds[2]) {
+void pd_chunks_begin(pd_simulation *self) {
+    self->iterate.replaced = 0;
+    reset(self);
+}
+
+/* The weights of the next n moves. */
+static void next_weights(pd_simulation *self, int n, double (*weights)[2]) {
+    const pd_accelerator *accelerator = self->accelerator;
+    for (int j = 0; j < n; j++) {
+        weights[j][0] = -1.0, weights[j][1] = 0.0;
+        if (accelerator && accelerator->weights) accelerator->weights(self->accelerator_memory, weights[j]);
+    }
+}
+
+/* The direction of the method, and of the accelerator. A method that goes back (iterate->replaced) begins another sequence, in a chunk of one iteration. */
+static pd_status find_direction(pd_simulation *self, double weights[2]) {
+    pd_iterate *iterate = &self->iterate;
+    const int replaced = iterate->replaced;
+    pd_status status = self->method->direction(self->method_memory, self->problem, iterate);
+    if (iterate->replaced && !replaced) {
+        reset(self);
+        next_weights(self, 1, (double(*)[2])weights);
+    }
+    if (status || iterate->stalled || !applies(self)) return status;
+    iterate->beyond = 1; // a direction of the accelerator keeps no vertex within its reach
+    return self->accelerator->apply(self->accelerator_memory, self->problem, iterate->x, iterate->direction);
+}
+
+/* The loops of a chunk, with the weights of its n moves. */
+static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, double (*weights)[2], double seconds[2]) {
     const pd_problem *problem = self->problem;
     const pd_contact_response *response = problem->response;
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
     for (int j = 0; j < n; j++) {
         pd_readback report = j == n - 1 ? readback : PD_READBACK_NONE;
-        double weights[2] = {0.0, 0.0}, start = pd_seconds(), middle;
+        double start = pd_seconds(), middle;
         if (j) iterate->number++;
         iterate->stalled = 0;
         iterate->part = 1.0;
         iterate->cut = 0;
         // a move that nobody wants a report of may be made where the direction is found
-        const int within = self->method->moves && !report && !response->advance && !problem->rigid;
-        if (within) next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
-        const pd_move move = {problem->model, &problem->step, weights[0], weights[1], iterate->step, iterate->x, iterate->offset};
+        const int within = self->method->moves && !report && !response->advance && !problem->rigid && !applies(self);
+        const pd_move move = {problem->model, &problem->step, weights[j][0], weights[j][1], iterate->step, iterate->x, iterate->offset};
         iterate->move = within ? &move : NULL;
         iterate->first = j == 0;
-        iterate->last = j == n - 1 || self->settings.chebyshev.enabled; // extrapolation reads the step before
-        status = self->method->direction(self->method_memory, problem, iterate);
+        iterate->last = j == n - 1 || self->accelerator; // which reads the step before, or x
+        status = find_direction(self, weights[j]);
         const int moved = within && !iterate->move;
         iterate->move = NULL;
         middle = pd_seconds();
         seconds[0] += middle - start;
+        if (iterate->stalled || moved) iterate->replaced = 0;
         if (status || iterate->stalled) return status;
         if (moved) continue;
-        if (!within) next_weights(&self->settings.chebyshev, iterate->number - iterate->restarted, omega, weights);
         if (problem->rigid) PD_TRY(pd_rigid_spread(problem, iterate->x, 1.0, iterate->direction));
         if (response->advance)
-            PD_TRY(response->advance(self, weights, report != PD_READBACK_NONE));
+            PD_TRY(response->advance(self, weights[j], report != PD_READBACK_NONE));
         else
-            PD_TRY(pd_advance(problem->context, problem->model, &problem->step, weights[0], iterate->direction, weights[1], iterate->step,
-                              iterate->x, iterate->offset, report ? problem->scalars : NULL));
+            PD_TRY(pd_advance(problem->context, problem->model, &problem->step, weights[j][0], iterate->direction, weights[j][1],
+                              iterate->step, iterate->x, iterate->offset, report ? problem->scalars : NULL));
+        iterate->replaced = 0;
         if (report == PD_READBACK_GRADIENT)
             PD_TRY(pd_dot(problem->context, problem->model, iterate->gradient, iterate->gradient, problem->scalars + 2));
         seconds[1] += pd_seconds() - middle;
@@ -130,7 +158,7 @@ done:
 /* Records a chunk. Where that fails, for want of memory or because something that cannot be recorded happened meanwhile, *out is NULL and
  * nothing was run: the same loops are called without a graph, and what is really broken, such as a device that is lost, fails there again.
  * The refusal is counted, and its reason kept. */
-static pd_status capture(pd_simulation *self, int n, pd_readback readback, double omega, pd_graph **out) {
+static pd_status capture(pd_simulation *self, int n, pd_readback readback, double (*weights)[2], pd_graph **out) {
     pd_context *context = self->problem->context;
     double seconds[2] = {0.0, 0.0};
     int begin = self->iterate.number;
@@ -138,7 +166,7 @@ static pd_status capture(pd_simulation *self, int n, pd_readback readback, doubl
     pd_status status = pd_capture_begin(context);
     pd_error reason = *pd_context_error(context);
     if (status) goto failed;
-    status = run_loops(self, n, readback, &omega, seconds);
+    status = run_loops(self, n, readback, weights, seconds);
     self->iterate.number = begin;
     if (status) reason = *pd_context_error(context); // the end of the capture has only its consequence to tell
     // a capture that was begun must end, whatever happened in it
@@ -172,40 +200,41 @@ static int slot_of(table *kept, const chunk *wanted, int *known) {
     return kept->n++;
 }
 
-pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int recording, double *omega, double seconds[2]) {
+pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int recording, double seconds[2]) {
+    double weights[LONGEST][2];
     seconds[0] = seconds[1] = 0.0;
-    if (!capturable(self)) return run_loops(self, n, readback, omega, seconds);
+    if (self->iterate.replaced) reset(self);
+    next_weights(self, n, weights);
+    if (!capturable(self)) return run_loops(self, n, readback, weights, seconds);
 
     int revision = self->method->linear ? pd_linear_revision(self->method->linear(self->method_memory)) : 0;
     if (revision != self->chunks->revision) pd_chunks_forget(self->chunks, self->problem->context);
     self->chunks->revision = revision;
 
     chunk wanted;
-    double last = *omega, start = pd_seconds();
+    double start = pd_seconds();
     memset(&wanted, 0, sizeof wanted); // compared as bytes
     wanted.n = n;
     wanted.first = self->iterate.number == 0;
     wanted.readback = readback;
     for (int j = 0; j < n; j++) {
-        double weights[2];
-        next_weights(&self->settings.chebyshev, self->iterate.number + j - self->iterate.restarted, &last, weights);
-        wanted.weights[j][0] = (real)weights[0];
-        wanted.weights[j][1] = (real)weights[1];
+        wanted.weights[j][0] = (real)weights[j][0];
+        wanted.weights[j][1] = (real)weights[j][1];
     }
     // the first time as loops: a step that comes once is not worth a graph, and by the second time every kernel has been loaded
     table *kept = &self->chunks->kept[recording != 0];
     int known, slot = slot_of(kept, &wanted, &known);
     if (!known || (!kept->graphs[slot] && (self->chunks->refused || self->chunks->nodes >= NODES)))
-        return run_loops(self, n, readback, omega, seconds);
+        return run_loops(self, n, readback, weights, seconds);
     pd_status status = PD_OK;
     self->iterate.stalled = 0;
     if (!kept->graphs[slot]) {
-        PD_TRY(capture(self, n, readback, *omega, &kept->graphs[slot]));
-        if (!kept->graphs[slot]) return run_loops(self, n, readback, omega, seconds);
+        PD_TRY(capture(self, n, readback, weights, &kept->graphs[slot]));
+        if (!kept->graphs[slot]) return run_loops(self, n, readback, weights, seconds);
         self->chunks->nodes += pd_graph_nodes(kept->graphs[slot]);
     }
     PD_TRY(pd_graph_launch(self->problem->context, kept->graphs[slot]));
-    *omega = last;
+    self->iterate.replaced = 0;
     self->iterate.number += n - 1;
     seconds[0] = pd_seconds() - start;
 done:

@@ -28,9 +28,12 @@ typedef enum pd_readback {
     PD_READBACK_GRADIENT /* [3] and |gradient|^2 where the last direction started, of a method that fills the gradient */
 } pd_readback;
 
-/* Runs n iterations from self->iterate.number on: direction, extrapolation by the next omega, move. omega, of the iteration before, goes on.
+/* Iterations begin, and none came before: the accelerator is reset. */
+void pd_chunks_begin(pd_simulation *self);
+
+/* Runs n iterations from self->iterate.number on: direction, acceleration, move.
  * seconds [2]: of the directions, of the moves; all in the first where a graph was launched, since a launch does not wait.
  * Where self->iterate.stalled is left at 1, the last iteration has not moved. */
-pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int recording, double *omega, double seconds[2]);
+pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int recording, double seconds[2]);
 
 #endif

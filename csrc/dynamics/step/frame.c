@@ -1,14 +1,14 @@
 /* The step that every solver runs in:
  *
  *     begin(x_t), first guess
- *     iterations of the solver, in chunks: direction, extrapolation, move, a readback of what came of it
+ *     iterations of the solver, in chunks: direction, acceleration, move, a readback of what came of it
  *     the update of contact, if its response has one
  *     velocity
  *
  * Where lists turn out to have been too short for what contact found (safe.outgrown), all but the velocity comes again, from x_t.
  *
- * A solver contributes the direction (method.h), and a kind of contact all that it does in a step (response.h, called by contact_step.h). The order of the
- * stopping rules, records and the clock are here; convergence.c and divergence.c have the rules. */
+ * A solver contributes the direction (method.h), an accelerator what is made of it (accelerator.h), and a kind of contact all that it does in a step
+ * (response.h, called by contact_step.h). The order of the stopping rules, records and the clock are here; convergence.c and divergence.c have the rules. */
 #include "base/clock.h"
 #include "dynamics/contact/balance.h"
 #include "dynamics/contact/safe_move.h"
@@ -28,7 +28,6 @@ typedef struct run {
     pd_step_result *result;
     int recording;
     int before; /* iterations of the passes before this one: a step with several lags of friction has as many (contact/potential/contact.h) */
-    double omega; /* of the extrapolation, in the last iteration */
     pd_growth growth;
     pd_reference reference; /* of the tolerance */
     pd_iteration row;       /* of the record */
@@ -55,7 +54,7 @@ static pd_status first_guess(run *r, const real *targets) {
     }
     if (problem->rigid) PD_TRY(pd_rigid_place(problem, self->iterate.x, self->iterate.offset));
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
-    self->iterate.restarted = 0;
+    pd_chunks_begin(self);
     PD_TRY(pd_contact_step_first_guess(self, r->guess != NULL));
     r->result->phases[PD_PHASE_FIRST_GUESS] += pd_seconds() - start;
 done:
@@ -129,7 +128,7 @@ static pd_status run_chunk(run *r, int n, pd_readback readback, double report[3]
     const pd_problem *problem = self->problem;
     double seconds[2], start;
     pd_contact_seconds before = pd_contact_step_seconds(self), after;
-    pd_status status = pd_chunk_run(self, n, readback, r->recording, &r->omega, seconds);
+    pd_status status = pd_chunk_run(self, n, readback, r->recording, seconds);
     *stalled = self->iterate.stalled;
     r->row.direction_seconds = seconds[0];
     r->row.advance_seconds = seconds[1];
@@ -245,9 +244,8 @@ static pd_status begin_pass(run *r) {
     pd_status status;
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, pd_problem_bytes(problem)));
     PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &r->growth.first_potential, &r->growth.first_magnitude));
-    self->iterate.restarted = 0;
+    pd_chunks_begin(self);
     r->growth.potential = r->growth.first_potential; // of a pass that has nothing to do
-    r->omega = 1.0;
     r->before = r->result->iterations;
     r->result->stop = PD_STOP_ITERATION_CAP;
     r->result->at_rounding = 0;
@@ -349,7 +347,6 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const rea
                        .observer = observer,
                        .result = result,
                        .recording = observer && observer->record,
-                       .omega = 1.0,
                        .reference = PD_REFERENCE_EMPTY,
                        .guess = guess};
     run r = fresh;

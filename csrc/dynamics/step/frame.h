@@ -3,6 +3,7 @@
 #ifndef PD_DYNAMICS_STEP_FRAME_H
 #define PD_DYNAMICS_STEP_FRAME_H
 
+#include "dynamics/accelerator.h"
 #include "dynamics/contact/prescribed_motion.h"
 #include "dynamics/method.h"
 #include "dynamics/step/simulation.h"
@@ -34,7 +35,9 @@ struct pd_simulation {
     pd_settings settings; /* settings.method_settings: a copy */
     pd_problem *problem;
     const pd_method *method;
-    void *method_memory; /* what the method made; NULL until first used */
+    void *method_memory;               /* what the method made; NULL until first used */
+    const pd_accelerator *accelerator; /* NULL: none */
+    void *accelerator_memory;
     int prepared;
     pd_chunks *chunks;
     pd_contact_recorder *recorder; /* NULL until first used */

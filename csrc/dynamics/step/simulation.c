@@ -27,6 +27,7 @@ void pd_simulation_destroy(pd_simulation *self) {
                           self->iterate.step,
                           self->begun_at};
         self->method->destroy(self->method_memory, self->problem);
+        if (self->accelerator) self->accelerator->destroy(self->accelerator_memory, self->problem);
         pd_chunks_destroy(self->chunks, context);
         pd_safe_destroy(self);
         pd_outbox_destroy(context, &self->sent);
@@ -54,6 +55,7 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
     if (settings_bytes) memcpy(method_settings, settings->method_settings, settings_bytes);
     self->settings = *settings;
     self->settings.method_settings = method_settings;
+    self->settings.acceleration = (pd_acceleration){NULL, NULL}; // of the caller
     self->method = settings->method;
     if (description->n_rigid > 0 && !(settings->method->takes & PD_TAKES_RIGID))
         PD_TRY(pd_fail(error, PD_ERROR_TYPE, "rigid: %s does not take it", settings->method->name));
@@ -74,6 +76,10 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
         status = pd_memory_create(self->problem->context, (void **)&self->begun_at, pd_problem_bytes(self->problem));
     if (!status) status = pd_safe_create(self);
     if (status && error) *error = *pd_context_error(self->problem->context);
+    if (!status) {
+        status = pd_simulation_set_acceleration(self, &settings->acceleration);
+        if (status && error) *error = *self->problem->error;
+    }
 
 done:
     if (status)
@@ -109,9 +115,16 @@ pd_status pd_simulation_linear(pd_simulation *self, pd_linear **out) {
     return pd_problem_keep_error(self->problem, status);
 }
 
-void pd_simulation_set_chebyshev(pd_simulation *self, const pd_chebyshev *chebyshev) {
-    self->settings.chebyshev = *chebyshev;
+pd_status pd_simulation_set_acceleration(pd_simulation *self, const pd_acceleration *acceleration) {
+    const pd_accelerator *accelerator = acceleration->accelerator;
+    void *memory = NULL;
+    pd_status status = accelerator ? accelerator->create(&memory, self->problem, acceleration->settings) : PD_OK;
+    if (status) return pd_problem_keep_error(self->problem, status);
+    if (self->accelerator) self->accelerator->destroy(self->accelerator_memory, self->problem);
+    self->accelerator = accelerator;
+    self->accelerator_memory = memory;
     pd_chunks_forget(self->chunks, self->problem->context); // those of the old weights will not come again
+    return PD_OK;
 }
 
 pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out) { return pd_problem_system_matrix(self->problem, out); }

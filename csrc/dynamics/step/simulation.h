@@ -10,7 +10,14 @@
 #include "dynamics/problem/model.h"
 #include "linear/linear_solver.h"
 
-typedef struct pd_method pd_method; /* method.h */
+typedef struct pd_method pd_method;           /* method.h */
+typedef struct pd_accelerator pd_accelerator; /* accelerator.h */
+
+/* What accelerates the outer iteration. */
+typedef struct pd_acceleration {
+    const pd_accelerator *accelerator; /* one of pd_accelerators (accelerators.h); NULL: none */
+    const void *settings;              /* accelerator->settings_size bytes that its options describe; read in the call that gets them */
+} pd_acceleration;
 
 typedef struct pd_settings {
     double h;                    /* s; 0: quasistatic */
@@ -18,13 +25,14 @@ typedef struct pd_settings {
     const void *method_settings; /* the method's own settings, method->settings_size bytes that its options describe; read at creation */
 
     /* those of the frame, which every method has: pd_frame_options (methods.h) */
-    int iterations;         /* outer iterations of a step */
-    double tolerance;       /* stop at gradient norm <= tolerance x the first; 0: never */
-    double step_tolerance;  /* m/s (quasistatic: m): stop where no vertex moves faster in an iteration; 0: never */
-    int check_every;        /* iterations between two reads of a result */
-    int initialization;     /* PD_GUESS_... */
-    int lower_guess;        /* under a barrier a step begins at x_t where G is no higher there than at the limited first guess */
-    pd_chebyshev chebyshev; /* of the outer iteration */
+    int iterations;        /* outer iterations of a step */
+    double tolerance;      /* stop at gradient norm <= tolerance x the first; 0: never */
+    double step_tolerance; /* m/s (quasistatic: m): stop where no vertex moves faster in an iteration; 0: never */
+    int check_every;       /* iterations between two reads of a result */
+    int initialization;    /* PD_GUESS_... */
+    int lower_guess;       /* under a barrier a step begins at x_t where G is no higher there than at the limited first guess */
+
+    pd_acceleration acceleration; /* the first; pd_simulation_set_acceleration sets another */
 } pd_settings;
 
 /* How a step ended; STALLED: nothing moves or no decrease is found, and the gradient is more than the tolerance or rounding allows. */
@@ -172,7 +180,7 @@ pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out);
 pd_status pd_simulation_linear(pd_simulation *self, pd_linear **out);
 /* Colours of the elements in a sweep over constraints, once prepared; 0 for methods without one. */
 int pd_simulation_constraint_colours(const pd_simulation *self);
-/* The extrapolation of the outer iteration, from the next step on. */
-void pd_simulation_set_chebyshev(pd_simulation *self, const pd_chebyshev *chebyshev);
+/* The acceleration of the outer iteration from the next step on. A failure keeps the present one. Errors: PD_ERROR_MEMORY, those of the accelerator. */
+pd_status pd_simulation_set_acceleration(pd_simulation *self, const pd_acceleration *acceleration);
 
 #endif

@@ -95,6 +95,7 @@ done:
     Py_XDECREF(kept);
     free((void *)description.sets);
     free((void *)settings.method_settings);
+    free((void *)settings.acceleration.settings);
     return result;
 }
 
@@ -198,7 +199,7 @@ static PyMethodDef simulation_methods[] = {
     {"set_linear", (PyCFunction)pd_call_set_linear, METH_VARARGS,
      "set_linear($self, weight, omega, rho, chebyshev, /)\n--\n\nWhat the spectrum of the system matrix tells the linear solver."},
     {"set_chebyshev", (PyCFunction)pd_call_set_chebyshev, METH_O,
-     "set_chebyshev($self, chebyshev, /)\n--\n\nExtrapolation of the outer iteration: None or (rho, start, under_relaxation)."},
+     "set_chebyshev($self, chebyshev, /)\n--\n\nAcceleration of the outer iteration: None or a dict of rho, start and under_relaxation."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -48,9 +48,11 @@ int pd_read_colours(PyObject *kept, PyObject *object, const pd_description *desc
 /* Which vertices, (n,) of 0 and 1, or None: NULL. */
 int pd_read_vertices(PyObject *kept, PyObject *object, const pd_description *description, const char *name, const unsigned char **marks);
 
-/* simulation_settings.c: the name of a solver and the dict of its settings; out->h has been read. `out->own` is the caller's to free, after
- * a failure too. Returns 0 with an exception set. */
+/* simulation_settings.c: the name of a solver and the dict of its settings; out->h has been read. `out->method_settings` and
+ * `out->acceleration.settings` are the caller's to free, after a failure too. Returns 0 with an exception set. */
 int pd_read_settings(PyObject *kept, PyObject *solver, PyObject *dict, const pd_description *description, pd_settings *out);
+/* The accelerator of that name with the settings in a dict; None leaves *out alone. `out->settings` and errors as above. */
+int pd_read_acceleration(PyObject *value, const char *name, pd_acceleration *out);
 
 /* simulation_contact.c: a dict of what touches (python/pdgpu/contact/contact_scene.py), or None. Returns 0 with an exception set. */
 int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact_description *out);

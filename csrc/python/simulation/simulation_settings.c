@@ -1,11 +1,38 @@
 /* The settings of a simulation: a solver by its name and a dict, filled into what the frame and the method declare. */
 #include "python/simulation/simulation_object.h"
 
+#include "dynamics/accelerators.h"
 #include "dynamics/methods.h"
 #include "python/binding/options.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* The accelerators as settings of a solver, which may have one of them. */
+static void list_accelerators(pd_option options[PD_ACCELERATOR_COUNT + 1]) {
+    const size_t place = offsetof(pd_settings, acceleration);
+    for (int i = 0; i < PD_ACCELERATOR_COUNT; i++) options[i] = (pd_option){pd_accelerators[i]->name, PD_OPTION_ACCELERATOR, place, 0, 0};
+    options[PD_ACCELERATOR_COUNT] = (pd_option)PD_OPTIONS_END;
+}
+
+int pd_read_acceleration(PyObject *value, const char *name, pd_acceleration *out) {
+    const pd_accelerator *accelerator = pd_accelerator_find(name);
+    const pd_option_reader reader = {name, "an acceleration", NULL, NULL};
+    if (value == Py_None) return 1;
+    if (out->accelerator) {
+        PyErr_Format(PyExc_ValueError, "settings: a solver has one acceleration, and both '%s' and '%s' are given", out->accelerator->name,
+                     name);
+        return 0;
+    }
+    void *settings = calloc(1, accelerator->settings_size + 1);
+    out->accelerator = accelerator;
+    out->settings = settings;
+    if (!settings) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    return pd_read_options(&reader, value, &(pd_option_list){accelerator->options, settings}, 1);
+}
 
 /* What reading a setting may need beside its value. */
 typedef struct {
@@ -19,7 +46,7 @@ static int read_setting(const void *user, PyObject *value, const pd_option *opti
     case PD_OPTION_COLOURS: return pd_read_colours(arrays->kept, value, arrays->description, slot);
     case PD_OPTION_VERTICES: return pd_read_vertices(arrays->kept, value, arrays->description, option->name, slot);
     case PD_OPTION_LINEAR: return pd_read_linear_settings(value, slot);
-    case PD_OPTION_CHEBYSHEV: return pd_read_chebyshev(value, slot);
+    case PD_OPTION_ACCELERATOR: return pd_read_acceleration(value, option->name, slot);
     default: return 0;
     }
 }
@@ -47,18 +74,22 @@ int pd_read_settings(PyObject *kept, PyObject *solver, PyObject *dict, const pd_
     }
     Arrays arrays = {kept, description};
     pd_option_reader reader = {"settings", out->method->name, read_setting, &arrays};
-    pd_option_list lists[] = {{pd_frame_options, out}, {out->method->options, method_settings}};
-    return pd_read_options(&reader, dict, lists, 2);
+    pd_option accelerators[PD_ACCELERATOR_COUNT + 1];
+    list_accelerators(accelerators);
+    pd_option_list lists[] = {{pd_frame_options, out}, {accelerators, out}, {out->method->options, method_settings}};
+    return pd_read_options(&reader, dict, lists, 3);
 }
 
 int pd_add_solvers(PyObject *module) {
     PyObject *solvers = PyDict_New();
+    pd_option accelerators[PD_ACCELERATOR_COUNT + 1];
+    list_accelerators(accelerators);
     int failed = !solvers;
     for (int i = 0; i < PD_METHOD_COUNT && !failed; i++) {
-        const pd_option *lists[] = {pd_frame_options, pd_methods[i]->options};
+        const pd_option *lists[] = {pd_frame_options, accelerators, pd_methods[i]->options};
         PyObject *names = PyList_New(0);
         failed = !names || PyDict_SetItemString(solvers, pd_methods[i]->name, names) < 0;
-        for (int l = 0; l < 2; l++)
+        for (int l = 0; l < 3; l++)
             for (const pd_option *option = lists[l]; option->name && !failed; option++) {
                 PyObject *name = PyUnicode_FromString(option->name);
                 failed = !name || PyList_Append(names, name) < 0;

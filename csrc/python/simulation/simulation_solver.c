@@ -4,6 +4,7 @@
 #include "linear/schur.h"
 
 #include <float.h>
+#include <stdlib.h>
 
 static pd_status prepare(pd_simulation *core, const void *given, void *seconds) {
     (void)given;
@@ -82,9 +83,15 @@ PyObject *pd_call_set_linear(pd_simulation_object *self, PyObject *arguments) {
 }
 
 PyObject *pd_call_set_chebyshev(pd_simulation_object *self, PyObject *object) {
-    pd_chebyshev chebyshev;
-    if (!pd_read_chebyshev(object, &chebyshev) || !pd_object_enter(self)) return NULL;
-    pd_simulation_set_chebyshev(self->core, &chebyshev);
-    pd_object_leave(self);
+    pd_acceleration read = {NULL, NULL};
+    pd_status status = PD_OK;
+    int entered = pd_read_acceleration(object, "chebyshev", &read) && pd_object_enter(self);
+    if (entered) {
+        status = pd_simulation_set_acceleration(self->core, &read);
+        pd_object_leave(self);
+    }
+    free((void *)read.settings);
+    if (!entered) return NULL;
+    if (status) return pd_object_raise(self, status);
     Py_RETURN_NONE;
 }

@@ -1,0 +1,22 @@
+/* The list of all outer accelerations, one line each: the only place next to an accelerator's own file that knows of it. */
+#ifndef PD_DYNAMICS_ACCELERATORS_H
+#define PD_DYNAMICS_ACCELERATORS_H
+
+#include "dynamics/accelerator.h"
+
+#define PD_ACCELERATOR_TABLE(ACCELERATOR) ACCELERATOR(pd_chebyshev_accelerator)
+
+/* [PD_ACCELERATOR_COUNT], in the order of the table. */
+extern const pd_accelerator *const pd_accelerators[];
+
+enum {
+#define PD_COUNT_ACCELERATOR(accelerator) accelerator##_place,
+    PD_ACCELERATOR_TABLE(PD_COUNT_ACCELERATOR)
+#undef PD_COUNT_ACCELERATOR
+        PD_ACCELERATOR_COUNT
+};
+
+/* The accelerator of that name; NULL: there is none. */
+const pd_accelerator *pd_accelerator_find(const char *name);
+
+#endif
