@@ -5,7 +5,7 @@
 #ifndef PD_BASE_MATRIX3_H
 #define PD_BASE_MATRIX3_H
 
-#include "base/real.h"
+#include "base/hessian_filter.h"
 
 PD_FUNCTION real pd_dot3(const real a[3], const real b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
@@ -120,13 +120,13 @@ PD_FUNCTION void pd_symmetric3_eigen(const real S[9], real lambda[3], real Q[9])
     for (int i = 0; i < 3; i++) lambda[i] = A[4 * i];
 }
 
-/* Replaces S by the nearest positive semidefinite matrix: negative eigenvalues become zero. A matrix that has none is left
- * as it is, to the bit. */
-PD_FUNCTION void pd_symmetric3_project_psd(real S[9]) {
+/* Filters the eigenvalues of S. A matrix that has no negative one is left as it is, to the bit. */
+PD_FUNCTION void pd_symmetric3_filter(real S[9], pd_hessian_filter filter) {
     real lambda[3], Q[9];
+    if (filter == PD_FILTER_NONE) return;
     pd_symmetric3_eigen(S, lambda, Q);
     if (lambda[0] >= 0 && lambda[1] >= 0 && lambda[2] >= 0) return;
-    for (int i = 0; i < 3; i++) lambda[i] = pd_max(lambda[i], 0);
+    for (int i = 0; i < 3; i++) lambda[i] = pd_filter_eigenvalue(filter, lambda[i]);
     for (int i = 0; i < 3; i++)
         for (int j = i; j < 3; j++) {
             real sum = 0;

@@ -1,4 +1,4 @@
-/* Small symmetric matrices of any size that is known where the function is called: their projection to the positive semidefinite ones. */
+/* Small symmetric matrices of any size that is known where the function is called: their eigenvalues, filtered (hessian_filter.h). */
 #ifndef PD_BASE_SYMMETRIC_H
 #define PD_BASE_SYMMETRIC_H
 
@@ -104,10 +104,10 @@ PD_LANE_FUNCTION pd_symmetric_rotation pd_symmetric_rotation_of(real pp, real pq
     return out;
 }
 
-/* The nearest positive semidefinite matrix to S [n,n], symmetric, n <= PD_SYMMETRIC_MOST, in the Frobenius norm: S without its negative
- * eigenvalues [Higham 1988], as a sum of products: vectors [n,n] holds in its first rows z_0, z_1, .. with S+ = sum z z^T, the eigenvectors of
- * the positive eigenvalues times their roots. Returns how many. Errors are a few rounding errors of |S|. S may be the same array as vectors. */
-PD_LARGE_FUNCTION int pd_symmetric_positive_part(int n, const real *S, real *vectors) {
+/* S [n,n], symmetric, n <= PD_SYMMETRIC_MOST, with filtered eigenvalues as a sum of products: vectors [n,n] holds in its first rows
+ * z_0, z_1, .. with S+ = sum z z^T, the eigenvectors of the positive filtered eigenvalues times their roots. Returns how many. Errors are a few
+ * rounding errors of |S|. S may be the same array as vectors. Not for PD_FILTER_NONE: negative eigenvalues have no roots. */
+PD_LARGE_FUNCTION int pd_symmetric_squares(int n, const real *S, pd_hessian_filter filter, real *vectors) {
     real A[PD_SYMMETRIC_MOST * PD_SYMMETRIC_MOST], d[PD_SYMMETRIC_MOST], e[PD_SYMMETRIC_MOST];
     real size = pd_largest(S, n * n);
     int count = 0;
@@ -117,18 +117,20 @@ PD_LARGE_FUNCTION int pd_symmetric_positive_part(int n, const real *S, real *vec
     e[n - 1] = 0;
     pd_tridiagonal_eigen(n, d, e, vectors);
     for (int m = 0; m < n; m++) {
-        if (!(d[m] > 0)) continue;
-        real root = pd_sqrt(size * d[m]);
+        real kept = pd_filter_eigenvalue(filter, d[m]);
+        if (!(kept > 0)) continue;
+        real root = pd_sqrt(size * kept);
         for (int i = 0; i < n; i++) vectors[n * count + i] = root * vectors[n * m + i];
         count++;
     }
     return count;
 }
 
-/* Replaces S by that matrix, exactly symmetric. */
-PD_FUNCTION void pd_symmetric_project_psd(int n, real *S) {
+/* Filters the eigenvalues of S, which stays exactly symmetric. */
+PD_FUNCTION void pd_symmetric_filter(int n, real *S, pd_hessian_filter filter) {
     real vectors[PD_SYMMETRIC_MOST * PD_SYMMETRIC_MOST];
-    int count = pd_symmetric_positive_part(n, S, vectors);
+    if (filter == PD_FILTER_NONE) return;
+    int count = pd_symmetric_squares(n, S, filter, vectors);
     for (int i = 0; i < n; i++)
         for (int j = i; j < n; j++) {
             real sum = 0;

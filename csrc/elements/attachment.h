@@ -14,15 +14,15 @@ PD_FUNCTION void pd_attachment_gradient(const real *F, const real *p, real *P) {
     for (int i = 0; i < 3; i++) P[i] = p[0] * F[i];
 }
 
-PD_FUNCTION void pd_attachment_hessian(const real *F, const real *p, int psd, real *H) {
+PD_FUNCTION void pd_attachment_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
     (void)F;
-    (void)psd;
+    (void)filter;
     for (int i = 0; i < 9; i++) H[i] = i % 4 == 0 ? p[0] : 0;
 }
 
 PD_FUNCTION void pd_attachment_block(const real *F, const real *p, const real *g, real *B) {
     (void)g;
-    pd_attachment_hessian(F, p, 1, B);
+    pd_attachment_hessian(F, p, PD_FILTER_CLAMP, B);
 }
 
 PD_FUNCTION void pd_attachment_projection(const real *F, const real *p, real *T) {

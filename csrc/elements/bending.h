@@ -20,15 +20,15 @@ PD_FUNCTION void pd_bending_gradient(const real *F, const real *p, real *P) {
         pd_attachment_gradient(F, p, P);
 }
 
-PD_FUNCTION void pd_bending_hessian(const real *F, const real *p, int psd, real *H) {
+PD_FUNCTION void pd_bending_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
     if (p[1] > 0)
-        pd_spring_hessian(F, p, psd, H);
+        pd_spring_hessian(F, p, filter, H);
     else
-        pd_attachment_hessian(F, p, psd, H);
+        pd_attachment_hessian(F, p, filter, H);
 }
 
 PD_FUNCTION void pd_bending_block(const real *F, const real *p, const real *g, real *B) {
-    pd_bending_hessian(F, p, 1, B);
+    pd_bending_hessian(F, p, PD_FILTER_CLAMP, B);
     for (int i = 0; i < 9; i++) B[i] *= g[0] * g[0];
 }
 

@@ -95,7 +95,7 @@ PD_FUNCTION real pd_hinge_second(const pd_hinge_fold *fold, real stiffness, cons
     return stiffness * (change * change_other + fold->away * turned);
 }
 
-PD_FUNCTION void pd_hinge_hessian(const real *F, const real *p, int psd, real *H) {
+PD_FUNCTION void pd_hinge_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
     pd_hinge_fold fold;
     pd_hinge_fold_of(F, p, &fold);
     for (int row = 0; row < 9; row++)
@@ -104,7 +104,7 @@ PD_FUNCTION void pd_hinge_hessian(const real *F, const real *p, int psd, real *H
             const real other[3] = {(real)(column % 3 == 0), (real)(column % 3 == 1), (real)(column % 3 == 2)};
             H[9 * row + column] = H[9 * column + row] = pd_hinge_second(&fold, p[PD_HINGE_STIFFNESS], g, row / 3, other, column / 3);
         }
-    if (psd) pd_symmetric_project_psd(9, H);
+    pd_symmetric_filter(9, H, filter);
 }
 
 PD_FUNCTION void pd_hinge_block(const real *F, const real *p, const real *g, real *B) {
@@ -112,7 +112,7 @@ PD_FUNCTION void pd_hinge_block(const real *F, const real *p, const real *g, rea
     pd_hinge_fold_of(F, p, &fold);
     for (int a = 0; a < 3; a++)
         for (int c = a; c < 3; c++) B[3 * a + c] = B[3 * c + a] = pd_hinge_second(&fold, p[PD_HINGE_STIFFNESS], g, a, g, c);
-    pd_symmetric3_project_psd(B);
+    pd_symmetric3_filter(B, PD_FILTER_CLAMP);
 }
 
 #endif

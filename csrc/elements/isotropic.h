@@ -62,16 +62,16 @@ PD_FUNCTION void pd_isotropic_mirror(int n, real *H) {
  *   U, V       [9]   in   singular vectors, by columns      B      [9]   in      d2Psi / dsigma_i dsigma_j
  *   symmetric  [3]   in   } quotients of the pairs          twist  [3]   in
  *                         } (0,1), (0,2), (1,2)             H      [81]  out     row index 3a+b for entry (a,b) of F
- * psd != 0: the nearest positive semidefinite matrix. The modes and the block are orthogonal, so projecting each is exact. */
+ * The modes and the block are orthogonal, so filtering each is exact. */
 PD_LARGE_FUNCTION void pd_isotropic_hessian3(const real U[9], const real V[9], const real B[9], const real symmetric[3],
-                                             const real twist[3], int psd, real H[81]) {
+                                             const real twist[3], pd_hessian_filter filter, real H[81]) {
     real block[9];
     for (int i = 0; i < 9; i++) block[i] = B[i];
-    if (psd) pd_symmetric3_project_psd(block);
+    pd_symmetric3_filter(block, filter);
     pd_isotropic_set_block(3, U, V, block, H);
     for (int pair = 0; pair < 3; pair++) {
         int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2;
-        real s = psd ? pd_max(symmetric[pair], 0) : symmetric[pair], t = psd ? pd_max(twist[pair], 0) : twist[pair];
+        real s = pd_filter_eigenvalue(filter, symmetric[pair]), t = pd_filter_eigenvalue(filter, twist[pair]);
         pd_isotropic_add_mode(3, U, V, i, j, 1, (real)0.5 * s, H);
         pd_isotropic_add_mode(3, U, V, i, j, -1, (real)0.5 * t, H);
     }
@@ -81,29 +81,30 @@ PD_LARGE_FUNCTION void pd_isotropic_hessian3(const real U[9], const real V[9], c
 /* The 6x6 Hessian of a 3x2 F, exactly symmetric: one pair (0,1) and the two normal modes.
  *   U [9], V [4]  in      B [4]  in      symmetric, twist  in      normal [2]  in      H [36]  out, row index 2a+b */
 PD_LARGE_FUNCTION void pd_isotropic_hessian32(const real U[9], const real V[4], const real B[4], real symmetric, real twist,
-                                              const real normal[2], int psd, real H[36]) {
+                                              const real normal[2], pd_hessian_filter filter, real H[36]) {
     real block[9] = {B[0], B[1], 0, B[2], B[3], 0, 0, 0, 0};
-    if (psd) pd_symmetric3_project_psd(block);
+    pd_symmetric3_filter(block, filter);
     pd_isotropic_set_block(2, U, V, block, H);
-    pd_isotropic_add_mode(2, U, V, 0, 1, 1, (real)0.5 * (psd ? pd_max(symmetric, 0) : symmetric), H);
-    pd_isotropic_add_mode(2, U, V, 0, 1, -1, (real)0.5 * (psd ? pd_max(twist, 0) : twist), H);
-    for (int i = 0; i < 2; i++) pd_isotropic_add_mode(2, U, V, 2, i, 0, psd ? pd_max(normal[i], 0) : normal[i], H);
+    pd_isotropic_add_mode(2, U, V, 0, 1, 1, (real)0.5 * pd_filter_eigenvalue(filter, symmetric), H);
+    pd_isotropic_add_mode(2, U, V, 0, 1, -1, (real)0.5 * pd_filter_eigenvalue(filter, twist), H);
+    for (int i = 0; i < 2; i++) pd_isotropic_add_mode(2, U, V, 2, i, 0, pd_filter_eigenvalue(filter, normal[i]), H);
     pd_isotropic_mirror(6, H);
 }
 
-/* B [9] out: the block of a corner with rest gradient g, sum_bc g_b g_c d2Psi/dF_ab dF_cd, from the same parts, each projected to be
- * positive semidefinite: with gamma = V^T g every mode maps to one vector in the frame of U, and no 9x9 matrix is formed. */
+/* B [9] out: the block of a corner with rest gradient g, sum_bc g_b g_c d2Psi/dF_ab dF_cd, from the same parts, each clamped
+ * (PD_FILTER_CLAMP): with gamma = V^T g every mode maps to one vector in the frame of U, and no 9x9 matrix is formed. */
 PD_LARGE_FUNCTION void pd_isotropic_block3(const real U[9], const real V[9], const real parts[9], const real symmetric[3],
                                            const real twist[3], const real g[3], real B[9]) {
     real M[9], gamma[3], right[9];
     for (int i = 0; i < 9; i++) M[i] = parts[i];
-    pd_symmetric3_project_psd(M);
+    pd_symmetric3_filter(M, PD_FILTER_CLAMP);
     for (int i = 0; i < 3; i++) gamma[i] = V[i] * g[0] + V[3 + i] * g[1] + V[6 + i] * g[2];
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) M[3 * i + j] *= gamma[i] * gamma[j];
     for (int pair = 0; pair < 3; pair++) {
         int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2;
-        real s = (real)0.5 * pd_max(symmetric[pair], 0), t = (real)0.5 * pd_max(twist[pair], 0);
+        real s = (real)0.5 * pd_filter_eigenvalue(PD_FILTER_CLAMP, symmetric[pair]);
+        real t = (real)0.5 * pd_filter_eigenvalue(PD_FILTER_CLAMP, twist[pair]);
         M[4 * i] += (s + t) * gamma[j] * gamma[j];
         M[4 * j] += (s + t) * gamma[i] * gamma[i];
         M[3 * i + j] += (s - t) * gamma[i] * gamma[j];
@@ -119,15 +120,16 @@ PD_LARGE_FUNCTION void pd_isotropic_block32(const real U[9], const real V[4], co
                                             const real normal[2], const real g[2], real B[9]) {
     real M[9] = {parts[0], parts[1], 0, parts[2], parts[3], 0, 0, 0, 0}, right[9];
     real gamma[2] = {V[0] * g[0] + V[2] * g[1], V[1] * g[0] + V[3] * g[1]};
-    real s = (real)0.5 * pd_max(symmetric, 0), t = (real)0.5 * pd_max(twist, 0);
-    pd_symmetric3_project_psd(M);
+    real s = (real)0.5 * pd_filter_eigenvalue(PD_FILTER_CLAMP, symmetric), t = (real)0.5 * pd_filter_eigenvalue(PD_FILTER_CLAMP, twist);
+    pd_symmetric3_filter(M, PD_FILTER_CLAMP);
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++) M[3 * i + j] *= gamma[i] * gamma[j];
     M[0] += (s + t) * gamma[1] * gamma[1];
     M[4] += (s + t) * gamma[0] * gamma[0];
     M[1] += (s - t) * gamma[0] * gamma[1];
     M[3] = M[1];
-    M[8] = pd_max(normal[0], 0) * gamma[0] * gamma[0] + pd_max(normal[1], 0) * gamma[1] * gamma[1];
+    M[8] = pd_filter_eigenvalue(PD_FILTER_CLAMP, normal[0]) * gamma[0] * gamma[0] +
+           pd_filter_eigenvalue(PD_FILTER_CLAMP, normal[1]) * gamma[1] * gamma[1];
     pd_matrix3_multiply_transpose(M, U, right);
     pd_matrix3_multiply(U, right, B);
     B[3] = B[1], B[6] = B[2], B[7] = B[5];

@@ -43,7 +43,7 @@ PD_FUNCTION void pd_neo_hookean_tet_gradient(const real *F, const real *p, real 
     for (int i = 0; i < 9; i++) P[i] = mu * F[i] + pressure * C[i];
 }
 
-PD_FUNCTION void pd_neo_hookean_tet_hessian(const real *F, const real *p, int psd, real *H) {
+PD_FUNCTION void pd_neo_hookean_tet_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
     real U[9], s[3], V[9], block[9], symmetric[3], twist[3], mu = (real)0.5 * p[0];
     pd_svd3(F, U, s, V);
     real pressure = p[1] * (s[0] * s[1] * s[2] - (real)1) - mu;
@@ -54,7 +54,7 @@ PD_FUNCTION void pd_neo_hookean_tet_hessian(const real *F, const real *p, int ps
         symmetric[pair] = mu - pressure * s[k];
         twist[pair] = mu + pressure * s[k];
     }
-    pd_isotropic_hessian3(U, V, block, symmetric, twist, psd, H);
+    pd_isotropic_hessian3(U, V, block, symmetric, twist, filter, H);
 }
 
 PD_FUNCTION void pd_neo_hookean_tet_block(const real *F, const real *p, const real *g, real *B) {

@@ -93,10 +93,10 @@ PD_FUNCTION void pd_shape_target_part(const real *a, real *b) {
     for (int r = 0; r < 9; r++) b[r] -= part * a[r];
 }
 
-/* Turns the modes into orthogonal ones with the same sum m m^T, the longest first, and shortens those that are longer than 1 to it: what is
- * left of 1 - sum m m^T is its nearest positive semidefinite matrix. The rotation is that of the modes' products; what its rounding leaves of
- * the longer modes in the shorter ones, which matters at the kink alone, is taken out one after the other. */
-PD_FUNCTION void pd_shape_target_shorten(real modes[27]) {
+/* Turns the modes into orthogonal ones with the same sum m m^T, the longest first, and scales them so that 1 - sum sign m m^T has the filtered
+ * eigenvalues 1 - sign |m|^2. Clamped, modes longer than 1 are shortened to it. The rotation is that of the modes' products; what its rounding
+ * leaves of the longer modes in the shorter ones, which matters at the kink alone, is taken out one after the other. */
+PD_FUNCTION void pd_shape_target_filter(pd_hessian_filter filter, real modes[27], real signs[3]) {
     real products[9], lambda[3], Q[9];
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
@@ -117,19 +117,21 @@ PD_FUNCTION void pd_shape_target_shorten(real modes[27]) {
     for (int m = 0; m < 3; m++) {
         real square = 0;
         for (int r = 0; r < 9; r++) square += modes[9 * m + r] * modes[9 * m + r];
-        real shorter = square > 1 ? (real)1 / pd_sqrt(square) : (real)1;
-        for (int r = 0; r < 9; r++) modes[9 * m + r] *= shorter;
+        real eigenvalue = (real)1 - square, kept = pd_filter_eigenvalue(filter, eigenvalue), part = (real)1 - kept;
+        real factor = kept == eigenvalue ? (real)1 : pd_sqrt(pd_fabs(part)) / pd_sqrt(square);
+        for (int r = 0; r < 9; r++) modes[9 * m + r] *= factor;
+        signs[m] = kept > 1 ? (real)-1 : (real)1;
     }
 }
 
-PD_FUNCTION void pd_shape_target_hessian(const real *F, const real *p, int psd, real *H) {
-    real modes[27];
+PD_FUNCTION void pd_shape_target_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
+    real modes[27], signs[3] = {1, 1, 1};
     pd_shape_target_modes(F, p, modes);
-    if (psd) pd_shape_target_shorten(modes);
+    if (filter != PD_FILTER_NONE) pd_shape_target_filter(filter, modes, signs);
     for (int i = 0; i < 81; i++) H[i] = i % 10 == 0 ? p[0] : 0;
     for (int m = 0; m < 3; m++)
         for (int r = 0; r < 9; r++)
-            for (int c = r; c < 9; c++) H[9 * r + c] -= p[0] * modes[9 * m + r] * modes[9 * m + c];
+            for (int c = r; c < 9; c++) H[9 * r + c] -= signs[m] * p[0] * modes[9 * m + r] * modes[9 * m + c];
     pd_isotropic_mirror(9, H);
 }
 
@@ -143,7 +145,7 @@ PD_FUNCTION void pd_shape_target_block(const real *F, const real *p, const real 
         for (int a = 0; a < 3; a++)
             for (int c = 0; c < 3; c++) B[3 * a + c] -= at[a] * at[c];
     }
-    pd_symmetric3_project_psd(B);
+    pd_symmetric3_filter(B, PD_FILTER_CLAMP);
     for (int i = 0; i < 9; i++) B[i] *= p[0];
 }
 

@@ -75,7 +75,7 @@ PD_FUNCTION void pd_slide_parts(const real *F, const real *p, real *dd, real *uu
 }
 
 /* H [6,6] of two columns out of its parts. */
-PD_FUNCTION void pd_slide_together(const real *dd, const real *uu, const real *du, int psd, real *H) {
+PD_FUNCTION void pd_slide_together(const real *dd, const real *uu, const real *du, pd_hessian_filter filter, real *H) {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
             H[12 * i + 2 * j] = dd[3 * i + j];
@@ -83,7 +83,7 @@ PD_FUNCTION void pd_slide_together(const real *dd, const real *uu, const real *d
             H[12 * i + 2 * j + 1] = du[3 * i + j];
             H[12 * i + 6 + 2 * j] = du[3 * j + i];
         }
-    if (psd) pd_symmetric_project_psd(6, H);
+    pd_symmetric_filter(6, H, filter);
 }
 
 /* B [3,3] of a corner with rest gradient g [2]. */
@@ -92,13 +92,13 @@ PD_FUNCTION void pd_slide_corner(const real *dd, const real *uu, const real *du,
         for (int j = 0; j <= i; j++)
             B[3 * i + j] = B[3 * j + i] =
                 g[0] * g[0] * dd[3 * i + j] + g[1] * g[1] * uu[3 * i + j] + g[0] * g[1] * (du[3 * i + j] + du[3 * j + i]);
-    pd_symmetric3_project_psd(B);
+    pd_symmetric3_filter(B, PD_FILTER_CLAMP);
 }
 
-PD_FUNCTION void pd_slide_hessian(const real *F, const real *p, int psd, real *H) {
+PD_FUNCTION void pd_slide_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
     real dd[9], uu[9], du[9];
     pd_slide_parts(F, p, dd, uu, du);
-    pd_slide_together(dd, uu, du, psd, H);
+    pd_slide_together(dd, uu, du, filter, H);
 }
 
 PD_FUNCTION void pd_slide_block(const real *F, const real *p, const real *g, real *B) {
@@ -114,14 +114,14 @@ PD_FUNCTION void pd_world_slide_gradient(const real *F, const real *p, real *P) 
     pd_slide_gradient_of(F, p + 4, p, P, by_u);
 }
 
-PD_FUNCTION void pd_world_slide_hessian(const real *F, const real *p, int psd, real *H) {
-    (void)psd;
+PD_FUNCTION void pd_world_slide_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
+    (void)filter;
     pd_slide_hessian_of(p + 4, p[0], pd_slide_beyond(pd_dot3(F, p + 4), p) != 0 ? p[1] : 0, H);
 }
 
 PD_FUNCTION void pd_world_slide_block(const real *F, const real *p, const real *g, real *B) {
     (void)g;
-    pd_world_slide_hessian(F, p, 1, B);
+    pd_world_slide_hessian(F, p, PD_FILTER_CLAMP, B);
 }
 
 #endif

@@ -4,7 +4,7 @@
  *     dE/dF = k (F - L e),    d2E/dF2 = k [(1 - L/l)(I - e e^T) + e e^T],    e = F/l
  *
  * [Liu et al. 2013, Fast Simulation of Mass-Spring Systems]; L e is the nearest vector of length L. A
- * compressed spring has the negative eigenvalue k (1 - L/l) across its axis: psd makes it zero.
+ * compressed spring has the negative eigenvalue k (1 - L/l) across its axis: PD_FILTER_CLAMP makes it zero.
  * l = 0, where every direction is equally near: e is the x axis, always, and the eigenvalue across, -infinity in truth, is
  * kept finite by L/l <= 1/(16 PD_EPSILON). A length whose square underflows (1e-22 m in float) counts as zero. */
 #ifndef PD_ELEMENTS_SPRING_H
@@ -37,10 +37,10 @@ PD_FUNCTION void pd_spring_gradient(const real *F, const real *p, real *P) {
     for (int i = 0; i < 3; i++) P[i] = p[0] * (length - p[1]) * e[i];
 }
 
-PD_FUNCTION void pd_spring_hessian(const real *F, const real *p, int psd, real *H) {
+PD_FUNCTION void pd_spring_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
     real e[3], length = pd_spring_direction(F, e);
     real across = p[1] > 0 ? (real)1 - p[1] / pd_max(length, (real)16 * PD_EPSILON * p[1]) : (real)1;
-    if (psd) across = pd_max(across, 0);
+    across = pd_filter_eigenvalue(filter, across);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) H[3 * i + j] = p[0] * ((i == j ? across : (real)0) + ((real)1 - across) * (e[i] * e[j]));
 }
@@ -71,7 +71,7 @@ PD_LANE_FUNCTION void pd_spring_corner(int stride, const real *edge, const real 
 }
 
 PD_FUNCTION void pd_spring_block(const real *F, const real *p, const real *g, real *B) {
-    pd_spring_hessian(F, p, 1, B);
+    pd_spring_hessian(F, p, PD_FILTER_CLAMP, B);
     for (int i = 0; i < 9; i++) B[i] *= g[0] * g[0];
 }
 

@@ -87,7 +87,7 @@ PD_FUNCTION real pd_stvk_tet_energy(const real *F, const real *p) { return pd_st
 PD_FUNCTION void pd_stvk_tet_gradient(const real *F, const real *p, real *P) { pd_stvk_gradient(3, F, p, P); }
 PD_FUNCTION void pd_stvk_tet_block(const real *F, const real *p, const real *g, real *B) { pd_stvk_block(3, F, p, g, B); }
 
-PD_FUNCTION void pd_stvk_tet_hessian(const real *F, const real *p, int psd, real *H) {
+PD_FUNCTION void pd_stvk_tet_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
     real U[9], s[3], V[9], block[9], symmetric[3], twist[3], trace;
     pd_svd3(F, U, s, V);
     pd_stvk_values(3, s, p, &trace, block);
@@ -96,19 +96,19 @@ PD_FUNCTION void pd_stvk_tet_hessian(const real *F, const real *p, int psd, real
         symmetric[pair] = pd_stvk_pair(s[i], s[j], 1, p, trace);
         twist[pair] = pd_stvk_pair(s[i], s[j], -1, p, trace);
     }
-    pd_isotropic_hessian3(U, V, block, symmetric, twist, psd, H);
+    pd_isotropic_hessian3(U, V, block, symmetric, twist, filter, H);
 }
 
 PD_FUNCTION real pd_stvk_triangle_energy(const real *F, const real *p) { return pd_stvk_energy(2, F, p); }
 PD_FUNCTION void pd_stvk_triangle_gradient(const real *F, const real *p, real *P) { pd_stvk_gradient(2, F, p, P); }
 PD_FUNCTION void pd_stvk_triangle_block(const real *F, const real *p, const real *g, real *B) { pd_stvk_block(2, F, p, g, B); }
 
-PD_FUNCTION void pd_stvk_triangle_hessian(const real *F, const real *p, int psd, real *H) {
+PD_FUNCTION void pd_stvk_triangle_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
     real U[9], s[2], V[4], block[4], trace, normal[2];
     pd_svd32(F, U, s, V);
     pd_stvk_values(2, s, p, &trace, block);
     for (int i = 0; i < 2; i++) normal[i] = (real)0.5 * p[0] * (s[i] * s[i] - (real)1) + p[1] * trace;
-    pd_isotropic_hessian32(U, V, block, pd_stvk_pair(s[0], s[1], 1, p, trace), pd_stvk_pair(s[0], s[1], -1, p, trace), normal, psd, H);
+    pd_isotropic_hessian32(U, V, block, pd_stvk_pair(s[0], s[1], 1, p, trace), pd_stvk_pair(s[0], s[1], -1, p, trace), normal, filter, H);
 }
 
 #endif

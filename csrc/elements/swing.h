@@ -43,10 +43,10 @@ PD_FUNCTION void pd_swing_parts(const real *F, const real *p, real *aa, real *bb
         }
 }
 
-PD_FUNCTION void pd_swing_hessian(const real *F, const real *p, int psd, real *H) {
+PD_FUNCTION void pd_swing_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
     real aa[9], bb[9], ab[9];
     pd_swing_parts(F, p, aa, bb, ab);
-    pd_slide_together(aa, bb, ab, psd, H);
+    pd_slide_together(aa, bb, ab, filter, H);
 }
 
 PD_FUNCTION void pd_swing_block(const real *F, const real *p, const real *g, real *B) {
@@ -65,15 +65,15 @@ PD_FUNCTION void pd_world_swing_gradient(const real *F, const real *p, real *P) 
     for (int i = 0; i < 3; i++) P[i] = -push * p[2 + i];
 }
 
-PD_FUNCTION void pd_world_swing_hessian(const real *F, const real *p, int psd, real *H) {
-    (void)psd;
+PD_FUNCTION void pd_world_swing_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
+    (void)filter;
     real k = pd_swing_beyond(F, p + 2, p) > 0 ? p[0] : 0;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) H[3 * i + j] = k * (p[2 + i] * p[2 + j]);
 }
 
 PD_FUNCTION void pd_world_swing_block(const real *F, const real *p, const real *g, real *B) {
-    pd_world_swing_hessian(F, p, 1, B);
+    pd_world_swing_hessian(F, p, PD_FILTER_CLAMP, B);
     for (int i = 0; i < 9; i++) B[i] *= g[0] * g[0];
 }
 

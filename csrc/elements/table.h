@@ -16,7 +16,7 @@
  *
  *     real pd_NAME_energy    (const real *F, const real *p);                     J
  *     void pd_NAME_gradient  (const real *F, const real *p, real *P);            dE/dF
- *     void pd_NAME_hessian   (const real *F, const real *p, int psd, real *H);   d2E/dF2; psd != 0: nearest positive semidefinite
+ *     void pd_NAME_hessian   (const real *F, const real *p, pd_hessian_filter filter, real *H);   d2E/dF2, filtered
  *     void pd_NAME_block     (const real *F, const real *p, const real *g, real *B);    the 3x3 block of a corner with rest gradient
  *         g [d], sum_bc g_b g_c d2E/dF_ab dF_cd, by a direct formula without H; always positive semidefinite, what can be indefinite
  *         clamped at zero: never below the exact block; k = 1: g is not read

@@ -24,15 +24,15 @@ PD_FUNCTION real pd_world_box_energy(const real *F, const real *p) {
     return (real)0.5 * p[0] * sum;
 }
 
-PD_FUNCTION void pd_world_box_hessian(const real *F, const real *p, int psd, real *H) {
-    (void)psd;
+PD_FUNCTION void pd_world_box_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
+    (void)filter;
     for (int i = 0; i < 9; i++) H[i] = 0;
     for (int i = 0; i < 3; i++) H[4 * i] = F[i] < p[1 + i] || F[i] > p[4 + i] ? p[0] : 0;
 }
 
 PD_FUNCTION void pd_world_box_block(const real *F, const real *p, const real *g, real *B) {
     (void)g;
-    pd_world_box_hessian(F, p, 1, B);
+    pd_world_box_hessian(F, p, PD_FILTER_CLAMP, B);
 }
 
 #endif

@@ -9,7 +9,7 @@
 #ifndef PD_LOOPS_BACKEND_H
 #define PD_LOOPS_BACKEND_H
 
-#include "base/real.h"
+#include "base/hessian_filter.h"
 #include "base/status.h"
 #include "elements/table.h"
 #include "updates/time_step.h"
@@ -157,7 +157,7 @@ enum { PD_ENERGY_INERTIA = PD_KIND_COUNT, PD_ENERGY_LOAD, PD_ENERGY_DAMPING, PD_
 pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                        double *energies);
 
-/* Fills damping_hessian with d2E/dF2 at x_t, projected to be positive semidefinite: once per step, since the potential, its
+/* Fills damping_hessian with d2E/dF2 at x_t, filtered by PD_FILTER_CLAMP: once per step, since the potential, its
  * gradient and its Hessian use it in every iteration. */
 pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const real *x_t);
 
@@ -187,12 +187,11 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
 
 /* The Hessian of G as 3x3 blocks on a pattern over the vertices.
  *   slots[kind]  B [elements,k,k] positions in the pattern    diagonal_slots  B [n]    blocks  B [nnz,3,3]  out  N/m
- * psd != 0 projects each element's Hessian to the positive semidefinite cone. Rows and columns of fixed vertices are filled
- * like the others; who factorises takes the free ones. pd_hessian_scratch: bytes of backend memory that model->element_hessians must
+ * Each element's Hessian is filtered. Rows and columns of fixed vertices are filled like the others; who factorises takes the free ones. pd_hessian_scratch: bytes of backend memory that model->element_hessians must
  * hold before the first call; 0: none. */
 size_t pd_hessian_scratch(const pd_model *model);
-pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
-                     const int *diagonal_slots, int n_blocks, real *blocks);
+pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, pd_hessian_filter filter,
+                     int *const *slots, const int *diagonal_slots, int n_blocks, real *blocks);
 
 /* ---- sweeps over vertices ----------------------------------------------------------------------------------------------- */
 
@@ -355,17 +354,16 @@ enum {
     PD_BATCH_ENERGY,
     PD_BATCH_GRADIENT,
     PD_BATCH_HESSIAN,
-    PD_BATCH_HESSIAN_PSD,
     PD_BATCH_PROJECTION,
     PD_BATCH_STRESS, /* dE/dF [3,d] */
     PD_BATCH_BLOCKS  /* pd_NAME_block of every corner, [k,3,3] */
 };
 
-/* One quantity of n elements of a kind, each with its own corner positions x [n,k,3].
+/* One quantity of n elements of a kind, each with its own corner positions x [n,k,3]; `filter` is for the Hessian alone.
  * out  B: energy [n] J; gradient [n,k,3] N; hessian [n,3k,3k] N/m; projection and stress dE/dF [n,3,d]; blocks [n,k,3,3] N/m.
  * Errors: PD_ERROR_VALUE for an unknown kind, or the projection of one that has none. */
-pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, const real *x, const real *rest, const real *parameters,
-                           real *out);
+pd_status pd_element_batch(pd_context *context, int kind, int quantity, pd_hessian_filter filter, int n, const real *x, const real *rest,
+                           const real *parameters, real *out);
 
 /* ---- pairs of primitives and their collisions ------------------------------------------------------------------------ */
 

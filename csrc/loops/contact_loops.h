@@ -44,21 +44,20 @@ enum {
     PD_CONTACT_ENERGY,     /* [n] J, infinite where nothing is left of the gap */
     PD_CONTACT_GRADIENT, /* [n,4,3] N; from here on: zero for corners that a kind has not, not a number where nothing is left of the gap */
     PD_CONTACT_HESSIAN,  /* [n,12,12] N/m */
-    PD_CONTACT_HESSIAN_PSD, /* [n,12,12] N/m, the nearest positive semidefinite matrix */
-    PD_CONTACT_BLOCKS,      /* [n,4,3,3] N/m, what each corner sees: the diagonal blocks of the Hessian */
-    PD_CONTACT_BLOCKS_PSD,  /* [n,4,3,3] N/m, of the projected Hessian */
+    PD_CONTACT_BLOCKS,   /* [n,4,3,3] N/m, what each corner sees: the diagonal blocks of the Hessian */
     PD_CONTACT_QUANTITY_COUNT
 };
 
 /* Numbers per pair of a quantity, or 0. */
 static inline int pd_contact_quantity_size(int quantity) {
-    static const int sizes[PD_CONTACT_QUANTITY_COUNT] = {1, 1, 1, 1, 12, 144, 144, 36, 36};
+    static const int sizes[PD_CONTACT_QUANTITY_COUNT] = {1, 1, 1, 1, 12, 144, 36};
     return quantity < 0 || quantity >= PD_CONTACT_QUANTITY_COUNT ? 0 : sizes[quantity];
 }
 
-/* One quantity of every pair; law H, x B [.,3] m, out B. Errors: PD_ERROR_VALUE for an unknown quantity. */
-pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x,
-                           real *out);
+/* One quantity of every pair; law H, x B [.,3] m, out B. `filter` is for Hessians and blocks alone. Errors: PD_ERROR_VALUE for an unknown
+ * quantity. */
+pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, pd_hessian_filter filter,
+                           const pd_contact_pairs *pairs, const real *x, real *out);
 
 /* ---- the pairs of a scene -------------------------------------------------------------------------------------------------------- */
 

@@ -305,7 +305,7 @@ pd_status pd_contact_ask(pd_contact *self, const real *x, double expected, pd_ac
     PD_TRY(pd_contact_describe(self->context, &self->scene, near, (int)near->capacity, c));
     *limits =
         (pd_contact_pairs){(int)near->capacity, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, near->count};
-    PD_TRY(pd_contact_batch(self->context, &self->law, PD_CONTACT_DISTANCE, limits, self->surface->points, self->values));
+    PD_TRY(pd_contact_batch(self->context, &self->law, PD_CONTACT_DISTANCE, PD_FILTER_NONE, limits, self->surface->points, self->values));
     *distances = self->values;
     self->culling += pd_seconds() - begun;
 done:
@@ -332,9 +332,9 @@ pd_contact_pairs pd_contact_listed(const pd_contact *self) {
     return (pd_contact_pairs){self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
 }
 
-pd_status pd_contact_evaluate(const pd_contact *self, int quantity, real *out) {
+pd_status pd_contact_evaluate(const pd_contact *self, int quantity, pd_hessian_filter filter, real *out) {
     pd_contact_pairs pairs = pd_contact_listed(self);
-    return pd_contact_batch(self->context, &self->law, quantity, &pairs, self->surface->points, out);
+    return pd_contact_batch(self->context, &self->law, quantity, filter, &pairs, self->surface->points, out);
 }
 
 pd_contact_acting_pairs pd_contact_acting(const pd_contact *self, pd_penalty_view *view) {

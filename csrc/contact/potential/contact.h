@@ -206,8 +206,8 @@ pd_status pd_contact_potential(pd_contact *contact, const real *x, double *energ
 pd_status pd_contact_friction_potential(pd_contact *contact, double *energy);
 /* From here on friction is part of it. gradient += d(C + D)/dx at the free vertices, N; not numbers where nothing is left of a gap. */
 pd_status pd_contact_add_gradient(pd_contact *contact, const pd_model *model, const real *x, real *gradient);
-/* The Hessians of all pairs, for the functions below. psd: the nearest positive semidefinite ones. */
-pd_status pd_contact_hessians(pd_contact *contact, const real *x, int psd);
+/* The Hessians of all pairs, for the functions below, filtered; those of a penalty are positive semidefinite as they are. */
+pd_status pd_contact_hessians(pd_contact *contact, const real *x, pd_hessian_filter filter);
 /* From now on, until the next lag or the second function, friction has the secant matrix (elements/contact/friction.h) of those pairs whose slip has
  * reversed since x. */
 pd_status pd_contact_remember_slips(pd_contact *contact, const real *x);

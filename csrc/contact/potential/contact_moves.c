@@ -76,10 +76,10 @@ pd_status pd_contact_closing_of(pd_contact *self, const real *x_0, const real *x
     *closing = (pd_closing){(double)INFINITY, (double)INFINITY, 1.0};
     PD_TRY(pd_contact_find(self, x_0));
     if (!self->n) return PD_OK;
-    PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values));
+    PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, PD_FILTER_NONE, self->values));
     PD_TRY(pd_contact_set_points(self, x_1, driven_1, end));
     pd_contact_pairs pairs = pd_contact_listed(self);
-    PD_TRY(pd_contact_batch(self->context, &self->law, PD_CONTACT_DISTANCE, &pairs, end, self->corners));
+    PD_TRY(pd_contact_batch(self->context, &self->law, PD_CONTACT_DISTANCE, PD_FILTER_NONE, &pairs, end, self->corners));
     PD_TRY(pd_contact_closing(self->context, &pairs, self->values, self->corners, 0.25 * pd_contact_rounding(self), floor, self->closing));
     PD_TRY(pd_memory_download(self->context, closing, self->closing, sizeof *closing));
 done:
@@ -143,7 +143,7 @@ const pd_active_pairs *pd_contact_near(const pd_contact *self, size_t *n) { retu
 
 pd_status pd_contact_distances(pd_contact *self, const real **distances) {
     *distances = self->values;
-    return self->n ? pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values) : PD_OK;
+    return self->n ? pd_contact_evaluate(self, PD_CONTACT_DISTANCE, PD_FILTER_NONE, self->values) : PD_OK;
 }
 
 pd_status pd_contact_describe_pairs(const pd_contact *self, const pd_active_pairs *pairs, int n, const pd_contact_columns *out) {
@@ -250,7 +250,7 @@ static pd_status list_near(pd_contact *self, const real *x) {
     pd_near_forget(self->near);
     PD_TRY(pd_contact_find(self, x));
     pd_contact_pairs pairs = pd_contact_listed(self);
-    if (self->n) PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values));
+    if (self->n) PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, PD_FILTER_NONE, self->values));
     double certain = pd_contact_certain_reach(self);
     const pd_near_list list = {.pairs = &pairs,
                                .incidence = &self->incidence,

@@ -73,9 +73,9 @@ int pd_contact_is_thick(const pd_contact_description *description);
 /* Room for n pairs. Memory: grows. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_make_room(pd_contact *self, size_t n);
 
-/* The pairs of a law that were last found, and one of their quantities where the surface's points are. */
+/* The pairs of a law that were last found, and one of their quantities where the surface's points are; `filter` as in contact_loops.h. */
 pd_contact_pairs pd_contact_listed(const pd_contact *self);
-pd_status pd_contact_evaluate(const pd_contact *self, int quantity, real *out);
+pd_status pd_contact_evaluate(const pd_contact *self, int quantity, pd_hessian_filter filter, real *out);
 
 /* The pairs that act, whether they are a law's or a penalty's: how many, their points and the incidence of these. */
 typedef struct pd_contact_acting_pairs {

@@ -9,7 +9,7 @@ pd_status pd_contact_potential(pd_contact *self, const real *x, double *energy) 
     pd_status status = pd_contact_find(self, x);
     if (status) return status;
     if (self->penalty[self->lag]) return pd_penalty_potential(self->penalty[self->lag], self->surface->points, energy);
-    PD_TRY(pd_contact_evaluate(self, PD_CONTACT_ENERGY, self->values));
+    PD_TRY(pd_contact_evaluate(self, PD_CONTACT_ENERGY, PD_FILTER_NONE, self->values));
     PD_TRY(pd_contact_sum(self->context, self->n, self->values, self->partial, 0, self->energy));
     PD_TRY(pd_memory_download(self->context, energy, self->energy, sizeof *energy));
 done:
@@ -29,7 +29,7 @@ static pd_status add_gradient(pd_contact *self, const pd_model *model, real *gra
     pd_status status = PD_OK;
     if (self->penalty[self->lag]) PD_TRY(pd_penalty_add_gradient(self->penalty[self->lag], model, self->surface->points, gradient));
     if (self->n > 0) {
-        PD_TRY(pd_contact_evaluate(self, PD_CONTACT_GRADIENT, self->corners));
+        PD_TRY(pd_contact_evaluate(self, PD_CONTACT_GRADIENT, PD_FILTER_NONE, self->corners));
         PD_TRY(pd_contact_gather(self->context, model, &self->incidence, self->corners, gradient));
     }
     PD_TRY(pd_contact_follow_friction(self));
@@ -49,7 +49,7 @@ done:
     return status;
 }
 
-pd_status pd_contact_hessians(pd_contact *self, const real *x, int psd) {
+pd_status pd_contact_hessians(pd_contact *self, const real *x, pd_hessian_filter filter) {
     pd_status status = pd_contact_find(self, x);
     if (status) return status;
     pd_penalty_view view;
@@ -60,7 +60,7 @@ pd_status pd_contact_hessians(pd_contact *self, const real *x, int psd) {
     if (self->penalty[self->lag])
         PD_TRY(pd_penalty_hessians(self->penalty[self->lag], self->surface->points, self->hessians));
     else
-        PD_TRY(pd_contact_evaluate(self, psd ? PD_CONTACT_HESSIAN_PSD : PD_CONTACT_HESSIAN, self->hessians));
+        PD_TRY(pd_contact_evaluate(self, PD_CONTACT_HESSIAN, filter, self->hessians));
     PD_TRY(pd_contact_follow_friction(self));
     if (self->friction[self->lag]) PD_TRY(pd_friction_hessians(self->friction[self->lag], self->surface->points));
 done:
@@ -140,7 +140,7 @@ pd_status pd_contact_read(pd_contact *self, int quantity, real *out) {
     pd_status status = PD_OK;
     real *memory = size == 1 ? self->values : self->corners;
     if (size != 1 && size != 12) return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE, "quantity: %d is not read back", quantity);
-    PD_TRY(pd_contact_evaluate(self, quantity, memory));
+    PD_TRY(pd_contact_evaluate(self, quantity, PD_FILTER_NONE, memory));
     PD_TRY(pd_memory_download(self->context, out, memory, n * size * sizeof(real)));
 done:
     return status;

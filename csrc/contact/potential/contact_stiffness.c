@@ -28,7 +28,7 @@ pd_status pd_contact_adapt_stiffness(pd_contact *self, const real *x) {
     PD_TRY(pd_contact_find(self, x));
     if (self->n == 0) return PD_OK;
     pd_contact_pairs pairs = pd_contact_listed(self);
-    PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, self->values));
+    PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, PD_FILTER_NONE, self->values));
     PD_TRY(pd_contact_mark_collapsed(self->context, &pairs, self->values));
     PD_TRY(pd_contact_sum(self->context, self->n, self->values, self->partial, 0, self->energy));
     PD_TRY(pd_memory_download(self->context, &collapsed, self->energy, sizeof collapsed));

@@ -188,7 +188,7 @@ pd_status pd_near_reaches(pd_near *self, const pd_contact_law *law, const real *
     const pd_contact_columns *c = &self->columns;
     pd_contact_pairs pairs = {self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
     pd_status status = PD_OK;
-    if (self->n) PD_TRY(pd_contact_batch(context, law, PD_CONTACT_DISTANCE, &pairs, points, self->distance));
+    if (self->n) PD_TRY(pd_contact_batch(context, law, PD_CONTACT_DISTANCE, PD_FILTER_NONE, &pairs, points, self->distance));
     if (self->n) PD_TRY(pd_contact_slacks(context, &pairs, self->distance, self->rounding, self->records));
     PD_TRY(pd_contact_reaches(context, &self->chosen, &self->incidence, self->distance, &pairs, self->balls, self->start, points,
                               self->rounding, self->fraction, reach, touching));

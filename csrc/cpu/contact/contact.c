@@ -101,22 +101,23 @@ static void lanes_of_block(const pd_contact_law *law, int quantity, const pd_con
     pd_contact_kinds chosen;
     pd_contact_sort_kinds(pairs, first, end, &chosen);
     for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++)
-        if (quantity == PD_CONTACT_HESSIAN_PSD)
-            pd_contact_projected_hessians(law, pairs, x, kind, chosen.pairs[kind], chosen.n[kind], out);
+        if (quantity == PD_CONTACT_HESSIAN)
+            pd_contact_clamped_hessians(law, pairs, x, kind, chosen.pairs[kind], chosen.n[kind], out);
         else
             lanes_of_kind(law, quantity, pairs, x, kind, chosen.pairs[kind], chosen.n[kind], out);
 }
 
-pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x,
-                           real *out) {
+pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, pd_hessian_filter filter,
+                           const pd_contact_pairs *pairs, const real *x, real *out) {
     size_t size = (size_t)pd_contact_quantity_size(quantity);
     if (!size) return pd_fail(&context->error, PD_ERROR_VALUE, "quantity: %d is unknown", quantity);
     int nanoseconds = quantity < PD_CONTACT_GRADIENT ? ENERGY_NANOSECONDS : size == 12 ? GRADIENT_NANOSECONDS : HESSIAN_NANOSECONDS;
     int n = (int)pd_counted((size_t)pairs->n, pairs->count), blocks = (n + BLOCK - 1) / BLOCK;
+    int in_lanes = size == 144 ? filter == PD_FILTER_CLAMP : size <= 12 && quantity != PD_CONTACT_THRESHOLD;
 #pragma omp parallel for num_threads(pd_threads(context, n, nanoseconds)) schedule(static)
     for (int block = 0; block < blocks; block++) {
         int first = BLOCK * block, end = n - first < BLOCK ? n : first + BLOCK;
-        if (quantity == PD_CONTACT_HESSIAN_PSD || (size <= 12 && quantity != PD_CONTACT_THRESHOLD)) {
+        if (in_lanes) {
             lanes_of_block(law, quantity, pairs, x, first, end, out);
             continue;
         }
@@ -124,8 +125,8 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
             real *result = out + size * (size_t)p;
             switch (quantity) {
             case PD_CONTACT_THRESHOLD: *result = pd_contact_update_number(law, quantity, pairs, x, p); break;
-            case PD_CONTACT_HESSIAN: pd_contact_update_hessian(law, pairs, x, p, 0, result); break;
-            default: pd_contact_update_blocks(law, pairs, x, p, quantity == PD_CONTACT_BLOCKS_PSD, result);
+            case PD_CONTACT_HESSIAN: pd_contact_update_hessian(law, pairs, x, p, filter, result); break;
+            default: pd_contact_update_blocks(law, pairs, x, p, filter, result);
             }
         }
     }

@@ -1,4 +1,4 @@
-/* Projected Hessians of pairs in contact, several pairs per vector register.
+/* Hessians of pairs in contact by PD_FILTER_CLAMP, several pairs per vector register.
  *
  * In three passes: of pairs of one kind the matrix S of pair.h; of pairs whose matrices have the same size its eigenvectors; and pair by pair
  * the squares of them. The second goes by cyclic Jacobi rotations: all lanes of a register take the same way, and one that is done turns no
@@ -157,8 +157,8 @@ static void of_size(int n, const pd_contact_parts *parts, const int *chosen, con
     }
 }
 
-void pd_contact_projected_hessians(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen,
-                                   int n, real *out) {
+void pd_contact_clamped_hessians(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen,
+                                 int n, real *out) {
     pd_contact_parts parts[PD_CONTACT_MOST];
     int flat[PD_CONTACT_MOST], full[PD_CONTACT_MOST], n_flat = 0, n_full = 0;
     pd_contact_lanes lanes;
@@ -170,7 +170,7 @@ void pd_contact_projected_hessians(const pd_contact_law *law, const pd_contact_p
         for (int l = 0; l < count; l++) {
             int slot = start + l;
             if (!found.plain[l] || found.mollified[l] || found.acts[l] < 0) {
-                pd_contact_update_hessian(law, pairs, x, chosen[slot], 1, out + 144 * (size_t)chosen[slot]);
+                pd_contact_update_hessian(law, pairs, x, chosen[slot], PD_FILTER_CLAMP, out + 144 * (size_t)chosen[slot]);
                 continue;
             }
             real *to = (real *)(parts + slot);

@@ -70,8 +70,8 @@ PD_INLINE void pd_contact_sort_kinds(const pd_contact_pairs *pairs, int first, i
     for (int p = first; p < end; p++) out->pairs[pairs->kind[p]][out->n[pairs->kind[p]]++] = p;
 }
 
-/* out [.,12,12] at the n chosen ones of the pairs, of one kind and at most PD_CONTACT_MOST: the nearest positive semidefinite matrix. */
-void pd_contact_projected_hessians(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen,
-                                   int n, real *out);
+/* out [.,12,12] at the n chosen ones of the pairs, of one kind and at most PD_CONTACT_MOST, by PD_FILTER_CLAMP. */
+void pd_contact_clamped_hessians(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen,
+                                 int n, real *out);
 
 #endif

@@ -196,7 +196,7 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
     static void damping_##name(pd_context *context, const pd_elements *g, const real *x_t) {          \
         const int team = pd_threads(context, g->n, PD_HESSIAN_NANOSECONDS(k, d));                     \
         _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < g->n; e++) \
-            pd_element_update_hessian_##name(g, 0, x_t, 1, e, NULL);                                  \
+            pd_element_update_hessian_##name(g, 0, x_t, PD_FILTER_CLAMP, e, NULL);                    \
     }
 PD_ELEMENT_TABLE(PD_DAMPING_BLOCK)
 
@@ -227,37 +227,37 @@ size_t pd_hessian_scratch(const pd_model *model) {
     return (size_t)PD_HESSIAN_BATCH * 9 * PD_MAX_VERTICES * PD_MAX_VERTICES * sizeof(real);
 }
 
-#define PD_HESSIAN_BLOCK(KIND, name, k, d, count, ...)                                                                              \
-    static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x, int psd,         \
-                               const int *slots, real *batch, real *blocks) {                                                       \
-        for (int begin = 0; begin < g->n; begin += PD_HESSIAN_BATCH) {                                                              \
-            const int end = g->n - begin < PD_HESSIAN_BATCH ? g->n : begin + PD_HESSIAN_BATCH;                                      \
-            const int team = pd_threads(context, end - begin, PD_HESSIAN_NANOSECONDS(k, d));                                        \
-            _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = begin; e < end; e++)                        \
-                pd_element_update_hessian_##name(g, (real)step->inverse_h, x, psd, e, batch + (size_t)(e - begin) * 9 * (k) * (k)); \
-            _Pragma("omp parallel for num_threads(team) schedule(static, 1)") for (int own = 0; own < team;                         \
-                                                                                   own++) for (int corner = begin * (k);            \
-                                                                                               corner < end * (k); corner++) {      \
-                if (g->vertices[corner] / 16 % team != own) continue;                                                               \
-                const real *rows = batch + (size_t)(corner - begin * (k)) * 9 * (k);                                                \
-                for (int b = 0; b < (k); b++) {                                                                                     \
-                    real *block = blocks + 9 * (size_t)slots[(size_t)corner * (k) + (size_t)b];                                     \
-                    for (int i = 0; i < 3; i++)                                                                                     \
-                        for (int j = 0; j < 3; j++) block[3 * i + j] += rows[3 * (k) * i + 3 * b + j];                              \
-                }                                                                                                                   \
-            }                                                                                                                       \
-        }                                                                                                                           \
+#define PD_HESSIAN_BLOCK(KIND, name, k, d, count, ...)                                                                                 \
+    static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x,                     \
+                               pd_hessian_filter filter, const int *slots, real *batch, real *blocks) {                                \
+        for (int begin = 0; begin < g->n; begin += PD_HESSIAN_BATCH) {                                                                 \
+            const int end = g->n - begin < PD_HESSIAN_BATCH ? g->n : begin + PD_HESSIAN_BATCH;                                         \
+            const int team = pd_threads(context, end - begin, PD_HESSIAN_NANOSECONDS(k, d));                                           \
+            _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = begin; e < end; e++)                           \
+                pd_element_update_hessian_##name(g, (real)step->inverse_h, x, filter, e, batch + (size_t)(e - begin) * 9 * (k) * (k)); \
+            _Pragma("omp parallel for num_threads(team) schedule(static, 1)") for (int own = 0; own < team;                            \
+                                                                                   own++) for (int corner = begin * (k);               \
+                                                                                               corner < end * (k); corner++) {         \
+                if (g->vertices[corner] / 16 % team != own) continue;                                                                  \
+                const real *rows = batch + (size_t)(corner - begin * (k)) * 9 * (k);                                                   \
+                for (int b = 0; b < (k); b++) {                                                                                        \
+                    real *block = blocks + 9 * (size_t)slots[(size_t)corner * (k) + (size_t)b];                                        \
+                    for (int i = 0; i < 3; i++)                                                                                        \
+                        for (int j = 0; j < 3; j++) block[3 * i + j] += rows[3 * (k) * i + 3 * b + j];                                 \
+                }                                                                                                                      \
+            }                                                                                                                          \
+        }                                                                                                                              \
     }
 PD_ELEMENT_TABLE(PD_HESSIAN_BLOCK)
 
-pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
-                     const int *diagonal_slots, int n_blocks, real *blocks) {
+pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, pd_hessian_filter filter,
+                     int *const *slots, const int *diagonal_slots, int n_blocks, real *blocks) {
     memset(blocks, 0, (size_t)n_blocks * 9 * sizeof(real));
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements *g = &model->kinds[kind];
         switch (g->kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: hessian_##name(context, g, step, x, psd, slots[kind], model->element_hessians, blocks); break;
+    case KIND: hessian_##name(context, g, step, x, filter, slots[kind], model->element_hessians, blocks); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
         default: break;
@@ -271,12 +271,12 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
 
 /* ---- batches ------------------------------------------------------------------------------------------------------------ */
 
-#define PD_BATCH(KIND, name, k, d, count, ...)                                                                                  \
-    static void batch_##name(pd_context *context, int quantity, int n, const real *x, const real *rest, const real *parameters, \
-                             real *out) {                                                                                       \
-        const int team = pd_threads(context, n, PD_HESSIAN_NANOSECONDS(k, d));                                                  \
-        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < n; e++)                              \
-            pd_batch_update_##name(quantity, (size_t)e, x, rest, parameters, out);                                              \
+#define PD_BATCH(KIND, name, k, d, count, ...)                                                                                    \
+    static void batch_##name(pd_context *context, int quantity, pd_hessian_filter filter, int n, const real *x, const real *rest, \
+                             const real *parameters, real *out) {                                                                 \
+        const int team = pd_threads(context, n, PD_HESSIAN_NANOSECONDS(k, d));                                                    \
+        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < n; e++)                                \
+            pd_batch_update_##name(quantity, filter, (size_t)e, x, rest, parameters, out);                                        \
     }
 PD_ELEMENT_TABLE(PD_BATCH)
 
@@ -298,12 +298,12 @@ static pd_status project_batch(pd_context *context, int kind, int n, const real 
     }
 }
 
-pd_status pd_element_batch(pd_context *context, int kind, int quantity, int n, const real *x, const real *rest, const real *parameters,
-                           real *out) {
+pd_status pd_element_batch(pd_context *context, int kind, int quantity, pd_hessian_filter filter, int n, const real *x, const real *rest,
+                           const real *parameters, real *out) {
     if (quantity == PD_BATCH_PROJECTION) return project_batch(context, kind, n, x, rest, parameters, out);
     switch (kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: batch_##name(context, quantity, n, x, rest, parameters, out); return PD_OK;
+    case KIND: batch_##name(context, quantity, filter, n, x, rest, parameters, out); return PD_OK;
         PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
     default: return pd_fail(&context->error, PD_ERROR_VALUE, "kind: %d is not an element kind", kind);

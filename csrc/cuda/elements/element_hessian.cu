@@ -26,10 +26,12 @@ size_t pd_hessian_scratch(const pd_model *model) {
 
 /* out NULL: the second derivatives by F become the elements' damping_hessian. One kernel does both, for an element's eigenvalues are the
  * bulk of what there is to compile here. */
-#define PD_HESSIAN_KERNEL(KIND, name, k, d, count, ...)                                                                                  \
-    static __global__ void name##_hessian_kernel(pd_elements g, real inverse_h, const real *x, int psd, int begin, int end, real *out) { \
-        int e = begin + (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                    \
-        if (e < end) pd_element_update_hessian_##name(&g, inverse_h, x, psd, e, out ? out + (size_t)(e - begin) * 9 * (k) * (k) : NULL); \
+#define PD_HESSIAN_KERNEL(KIND, name, k, d, count, ...)                                                                             \
+    static __global__ void name##_hessian_kernel(pd_elements g, real inverse_h, const real *x, pd_hessian_filter filter, int begin, \
+                                                 int end, real *out) {                                                              \
+        int e = begin + (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                               \
+        if (e < end)                                                                                                                \
+            pd_element_update_hessian_##name(&g, inverse_h, x, filter, e, out ? out + (size_t)(e - begin) * 9 * (k) * (k) : NULL);  \
     }
 PD_ELEMENT_TABLE(PD_HESSIAN_KERNEL)
 
@@ -56,8 +58,8 @@ static __global__ void add_inertia_kernel(int n, const real *masses, real invers
     for (size_t a = 0; a < 3; a++) blocks[9 * (size_t)diagonal_slots[i] + 4 * a] += masses[i] * inverse_h2;
 }
 
-pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, int psd, int *const *slots,
-                     const int *diagonal_slots, int n_blocks, real *blocks) {
+pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, pd_hessian_filter filter,
+                     int *const *slots, const int *diagonal_slots, int n_blocks, real *blocks) {
     pd_status status = pd_memory_clear(context, blocks, (size_t)n_blocks * 9 * sizeof(real));
     if (status) return status;
     real inverse_h = (real)step->inverse_h, inverse_h2 = (real)(step->inverse_h * step->inverse_h);
@@ -69,7 +71,7 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
             switch (g.kind) {
 #define PD_CASE(KIND, name, k, d, count, ...)                                                                                         \
     case KIND:                                                                                                                        \
-        PD_LAUNCH(context, name##_hessian_kernel, end - begin, g, inverse_h, x, psd, begin, end, hessians);                           \
+        PD_LAUNCH(context, name##_hessian_kernel, end - begin, g, inverse_h, x, filter, begin, end, hessians);                        \
         PD_LAUNCH(context, gather_hessian_kernel<k>, 3LL * model->n_vertices, model->n_vertices, model->corner_start, model->corners, \
                   g.first_corner, begin, end, hessians, slots[kind], blocks);                                                         \
         break;
@@ -89,7 +91,7 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
         if (!g.damping) continue;
         switch (g.kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: PD_LAUNCH(context, name##_hessian_kernel, g.n, g, (real)0, x_t, 1, 0, g.n, (real *)NULL); break;
+    case KIND: PD_LAUNCH(context, name##_hessian_kernel, g.n, g, (real)0, x_t, PD_FILTER_CLAMP, 0, g.n, (real *)NULL); break;
             PD_ELEMENT_TABLE(PD_CASE)
 #undef PD_CASE
         default: break;

@@ -72,10 +72,13 @@ done:
     return status;
 }
 
+/* The Hessian as it is in the first attempt at a linear system, and clamped from the second one on. */
+static pd_hessian_filter filter_of(int attempt) { return attempt > 0 ? PD_FILTER_CLAMP : PD_FILTER_NONE; }
+
 /* The whole Hessian at the iterate on the host, in the six numbers of bodies where there are any. */
-static pd_status fill(const pd_problem *problem, const pd_iterate *iterate, int psd) {
-    pd_status status = pd_problem_whole_hessian(problem, iterate->x, psd, 1, iterate->number == 0);
-    return status || !problem->rigid ? status : pd_rigid_hessian(problem, iterate->x, psd);
+static pd_status fill(const pd_problem *problem, const pd_iterate *iterate, pd_hessian_filter filter) {
+    pd_status status = pd_problem_whole_hessian(problem, iterate->x, filter, 1, iterate->number == 0);
+    return status || !problem->rigid ? status : pd_rigid_hessian(problem, iterate->x, filter);
 }
 
 /* Factorises the Hessian at the iterate: as it is, then projected, then projected and shifted until it is positive
@@ -89,7 +92,7 @@ static pd_status factorise(pd_newton *newton, const pd_problem *problem, const p
     newton->pause -= projected;
     for (int attempt = projected; attempt < 2 + MAX_SHIFTS; attempt++) {
         if (attempt < 2) {
-            PD_TRY(fill(problem, iterate, attempt > 0));
+            PD_TRY(fill(problem, iterate, filter_of(attempt)));
         } else if (attempt == 2) {
             double trace = pd_hessian_factor_trace(newton->factor);
             // where all elements rest on no energy at all, such as cloth within its strain limits, their stiffness gives the scale
@@ -120,8 +123,8 @@ static pd_status solve_inexactly(pd_newton *newton, const pd_problem *problem, c
     double shift = fmax(1e-10, 8.0 * (double)PD_EPSILON) * problem->rounding->matrix_trace / newton->n_free;
     for (int attempt = 0, indefinite = 1; attempt < 3 && indefinite; attempt++) {
         if (attempt < 2)
-            PD_TRY(pd_problem_wants_whole(problem) ? fill(problem, iterate, attempt > 0)
-                                                   : pd_problem_hessian(problem, iterate->x, attempt > 0));
+            PD_TRY(pd_problem_wants_whole(problem) ? fill(problem, iterate, filter_of(attempt))
+                                                   : pd_problem_hessian(problem, iterate->x, filter_of(attempt)));
         PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, tolerance, attempt < 2 ? 0.0 : shift, attempt < 2, &indefinite));
     }
 done:

@@ -55,20 +55,20 @@ done:
     return status;
 }
 
-static pd_status add_contact(const pd_problem *problem, const real *x, int psd) {
-    return problem->response->hessian ? problem->response->hessian(problem, x, psd) : PD_OK;
+static pd_status add_contact(const pd_problem *problem, const real *x, pd_hessian_filter filter) {
+    return problem->response->hessian ? problem->response->hessian(problem, x, filter) : PD_OK;
 }
 
-pd_status pd_problem_hessian(const pd_problem *problem, const real *x, int psd) {
+pd_status pd_problem_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter) {
     const pd_block_hessian *self = problem->hessian;
-    pd_status status = pd_hessian(problem->context, problem->model, &problem->step, x, psd, self->slots, self->diagonal_slots,
+    pd_status status = pd_hessian(problem->context, problem->model, &problem->step, x, filter, self->slots, self->diagonal_slots,
                                   self->pattern.row_start[self->pattern.n], self->blocks);
-    return status ? status : add_contact(problem, x, psd);
+    return status ? status : add_contact(problem, x, filter);
 }
 
 pd_status pd_problem_hessian_upon(const pd_problem *problem, const real *base, const real *x) {
     const pd_block_hessian *self = problem->hessian;
     size_t bytes = 9 * (size_t)self->pattern.row_start[self->pattern.n] * sizeof(real);
     pd_status status = pd_memory_copy(problem->context, self->blocks, base, bytes);
-    return status ? status : add_contact(problem, x, 1);
+    return status ? status : add_contact(problem, x, PD_FILTER_CLAMP);
 }

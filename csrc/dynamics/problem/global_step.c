@@ -156,7 +156,7 @@ pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem
     if (problem->rigid) {
         self->touched = 1;
         PD_TRY(pd_problem_whole_upon(problem, self->base, x, anew));
-        PD_TRY(pd_rigid_hessian(problem, x, 1));
+        PD_TRY(pd_rigid_hessian(problem, x, PD_FILTER_CLAMP));
         return factorise(self, problem);
     }
     if (self->extra) {
@@ -170,7 +170,7 @@ pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem
     pd_contact_view near = pd_contact_pairs_of(self->contact);
     self->touched = near.n > 0 || near.friction.pairs.n > 0;
     if (self->bounds) {
-        PD_TRY(pd_contact_hessians(self->contact, x, 1));
+        PD_TRY(pd_contact_hessians(self->contact, x, PD_FILTER_CLAMP));
         PD_TRY(pd_contact_bounds(self->contact, problem->model, self->bounds));
         PD_TRY(pd_linear_set_diagonal(self->linear, self->bounds));
     } else if (self->cg && self->touched) {

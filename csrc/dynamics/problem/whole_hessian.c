@@ -329,8 +329,8 @@ done:
     return status;
 }
 
-pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, int psd, int filled, int anew) {
-    pd_status status = pd_problem_hessian(problem, x, psd);
+pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int anew) {
+    pd_status status = pd_problem_hessian(problem, x, filter);
     return status ? status : put_together(problem, filled, anew);
 }
 

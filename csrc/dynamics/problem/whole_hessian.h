@@ -33,13 +33,13 @@ int pd_problem_wants_whole(const pd_problem *problem);
 pd_status pd_problem_need_whole(const pd_problem *problem);
 
 /* problem->whole = d2G/dx2 at x (B [n,3]): block (i,j) becomes P_i B P_j, P the projectors of the held. With `filled` the diagonal gets
- * t (I - P_i), t of the block's own size, so that the matrix keeps its inverse. psd as in backend.h. pd_problem_need_hessian has been called.
+ * t (I - P_i), t of the block's own size, so that the matrix keeps its inverse. `filter` as in backend.h. pd_problem_need_hessian has been called.
  *
  * The pattern grows where pairs are in contact that have no block in it, and keeps those of earlier pairs: an analysis stays good as long as
  * nothing new touches. It is made without them once they are most of what contact has brought, and with `anew`, which the first iteration of a
  * step says: so that the order of elimination, and with it every bit, follows from where the step begins. Memory: allocates nothing but for
  * growth. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE where it has more than 2^31 - 1 blocks. */
-pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, int psd, int filled, int anew);
+pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int anew);
 /* The same with `base` in the place of inertia and elements (pd_problem_hessian_upon), filled. */
 pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, const real *x, int anew);
 

@@ -24,9 +24,9 @@ pd_status pd_pair_term_gradient(const pd_problem *problem, const real *x, real *
     return pd_contact_add_gradient(problem->contact, problem->model, x, gradient);
 }
 
-pd_status pd_pair_term_hessian(const pd_problem *problem, const real *x, int psd) {
+pd_status pd_pair_term_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter) {
     const pd_block_hessian *hessian = problem->hessian;
-    pd_status status = pd_contact_hessians(problem->contact, x, psd);
+    pd_status status = pd_contact_hessians(problem->contact, x, filter);
     return status ? status : pd_contact_add_blocks(problem->contact, problem->model, hessian->diagonal_slots, hessian->blocks);
 }
 

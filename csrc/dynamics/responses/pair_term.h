@@ -9,7 +9,7 @@ pd_status pd_pair_term_create(pd_problem *problem, const pd_description *descrip
 
 pd_status pd_pair_term_potential(const pd_problem *problem, const real *x, double *energies);
 pd_status pd_pair_term_gradient(const pd_problem *problem, const real *x, real *gradient);
-pd_status pd_pair_term_hessian(const pd_problem *problem, const real *x, int psd);
+pd_status pd_pair_term_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter);
 
 /* Vertices in contact are not extrapolated, from here on to the end of the step, since their forces change from one iteration to the next. If the
  * method gives each vertex a displacement bound, extrapolation keeps to it. */

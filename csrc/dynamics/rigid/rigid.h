@@ -73,7 +73,7 @@ pd_status pd_rigid_told(const pd_problem *problem, pd_status status);
 
 /* rigid_hessian.c: the pattern that belongs to that of problem->whole. Errors: PD_ERROR_MEMORY, as of the next. */
 pd_status pd_rigid_hessian_pattern(const pd_problem *problem);
-/* pattern, blocks = problem->whole in the six numbers of the bodies at x, with the curvature unless `psd`. Errors: PD_ERROR_MEMORY. */
-pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, int psd);
+/* pattern, blocks = problem->whole in the six numbers of the bodies at x, with the curvature for PD_FILTER_NONE alone. Errors: PD_ERROR_MEMORY. */
+pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter);
 
 #endif

@@ -91,7 +91,7 @@ static void transform(const pd_rigid *self, int i, int a, int j, int b, const do
 }
 
 /* What a body adds to the block of its rotations: the curvature, and of one held in an axis a stiffness across it, for the inverse's sake. */
-static void finish_rotations(pd_rigid *self, int b, int psd) {
+static void finish_rotations(pd_rigid *self, int b, pd_hessian_filter filter) {
     const pd_rigid_body *body = &self->bodies[b];
     const double *along = self->host_along + 9 * (size_t)b;
     int node = body->rows.first + body->rows.n - PD_RIGID_CARRIERS + 1;
@@ -100,7 +100,7 @@ static void finish_rotations(pd_rigid *self, int b, int psd) {
     pd_pose_multiply(along, self->host_curvature + 9 * (size_t)b, half);
     pd_pose_multiply(half, along, curvature);
     for (int c = 0; c < 9; c++)
-        block[c] = (real)((double)block[c] + (psd ? 0.0 : curvature[c]) + trace * ((double)(c % 4 == 0) - along[c]));
+        block[c] = (real)((double)block[c] + (filter == PD_FILTER_NONE ? curvature[c] : 0.0) + trace * ((double)(c % 4 == 0) - along[c]));
 }
 
 /* What the rotations of bodies do at x. */
@@ -117,7 +117,7 @@ done:
     return status;
 }
 
-pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, int psd) {
+pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter) {
     pd_rigid *self = problem->rigid;
     const pd_csr *whole = &problem->whole->pattern;
     pd_status status = PD_OK;
@@ -139,7 +139,7 @@ pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, int psd) {
                 }
         }
     }
-    for (int b = 0; b < self->n; b++) finish_rotations(self, b, psd);
+    for (int b = 0; b < self->n; b++) finish_rotations(self, b, filter);
 done:
     return status;
 }

@@ -38,11 +38,11 @@ pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradi
 
 double pd_simulation_gradient_rounding(pd_simulation *self) { return pd_rounding_of_gradient(self->problem, self->iterate.x); }
 
-pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, const pd_csr **pattern, const real **blocks) {
+pd_status pd_simulation_hessian(pd_simulation *self, const real *x, pd_hessian_filter filter, const pd_csr **pattern, const real **blocks) {
     const pd_problem *problem = self->problem;
     pd_status status = pd_problem_need_hessian(problem);
     if (!status) status = place_trial(self, x, 1);
-    if (!status) status = pd_problem_whole_hessian(problem, problem->trial, psd, 0, 0);
+    if (!status) status = pd_problem_whole_hessian(problem, problem->trial, filter, 0, 0);
     *pattern = &problem->whole->pattern;
     *blocks = problem->whole->blocks;
     return pd_problem_keep_error(problem, status);

@@ -130,8 +130,8 @@ pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradi
 pd_status pd_simulation_unbalanced(pd_simulation *self, real *forces, int *known);
 /* The norm of the gradient that rounding alone leaves at the present positions, N: where no solver gets below; see rounding.h. */
 double pd_simulation_gradient_rounding(pd_simulation *self);
-/* blocks [nnz,3,3] H on *pattern, both owned by the simulation and there until its next call; psd as in backend.h. */
-pd_status pd_simulation_hessian(pd_simulation *self, const real *x, int psd, const pd_csr **pattern, const real **blocks);
+/* blocks [nnz,3,3] H on *pattern, both owned by the simulation and there until its next call; `filter` as in backend.h. */
+pd_status pd_simulation_hessian(pd_simulation *self, const real *x, pd_hessian_filter filter, const pd_csr **pattern, const real **blocks);
 
 /* State, all H [n,3]; NULL leaves a part alone or unread. */
 pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities, const real *previous_velocities);

@@ -162,7 +162,7 @@ typedef struct pd_contact_corner {
     pd_vector normal; /* n */
     real
         stiffness; /* `partners` m q beta^2, N/m: along n, the block without what the turning of the normal adds. That is positive semidefinite,
-                         and all of the psd block but for terms of the order of (distance / size of the pair)^2. */
+                         and all of the clamped block but for terms of the order of (distance / size of the pair)^2. */
 } pd_contact_corner;
 
 /* Of corner number `corner`, 0..3, of a pair that acts. */

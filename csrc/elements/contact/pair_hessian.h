@@ -99,10 +99,10 @@ PD_FUNCTION void pd_contact_factor_of(pd_contact_parts parts, pd_contact_factor 
     out->n_axes = (int)parts.n_axes;
 }
 
-/* Of a factor's matrix that of the nearest positive semidefinite one. */
-PD_FUNCTION void pd_contact_factor_project(pd_contact_factor *factor) {
-    factor->across = 0;
-    if (factor->n_axes > 0) pd_symmetric_project_psd(5, factor->S);
+/* Filters the eigenvalues of a factor's matrix. Without axes S has none below zero. */
+PD_FUNCTION void pd_contact_factor_filter(pd_contact_factor *factor, pd_hessian_filter filter) {
+    factor->across = pd_filter_eigenvalue(filter, factor->across);
+    if (factor->n_axes > 0) pd_symmetric_filter(5, factor->S, filter);
 }
 
 /* out [3k,3k] = sum over `count` vectors [.,12] of vector vector^T. */
@@ -134,10 +134,10 @@ PD_LARGE_FUNCTION void pd_contact_parts_squares(const pd_contact_parts *parts, i
         const real S[25] = {parts->s00, parts->s01, parts->s02, parts->s03, parts->s04, parts->s01, parts->s11, parts->s12, parts->s13,
                             parts->s14, parts->s02, parts->s12, parts->s22, 0,          parts->s24, parts->s03, parts->s13, 0,
                             0,          0,          parts->s04, parts->s14, parts->s24, 0,          0};
-        count = pd_symmetric_positive_part(5, S, vectors);
+        count = pd_symmetric_squares(5, S, PD_FILTER_CLAMP, vectors);
     } else { // rows 0, 1 and 3 are all there is
         const real S[9] = {parts->s00, parts->s01, parts->s03, parts->s01, parts->s11, parts->s13, parts->s03, parts->s13, 0};
-        count = pd_symmetric_positive_part(3, S, vectors);
+        count = pd_symmetric_squares(3, S, PD_FILTER_CLAMP, vectors);
     }
     for (int m = 0; m < count; m++) {
         const real *z = vectors + n * m;
@@ -176,7 +176,8 @@ PD_FUNCTION void pd_contact_factor_block(const pd_contact_factor *factor, int i,
 
 /* The Hessian [12,12] of m phi of two nearly parallel edges. */
 PD_LARGE_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *terms, const pd_contact_factor *factor,
-                                                    const pd_nearest *nearest, const real *x, real threshold, int psd, real *out) {
+                                                    const pd_nearest *nearest, const real *x, real threshold, pd_hessian_filter filter,
+                                                    real *out) {
     real of_mollifier[12], of_phi[12], weights[4], B[9];
     real m = pd_mollifier(x, threshold, of_mollifier, out);
     pd_per_corner_store(nearest->weights, weights);
@@ -193,7 +194,7 @@ PD_LARGE_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *term
                                                                       of_mollifier[row] * of_phi[column];
                 }
         }
-    if (!psd) return;
+    if (filter == PD_FILTER_NONE) return;
     // an orthonormal basis of what is no translation: the edges against one another, and each turning or stretching
     const real half = (real)0.5, root = (real)0.70710678118654752440;
     const real basis[3][4] = {{half, half, -half, -half}, {-root, root, 0, 0}, {0, 0, -root, root}};
@@ -211,7 +212,7 @@ PD_LARGE_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *term
             for (int j = 0; j < 4; j++) sum += half_way[12 * row + 3 * j + column % 3] * basis[column / 3][j];
             T[9 * row + column] = T[9 * column + row] = sum;
         }
-    int count = pd_symmetric_positive_part(9, T, vectors);
+    int count = pd_symmetric_squares(9, T, filter, vectors);
     for (int m = 0; m < count; m++)
         for (int i = 0; i < 4; i++)
             for (int a = 0; a < 3; a++) {
@@ -222,10 +223,10 @@ PD_LARGE_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *term
     pd_contact_add_squares(wide, count, 4, out);
 }
 
-/* out [3k,3k] N/m, row 3 i + axis, exactly symmetric; psd != 0: the nearest positive semidefinite matrix. Not a number where nothing is left of
- * the gap. x [4,3] m, corners that the kind has not are its first. */
-PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int psd,
-                                    real *out) {
+/* out [3k,3k] N/m, row 3 i + axis, exactly symmetric, with filtered eigenvalues. Not a number where nothing is left of the gap.
+ * x [4,3] m, corners that the kind has not are its first. */
+PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x,
+                                    pd_hessian_filter filter, real *out) {
     int corners = pd_contact_corners(kind), n = 3 * corners;
     pd_points4 at = pd_points4_load(x);
     pd_nearest nearest = pd_contact_closest(kind, x);
@@ -237,15 +238,16 @@ PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_
     }
     pd_contact_parts parts = pd_contact_parts_of(terms, nearest, at);
     int mollified = pd_contact_mollifier(kind, at, limits->threshold).below;
-    if (psd && !mollified) {
+    if (filter == PD_FILTER_CLAMP && !mollified) { // by fewer operations than the general way
         pd_contact_parts_squares(&parts, corners, out);
         return;
     }
     pd_contact_factor_of(parts, &factor);
     if (mollified) {
-        pd_contact_mollified_hessian(&terms, &factor, &nearest, x, limits->threshold, psd, out);
+        pd_contact_mollified_hessian(&terms, &factor, &nearest, x, limits->threshold, filter, out);
         return;
     }
+    pd_contact_factor_filter(&factor, filter);
     for (int i = 0; i < corners; i++)
         for (int j = i; j < corners; j++) {
             real B[9];
@@ -255,10 +257,10 @@ PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_
         }
 }
 
-/* What one corner sees: its rows of the gradient [3] N and its diagonal block [3,3] N/m of the Hessian, exactly symmetric; psd != 0: of the
- * projected one. Both not numbers where nothing is left of the gap. */
-PD_FUNCTION void pd_contact_block(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int corner, int psd,
-                                  real *gradient, real *block) {
+/* What one corner sees: its rows of the gradient [3] N and its diagonal block [3,3] N/m of the Hessian, exactly symmetric, of the
+ * filtered one. Both not numbers where nothing is left of the gap. */
+PD_FUNCTION void pd_contact_block(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int corner,
+                                  pd_hessian_filter filter, real *gradient, real *block) {
     pd_points4 at = pd_points4_load(x);
     pd_nearest nearest = pd_contact_closest(kind, x);
     pd_contact_terms terms = pd_contact_terms_of(*law, *limits, nearest.distance);
@@ -273,12 +275,12 @@ PD_FUNCTION void pd_contact_block(const pd_contact_law *law, const pd_contact_li
     pd_contact_factor_of(pd_contact_parts_of(terms, nearest, at), &factor);
     if (mollified) {
         real whole[144];
-        pd_contact_mollified_hessian(&terms, &factor, &nearest, x, limits->threshold, psd, whole);
+        pd_contact_mollified_hessian(&terms, &factor, &nearest, x, limits->threshold, filter, whole);
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++) block[3 * i + j] = whole[12 * (3 * corner + i) + 3 * corner + j];
         return;
     }
-    if (psd) pd_contact_factor_project(&factor);
+    pd_contact_factor_filter(&factor, filter);
     pd_contact_factor_block(&factor, corner, corner, block);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < i; j++) block[3 * i + j] = block[3 * j + i];

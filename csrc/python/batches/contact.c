@@ -34,11 +34,20 @@ static int check_pairs(pd_mirror *mirror, int n, npy_intp n_points) {
     return 0;
 }
 
+/* A quantity and the filter of a Hessian or its blocks, by the number that pdgpu.contact has for both. */
+static const struct {
+    int quantity;
+    pd_hessian_filter filter;
+} requests[] = {{PD_CONTACT_DISTANCE, PD_FILTER_NONE}, {PD_CONTACT_THRESHOLD, PD_FILTER_NONE}, {PD_CONTACT_ACTIVATION, PD_FILTER_NONE},
+                {PD_CONTACT_ENERGY, PD_FILTER_NONE},   {PD_CONTACT_GRADIENT, PD_FILTER_NONE},  {PD_CONTACT_HESSIAN, PD_FILTER_NONE},
+                {PD_CONTACT_HESSIAN, PD_FILTER_CLAMP}, {PD_CONTACT_BLOCKS, PD_FILTER_NONE},    {PD_CONTACT_BLOCKS, PD_FILTER_CLAMP}};
+
 /* What both functions are asked: a law, a quantity, n pairs and positions. */
 typedef struct batch {
     pd_contact_law law;
-    int quantity, size, n, threads;
-    pd_mirror mirror; /* kinds and points its own, the rest borrowed; RESULT is left to the function */
+    pd_hessian_filter filter;
+    int number, quantity, size, n, threads; /* number: of a request */
+    pd_mirror mirror;                       /* kinds and points its own, the rest borrowed; RESULT is left to the function */
 } batch;
 
 /* Returns 0, or -1 with an exception; batch_release either way. */
@@ -53,11 +62,12 @@ static int batch_read(batch *out, double stiffness, PyObject *const objects[RESU
     }
     if (!pd_number_in_range(stiffness, 0.0, sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX, "stiffness")) return -1;
     out->law.stiffness = (real)stiffness;
-    out->size = pd_contact_quantity_size(out->quantity);
-    if (!out->size) {
-        PyErr_Format(PyExc_ValueError, "quantity: %d is unknown", out->quantity);
+    if (out->number < 0 || out->number >= (int)(sizeof requests / sizeof *requests)) {
+        PyErr_Format(PyExc_ValueError, "quantity: %d is unknown", out->number);
         return -1;
     }
+    out->quantity = requests[out->number].quantity, out->filter = requests[out->number].filter;
+    out->size = pd_contact_quantity_size(out->quantity);
     // kinds and points are checked and then trusted: copies that no other thread can write
     npy_intp one[1] = {-1}, four[2] = {-1, 4}, three[2] = {-1, 3};
     arrays[KIND] = pd_array_in_private(objects[KIND], NPY_INT32, 1, one, names[KIND]);
@@ -100,8 +110,8 @@ static pd_status run_batch(batch *batch, pd_workspace *space, pd_place place, pd
     status = pd_mirror_upload(space, &batch->mirror);
     if (!status) {
         pd_contact_pairs pairs = pairs_of(batch);
-        status =
-            pd_contact_batch(context, &batch->law, batch->quantity, &pairs, batch->mirror.memory[POSITIONS], batch->mirror.memory[RESULT]);
+        status = pd_contact_batch(context, &batch->law, batch->quantity, batch->filter, &pairs, batch->mirror.memory[POSITIONS],
+                                  batch->mirror.memory[RESULT]);
     }
     if (!status) status = pd_mirror_finish(space, &batch->mirror);
     if (status) *error = *pd_context_error(context);
@@ -113,13 +123,13 @@ static PyObject *contact_batch(PyObject *module, PyObject *arguments) {
     PyObject *objects[RESULT];
     PyArrayObject *result = NULL;
     batch batch = {0};
-    if (!PyArg_ParseTuple(arguments, "iidiOOOOOOOi:contact_batch", &batch.law.kind, &batch.law.physical, &stiffness, &batch.quantity,
+    if (!PyArg_ParseTuple(arguments, "iidiOOOOOOOi:contact_batch", &batch.law.kind, &batch.law.physical, &stiffness, &batch.number,
                           &objects[KIND], &objects[POINTS], &objects[ACTIVATION], &objects[SEPARATION], &objects[WEIGHT],
                           &objects[THRESHOLD], &objects[POSITIONS], &batch.threads))
         return NULL;
     if (batch_read(&batch, stiffness, objects) < 0) goto done;
     npy_intp n = batch.n;
-    npy_intp shapes[][4] = {{n}, {n}, {n}, {n}, {n, 4, 3}, {n, 12, 12}, {n, 12, 12}, {n, 4, 3, 3}, {n, 4, 3, 3}};
+    npy_intp shapes[][4] = {{n}, {n}, {n}, {n}, {n, 4, 3}, {n, 12, 12}, {n, 4, 3, 3}};
     result = pd_array_out(PD_NPY_REAL, batch.size == 1 ? 1 : batch.size == 36 ? 4 : 3, shapes[batch.quantity]);
     if (!result) goto done;
     batch.mirror.arrays[RESULT] = result;
@@ -199,7 +209,8 @@ static pd_status run_sum(batch *batch, sum *sum, pd_workspace *space, pd_place p
                                   all.weight + first,
                                   all.threshold + first,
                                   NULL};
-        status = pd_contact_batch(context, &batch->law, batch->quantity, &pairs, batch->mirror.memory[POSITIONS], chunk.memory);
+        status =
+            pd_contact_batch(context, &batch->law, batch->quantity, batch->filter, &pairs, batch->mirror.memory[POSITIONS], chunk.memory);
         if (!status) status = chunk_fetch(context, &batch->mirror, &chunk, (size_t)count * size, &wide);
         if (status) break;
         for (int p = 0; p < count && sum->touching < 0; p++)
@@ -222,13 +233,13 @@ static PyObject *contact_sum(PyObject *module, PyObject *arguments) {
     PyArrayObject *slots = NULL, *strides = NULL;
     batch batch = {0};
     sum sum = {.touching = -1};
-    if (!PyArg_ParseTuple(arguments, "iidiOOOOOOOOOOi:contact_sum", &batch.law.kind, &batch.law.physical, &stiffness, &batch.quantity,
+    if (!PyArg_ParseTuple(arguments, "iidiOOOOOOOOOOi:contact_sum", &batch.law.kind, &batch.law.physical, &stiffness, &batch.number,
                           &objects[KIND], &objects[POINTS], &objects[ACTIVATION], &objects[SEPARATION], &objects[WEIGHT],
                           &objects[THRESHOLD], &objects[POSITIONS], &values_object, &slots_object, &strides_object, &batch.threads))
         return NULL;
     if (batch_read(&batch, stiffness, objects) < 0) goto done;
     if (batch.size != 12 && batch.size != 144) {
-        PyErr_Format(PyExc_ValueError, "quantity: %d is neither a gradient nor a Hessian", batch.quantity);
+        PyErr_Format(PyExc_ValueError, "quantity: %d is neither a gradient nor a Hessian", batch.number);
         goto done;
     }
     npy_intp entries[2] = {-1, 3}, slots_shape[3] = {batch.n, 4, 4}, strides_shape[2] = {batch.n, 4};

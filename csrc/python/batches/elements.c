@@ -7,14 +7,25 @@
 
 #include <math.h>
 
-/* Shape of the result of a quantity; returns its number of dimensions, 0 for an unknown quantity. */
-static int result_shape(int quantity, npy_intp n, const pd_kind_shape *shape, npy_intp out[4]) {
+/* A quantity and the filter of a Hessian, by the number that pdgpu.elements has for both. */
+typedef struct request {
+    int quantity;
+    pd_hessian_filter filter;
+} request;
+
+static const request requests[] = {{PD_BATCH_ENERGY, PD_FILTER_NONE},     {PD_BATCH_GRADIENT, PD_FILTER_NONE},
+                                   {PD_BATCH_HESSIAN, PD_FILTER_NONE},    {PD_BATCH_HESSIAN, PD_FILTER_CLAMP},
+                                   {PD_BATCH_PROJECTION, PD_FILTER_NONE}, {PD_BATCH_STRESS, PD_FILTER_NONE},
+                                   {PD_BATCH_BLOCKS, PD_FILTER_CLAMP}};
+
+/* Shape of the result of a request; returns its number of dimensions, 0 for an unknown number. */
+static int result_shape(int number, npy_intp n, const pd_kind_shape *shape, npy_intp out[4]) {
     out[0] = n;
-    switch (quantity) {
+    if (number < 0 || number >= (int)(sizeof requests / sizeof *requests)) return 0;
+    switch (requests[number].quantity) {
     case PD_BATCH_ENERGY: return 1;
     case PD_BATCH_GRADIENT: out[1] = shape->vertices, out[2] = 3; return 3;
-    case PD_BATCH_HESSIAN:
-    case PD_BATCH_HESSIAN_PSD: out[1] = out[2] = 3 * shape->vertices; return 3;
+    case PD_BATCH_HESSIAN: out[1] = out[2] = 3 * shape->vertices; return 3;
     case PD_BATCH_PROJECTION:
     case PD_BATCH_STRESS: out[1] = 3, out[2] = shape->columns; return 3;
     case PD_BATCH_BLOCKS: out[1] = shape->vertices, out[2] = out[3] = 3; return 4;
@@ -22,21 +33,21 @@ static int result_shape(int quantity, npy_intp n, const pd_kind_shape *shape, np
     }
 }
 
-static pd_status run_batch(int kind, int quantity, int n, pd_mirror *mirror, pd_workspace *space, pd_place place, pd_error *error) {
+static pd_status run_batch(int kind, request request, int n, pd_mirror *mirror, pd_workspace *space, pd_place place, pd_error *error) {
     void *const *m = mirror->memory;
     pd_status status = pd_workspace_open(space, place, error);
     if (status) return status;
     status = pd_mirror_upload(space, mirror);
-    if (!status) status = pd_element_batch(space->context, kind, quantity, n, m[0], m[1], m[2], m[3]);
+    if (!status) status = pd_element_batch(space->context, kind, request.quantity, request.filter, n, m[0], m[1], m[2], m[3]);
     if (!status) status = pd_mirror_finish(space, mirror);
     if (status) *error = *pd_context_error(space->context);
     return status;
 }
 
 static PyObject *element_batch(PyObject *module, PyObject *arguments) {
-    int kind, quantity, threads;
+    int kind, number, threads;
     PyObject *x_object, *rest_object, *parameters_object;
-    if (!PyArg_ParseTuple(arguments, "iiOOOi:element_batch", &kind, &quantity, &x_object, &rest_object, &parameters_object, &threads))
+    if (!PyArg_ParseTuple(arguments, "iiOOOi:element_batch", &kind, &number, &x_object, &rest_object, &parameters_object, &threads))
         return NULL;
     pd_kind_shape shape = pd_kind_shape_of(kind);
     if (!shape.vertices) return PyErr_Format(PyExc_ValueError, "kind: %d is not an element kind", kind);
@@ -50,8 +61,8 @@ static PyObject *element_batch(PyObject *module, PyObject *arguments) {
     if (!rest || pd_array_check_finite(rest, "rest") < 0) return NULL;
     PyArrayObject *parameters = pd_array_in(parameters_object, PD_NPY_REAL, 2, parameters_shape, "parameters");
     if (!parameters || pd_array_check_range(parameters, -INFINITY, INFINITY, "parameters") < 0) return NULL; /* a world box may be open */
-    int dimensions = result_shape(quantity, n, &shape, out_shape);
-    if (!dimensions) return PyErr_Format(PyExc_ValueError, "quantity: %d is unknown", quantity);
+    int dimensions = result_shape(number, n, &shape, out_shape);
+    if (!dimensions) return PyErr_Format(PyExc_ValueError, "quantity: %d is unknown", number);
     PyArrayObject *out = pd_array_out(PD_NPY_REAL, dimensions, out_shape);
     if (!out) return NULL;
     pd_error error = {0};
@@ -60,7 +71,7 @@ static PyObject *element_batch(PyObject *module, PyObject *arguments) {
     pd_workspace space = pd_workspace_take(&state->workspace);
     pd_mirror mirror = {.n_arrays = 4, .n_in = 3, .arrays = {x, rest, parameters, out}};
     pd_place place = {state->device, threads};
-    Py_BEGIN_ALLOW_THREADS status = run_batch(kind, quantity, n, &mirror, &space, place, &error);
+    Py_BEGIN_ALLOW_THREADS status = run_batch(kind, requests[number], n, &mirror, &space, place, &error);
     Py_END_ALLOW_THREADS pd_workspace_leave(&state->workspace, &space, status);
     if (status) {
         Py_DECREF(out);

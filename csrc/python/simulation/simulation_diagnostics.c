@@ -85,8 +85,9 @@ static PyObject *csr_arrays(const pd_csr *matrix, PyArrayObject *values) {
 static pd_status hessian(pd_simulation *core, const void *given, void *out) {
     const request *asked = given;
     request *found = out;
+    pd_hessian_filter filter = asked->choice ? PD_FILTER_CLAMP : PD_FILTER_NONE;
     pd_status status = pd_simulation_begin(core);
-    return status ? status : pd_simulation_hessian(core, asked->x, asked->choice, &found->pattern, &found->blocks);
+    return status ? status : pd_simulation_hessian(core, asked->x, filter, &found->pattern, &found->blocks);
 }
 
 PyObject *pd_call_hessian(pd_simulation_object *self, PyObject *arguments) {

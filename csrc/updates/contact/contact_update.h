@@ -273,25 +273,25 @@ PD_FUNCTION void pd_contact_update_gradient(const pd_contact_law *law, const pd_
 }
 
 /* out [12,12] */
-PD_FUNCTION void pd_contact_update_hessian(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int p, int psd,
-                                           real *out) {
+PD_FUNCTION void pd_contact_update_hessian(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int p,
+                                           pd_hessian_filter filter, real *out) {
     real at[12];
     pd_contact_limits limits;
     int kind = pairs->kind[p], n = 3 * pd_contact_corners(kind);
     pd_contact_update_gather(pairs, x, p, at, &limits);
-    pd_contact_hessian(law, &limits, kind, at, psd, out);
+    pd_contact_hessian(law, &limits, kind, at, filter, out);
     // from [n,n] to [12,12] in place, the last entries first
     for (int i = n == 12 ? -1 : 143; i >= 0; i--) out[i] = i / 12 < n && i % 12 < n ? out[n * (i / 12) + i % 12] : (real)0;
 }
 
 /* out [4,3,3] */
-PD_FUNCTION void pd_contact_update_blocks(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int p, int psd,
-                                          real *out) {
+PD_FUNCTION void pd_contact_update_blocks(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int p,
+                                          pd_hessian_filter filter, real *out) {
     real at[12], gradient[3];
     pd_contact_limits limits;
     int kind = pairs->kind[p], corners = pd_contact_corners(kind);
     pd_contact_update_gather(pairs, x, p, at, &limits);
-    for (int j = 0; j < corners; j++) pd_contact_block(law, &limits, kind, at, j, psd, gradient, out + 9 * j);
+    for (int j = 0; j < corners; j++) pd_contact_block(law, &limits, kind, at, j, filter, gradient, out + 9 * j);
     for (int i = 9 * corners; i < 36; i++) out[i] = 0;
 }
 

@@ -67,7 +67,7 @@ PD_FUNCTION double pd_admm_quadratic(int n, double w, real scale, const real *H,
         for (int step = 0; step < PD_ADMM_NEWTON_STEPS; step++) {                                                                          \
             real g[n_], A[n_ * n_], next[n_], moved = 0, size = 0;                                                                         \
             pd_##name##_gradient(z, parameters, g);                                                                                        \
-            pd_##name##_hessian(z, parameters, 1, A);                                                                                      \
+            pd_##name##_hessian(z, parameters, PD_FILTER_CLAMP, A);                                                                        \
             if (scale > 0) {                                                                                                               \
                 pd_element_damping_gradient(n_, scale, H, z, F_t, g);                                                                      \
                 for (int i = 0; i < n_ * n_; i++) A[i] += scale * H[i];                                                                    \

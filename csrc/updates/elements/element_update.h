@@ -12,38 +12,39 @@
  *   energy    adds what element e has at x to *elastic, and its damping to *damped, J
  *   gradient  dE/dx of its corners, damping included, into f [k,3] of the element, N
  *   hessian   d2E/dx2 of its corners, damping included, into K [3k,3k], N/m; K NULL: d2E/dF2 into its place in g->damping_hessian */
-#define PD_ELEMENT_UPDATE(KIND, name, k, d, count, ...)                                                                                    \
-    PD_LANE_FUNCTION void pd_element_update_energy_##name(const pd_elements *g, double inverse_h, const real *x_t, const real *x, int e,   \
-                                                          double *elastic, double *damped) {                                               \
-        real F[3 * (d)];                                                                                                                   \
-        PD_DEFORMATION_AT(k, d, x, e, F);                                                                                                  \
-        pd_element_energy_##name(g, inverse_h, x_t, F, e, elastic, damped);                                                                \
-    }                                                                                                                                      \
-    PD_LANE_FUNCTION void pd_element_update_gradient_##name(const pd_elements *g, real inverse_h, const real *x_t, const real *x, int e,   \
-                                                            real *f) {                                                                     \
-        real F[3 * (d)], P[3 * (d)];                                                                                                       \
-        PD_DEFORMATION_AT(k, d, x, e, F);                                                                                                  \
-        pd_##name##_gradient(F, g->parameters + (size_t)e * (count), P);                                                                   \
-        if (g->damping && g->damping[e] > 0) {                                                                                             \
-            real Ft[3 * (d)], scale = g->damping[e] * inverse_h;                                                                           \
-            PD_DEFORMATION_AT(k, d, x_t, e, Ft);                                                                                           \
-            pd_element_damping_gradient(3 * (d), scale, g->damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft, P);                         \
-        }                                                                                                                                  \
-        pd_element_forces_from_gradient(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), P, f);                                            \
-    }                                                                                                                                      \
-    PD_LANE_FUNCTION void pd_element_update_hessian_##name(const pd_elements *g, real inverse_h, const real *x, int psd, int e, real *K) { \
-        real F[3 * (d)], H[9 * (d) * (d) + PD_HESSIAN_ROOM], *D = g->damping ? g->damping_hessian + (size_t)e * 9 * (d) * (d) : NULL;      \
-        PD_DEFORMATION_AT(k, d, x, e, F);                                                                                                  \
-        pd_##name##_hessian(F, g->parameters + (size_t)e * (count), psd, H);                                                               \
-        if (!K) {                                                                                                                          \
-            for (int i = 0; i < 9 * (d) * (d); i++) D[i] = H[i];                                                                           \
-            return;                                                                                                                        \
-        }                                                                                                                                  \
-        if (D && g->damping[e] > 0) {                                                                                                      \
-            real scale = g->damping[e] * inverse_h;                                                                                        \
-            for (int i = 0; i < 9 * (d) * (d); i++) H[i] += scale * D[i];                                                                  \
-        }                                                                                                                                  \
-        pd_element_hessian_from_F(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), H, K);                                                  \
+#define PD_ELEMENT_UPDATE(KIND, name, k, d, count, ...)                                                                                   \
+    PD_LANE_FUNCTION void pd_element_update_energy_##name(const pd_elements *g, double inverse_h, const real *x_t, const real *x, int e,  \
+                                                          double *elastic, double *damped) {                                              \
+        real F[3 * (d)];                                                                                                                  \
+        PD_DEFORMATION_AT(k, d, x, e, F);                                                                                                 \
+        pd_element_energy_##name(g, inverse_h, x_t, F, e, elastic, damped);                                                               \
+    }                                                                                                                                     \
+    PD_LANE_FUNCTION void pd_element_update_gradient_##name(const pd_elements *g, real inverse_h, const real *x_t, const real *x, int e,  \
+                                                            real *f) {                                                                    \
+        real F[3 * (d)], P[3 * (d)];                                                                                                      \
+        PD_DEFORMATION_AT(k, d, x, e, F);                                                                                                 \
+        pd_##name##_gradient(F, g->parameters + (size_t)e * (count), P);                                                                  \
+        if (g->damping && g->damping[e] > 0) {                                                                                            \
+            real Ft[3 * (d)], scale = g->damping[e] * inverse_h;                                                                          \
+            PD_DEFORMATION_AT(k, d, x_t, e, Ft);                                                                                          \
+            pd_element_damping_gradient(3 * (d), scale, g->damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft, P);                        \
+        }                                                                                                                                 \
+        pd_element_forces_from_gradient(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), P, f);                                           \
+    }                                                                                                                                     \
+    PD_LANE_FUNCTION void pd_element_update_hessian_##name(const pd_elements *g, real inverse_h, const real *x, pd_hessian_filter filter, \
+                                                           int e, real *K) {                                                              \
+        real F[3 * (d)], H[9 * (d) * (d) + PD_HESSIAN_ROOM], *D = g->damping ? g->damping_hessian + (size_t)e * 9 * (d) * (d) : NULL;     \
+        PD_DEFORMATION_AT(k, d, x, e, F);                                                                                                 \
+        pd_##name##_hessian(F, g->parameters + (size_t)e * (count), filter, H);                                                           \
+        if (!K) {                                                                                                                         \
+            for (int i = 0; i < 9 * (d) * (d); i++) D[i] = H[i];                                                                          \
+            return;                                                                                                                       \
+        }                                                                                                                                 \
+        if (D && g->damping[e] > 0) {                                                                                                     \
+            real scale = g->damping[e] * inverse_h;                                                                                       \
+            for (int i = 0; i < 9 * (d) * (d); i++) H[i] += scale * D[i];                                                                 \
+        }                                                                                                                                 \
+        pd_element_hessian_from_F(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), H, K);                                                 \
     }
 PD_ELEMENT_TABLE(PD_ELEMENT_UPDATE)
 

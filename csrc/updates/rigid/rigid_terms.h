@@ -221,7 +221,9 @@ PD_FUNCTION double pd_body_inertia(const pd_model *model, const pd_body_sweep *s
     return sum;
 }
 
-/* One element: `with` 0: its energy; 1: and forces and matrix; 2: with the projected matrix. */
+/* `with` of the functions below: 0: the energy alone; 1: forces and the matrix too; 2: with the clamped matrix. */
+PD_FUNCTION pd_hessian_filter pd_body_filter(int with) { return with > 1 ? PD_FILTER_CLAMP : PD_FILTER_NONE; }
+
 #define PD_BODY_ELEMENT(KIND, name, k, d, count, ...)                                                                           \
     PD_UPDATE_FUNCTION void pd_body_element_##name(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, \
                                                    const pd_elements *g, int e, int body, const pd_body_way *way, int with,     \
@@ -232,7 +234,7 @@ PD_FUNCTION double pd_body_inertia(const pd_model *model, const pd_body_sweep *s
         pd_body_add_energy(elastic + damped, sum);                                                                              \
         if (!with) return;                                                                                                      \
         pd_element_update_gradient_##name(g, (real)step->inverse_h, step->x_t, sweep->points, e, f);                            \
-        pd_element_update_hessian_##name(g, (real)step->inverse_h, sweep->points, with > 1, e, K);                              \
+        pd_element_update_hessian_##name(g, (real)step->inverse_h, sweep->points, pd_body_filter(with), e, K);                  \
         pd_body_add(model, sweep, body, way, k, g->vertices + (size_t)e * (k), f, K, sum);                                      \
     }
 PD_ELEMENT_TABLE(PD_BODY_ELEMENT)
@@ -267,7 +269,7 @@ PD_UPDATE_FUNCTION void pd_body_add_pair(const pd_model *model, const pd_body_sw
     pd_body_add_energy((double)pd_contact_energy(sweep->law, limits, kind, x, nearest), sum);
     if (!with || !(sum->energy - sum->energy == 0.0)) return;
     pd_points4_store(pd_contact_gradient(sweep->law, limits, kind, x, nearest), f);
-    pd_contact_hessian(&sweep->law, &limits, kind, at, with > 1, K);
+    pd_contact_hessian(&sweep->law, &limits, kind, at, pd_body_filter(with), K);
     pd_body_add(model, sweep, body, way, corners, sweep->pairs.points + 4 * (size_t)p, f, K, sum);
 }
 

@@ -1,0 +1,27 @@
+/* Filters of the eigenvalues of a Hessian.
+ *
+ * A minimiser needs a positive semidefinite matrix. The Hessians of elements and of pairs in contact are indefinite at some positions
+ * [Teran et al. 2005, Robust Quasistatic Finite Elements and Flesh Simulation].
+ *
+ * A new filter is one value and one case in this file. An algorithm that holds for one filter alone compares with its value. Every other
+ * filter takes the general algorithm. */
+#ifndef PD_BASE_HESSIAN_FILTER_H
+#define PD_BASE_HESSIAN_FILTER_H
+
+#include "base/real.h"
+
+typedef enum pd_hessian_filter {
+    PD_FILTER_NONE, /* the Hessian as it is */
+    PD_FILTER_CLAMP /* negative eigenvalues become zero: the nearest positive semidefinite matrix in the Frobenius norm [Higham 1988] */
+} pd_hessian_filter;
+
+/* The filtered eigenvalue; >= 0 for every filter but PD_FILTER_NONE. */
+PD_LANE_FUNCTION real pd_filter_eigenvalue(pd_hessian_filter filter, real eigenvalue) {
+    switch (filter) {
+    case PD_FILTER_CLAMP: return pd_max(eigenvalue, 0);
+    case PD_FILTER_NONE: break;
+    }
+    return eigenvalue;
+}
+
+#endif
