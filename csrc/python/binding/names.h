@@ -4,32 +4,33 @@
 
 #include "dynamics/step/simulation.h"
 
-/* X(constant, name) for every column of the record of a step. */
-#define PD_RECORD_TABLE(X)                            \
-    X(ITERATION, "iteration")                         \
-    X(SECONDS, "seconds")                             \
-    X(INCREMENTAL_POTENTIAL, "incremental_potential") \
-    X(GRADIENT_NORM, "gradient_norm")                 \
-    X(STEP_NORM, "step_norm")                         \
-    X(DIRECTION_SECONDS, "direction_seconds")         \
-    X(ADVANCE_SECONDS, "advance_seconds")             \
-    X(CONTACT_POTENTIAL, "contact_potential")         \
-    X(FRICTION_POTENTIAL, "friction_potential")       \
-    X(ACTIVE_CONTACTS, "active_contacts")             \
-    X(CONTACTS_ENTERED, "contacts_entered")           \
-    X(CONTACTS_LEFT, "contacts_left")                 \
-    X(SMALLEST_DISTANCE, "smallest_distance")         \
-    X(SEARCHES, "searches")                           \
-    X(STEP_LIMIT, "step_limit")                       \
-    X(OUTER, "outer")                                 \
-    X(BEHIND, "behind")                               \
-    X(HELD_BACK, "held_back")                         \
-    X(STAGNATIONS, "stagnations")                     \
-    X(CULLING_SECONDS, "culling_seconds")             \
-    X(CCD_SECONDS, "ccd_seconds")                     \
-    X(PROJECTION_SECONDS, "projection_seconds")
+/* X(constant, name, part, field) for every column of the record of a step. OBSERVED: a field of pd_iteration that an observer gets too, by the
+ * same name. RECORDED: a field of pd_iteration for the record alone. CONTACT: a field of pd_contact_row. */
+#define PD_RECORD_TABLE(X)                                                 \
+    X(ITERATION, "iteration", OBSERVED, number)                            \
+    X(SECONDS, "seconds", OBSERVED, seconds)                               \
+    X(INCREMENTAL_POTENTIAL, "incremental_potential", RECORDED, potential) \
+    X(GRADIENT_NORM, "gradient_norm", RECORDED, gradient_norm)             \
+    X(STEP_NORM, "step_norm", OBSERVED, step_norm)                         \
+    X(DIRECTION_SECONDS, "direction_seconds", OBSERVED, direction_seconds) \
+    X(ADVANCE_SECONDS, "advance_seconds", OBSERVED, advance_seconds)       \
+    X(CONTACT_POTENTIAL, "contact_potential", CONTACT, potential)          \
+    X(FRICTION_POTENTIAL, "friction_potential", CONTACT, friction)         \
+    X(ACTIVE_CONTACTS, "active_contacts", CONTACT, active)                 \
+    X(CONTACTS_ENTERED, "contacts_entered", CONTACT, entered)              \
+    X(CONTACTS_LEFT, "contacts_left", CONTACT, left)                       \
+    X(SMALLEST_DISTANCE, "smallest_distance", CONTACT, smallest_distance)  \
+    X(SEARCHES, "searches", CONTACT, searches)                             \
+    X(STEP_LIMIT, "step_limit", OBSERVED, step_limit)                      \
+    X(OUTER, "outer", OBSERVED, outer)                                     \
+    X(BEHIND, "behind", OBSERVED, behind)                                  \
+    X(HELD_BACK, "held_back", OBSERVED, held_back)                         \
+    X(STAGNATIONS, "stagnations", OBSERVED, stagnations)                   \
+    X(CULLING_SECONDS, "culling_seconds", OBSERVED, culling_seconds)       \
+    X(CCD_SECONDS, "ccd_seconds", OBSERVED, ccd_seconds)                   \
+    X(PROJECTION_SECONDS, "projection_seconds", OBSERVED, projection_seconds)
 
-/* The same for every step of an update of contact. */
+/* X(constant, name) for every step of an update of contact. */
 #define PD_UPDATE_TABLE(X)                    \
     X(STEP, "step")                           \
     X(RESIDUAL, "residual")                   \
@@ -48,7 +49,7 @@
     X(RESIDUAL_NORM, "residual_norm") \
     X(DISTANCE, "distance")
 
-#define PD_RECORD_CONSTANT(NAME, name)        PD_RECORD_##NAME,
+#define PD_RECORD_CONSTANT(NAME, name, ...)   PD_RECORD_##NAME,
 #define PD_UPDATE_CONSTANT(NAME, name)        PD_UPDATE_##NAME,
 #define PD_LINEAR_RECORD_CONSTANT(NAME, name) PD_LINEAR_RECORD_##NAME,
 enum { PD_RECORD_TABLE(PD_RECORD_CONSTANT) PD_RECORD_COLUMNS };

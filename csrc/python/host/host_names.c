@@ -3,7 +3,7 @@
 
 #include "python/binding/names.h"
 
-#define RECORD_NAME(NAME, name)        [PD_RECORD_##NAME] = name,
+#define RECORD_NAME(NAME, name, ...)   [PD_RECORD_##NAME] = name,
 #define UPDATE_NAME(NAME, name)        [PD_UPDATE_##NAME] = name,
 #define LINEAR_RECORD_NAME(NAME, name) [PD_LINEAR_RECORD_##NAME] = name,
 #define ENERGY_NAME(KIND, name, ...)   [KIND] = #name,

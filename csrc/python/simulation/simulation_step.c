@@ -28,6 +28,39 @@ static int interrupted(void *user) {
     return pd_signal_raised(&watch->thread);
 }
 
+/* The columns of a record, in double. */
+static void fill_row(double *row, const pd_iteration *iteration, const pd_contact_row *contact) {
+#define FROM_OBSERVED                 iteration
+#define FROM_RECORDED                 iteration
+#define FROM_CONTACT                  contact
+#define FILL(NAME, name, PART, field) row[PD_RECORD_##NAME] = FROM_##PART->field;
+    PD_RECORD_TABLE(FILL)
+#undef FILL
+}
+
+/* Takes the value. Returns 0, or -1 with an exception. */
+static int put(PyObject *dict, const char *name, PyObject *value) {
+    int failed = value ? PyDict_SetItemString(dict, name, value) : -1;
+    Py_XDECREF(value);
+    return failed;
+}
+
+/* {name: value} of an iteration as its observer gets it, a new reference. */
+static PyObject *build_observed(const pd_iteration *iteration, PyObject *positions) {
+    PyObject *dict = PyDict_New();
+    int failed = !dict;
+#define SHOW_OBSERVED(name, field) \
+    failed = failed || put(dict, name, _Generic(iteration->field, int: PyLong_FromLong, double: PyFloat_FromDouble)(iteration->field)) < 0;
+#define SHOW_RECORDED(name, field)
+#define SHOW_CONTACT(name, field)
+#define SHOW(NAME, name, PART, field) SHOW_##PART(name, field)
+    PD_RECORD_TABLE(SHOW)
+#undef SHOW
+    failed = failed || put(dict, "positions", Py_NewRef(positions)) < 0;
+    if (failed) Py_CLEAR(dict);
+    return dict;
+}
+
 static pd_status record(void *user, pd_simulation *core, const pd_iteration *iteration) {
     Watch *watch = user;
     size_t count = (size_t)pd_simulation_n_vertices(core) * 3;
@@ -35,30 +68,9 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
     if (iteration->number > watch->self->iterations) return PD_OK;
     if (watch->record) {
         double *row = watch->record + (size_t)iteration->number * PD_RECORD_COLUMNS;
-        row[PD_RECORD_ITERATION] = iteration->number;
-        row[PD_RECORD_SECONDS] = iteration->seconds;
-        row[PD_RECORD_STEP_NORM] = iteration->step_norm;
-        row[PD_RECORD_DIRECTION_SECONDS] = iteration->direction_seconds;
-        row[PD_RECORD_ADVANCE_SECONDS] = iteration->advance_seconds;
-        row[PD_RECORD_INCREMENTAL_POTENTIAL] = iteration->potential;
-        row[PD_RECORD_GRADIENT_NORM] = iteration->gradient_norm;
         pd_contact_row contact = {0};
         status = pd_simulation_contact_row(core, NULL, iteration->number == 0, &contact);
-        row[PD_RECORD_CONTACT_POTENTIAL] = contact.potential;
-        row[PD_RECORD_FRICTION_POTENTIAL] = contact.friction;
-        row[PD_RECORD_ACTIVE_CONTACTS] = contact.active;
-        row[PD_RECORD_CONTACTS_ENTERED] = contact.entered;
-        row[PD_RECORD_CONTACTS_LEFT] = contact.left;
-        row[PD_RECORD_SMALLEST_DISTANCE] = contact.smallest_distance;
-        row[PD_RECORD_SEARCHES] = contact.searches;
-        row[PD_RECORD_STEP_LIMIT] = iteration->step_limit;
-        row[PD_RECORD_OUTER] = iteration->outer;
-        row[PD_RECORD_BEHIND] = iteration->behind;
-        row[PD_RECORD_HELD_BACK] = iteration->held_back;
-        row[PD_RECORD_STAGNATIONS] = iteration->stagnations;
-        row[PD_RECORD_CULLING_SECONDS] = iteration->culling_seconds;
-        row[PD_RECORD_CCD_SECONDS] = iteration->ccd_seconds;
-        row[PD_RECORD_PROJECTION_SECONDS] = iteration->projection_seconds;
+        fill_row(row, iteration, &contact);
     }
     if (!status && watch->iterates) status = pd_simulation_get_state(core, watch->iterates + (size_t)iteration->number * count, NULL, NULL);
     watch->rows = iteration->number + 1;
@@ -69,13 +81,7 @@ static pd_status record(void *user, pd_simulation *core, const pd_iteration *ite
     PyObject *answer = NULL;
     if (positions) {
         status = pd_simulation_get_state(core, PyArray_DATA(positions), NULL, NULL);
-        if (!status)
-            answer = PyObject_CallFunction(
-                watch->observer, "({sisdsdsdsdsdsisdsdsisdsdsdsO})", "iteration", iteration->number, "seconds", iteration->seconds,
-                "direction_seconds", iteration->direction_seconds, "advance_seconds", iteration->advance_seconds, "step_norm",
-                iteration->step_norm, "step_limit", iteration->step_limit, "outer", iteration->outer, "behind", iteration->behind,
-                "held_back", iteration->held_back, "stagnations", iteration->stagnations, "culling_seconds", iteration->culling_seconds,
-                "ccd_seconds", iteration->ccd_seconds, "projection_seconds", iteration->projection_seconds, "positions", positions);
+        if (!status) answer = PyObject_CallFunction(watch->observer, "(N)", build_observed(iteration, (PyObject *)positions));
     }
     if (!status && !answer) status = PD_INTERRUPTED; // the observer's exception is pending
     Py_XDECREF(answer);
@@ -126,11 +132,7 @@ static pd_status update(void *user, pd_simulation *core, const pd_two_way_progre
 static PyObject *build_seconds(const char *const *names, const double *seconds, int n) {
     PyObject *dict = PyDict_New();
     int failed = !dict;
-    for (int k = 0; k < n && !failed; k++) {
-        PyObject *value = PyFloat_FromDouble(seconds[k]);
-        failed = !value || PyDict_SetItemString(dict, names[k], value) < 0;
-        Py_XDECREF(value);
-    }
+    for (int k = 0; k < n && !failed; k++) failed = put(dict, names[k], PyFloat_FromDouble(seconds[k])) < 0;
     if (failed) Py_CLEAR(dict);
     return dict;
 }
