@@ -59,17 +59,7 @@ PD_FUNCTION void pd_corotated_tet_parts(const real *F, const real *p, real U[9],
     }
 }
 
-PD_FUNCTION void pd_corotated_tet_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
-    real U[9], V[9], block[9], symmetric[3], twist[3];
-    pd_corotated_tet_parts(F, p, U, V, block, symmetric, twist);
-    pd_isotropic_hessian3(U, V, block, symmetric, twist, filter, H);
-}
-
-PD_FUNCTION void pd_corotated_tet_block(const real *F, const real *p, const real *g, real *B) {
-    real U[9], V[9], block[9], symmetric[3], twist[3];
-    pd_corotated_tet_parts(F, p, U, V, block, symmetric, twist);
-    pd_isotropic_block3(U, V, block, symmetric, twist, g, B);
-}
+PD_ISOTROPIC_TET(corotated_tet)
 
 PD_FUNCTION real pd_corotated_triangle_energy(const real *F, const real *p) {
     real R[6];
@@ -94,16 +84,6 @@ PD_FUNCTION void pd_corotated_triangle_parts(const real *F, const real *p, real 
     for (int i = 0; i < 2; i++) normal[i] = pd_corotated_quotient(t, 1, s[i], p);
 }
 
-PD_FUNCTION void pd_corotated_triangle_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
-    real U[9], V[4], block[4], symmetric, twist, normal[2];
-    pd_corotated_triangle_parts(F, p, U, V, block, &symmetric, &twist, normal);
-    pd_isotropic_hessian32(U, V, block, symmetric, twist, normal, filter, H);
-}
-
-PD_FUNCTION void pd_corotated_triangle_block(const real *F, const real *p, const real *g, real *B) {
-    real U[9], V[4], block[4], symmetric, twist, normal[2];
-    pd_corotated_triangle_parts(F, p, U, V, block, &symmetric, &twist, normal);
-    pd_isotropic_block32(U, V, block, symmetric, twist, normal, g, B);
-}
+PD_ISOTROPIC_TRIANGLE(corotated_triangle)
 
 #endif

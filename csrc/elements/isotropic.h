@@ -135,4 +135,30 @@ PD_LARGE_FUNCTION void pd_isotropic_block32(const real U[9], const real V[4], co
     B[3] = B[1], B[6] = B[2], B[7] = B[5];
 }
 
+/* pd_NAME_hessian and pd_NAME_block of a tet, from the singular vectors and the derivatives by the singular values that pd_NAME_parts finds. */
+#define PD_ISOTROPIC_TET(name)                                                                              \
+    PD_FUNCTION void pd_##name##_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) { \
+        real U[9], V[9], block[9], symmetric[3], twist[3];                                                  \
+        pd_##name##_parts(F, p, U, V, block, symmetric, twist);                                             \
+        pd_isotropic_hessian3(U, V, block, symmetric, twist, filter, H);                                    \
+    }                                                                                                       \
+    PD_FUNCTION void pd_##name##_block(const real *F, const real *p, const real *g, real *B) {              \
+        real U[9], V[9], block[9], symmetric[3], twist[3];                                                  \
+        pd_##name##_parts(F, p, U, V, block, symmetric, twist);                                             \
+        pd_isotropic_block3(U, V, block, symmetric, twist, g, B);                                           \
+    }
+
+/* The same of a triangle. */
+#define PD_ISOTROPIC_TRIANGLE(name)                                                                         \
+    PD_FUNCTION void pd_##name##_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) { \
+        real U[9], V[4], block[4], symmetric, twist, normal[2];                                             \
+        pd_##name##_parts(F, p, U, V, block, &symmetric, &twist, normal);                                   \
+        pd_isotropic_hessian32(U, V, block, symmetric, twist, normal, filter, H);                           \
+    }                                                                                                       \
+    PD_FUNCTION void pd_##name##_block(const real *F, const real *p, const real *g, real *B) {              \
+        real U[9], V[4], block[4], symmetric, twist, normal[2];                                             \
+        pd_##name##_parts(F, p, U, V, block, &symmetric, &twist, normal);                                   \
+        pd_isotropic_block32(U, V, block, symmetric, twist, normal, g, B);                                  \
+    }
+
 #endif

@@ -61,17 +61,7 @@ PD_FUNCTION void pd_strain_limit_tet_parts(const real *F, const real *p, real U[
     }
 }
 
-PD_FUNCTION void pd_strain_limit_tet_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
-    real U[9], V[9], block[9], symmetric[3], twist[3];
-    pd_strain_limit_tet_parts(F, p, U, V, block, symmetric, twist);
-    pd_isotropic_hessian3(U, V, block, symmetric, twist, filter, H);
-}
-
-PD_FUNCTION void pd_strain_limit_tet_block(const real *F, const real *p, const real *g, real *B) {
-    real U[9], V[9], block[9], symmetric[3], twist[3];
-    pd_strain_limit_tet_parts(F, p, U, V, block, symmetric, twist);
-    pd_isotropic_block3(U, V, block, symmetric, twist, g, B);
-}
+PD_ISOTROPIC_TET(strain_limit_tet)
 
 PD_FUNCTION void pd_strain_limit_tet_projection(const real *F, const real *p, real *T) {
     real U[9], s[3], V[9];
@@ -111,17 +101,7 @@ PD_FUNCTION void pd_strain_limit_triangle_parts(const real *F, const real *p, re
     *twist = pd_strain_limit_twist(s[0], s[1], p);
 }
 
-PD_FUNCTION void pd_strain_limit_triangle_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
-    real U[9], V[4], block[4], symmetric, twist, normal[2];
-    pd_strain_limit_triangle_parts(F, p, U, V, block, &symmetric, &twist, normal);
-    pd_isotropic_hessian32(U, V, block, symmetric, twist, normal, filter, H);
-}
-
-PD_FUNCTION void pd_strain_limit_triangle_block(const real *F, const real *p, const real *g, real *B) {
-    real U[9], V[4], block[4], symmetric, twist, normal[2];
-    pd_strain_limit_triangle_parts(F, p, U, V, block, &symmetric, &twist, normal);
-    pd_isotropic_block32(U, V, block, symmetric, twist, normal, g, B);
-}
+PD_ISOTROPIC_TRIANGLE(strain_limit_triangle)
 
 PD_FUNCTION void pd_strain_limit_triangle_projection(const real *F, const real *p, real *T) {
     real U[9], s[2], V[4];

@@ -182,17 +182,7 @@ PD_FUNCTION void pd_volume_parts(const real *F, const real *p, real U[9], real V
         }
 }
 
-PD_FUNCTION void pd_volume_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
-    real U[9], V[9], block[9], symmetric[3], twist[3];
-    pd_volume_parts(F, p, U, V, block, symmetric, twist);
-    pd_isotropic_hessian3(U, V, block, symmetric, twist, filter, H);
-}
-
-PD_FUNCTION void pd_volume_block(const real *F, const real *p, const real *g, real *B) {
-    real U[9], V[9], block[9], symmetric[3], twist[3];
-    pd_volume_parts(F, p, U, V, block, symmetric, twist);
-    pd_isotropic_block3(U, V, block, symmetric, twist, g, B);
-}
+PD_ISOTROPIC_TET(volume)
 
 /* q = the nearest point to s with q_0 q_1 = 1, d = s - q, and 1 - lambda, 1 + lambda; s_0 >= s_1 >= 0.
  * Equal singular values above 2 make T not unique: then q_0 > q_1 are the two roots of q + 1/q = s. */
@@ -260,16 +250,6 @@ PD_FUNCTION void pd_area_parts(const real *F, const real *p, real U[9], real V[4
     for (int i = 0; i < 2; i++) normal[i] = p[0] * ((real)1 - pd_singular_quotient(q[i], s[i]));
 }
 
-PD_FUNCTION void pd_area_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
-    real U[9], V[4], block[4], symmetric, twist, normal[2];
-    pd_area_parts(F, p, U, V, block, &symmetric, &twist, normal);
-    pd_isotropic_hessian32(U, V, block, symmetric, twist, normal, filter, H);
-}
-
-PD_FUNCTION void pd_area_block(const real *F, const real *p, const real *g, real *B) {
-    real U[9], V[4], block[4], symmetric, twist, normal[2];
-    pd_area_parts(F, p, U, V, block, &symmetric, &twist, normal);
-    pd_isotropic_block32(U, V, block, symmetric, twist, normal, g, B);
-}
+PD_ISOTROPIC_TRIANGLE(area)
 
 #endif
