@@ -9,6 +9,8 @@
  * step, which does not know of it. */
 #include "python/binding/device_array.h"
 
+#include "python/binding/instance.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -67,8 +69,7 @@ static number_type number_type_of(const DeviceArray *self) {
 }
 
 PyObject *pd_device_array_create(PyTypeObject *type, const pd_device_memory *memory) {
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    DeviceArray *self = (DeviceArray *)allocate(type, 0);
+    DeviceArray *self = pd_instance_create(type);
     if (!self) return NULL;
     Py_INCREF(memory->owner);
     self->memory = *memory;
@@ -81,11 +82,8 @@ PyObject *pd_device_array_create(PyTypeObject *type, const pd_device_memory *mem
 const pd_device_memory *pd_device_array_memory(PyObject *array) { return &((DeviceArray *)array)->memory; }
 
 static void device_array_dealloc(DeviceArray *self) {
-    PyTypeObject *type = Py_TYPE((PyObject *)self);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     Py_XDECREF(self->memory.owner);
-    release(self);
-    Py_DECREF(type);
+    pd_instance_destroy(self);
 }
 
 static DLDevice device_of(const DeviceArray *self) {

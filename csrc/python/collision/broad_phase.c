@@ -2,6 +2,7 @@
 #include "python/binding/backend_module.h"
 
 #include "python/binding/errors.h"
+#include "python/binding/instance.h"
 #include "python/collision/broad_phase.h"
 
 #include <limits.h>
@@ -61,8 +62,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
         if (!read_primitives(corners[kind], tags[kind], kept, kind, &d, kinds[kind])) return NULL;
 
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    BroadPhaseObject *self = (BroadPhaseObject *)allocate(type, 0);
+    BroadPhaseObject *self = pd_instance_create(type);
     if (!self) return NULL;
     self->n_points = d.n_points;
     if (!pd_one_call_create(&self->calls, "broad phase")) {
@@ -103,8 +103,6 @@ static PyObject *broad_phase_new(PyTypeObject *type, PyObject *arguments, PyObje
 }
 
 static void broad_phase_dealloc(BroadPhaseObject *self) {
-    PyTypeObject *type = Py_TYPE((PyObject *)self);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     if (self->context) {
         pd_broad_phase_destroy(self->core);
         pd_memory_destroy(self->context, self->x_t0);
@@ -115,8 +113,7 @@ static void broad_phase_dealloc(BroadPhaseObject *self) {
     }
     Py_XDECREF((PyObject *)self->simulation);
     pd_one_call_destroy(&self->calls);
-    release(self);
-    Py_DECREF((PyObject *)type);
+    pd_instance_destroy(self);
 }
 
 PyObject *pd_pairs_arrays(BroadPhaseObject *self, const pd_pairs lists[2], pd_status *status) {
@@ -204,17 +201,5 @@ static PyMethodDef broad_phase_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot broad_phase_slots[] = {
-    {Py_tp_new, (void *)broad_phase_new},
-    {Py_tp_dealloc, (void *)broad_phase_dealloc},
-    {Py_tp_methods, broad_phase_methods},
-    {Py_tp_doc, "Primitives and a structure that finds which of them may collide; pdgpu.collision has the class to use."},
-    {0, NULL},
-};
-
-PyType_Spec pd_broad_phase_type_spec = {
-    .name = "pdgpu.backend.BroadPhase",
-    .basicsize = sizeof(BroadPhaseObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = broad_phase_slots,
-};
+PD_TYPE_SPEC(broad_phase, "BroadPhase", BroadPhaseObject,
+             "Primitives and a structure that finds which of them may collide; pdgpu.collision has the class to use.");

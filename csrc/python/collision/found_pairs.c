@@ -10,6 +10,7 @@
 #include "loops/proximity_loops.h"
 #include "python/binding/device_array.h"
 #include "python/binding/errors.h"
+#include "python/binding/instance.h"
 
 #include <float.h>
 #include <limits.h>
@@ -224,8 +225,7 @@ static ResultsObject *make_results(BroadPhaseObject *self, size_t n, int count, 
         results[i].from = bytes;
         bytes += (n * (size_t)(results[i].columns ? results[i].columns : 1) * results[i].item + 255) / 256 * 256;
     }
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    ResultsObject *owner = (ResultsObject *)allocate(type, 0);
+    ResultsObject *owner = pd_instance_create(type);
     if (!owner) return NULL;
     owner->phase = (BroadPhaseObject *)Py_NewRef((PyObject *)self);
     owner->block = take_block(self, bytes, status);
@@ -238,15 +238,12 @@ static ResultsObject *make_results(BroadPhaseObject *self, size_t n, int count, 
 }
 
 static void results_dealloc(ResultsObject *self) {
-    PyTypeObject *type = Py_TYPE((PyObject *)self);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     if (self->block) {
         self->block->next = self->phase->found.spare;
         self->phase->found.spare = self->block;
     }
     Py_XDECREF((PyObject *)self->phase);
-    release(self);
-    Py_DECREF((PyObject *)type);
+    pd_instance_destroy(self);
 }
 
 /* The arrays of what was computed, as a tuple; takes `owner`. */

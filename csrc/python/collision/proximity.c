@@ -4,6 +4,7 @@
 
 #include "contact/detection/proximity.h"
 #include "python/binding/errors.h"
+#include "python/binding/instance.h"
 
 #include <limits.h>
 
@@ -64,8 +65,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     if (n_asked < 0 || n_colliders < 0) return NULL;
     d.owner = PyArray_DATA(owner);
 
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    ProximityObject *self = (ProximityObject *)allocate(type, 0);
+    ProximityObject *self = pd_instance_create(type);
     if (!self) return NULL;
     self->phase = (BroadPhaseObject *)Py_NewRef(phase_object);
     if (!pd_broad_phase_enter(phase)) {
@@ -95,8 +95,6 @@ static PyObject *proximity_new(PyTypeObject *type, PyObject *arguments, PyObject
 }
 
 static void proximity_dealloc(ProximityObject *self) {
-    PyTypeObject *type = Py_TYPE((PyObject *)self);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     if (self->phase) {
         pd_proximity_destroy(self->core);
         pd_colliders_destroy(self->colliders);
@@ -104,8 +102,7 @@ static void proximity_dealloc(ProximityObject *self) {
         pd_memory_destroy(self->phase->context, self->x);
         Py_DECREF((PyObject *)self->phase);
     }
-    release(self);
-    Py_DECREF((PyObject *)type);
+    pd_instance_destroy(self);
 }
 
 static PyObject *proximity_set_collider(ProximityObject *self, PyObject *arguments) {
@@ -313,18 +310,5 @@ static PyMethodDef proximity_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot proximity_slots[] = {
-    {Py_tp_new, (void *)proximity_new},
-    {Py_tp_dealloc, (void *)proximity_dealloc},
-    {Py_tp_methods, proximity_methods},
-    {Py_tp_doc,
-     "Points over a broad phase, colliders, and which of them are near each other; pdgpu.simulation.contacts and pdgpu.collision use it."},
-    {0, NULL},
-};
-
-PyType_Spec pd_proximity_type_spec = {
-    .name = "pdgpu.backend.Proximity",
-    .basicsize = sizeof(ProximityObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = proximity_slots,
-};
+PD_TYPE_SPEC(proximity, "Proximity", ProximityObject,
+             "Points over a broad phase, colliders, and which of them are near each other; pdgpu.Contacts and pdgpu.collision use it.");

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "python/binding/errors.h"
+#include "python/binding/instance.h"
 #include "python/binding/names.h"
 #include "python/binding/one_call.h"
 #include "python/binding/options.h"
@@ -111,8 +112,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
         if (!found) return PyErr_Format(PyExc_ValueError, "matrix: the diagonal must be positive, it is not at row %d", i);
     }
 
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    LinearObject *self = (LinearObject *)allocate(type, 0);
+    LinearObject *self = pd_instance_create(type);
     if (!self) return NULL;
     pd_module_state *state = PyModule_GetState(PyType_GetModule(type));
     size_t bytes = (size_t)A.n * (size_t)width * sizeof(real);
@@ -147,8 +147,6 @@ static PyObject *linear_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 }
 
 static void linear_dealloc(LinearObject *self) {
-    PyTypeObject *type = Py_TYPE((PyObject *)self);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     pd_linear_destroy(self->core);
     if (self->context) {
         pd_memory_destroy(self->context, self->residual);
@@ -158,8 +156,7 @@ static void linear_dealloc(LinearObject *self) {
         pd_context_destroy(self->context);
     }
     pd_one_call_destroy(&self->calls);
-    release(self);
-    Py_DECREF(type);
+    pd_instance_destroy(self);
 }
 
 PyObject *pd_build_weight(const pd_linear *linear) {
@@ -346,17 +343,4 @@ static PyMethodDef linear_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot linear_slots[] = {
-    {Py_tp_new, (void *)linear_new},
-    {Py_tp_dealloc, (void *)linear_dealloc},
-    {Py_tp_methods, linear_methods},
-    {Py_tp_doc, "A matrix and a linear solver in one precision; pdgpu.linear has the functions to use."},
-    {0, NULL},
-};
-
-PyType_Spec pd_linear_type_spec = {
-    .name = "pdgpu.backend.Linear",
-    .basicsize = sizeof(LinearObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = linear_slots,
-};
+PD_TYPE_SPEC(linear, "Linear", LinearObject, "A matrix and a linear solver in one precision; pdgpu.linear has the functions to use.");

@@ -3,6 +3,7 @@
 
 #include "contact/proxies/proxies.h"
 #include "python/binding/errors.h"
+#include "python/binding/instance.h"
 
 #include <float.h>
 #include <limits.h>
@@ -67,8 +68,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *arguments, PyObjec
     if (contact != Py_None) description.contact = &touching;
     if (proxies != Py_None) description.proxies = &springs;
 
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    pd_simulation_object *self = (pd_simulation_object *)allocate(type, 0);
+    pd_simulation_object *self = pd_instance_create(type);
     if (!self) goto done;
     self->iterations = settings.iterations;
     if (touching.friction.extent > 0) self->iterations *= touching.friction.lags;
@@ -100,13 +100,10 @@ done:
 }
 
 static void simulation_dealloc(pd_simulation_object *self) {
-    PyTypeObject *type = Py_TYPE((PyObject *)self);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     pd_simulation_destroy(self->core);
     pd_one_call_destroy(&self->calls);
     Py_XDECREF(self->description);
-    release(self);
-    Py_DECREF(type);
+    pd_instance_destroy(self);
 }
 
 /* ---- the type ----------------------------------------------------------------------------------------------------------------- */
@@ -203,17 +200,5 @@ static PyMethodDef simulation_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot simulation_slots[] = {
-    {Py_tp_new, (void *)simulation_new},
-    {Py_tp_dealloc, (void *)simulation_dealloc},
-    {Py_tp_methods, simulation_methods},
-    {Py_tp_doc, "A model and its state on one device in one precision; pdgpu.Simulation is the class to use."},
-    {0, NULL},
-};
-
-PyType_Spec pd_simulation_type_spec = {
-    .name = "pdgpu.backend.Simulation",
-    .basicsize = sizeof(pd_simulation_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = simulation_slots,
-};
+PD_TYPE_SPEC(simulation, "Simulation", pd_simulation_object,
+             "A model and its state on one device in one precision; pdgpu.Simulation is the class to use.");
