@@ -71,6 +71,13 @@
     PD_JOINT_TABLE(X)        \
     PD_ANGLE_TABLE(X)
 
+/* The statements of a kind of a table, a CASE of it being `case KIND: ..; break;`. Other kinds do nothing. */
+#define PD_SWITCH(kind, TABLE, CASE) \
+    switch (kind) {                  \
+        TABLE(CASE)                  \
+    default: break;                  \
+    }
+
 typedef enum pd_kind {
 #define PD_KIND(KIND, name, k, d, count, ...) KIND,
     PD_ELEMENT_TABLE(PD_KIND)

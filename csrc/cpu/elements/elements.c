@@ -32,13 +32,10 @@ static void energy_block(const pd_elements *g, const pd_step_data *step, const r
         pd_arap_tet_energy_lanes(g, step, x, begin, end, elastic, damped);
         return;
     }
-    switch (g->kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: energy_##name(g, step, x, begin, end, elastic, damped); break;
-        PD_ELEMENT_TABLE(PD_CASE)
+    PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-    default: break;
-    }
 }
 
 pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
@@ -99,13 +96,10 @@ static void gradient_block(const pd_elements *g, const pd_step_data *step, const
         pd_arap_tet_gradient_lanes(g, step, x, begin, end, f);
         return;
     }
-    switch (g->kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: gradient_##name(g, step, x, begin, end, f); break;
-        PD_ELEMENT_TABLE(PD_CASE)
+    PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-    default: break;
-    }
 }
 
 pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x) {
@@ -160,13 +154,10 @@ pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_
 PD_PROJECTIVE_TABLE(PD_MOVES_BLOCK)
 
 static void moves_block(const pd_model *model, const pd_elements *g, const real *x, int begin, int end, real *f) {
-    switch (g->kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: moves_##name(model, g, x, begin, end, f); break;
-        PD_PROJECTIVE_TABLE(PD_CASE)
+    PD_SWITCH(g->kind, PD_PROJECTIVE_TABLE, PD_CASE)
 #undef PD_CASE
-    default: break;
-    }
 }
 
 pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double scale, const real *x, real *moves) {
@@ -204,13 +195,10 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements *g = &model->kinds[kind];
         if (!g->damping) continue;
-        switch (g->kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: damping_##name(context, g, x_t); break;
-            PD_ELEMENT_TABLE(PD_CASE)
+        PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-        default: break;
-        }
     }
     return PD_OK;
 }
@@ -255,13 +243,10 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
     memset(blocks, 0, (size_t)n_blocks * 9 * sizeof(real));
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements *g = &model->kinds[kind];
-        switch (g->kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: hessian_##name(context, g, step, x, filter, slots[kind], model->element_hessians, blocks); break;
-            PD_ELEMENT_TABLE(PD_CASE)
+        PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-        default: break;
-        }
     }
     real inverse_h2 = (real)(step->inverse_h * step->inverse_h);
     for (int i = 0; i < model->n_vertices; i++)

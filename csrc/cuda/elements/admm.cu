@@ -16,13 +16,10 @@ pd_status pd_admm_local(pd_context *context, const pd_model *model, const pd_ste
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements g = model->kinds[kind];
         real *f = model->corner_forces + 3 * (size_t)g.first_corner;
-        switch (g.kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: PD_LAUNCH(context, name##_admm_kernel, g.n, g, (real)step->inverse_h, step->x_t, x, weights[kind], duals[kind], f); break;
-            PD_ELEMENT_TABLE(PD_CASE)
+        PD_SWITCH(g.kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-        default: break;
-        }
     }
     return pd_gather_forces(context, model, step, offset, residual);
 }

@@ -12,13 +12,10 @@ size_t pd_hessian_scratch(const pd_model *model) {
     size_t largest = 0;
     for (int kind = 0; kind < model->n_kinds; kind++) {
         size_t n = (size_t)(model->kinds[kind].n < PD_HESSIAN_BATCH ? model->kinds[kind].n : PD_HESSIAN_BATCH), vertices = 0;
-        switch (model->kinds[kind].kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: vertices = k; break;
-            PD_ELEMENT_TABLE(PD_CASE)
+        PD_SWITCH(model->kinds[kind].kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-        default: break;
-        }
         if (n * 9 * vertices * vertices > largest) largest = n * 9 * vertices * vertices;
     }
     return largest * sizeof(real);
@@ -68,17 +65,14 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
         const pd_elements g = model->kinds[kind];
         for (int begin = 0, end; begin < g.n; begin = end) {
             end = g.n - begin < PD_HESSIAN_BATCH ? g.n : begin + PD_HESSIAN_BATCH;
-            switch (g.kind) {
 #define PD_CASE(KIND, name, k, d, count, ...)                                                                                         \
     case KIND:                                                                                                                        \
         PD_LAUNCH(context, name##_hessian_kernel, end - begin, g, inverse_h, x, filter, begin, end, hessians);                        \
         PD_LAUNCH(context, gather_hessian_kernel<k>, 3LL * model->n_vertices, model->n_vertices, model->corner_start, model->corners, \
                   g.first_corner, begin, end, hessians, slots[kind], blocks);                                                         \
         break;
-                PD_ELEMENT_TABLE(PD_CASE)
+            PD_SWITCH(g.kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-            default: break;
-            }
         }
     }
     PD_LAUNCH(context, add_inertia_kernel, model->n_vertices, model->n_vertices, model->masses, inverse_h2, diagonal_slots, blocks);
@@ -89,13 +83,10 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements g = model->kinds[kind];
         if (!g.damping) continue;
-        switch (g.kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: PD_LAUNCH(context, name##_hessian_kernel, g.n, g, (real)0, x_t, PD_FILTER_CLAMP, 0, g.n, (real *)NULL); break;
-            PD_ELEMENT_TABLE(PD_CASE)
+        PD_SWITCH(g.kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-        default: break;
-        }
     }
     return PD_OK;
 }

@@ -54,13 +54,10 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
         const pd_elements g = model->kinds[kind];
         unsigned blocks = pd_sum_blocks(g.n);
         if (blocks == 0) continue;
-        switch (g.kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: PD_LAUNCH_BLOCKS(context, name##_energy_kernel, blocks, g, step->inverse_h, step->x_t, x, model->partial_sums); break;
-            PD_ELEMENT_TABLE(PD_CASE)
+        PD_SWITCH(g.kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-        default: break;
-        }
         PD_LAUNCH_BLOCKS(context, collect_energy_kernel, 1, model->partial_sums, blocks, g.kind, energies);
     }
     unsigned blocks = pd_sum_blocks(model->n_vertices);
@@ -117,15 +114,12 @@ pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements g = model->kinds[kind];
         real *f = model->corner_forces + 3 * (size_t)g.first_corner;
-        switch (g.kind) {
 #define PD_CASE(KIND, name, k, d, count, ...)                                                                                     \
     case KIND:                                                                                                                    \
         PD_LAUNCH_OVERLAPPING(context, name##_gradient_kernel, pd_thread_blocks(g.n), g, (real)step->inverse_h, step->x_t, x, f); \
         break;
-            PD_ELEMENT_TABLE(PD_CASE)
+        PD_SWITCH(g.kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-        default: break;
-        }
     }
     return PD_OK;
 }
@@ -168,13 +162,10 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements g = model->kinds[kind];
         real *f = model->corner_forces + 3 * (size_t)g.first_corner;
-        switch (g.kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: PD_LAUNCH(context, name##_moves_kernel, g.n, g, model->fixed, model->masses, model->subspace, x, f); break;
-            PD_PROJECTIVE_TABLE(PD_CASE)
+        PD_SWITCH(g.kind, PD_PROJECTIVE_TABLE, PD_CASE)
 #undef PD_CASE
-        default: break;
-        }
     }
     PD_LAUNCH(context, gather_moves_kernel, model->n_vertices, model->n_vertices, model->fixed, model->corner_start, model->corners,
               model->corner_forces, (real)scale, moves);

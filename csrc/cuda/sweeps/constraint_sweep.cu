@@ -20,16 +20,13 @@ pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const
         const int *elements = sweep->elements + sweep->segment_start[s];
         const pd_elements g = model->kinds[kind];
         real *multipliers = sweep->multipliers[kind], *normals = sweep->normals[kind], a = (real)compliance;
-        switch (g.kind) {
 #define PD_CASE(KIND, name, k, d, count, ...)                                                                                   \
     case KIND:                                                                                                                  \
         PD_LAUNCH(context, name##_segment_kernel, n, pd_vertices_of(model), g, elements, n, a, multipliers, normals, positions, \
                   direction);                                                                                                   \
         break;
-            PD_ELEMENT_TABLE(PD_CASE)
+        PD_SWITCH(g.kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-        default: break;
-        }
     }
     return PD_OK;
 }

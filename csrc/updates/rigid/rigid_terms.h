@@ -244,13 +244,10 @@ PD_UPDATE_FUNCTION void pd_body_add_elements(const pd_model *model, const pd_bod
     for (int s = sweep->element_start[body]; s < sweep->element_start[body + 1]; s++) {
         const pd_elements *g = &model->kinds[sweep->elements[2 * (size_t)s]];
         int e = sweep->elements[2 * (size_t)s + 1];
-        switch (g->kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: pd_body_element_##name(model, sweep, step, g, e, body, way, with, sum); break;
-            PD_ELEMENT_TABLE(PD_CASE)
+        PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-        default: break;
-        }
     }
 }
 

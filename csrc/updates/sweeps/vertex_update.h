@@ -72,13 +72,10 @@ PD_UPDATE_FUNCTION void pd_vertex_update_add_corner(const pd_model *model, const
                                                     const real *positions, const int *entry, real sum[9]) {
     const pd_elements *g = &model->kinds[entry[0]];
     const int *slots = sweep->corner_slots[entry[0]];
-    switch (g->kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: pd_vertex_update_corner_##name(g, slots, step, positions, entry[1], sum); break;
-        PD_ELEMENT_TABLE(PD_CASE)
+    PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-    default: break;
-    }
 }
 
 /* Adds to sum [9] what this thread has of the update's neighbours. All four numbers of a position, so that they go in one register. */
@@ -110,13 +107,10 @@ PD_UPDATE_FUNCTION double pd_vertex_update_energy(const pd_model *model, const p
         const int *entry = sweep->corners + 2 * (size_t)s, *slots = sweep->corner_slots[entry[0]];
         const pd_elements *g = &model->kinds[entry[0]];
         double energy = 0.0;
-        switch (g->kind) {
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: energy = pd_vertex_update_energy_##name(g, slots, step, positions, entry[1] / (k)); break;
-            PD_ELEMENT_TABLE(PD_CASE)
+        PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-        default: break;
-        }
         sum += energy;
         absolute += fabs(energy);
     }
