@@ -47,15 +47,10 @@ void pd_linear_destroy(pd_linear *self) {
     if (!self) return;
     forget(self);
     pd_matrix_destroy(&self->matrix, self->context);
-    pd_memory_destroy(self->context, self->buffers[0]);
-    pd_memory_destroy(self->context, self->buffers[1]);
-    pd_memory_destroy(self->context, self->scalars);
+    PD_MEMORIES_DESTROY(self->context, self->buffers[0], self->buffers[1], self->scalars);
     pd_csr_destroy(&self->A);
     pd_csr_destroy(&self->bending);
-    pd_memory_destroy(self->context, self->base);
-    pd_memory_destroy(self->context, self->total);
-    pd_memory_destroy(self->context, self->inverses);
-    pd_memory_destroy(self->context, self->uploaded);
+    PD_MEMORIES_DESTROY(self->context, self->base, self->total, self->inverses, self->uploaded);
     free(self->added);
     free(self);
 }

@@ -5,12 +5,8 @@
 #include <stdlib.h>
 
 void pd_matrix_destroy(pd_matrix *matrix, pd_context *context) {
-    pd_memory_destroy(context, matrix->row_start);
-    pd_memory_destroy(context, matrix->columns);
-    pd_memory_destroy(context, matrix->values);
-    pd_memory_destroy(context, matrix->diagonal);
-    pd_memory_destroy(context, matrix->partial_sums);
-    pd_memory_destroy(context, matrix->iterates);
+    PD_MEMORIES_DESTROY(context, matrix->row_start, matrix->columns, matrix->values, matrix->diagonal, matrix->partial_sums,
+                        matrix->iterates);
     *matrix = (pd_matrix){0};
 }
 

@@ -22,10 +22,7 @@ typedef struct pd_pcg {
 static void destroy(void *memory, pd_context *context) {
     pd_pcg *self = memory;
     if (self->owned) pd_memory_destroy(context, self->M.inverse);
-    pd_memory_destroy(context, self->blocks);
-    pd_memory_destroy(context, self->cg.r);
-    pd_memory_destroy(context, self->cg.p);
-    pd_memory_destroy(context, self->cg.q);
+    PD_MEMORIES_DESTROY(context, self->blocks, self->cg.r, self->cg.p, self->cg.q);
     free(self->products);
     free(self);
 }

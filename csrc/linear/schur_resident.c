@@ -21,10 +21,7 @@ void pd_schur_resident_destroy(pd_schur_resident *self, pd_context *context) {
     if (!self) return;
     pd_sparse_factor_destroy(self->factor, context);
     pd_matrix_destroy(&self->coupling, context);
-    pd_memory_destroy(context, self->prone_rows);
-    pd_memory_destroy(context, self->whole);
-    pd_memory_destroy(context, self->product);
-    pd_memory_destroy(context, self->part);
+    PD_MEMORIES_DESTROY(context, self->prone_rows, self->whole, self->product, self->part);
     free(self);
 }
 

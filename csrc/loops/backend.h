@@ -75,7 +75,12 @@ void pd_device_versions(char text[256]);
 
 /* Zero-filled backend memory. Errors: PD_ERROR_MEMORY, with the size asked for. */
 pd_status pd_memory_create(pd_context *context, void **out /* B */, size_t bytes);
-void pd_memory_destroy(pd_context *context, void *memory);
+void pd_memory_destroy(pd_context *context, void *memory); /* NULL is allowed */
+#define PD_MEMORIES_DESTROY(context, ...) \
+    pd_memories_destroy(context, (void *const[]){__VA_ARGS__}, sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
+static inline void pd_memories_destroy(pd_context *context, void *const *memories, size_t n) {
+    for (size_t i = 0; i < n; i++) pd_memory_destroy(context, memories[i]);
+}
 pd_status pd_memory_upload(pd_context *context, void *target /* B */, const void *source /* H */, size_t bytes);
 pd_status pd_memory_download(pd_context *context, void *target /* H */, const void *source /* B */, size_t bytes);
 /* Asks for a few numbers: they are in target (H) as soon as the host has waited for the device the next time, for whatever it was, so that what several

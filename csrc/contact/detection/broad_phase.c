@@ -28,9 +28,7 @@ static pd_status make_work(pd_broad_phase *phase, size_t n) {
 }
 
 static pd_status resize(pd_broad_phase *phase, pair_list *list, size_t capacity) {
-    pd_memory_destroy(phase->context, list->buffer.keys);
-    pd_memory_destroy(phase->context, list->scratch);
-    pd_memory_destroy(phase->context, list->pairs);
+    PD_MEMORIES_DESTROY(phase->context, list->buffer.keys, list->scratch, list->pairs);
     list->buffer.keys = list->scratch = NULL;
     list->pairs = NULL;
     list->buffer.capacity = 0;
@@ -153,28 +151,17 @@ void pd_broad_phase_destroy(pd_broad_phase *phase) {
     if (!phase) return;
     pd_context *context = phase->context;
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++) {
-        pd_memory_destroy(context, phase->primitives[kind].corners);
-        pd_memory_destroy(context, phase->primitives[kind].tags);
-        pd_memory_destroy(context, phase->primitives[kind].boxes);
-        pd_memory_destroy(context, phase->primitives[kind].radii);
-        pd_memory_destroy(context, phase->primitives[kind].names);
+        PD_MEMORIES_DESTROY(context, phase->primitives[kind].corners, phase->primitives[kind].tags, phase->primitives[kind].boxes,
+                            phase->primitives[kind].radii, phase->primitives[kind].names);
         pd_tree_destroy(context, phase->trees[kind].tree);
-        pd_memory_destroy(context, phase->grids[kind].level);
-        pd_memory_destroy(context, phase->grids[kind].first_entry);
-        pd_memory_destroy(context, phase->grids[kind].entries);
-        pd_memory_destroy(context, phase->grids[kind].bucket_start);
+        PD_MEMORIES_DESTROY(context, phase->grids[kind].level, phase->grids[kind].first_entry, phase->grids[kind].entries,
+                            phase->grids[kind].bucket_start);
     }
     pd_patches_destroy(&phase->patches, context);
     for (int which = 0; which < LISTS; which++) {
-        pd_memory_destroy(context, phase->lists[which].buffer.keys);
-        pd_memory_destroy(context, phase->lists[which].scratch);
-        pd_memory_destroy(context, phase->lists[which].pairs);
+        PD_MEMORIES_DESTROY(context, phase->lists[which].buffer.keys, phase->lists[which].scratch, phase->lists[which].pairs);
     }
-    pd_memory_destroy(context, phase->vertex_order);
-    pd_memory_destroy(context, phase->keys);
-    pd_memory_destroy(context, phase->scratch);
-    pd_memory_destroy(context, phase->work.memory);
-    pd_memory_destroy(context, phase->findings);
+    PD_MEMORIES_DESTROY(context, phase->vertex_order, phase->keys, phase->scratch, phase->work.memory, phase->findings);
     free(phase);
 }
 

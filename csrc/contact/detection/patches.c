@@ -163,9 +163,7 @@ void pd_patches_destroy(pd_patches *patches, pd_context *context) {
         pd_memory_destroy(context, patches->items[kind].start);
         pd_memory_destroy(context, patches->items[kind].items);
     }
-    pd_memory_destroy(context, patches->patches.boxes);
-    pd_memory_destroy(context, patches->patches.corners);
-    pd_memory_destroy(context, patches->patches.tags);
+    PD_MEMORIES_DESTROY(context, patches->patches.boxes, patches->patches.corners, patches->patches.tags);
     pd_tree_destroy(context, patches->tree);
     pd_memory_destroy(context, patches->vertex_triangle);
     pd_memory_destroy(context, patches->edge_edge);

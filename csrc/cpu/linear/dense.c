@@ -15,9 +15,7 @@ struct pd_dense {
 
 void pd_dense_destroy(pd_dense *self, pd_context *context) {
     if (!self) return;
-    pd_memory_destroy(context, self->sigma);
-    pd_memory_destroy(context, self->factor);
-    pd_memory_destroy(context, self->vector);
+    PD_MEMORIES_DESTROY(context, self->sigma, self->factor, self->vector);
     free(self);
 }
 

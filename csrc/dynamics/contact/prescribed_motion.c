@@ -39,9 +39,7 @@ struct pd_prescribed {
 
 void pd_prescribed_destroy(pd_prescribed *self, const pd_problem *problem) {
     if (!self) return;
-    pd_memory_destroy(problem->context, self->end);
-    pd_memory_destroy(problem->context, self->alone);
-    pd_memory_destroy(problem->context, self->together);
+    PD_MEMORIES_DESTROY(problem->context, self->end, self->alone, self->together);
     free(self->motions);
     free(self);
 }

@@ -27,8 +27,7 @@ done:
 }
 
 void pd_safe_destroy(pd_simulation *self) {
-    pd_memory_destroy(self->problem->context, self->safe.x);
-    pd_memory_destroy(self->problem->context, self->safe.offset);
+    PD_MEMORIES_DESTROY(self->problem->context, self->safe.x, self->safe.offset);
     pd_prescribed_destroy(self->safe.prescribed, self->problem);
 }
 

@@ -66,9 +66,7 @@ static void destroy(void *self, const pd_problem *problem) {
     pd_vertex_sweep_destroy(&descent->sweep, problem->context);
     pd_rigid_descent_destroy(descent->bodies, problem->context);
     pd_rigid_sweep_destroy(descent->all_bodies, problem->context);
-    pd_memory_destroy(problem->context, descent->positions);
-    pd_memory_destroy(problem->context, descent->good_x);
-    pd_memory_destroy(problem->context, descent->good_offset);
+    PD_MEMORIES_DESTROY(problem->context, descent->positions, descent->good_x, descent->good_offset);
     free(descent);
 }
 

@@ -7,20 +7,11 @@
 
 void pd_model_destroy(pd_model *model, pd_context *context) {
     for (int s = 0; s < model->n_kinds; s++) {
-        pd_memory_destroy(context, model->kinds[s].vertices);
-        pd_memory_destroy(context, model->kinds[s].rest);
-        pd_memory_destroy(context, model->kinds[s].parameters);
-        pd_memory_destroy(context, model->kinds[s].damping);
-        pd_memory_destroy(context, model->kinds[s].damping_hessian);
+        PD_MEMORIES_DESTROY(context, model->kinds[s].vertices, model->kinds[s].rest, model->kinds[s].parameters, model->kinds[s].damping,
+                            model->kinds[s].damping_hessian);
     }
-    pd_memory_destroy(context, model->masses);
-    pd_memory_destroy(context, model->fixed);
-    pd_memory_destroy(context, model->subspace);
-    pd_memory_destroy(context, model->corner_start);
-    pd_memory_destroy(context, model->corners);
-    pd_memory_destroy(context, model->corner_forces);
-    pd_memory_destroy(context, model->partial_sums);
-    pd_memory_destroy(context, model->element_hessians);
+    PD_MEMORIES_DESTROY(context, model->masses, model->fixed, model->subspace, model->corner_start, model->corners, model->corner_forces,
+                        model->partial_sums, model->element_hessians);
     memset(model, 0, sizeof *model);
 }
 

@@ -19,9 +19,7 @@ pd_status pd_two_way_load_create(pd_two_way_load *load, const pd_problem *proble
 }
 
 void pd_two_way_load_destroy(pd_two_way_load *load, const pd_problem *problem) {
-    pd_memory_destroy(problem->context, load->moved);
-    pd_memory_destroy(problem->context, load->found);
-    pd_memory_destroy(problem->context, load->before);
+    PD_MEMORIES_DESTROY(problem->context, load->moved, load->found, load->before);
     free(load->host);
 }
 

@@ -149,10 +149,7 @@ static PyObject *linear_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 static void linear_dealloc(LinearObject *self) {
     pd_linear_destroy(self->core);
     if (self->context) {
-        pd_memory_destroy(self->context, self->residual);
-        pd_memory_destroy(self->context, self->direction);
-        pd_memory_destroy(self->context, self->start);
-        pd_memory_destroy(self->context, self->target);
+        PD_MEMORIES_DESTROY(self->context, self->residual, self->direction, self->start, self->target);
         pd_context_destroy(self->context);
     }
     pd_one_call_destroy(&self->calls);
