@@ -1,5 +1,5 @@
 /* Kernels that choose the pairs that are near. */
-#include "cuda/context.cuh"
+#include "cuda/largest.cuh"
 
 #define PD_UPDATE_CARRIES 0 // as in vertex_sweep.cu
 #include "updates/contact/vertex_bound.h"
@@ -25,10 +25,7 @@ static __global__ void used_kernel(pd_chosen_points chosen, const real *balls, d
     int k = item();
     if (k >= chosen.n) return;
     double here = pd_contact_update_used(k >= chosen.n_vertices, balls, certain, start, points, chosen.rows[k]);
-    // numbers that are not negative are in the order of their bits, and a maximum does not depend on the order
-    unsigned long long bits;
-    memcpy(&bits, &here, sizeof bits);
-    if (here > 0.0) atomicMax((unsigned long long *)used, bits);
+    if (here > 0.0) pd_keep_largest(used, here);
 }
 
 pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, const real *balls, double certain, const real *start,
@@ -136,9 +133,7 @@ static __global__ void most_kernel(int n, const real *values, double *most) {
     int i = item();
     if (i >= n) return;
     double here = values[i] >= 0 ? (double)values[i] : (double)INFINITY;
-    unsigned long long bits; // numbers that are not negative are in the order of their bits
-    memcpy(&bits, &here, sizeof bits);
-    if (here > 0.0) atomicMax((unsigned long long *)most, bits);
+    if (here > 0.0) pd_keep_largest(most, here);
 }
 
 pd_status pd_contact_most(pd_context *context, int n, const real *values, double *most) {

@@ -1,10 +1,9 @@
 /* From the candidates of a broad phase to the pairs that are near, one thread for each, on CUDA; see proximity_loops.h. */
 #include "cuda/append.cuh"
 #include "cuda/detection/work.cuh"
+#include "cuda/largest.cuh"
 
 #include "updates/detection/candidate_update.h"
-
-#include <cstring>
 
 static __device__ __forceinline__ size_t item_of_thread() { return (size_t)blockIdx.x * PD_THREADS + threadIdx.x; }
 
@@ -16,13 +15,6 @@ static __global__ void embed_kernel(int n, const int *rows, const real *weights,
 pd_status pd_embed_points(pd_context *context, int n, const int *rows, const real *weights, const real *x, real *y) {
     PD_LAUNCH(context, embed_kernel, n, n, rows, weights, x, y);
     return PD_OK;
-}
-
-/* Numbers that are not negative are in the order of their bits, and a maximum does not depend on the order. */
-static __device__ __forceinline__ void keep_largest(double *largest, double value) {
-    unsigned long long bits;
-    memcpy(&bits, &value, sizeof bits);
-    atomicMax((unsigned long long *)largest, bits);
 }
 
 static __global__ void move_kernel(int n, const int *rows, const real *x, const real *previous, double *move) {
@@ -37,8 +29,8 @@ static __global__ void move_kernel(int n, const int *rows, const real *x, const 
         largest = pd_most_of(largest, __shfl_xor_sync(PD_ALL_LANES, largest, shift));
     }
     if (pd_lane() > 0) return;
-    keep_largest(&move[0], square);
-    keep_largest(&move[1], largest);
+    pd_keep_largest(&move[0], square);
+    pd_keep_largest(&move[1], largest);
 }
 
 pd_status pd_largest_move(pd_context *context, int n, const int *rows, const real *x, const real *previous, double *move) {
