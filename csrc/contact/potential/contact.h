@@ -6,7 +6,7 @@
  * points: vertices of obstacle meshes, centres of spheres, axes of capsules, points and normals of planes. Driven points have a place of their
  * own in the state: they go towards a target in every step, and no farther than what they push lets them.
  *
- * Every function that takes x finds for itself which pairs act there (pd_contact_place), so C and its derivatives depend on x and on where the
+ * Every function that takes x finds for itself which pairs act there (pd_contact_find), so C and its derivatives depend on x and on where the
  * driven points are, and on nothing else. */
 #ifndef PD_CONTACT_POTENTIAL_CONTACT_H
 #define PD_CONTACT_POTENTIAL_CONTACT_H
@@ -202,7 +202,7 @@ pd_status pd_contact_ask(pd_contact *contact, const real *x, double expected, pd
 pd_status pd_contact_told(pd_contact *contact, double *went, int *whole);
 /* J; infinite where nothing is left of a gap. Waits. */
 pd_status pd_contact_potential(pd_contact *contact, const real *x, double *energy);
-/* Of friction, J, at the same x as pd_contact_place was called with last. Waits. */
+/* Of friction, J, at the same x as pd_contact_find was called with last. Waits. */
 pd_status pd_contact_friction_potential(pd_contact *contact, double *energy);
 /* From here on friction is part of it. gradient += d(C + D)/dx at the free vertices, N; not numbers where nothing is left of a gap. */
 pd_status pd_contact_add_gradient(pd_contact *contact, const pd_model *model, const real *x, real *gradient);

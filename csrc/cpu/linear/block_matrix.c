@@ -1,4 +1,4 @@
-/* Loops over a sparse operator in blocks of neighbouring rows; see pd_block_matrix in backend.h. */
+/* Loops over a sparse operator in blocks of neighbouring rows; see pd_block_matrix in matrix_loops.h. */
 #include "loops/matrix_loops.h"
 
 #include "cpu/context.h"

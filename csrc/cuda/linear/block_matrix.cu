@@ -1,4 +1,4 @@
-/* Loops over a sparse operator in blocks of neighbouring rows; see pd_block_matrix in backend.h.
+/* Loops over a sparse operator in blocks of neighbouring rows; see pd_block_matrix in matrix_loops.h.
  *
  * After Lan et al. [2022, Appendix A]: a CUDA block takes the 16 rows of neighbouring vertices and loads the columns they share into shared memory once;
  * the sum of a row is split over several threads, 16 here where the paper has 4, since they read neighbouring entries together. All
