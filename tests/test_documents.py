@@ -399,6 +399,32 @@ def test_the_page_on_architecture_names_files_that_are_there():
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_the_page_on_architecture_follows_a_step():
+    """If not, a reader looks for a part of the step in a file that the step does not reach."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    walk = re.findall(r"^\| (`csrc/.*?) \|", page.split("| who | does")[1].split("\n\n")[0], re.MULTILINE)
+    rows = [[(ROOT / name).read_text() for name in re.findall(r"`([^`]+)`", row)] for row in walk]
+    assert len(rows) >= 6 and any("chunk.c" in row for row in walk)
+    words = [set(re.findall(r"\bpd_\w+", " ".join(texts))) for texts in rows]
+    for k in range(1, len(rows)):
+        defined = set(re.findall(r"^(?!static)\w[\w *]*?\b(pd_\w+)(?:\(| =)", "\n".join(rows[k]), re.MULTILINE))
+        earlier = set().union(*words[:k])
+        assert defined & earlier or any("pd_method" in text for text in rows[k]), walk[k]
+
+
+def test_the_page_on_architecture_knows_where_a_column_comes_from():
+    """If not, a new column of the records is looked for in the wrong file."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    line = next(line for line in page.splitlines() if line.startswith("| add a column to the records"))
+    texts = {name: (ROOT / name).read_text() for name in re.findall(r"`((?:csrc|python)/[^`]+)`", line)}
+    table = next(text for text in texts.values() if "#define PD_RECORD_TABLE" in text)
+    fields = re.findall(r"X\(\w+, \"(\w+)\", (\w+), (\w+)\)", table)
+    assert len(fields) > 20
+    (filled,) = (text for name, text in texts.items() if name.endswith(".c"))
+    for _, part, field in fields:
+        assert part == "CONTACT" or re.search(rf"row\.{field}\b", filled), field
+
+
 def test_the_reference_names_everything_public():
     """If not, a class that one can use is nowhere explained."""
     text = "".join(path.read_text() for path in (ROOT / "docs" / "reference").glob("*.rst"))
