@@ -57,8 +57,8 @@ PD_FUNCTION int pd_polar3_newton_applies(const real F[9]) {
            (f_f <= (real)1048576);
 }
 
-/* n = max_R R:F = sum sigma_i is the largest root of (n^2 - i)^2 - 8 d n - 4 c with i = |F|^2, d = det F and c = |C|^2, C the cofactor matrix of F
- * [Lin, Chitalu, Komura 2022, Isotropic ARAP Energy Using Cauchy-Green Invariants]. One step of Halley's iteration for it. */
+/* n = max_R R:F = sum sigma_i is the largest root of (n^2 - i)^2 - 8 d n - 4 c with i = |F|^2, d = det F and c = |C|^2, C the cofactor
+ * matrix of F [Lin, Chitalu, Komura 2022, Isotropic ARAP Energy Using Cauchy-Green Invariants]. One step of Halley's iteration for it. */
 PD_LANE_FUNCTION real pd_polar3_root_step(real n, real i, real d, real c) {
     real a = n * n - i, p = a * a - (real)8 * d * n - (real)4 * c, q = (real)4 * n * a - (real)8 * d, r = (real)12 * n * n - (real)4 * i;
     return n - (real)2 * p * q / ((real)2 * q * q - p * r);

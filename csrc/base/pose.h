@@ -48,8 +48,8 @@ PD_FUNCTION void pd_pose_quaternion(const double R[9], int k, double q[4]) {
     q[3] = R[3 * j + i] - R[3 * i + j];
 }
 
-/* The smallest t with exp(t x) = R, by way of the unit quaternion of R, of which the largest part is found first [Shepperd 1978]. What is the
- * largest is a constant of each call, so that a GPU keeps it all in registers. */
+/* The smallest t with exp(t x) = R, by way of the unit quaternion of R, of which the largest part is found first [Shepperd 1978]. What is
+ * the largest is a constant of each call, so that a GPU keeps it all in registers. */
 PD_FUNCTION void pd_pose_logarithm(const double R[9], double t[3]) {
     double q[4], trace = R[0] + R[4] + R[8];
     if (trace > R[0] && trace > R[4] && trace > R[8]) {

@@ -2,7 +2,8 @@
  *
  * `real` is fixed by the compiler flag -DPD_REAL=float|double; the same tree is built once per precision. Element functions
  * are written once with PD_FUNCTION, so the CPU loops and the CUDA kernels call the very same formula. Code in csrc/mesh, csrc/sparse and
- * csrc/judge is always double: it includes this file only by way of csrc/geometry, for a formula that stands there, and leaves PD_REAL alone. */
+ * csrc/judge is always double: it includes this file only by way of csrc/geometry, for a formula that stands there, and leaves PD_REAL
+ * alone. */
 #ifndef PD_BASE_REAL_H
 #define PD_BASE_REAL_H
 
@@ -20,8 +21,8 @@ typedef PD_REAL real;
 #define PD_FUNCTION static inline
 #endif
 
-/* A function that must disappear in its caller, since it also runs several elements in one vector register; others are left to the compiler.
- * A loop, an array or a branch inside would keep the compiler from that. */
+/* A function that must disappear in its caller, since it also runs several elements in one vector register; others are left to the
+ * compiler. A loop, an array or a branch inside would keep the compiler from that. */
 #if defined(__GNUC__) && !defined(__CUDACC__)
 #define PD_LANE_FUNCTION static inline __attribute__((always_inline))
 #else

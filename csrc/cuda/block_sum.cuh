@@ -14,8 +14,8 @@ static __device__ __forceinline__ double pd_block_sum(double value) {
     return Reduce(storage).Sum(value);
 }
 
-/* The sum of partial[0 .. blocks) of the `which`-th of `count` interleaved sums, for thread 0 of the block that asks: its threads stride over
- * them, always in the same order, four of them on the way at a time. */
+/* The sum of partial[0 .. blocks) of the `which`-th of `count` interleaved sums, for thread 0 of the block that asks: its threads stride
+ * over them, always in the same order, four of them on the way at a time. */
 static __device__ __forceinline__ double pd_partial_sum(const double *partial, unsigned blocks, unsigned count, unsigned which) {
     double part[4] = {0.0, 0.0, 0.0, 0.0};
 #pragma unroll 1

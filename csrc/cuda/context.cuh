@@ -43,7 +43,8 @@ static inline cudaError_t pd_device_use(const pd_context *context) {
     return context->capturing ? cudaSuccess : cudaSetDevice(context->device);
 }
 
-/* The stream, for whatever is no kernel of this backend: copies, marks, graphs, libraries. What is launched behind it begins when it has ended. */
+/* The stream, for whatever is no kernel of this backend: copies, marks, graphs, libraries. What is launched behind it begins when it has
+ * ended. */
 static inline cudaStream_t pd_stream_for_others(pd_context *context) {
     context->after_launch = 0;
     return context->stream;
@@ -52,8 +53,8 @@ static inline cudaStream_t pd_stream_for_others(pd_context *context) {
 /* Fills backend memory with a byte. It reads no host memory, so that a capture can hold it. */
 pd_status pd_memory_fill(pd_context *context, void *target, int byte, size_t bytes);
 
-/* Calls a function of a library that works on the context's stream, and returns from the calling loop where it fails. `success` is the library's
- * status, `failure` a function (context, status, what) that turns another one into a pd_status. */
+/* Calls a function of a library that works on the context's stream, and returns from the calling loop where it fails. `success` is the
+ * library's status, `failure` a function (context, status, what) that turns another one into a pd_status. */
 #define PD_LIBRARY_CALL(context, success, failure, what, call)                  \
     do {                                                                        \
         cudaError_t used_ = pd_device_use(context);                             \

@@ -1,8 +1,8 @@
 /* How a kernel is started: every launch of the backend goes through here.
  *
  * A launch is checked where it is made; the loop returns PD_ERROR_DEVICE with the runtime's text in the context. No blocks, no launch.
- * The launches use the runtime's typed function and not the <<< >>> of the language, so that a C++ compiler reads them too: tests/cuda/on_host
- * puts a stand-in in the place of the runtime and runs the same kernels on the CPU. */
+ * The launches use the runtime's typed function and not the <<< >>> of the language, so that a C++ compiler reads them too:
+ * tests/cuda/on_host puts a stand-in in the place of the runtime and runs the same kernels on the CPU. */
 #ifndef PD_CUDA_LAUNCH_CUH
 #define PD_CUDA_LAUNCH_CUH
 
@@ -23,8 +23,8 @@ static inline unsigned pd_thread_blocks(long long items) { return (unsigned)((it
  * corners of a vertex. Where the device cannot, behind a copy or a graph, and for the ordinary launch that follows, launches come one after
  * the other as ever.
  *
- * The wait is volatile and touches memory, so that no read is moved across it by the compiler; benchmarks/gpu_kernel_instructions.py counts the
- * reads that stand before it in the machine code. */
+ * The wait is volatile and touches memory, so that no read is moved across it by the compiler; benchmarks/gpu_kernel_instructions.py counts
+ * the reads that stand before it in the machine code. */
 static __device__ __forceinline__ void pd_let_next_begin() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     cudaTriggerProgrammaticLaunchCompletion();

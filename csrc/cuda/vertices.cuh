@@ -1,5 +1,5 @@
-/* What a loop that looks at no element is told of the model: of its 1.2 KB these 32 bytes. By value, since memory of the device would be one more
- * read before all others. */
+/* What a loop that looks at no element is told of the model: of its 1.2 KB these 32 bytes. By value, since memory of the device would be
+ * one more read before all others. */
 #ifndef PD_CUDA_VERTICES_CUH
 #define PD_CUDA_VERTICES_CUH
 

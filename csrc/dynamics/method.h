@@ -38,8 +38,8 @@ typedef struct pd_method {
     const pd_option *options; /* its settings, beside those of the frame (methods.h) */
     size_t settings_size;     /* bytes of the structure that they fill */
 
-    /* Memory of its own, and all that a step needs and that costs no factorisation. `settings`, the filled structure, lasts for the call, and
-     * the problem as long as *self. *self is NULL after a failure, and the next step tries again. */
+    /* Memory of its own, and all that a step needs and that costs no factorisation. `settings`, the filled structure, lasts for the call,
+     * and the problem as long as *self. *self is NULL after a failure, and the next step tries again. */
     pd_status (*create)(void **self, const pd_problem *problem, const void *settings);
     void (*destroy)(void *self, const pd_problem *problem); /* NULL is allowed for self */
     /* What the frozen numbers of the problem determine, factors above all: before the first step, and when they change. NULL: nothing. */
@@ -54,8 +54,8 @@ typedef struct pd_method {
     int (*capturable)(const void *self);
     /* Whether it goes back by itself from iterates that blow up: the frame does not test for them then. NULL: it does not. */
     int (*guarded)(const void *self);
-    /* Rows first .. first + n - 1 of the shape targets have become `rows` H [n,count] (elements/table.h); the model has them already. NULL: the
-     * method keeps no copy of what an element seeks. */
+    /* Rows first .. first + n - 1 of the shape targets have become `rows` H [n,count] (elements/table.h); the model has them already. NULL:
+     * the method keeps no copy of what an element seeks. */
     pd_status (*set_targets)(void *self, const pd_problem *problem, int first, int n, const real *rows);
     /* The linear solver of its global step, for others to set what only the spectrum tells; NULL: it has none. */
     pd_linear *(*linear)(const void *self);

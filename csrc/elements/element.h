@@ -70,8 +70,8 @@ PD_FUNCTION void pd_element_forces_from_gradient(int k, int d, const real *rest,
     }
 }
 
-/* Numbers behind a Hessian by F, and whether they are used. Where large functions are calls, nvcc 13.0 gives two arrays the same memory and takes
- * H[0] for undefined, so that both are one array; elsewhere two arrays stay in registers. */
+/* Numbers behind a Hessian by F, and whether they are used. Where large functions are calls, nvcc 13.0 gives two arrays the same memory and
+ * takes H[0] for undefined, so that both are one array; elsewhere two arrays stay in registers. */
 enum { PD_HESSIAN_ROOM = 27 };
 #if defined(__CUDACC__) && defined(PD_CALL_LARGE_FUNCTIONS)
 enum { PD_HESSIAN_ROOM_USED = 1 };

@@ -135,7 +135,8 @@ PD_LARGE_FUNCTION void pd_isotropic_block32(const real U[9], const real V[4], co
     B[3] = B[1], B[6] = B[2], B[7] = B[5];
 }
 
-/* pd_NAME_hessian and pd_NAME_block of a tet, from the singular vectors and the derivatives by the singular values that pd_NAME_parts finds. */
+/* pd_NAME_hessian and pd_NAME_block of a tet, from the singular vectors and the derivatives by the singular values that pd_NAME_parts
+ * finds. */
 #define PD_ISOTROPIC_TET(name)                                                                              \
     PD_FUNCTION void pd_##name##_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) { \
         real U[9], V[9], block[9], symmetric[3], twist[3];                                                  \

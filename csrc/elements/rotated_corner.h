@@ -1,7 +1,7 @@
 /* One corner of an ARAP or co-rotated tet in a sweep over vertices: gradient and 3x3 block, without a singular value decomposition.
  *
- * E = p/2 |F - R|^2 + l/2 (n - 3)^2, n = R:F, R the nearest rotation; arap.h (l = 0) and corotated.h. With the rest gradient g of the corner,
- * q = R g, t = l (n - 3) and K = n I - F R^T, whose eigenvalues are the sums of two singular values,
+ * E = p/2 |F - R|^2 + l/2 (n - 3)^2, n = R:F, R the nearest rotation; arap.h (l = 0) and corotated.h. With the rest gradient g of the
+ * corner, q = R g, t = l (n - 3) and K = n I - F R^T, whose eigenvalues are the sums of two singular values,
  *
  *     dE/dx = p (F - R) g + t q,      d2E/dx2 = p |g|^2 I + l q q^T + (t - p) [q]x K^-1 [q]x^T,
  *
@@ -9,9 +9,9 @@
  * k = min(p/2, 3/2 (p - t)/n): K^-1 as if all singular values were n/3, and never more than a block keeps of itself in compression, where
  * the exact term is clamped too.
  *
- * For ARAP that lowers E for certain: |F - R|^2 for the R of where x is lies above the least over all R and touches it there, so E(x - d) <=
- * E(x) - d.dE/dx + p/2 |g|^2 |d|^2, and the block is at least p/2 |g|^2 I: a step d = (sum of the blocks)^-1 (sum of the gradients) gains at
- * least half of what the other terms of the block, inertia among them, measure of it. */
+ * For ARAP that lowers E for certain: |F - R|^2 for the R of where x is lies above the least over all R and touches it there, so E(x - d)
+ * <= E(x) - d.dE/dx + p/2 |g|^2 |d|^2, and the block is at least p/2 |g|^2 I: a step d = (sum of the blocks)^-1 (sum of the gradients)
+ * gains at least half of what the other terms of the block, inertia among them, measure of it. */
 #ifndef PD_ELEMENTS_ROTATED_CORNER_H
 #define PD_ELEMENTS_ROTATED_CORNER_H
 
@@ -51,9 +51,9 @@ enum {
     PD_ROTATED_PARTS = PD_ROTATED_CG + 3
 };
 
-/* The root moves for as long as its last step was longer than this, of it: Halley's steps leave about the cube of that. A scan of a million F of
- * all ratios and sizes that pd_rotated_add_root takes: one or two steps for strains of some tenths, none moves after four in float, five in
- * double, and n is off by 6e-8 and 8e-17 |F| on average, 8e-7 and 1.3e-15 |F| at the most. */
+/* The root moves for as long as its last step was longer than this, of it: Halley's steps leave about the cube of that. A scan of a million
+ * F of all ratios and sizes that pd_rotated_add_root takes: one or two steps for strains of some tenths, none moves after four in float,
+ * five in double, and n is off by 6e-8 and 8e-17 |F| on average, 8e-7 and 1.3e-15 |F| at the most. */
 #define PD_ROTATED_STILL ((real)(sizeof(real) == sizeof(float) ? 4e-3 : 4e-6))
 
 /* What a number of the root becomes where it still moves, and whether it goes on doing so. */
@@ -67,8 +67,8 @@ PD_LANE_FUNCTION real pd_rotated_is_open(real n, real next) { return n - next > 
 /* Steps of the root that pd_rotated_begin takes, and those after which one that still moves is left to pd_rotated_finish. */
 enum { PD_ROTATED_FIRST_STEPS = sizeof(real) == sizeof(float) ? 1 : 2, PD_ROTATED_STEPS = 6 };
 
-/* A start is above n: half |F|^2 + 3, since sum sigma <= sum (sigma^2 + 1)/2, which is all but n where F is nearly a rotation, and sqrt(3) |F|. From
- * there Halley's iteration falls. Returns whether it has still to be gone on with. */
+/* A start is above n: half |F|^2 + 3, since sum sigma <= sum (sigma^2 + 1)/2, which is all but n where F is nearly a rotation, and sqrt(3)
+ * |F|. From there Halley's iteration falls. Returns whether it has still to be gone on with. */
 PD_LANE_FUNCTION real pd_rotated_begin(int stride, const real *F, real g_0, real g_1, real g_2, real *parts) {
     real f_0 = F[0], f_1 = F[stride], f_2 = F[2 * stride], f_3 = F[3 * stride], f_4 = F[4 * stride];
     real f_5 = F[5 * stride], f_6 = F[6 * stride], f_7 = F[7 * stride], f_8 = F[8 * stride];
@@ -119,8 +119,8 @@ PD_LANE_FUNCTION void pd_rotated_add_block(int stride, real qx, real qy, real qz
     sum[8 * stride] += level + along * qz * qz;
 }
 
-/* Adds gradient and block to sum [9] of vertex_step.h, given q and n, but for what pd_rotated_add_turning adds where t - p, returned, is positive.
- * Scalars only, as in pd_neo_hookean_corner. */
+/* Adds gradient and block to sum [9] of vertex_step.h, given q and n, but for what pd_rotated_add_turning adds where t - p, returned, is
+ * positive. Scalars only, as in pd_neo_hookean_corner. */
 PD_LANE_FUNCTION real pd_rotated_add(int stride, real yx, real yy, real yz, real qx, real qy, real qz, real n, real p, real l, real *sum) {
     real t = l * (n - (real)3), square = qx * qx + qy * qy + qz * qz;
     real excess = t - p, mean = pd_max(n, (real)16 * PD_EPSILON);
@@ -135,10 +135,11 @@ PD_LANE_FUNCTION real pd_rotated_add(int stride, real yx, real yy, real yz, real
 
 /* What the root gives of a corner:
  *
- *     q = dn/dF g = (4 (n^2 + |F|^2) F g + 8 n C g - 8 F F^T F g) / s,      s = 4 n (n^2 - |F|^2) - 8 det F,      C the cofactor matrix of F,
+ *     q = dn/dF g = (4 (n^2 + |F|^2) F g + 8 n C g - 8 F F^T F g) / s,      s = 4 n (n^2 - |F|^2) - 8 det F,
  *
- * where the root is one and s, which is 8 (s_0 + s_1)(s_0 + s_2)(s_1 + s_2) by the singular values and tells how far R is from not being unique, above |F|^3, with
- * an |F|^2 whose powers float holds. Elsewhere q = 0 and n = 3. Returns whether it is so. */
+ * with the cofactor matrix C of F, where the root is one and s, which is 8 (s_0 + s_1)(s_0 + s_2)(s_1 + s_2) by the singular values and
+ * tells how far R is from not being unique, above |F|^3, with an |F|^2 whose powers float holds. Elsewhere q = 0 and n = 3. Returns whether
+ * it is so. */
 PD_LANE_FUNCTION int pd_rotated_direction(int stride, const real *F, const real *parts, real *qx, real *qy, real *qz, real *root) {
     real f_0 = F[0], f_1 = F[stride], f_2 = F[2 * stride], f_3 = F[3 * stride], f_4 = F[4 * stride];
     real f_5 = F[5 * stride], f_6 = F[6 * stride], f_7 = F[7 * stride], f_8 = F[8 * stride];
@@ -159,8 +160,8 @@ PD_LANE_FUNCTION int pd_rotated_direction(int stride, const real *F, const real 
     return is_good;
 }
 
-/* Gradient and block by the root where that is good for it; elsewhere nothing is added. Returns whether pd_rotated_finish has something to do, and what
- * in *good. */
+/* Gradient and block by the root where that is good for it; elsewhere nothing is added. Returns whether pd_rotated_finish has something to
+ * do, and what in *good. */
 PD_LANE_FUNCTION real pd_rotated_add_root(int stride, const real *F, const real *parts, real p, real l, real *sum, real *good) {
     real yx = parts[PD_ROTATED_FG * stride], yy = parts[(PD_ROTATED_FG + 1) * stride], yz = parts[(PD_ROTATED_FG + 2) * stride];
     real qx, qy, qz, n;
@@ -217,7 +218,8 @@ PD_LANE_FUNCTION real pd_rotated_add_lane(int stride, const real *F, const real 
     return (p == 0) & (l == 0) ? (real)0 : left; // an unused lane
 }
 
-/* What pd_rotated_add_root leaves: a corner whose R is found by pd_polar3 where `good` is 0, and what turning stiffens. F, g and sum of its own. */
+/* What pd_rotated_add_root leaves: a corner whose R is found by pd_polar3 where `good` is 0, and what turning stiffens. F, g and sum of its
+ * own. */
 PD_FUNCTION void pd_rotated_finish(const real *F, const real *g, int good, real p, real l, real sum[9]) {
     real R[9], y[3], q[3];
     pd_polar3(F, R);

@@ -1,12 +1,12 @@
 /* One corner of a tet that seeks a shape, in a sweep over vertices; see shape_target.h, and rotated_corner.h, whose rotation it is.
  *
- * E = p/2 |F - R S|^2 = p/2 (|F|^2 - 2 n + |S|^2) with n = R:M, M = F S and R the rotation nearest to M. With the rest gradient g of the corner, h = S g
- * and q = R h,
+ * E = p/2 |F - R S|^2 = p/2 (|F|^2 - 2 n + |S|^2) with n = R:M, M = F S and R the rotation nearest to M. With the rest gradient g of the
+ * corner, h = S g and q = R h,
  *
  *     dE/dx = p (F g - q),      d2E/dx2 = p |g|^2 I - p [q]x K^-1 [q]x^T,      K = n I - M R^T,
  *
- * of which the last term becomes -k (|q|^2 I - q q^T) with k = min(3/2 p/n, p/2 |g|^2/|q|^2), as for ARAP: K^-1 as if all singular values were n/3,
- * and at least half of p |g|^2 is left, so that a step lowers E for certain as it does there.
+ * of which the last term becomes -k (|q|^2 I - q q^T) with k = min(3/2 p/n, p/2 |g|^2/|q|^2), as for ARAP: K^-1 as if all singular values
+ * were n/3, and at least half of p |g|^2 is left, so that a step lowers E for certain as it does there.
  *
  * Targets change between steps: a record has the element's number and no stretch, which is read where set_shape_targets writes it. */
 #ifndef PD_ELEMENTS_SHAPE_TARGET_CORNER_H

@@ -2,12 +2,12 @@
  *
  *     E = k/2 |d x u|^2 + k_s/2 (s - clamp(s, lower, upper))^2,    s = d.u
  *
- * d is how far the point is from where it was put, u the unit vector along the axis: what leads off the axis is held with stiffness k, what leads
- * along it only beyond the ends. p = {k, k_s [N/m], lower, upper [m]}; an end may be infinite. E is C1 at the ends, where the Hessian takes the
- * inner value.
+ * d is how far the point is from where it was put, u the unit vector along the axis: what leads off the axis is held with stiffness k, what
+ * leads along it only beyond the ends. p = {k, k_s [N/m], lower, upper [m]}; an end may be infinite. E is C1 at the ends, where the Hessian
+ * takes the inner value.
  *
- *     slide        F = (d, u) in its columns: d = x_1 - x_0, u = (x_3 - x_2)/l with l at rest, so that x_0, x_2 and x_3 may stand on a body that
- *                  turns. E is a polynomial where s is between the ends, and never divides by |u|, which is 1 on a rigid body.
+ *     slide        F = (d, u) in its columns: d = x_1 - x_0, u = (x_3 - x_2)/l with l at rest, so that x_0, x_2 and x_3 may stand on a body
+ *                  that turns. E is a polynomial where s is between the ends, and never divides by |u|, which is 1 on a rigid body.
  *     world_slide  F = d = x_0 - target, u = p[4..6].
  *
  * Four such points, at the corners of a tetrahedron, hold all rotations too. */

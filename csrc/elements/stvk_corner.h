@@ -1,11 +1,12 @@
 /* One corner of a StVK triangle in a sweep over vertices: gradient and 3x3 block, in vector lanes. The energy is that of stvk.h.
  *
- * Turning the plane of the rest shape changes nothing, so that its first axis may point along the rest gradient of the corner: g_i = (c, 0),
- * g_a = (a_1, a_2), g_b = (b_1, -a_2), c = -(a_1 + b_1). With the columns f and h of F and S = 2 mu E + lam tr(E) I,
+ * Turning the plane of the rest shape changes nothing, so that its first axis may point along the rest gradient of the corner: g_i =
+ * (c, 0), g_a = (a_1, a_2), g_b = (b_1, -a_2), c = -(a_1 + b_1). With the columns f and h of F and S = 2 mu E + lam tr(E) I,
  *
  *     f = a_1 (x_a - x_i) + b_1 (x_b - x_i),      h = a_2 (x_a - x_b),      F S g_i = c (S_11 f + S_12 h),
  *
- * and the block (g.S g) I + mu |g|^2 F F^T + (mu + lam) (F g)(F g)^T is c^2 (S_11 I + (2 mu + lam) f f^T + mu h h^T), S_11 clamped at zero. */
+ * and the block (g.S g) I + mu |g|^2 F F^T + (mu + lam) (F g)(F g)^T is c^2 (S_11 I + (2 mu + lam) f f^T + mu h h^T), S_11 clamped at
+ * zero. */
 #ifndef PD_ELEMENTS_STVK_CORNER_H
 #define PD_ELEMENTS_STVK_CORNER_H
 

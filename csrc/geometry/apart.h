@@ -1,8 +1,8 @@
 /* How far two edges, or a vertex and a triangle, that move along straight lines stay apart: as far as that is plain.
  *
- * What is farther apart than a limit along a direction both where it begins and where it ends is so all the way, since along a fixed direction
- * the gap is concave in time. Any direction will do, so that it may come from nearest points that are no more than nearly right. All of it is
- * without branches: the CPU asks of several pairs at a time. */
+ * What is farther apart than a limit along a direction both where it begins and where it ends is so all the way, since along a fixed
+ * direction the gap is concave in time. Any direction will do, so that it may come from nearest points that are no more than nearly right.
+ * All of it is without branches: the CPU asks of several pairs at a time. */
 #ifndef PD_GEOMETRY_APART_H
 #define PD_GEOMETRY_APART_H
 
@@ -48,8 +48,8 @@ PD_LANE_FUNCTION pd_vector pd_apart_to_triangle(pd_points4 x) {
 /* A direction below it has lost its length to underflow, m^2 or m. */
 #define PD_APART_SHORTEST ((real)1e-30)
 
-/* What two sets of corners, n_first of them the first's, are at least apart along a direction of that length, m, whatever rounding has done; -1 along
- * none. */
+/* What two sets of corners, n_first of them the first's, are at least apart along a direction of that length, m, whatever rounding has
+ * done; -1 along none. */
 PD_LANE_FUNCTION real pd_points4_apart(int n_first, pd_points4 x, pd_vector direction, real length) {
     pd_vector b = pd_vector_subtract(x.b, x.a), c = pd_vector_subtract(x.c, x.a), d = pd_vector_subtract(x.d, x.a);
     real along = pd_vector_dot(b, direction), second = pd_min(pd_vector_dot(c, direction), pd_vector_dot(d, direction));
@@ -59,8 +59,8 @@ PD_LANE_FUNCTION real pd_points4_apart(int n_first, pd_points4 x, pd_vector dire
     return length > PD_APART_SHORTEST ? ((second - first) / length - PD_APART_ROUNDING * size) / (real)1.001 : (real)-1;
 }
 
-/* What corners [4] that move from `from` to `to` are at least apart all the way, m, as far as that is plain. n_first: 2 for two edges, 1 for a
- * vertex and a triangle. */
+/* What corners [4] that move from `from` to `to` are at least apart all the way, m, as far as that is plain. n_first: 2 for two edges, 1
+ * for a vertex and a triangle. */
 PD_LANE_FUNCTION real pd_pair_apart(int n_first, pd_points4 from, pd_points4 to) {
     pd_vector direction = n_first == 2 ? pd_apart_between_edges(to) : pd_apart_to_triangle(to);
     real length = pd_sqrt(pd_vector_dot(direction, direction));

@@ -105,8 +105,8 @@ PD_FUNCTION uint64_t pd_morton_code(const pd_box *box, const pd_box *scene, int 
 enum { PD_TAG_FIXED = 1, PD_TAG_SELF = 2, PD_TAG_BODY_SHIFT = 2, PD_TAG_SIDE = 1 << 30 };
 
 /* Whether primitives of two tags may collide, tag = PD_TAG_FIXED where no corner ever moves | PD_TAG_SELF where the body collides with
- * itself | body << PD_TAG_BODY_SHIFT (below 2^28) | PD_TAG_SIDE for an edge of a triangle: not both fixed, of different bodies or of one that
- * collides with itself. */
+ * itself | body << PD_TAG_BODY_SHIFT (below 2^28) | PD_TAG_SIDE for an edge of a triangle: not both fixed, of different bodies or of one
+ * that collides with itself. */
 PD_FUNCTION int pd_tags_may_collide(int tag_a, int tag_b) {
     if (tag_a & tag_b & PD_TAG_FIXED) return 0;
     return (tag_a & ~PD_TAG_SIDE) >> PD_TAG_BODY_SHIFT != (tag_b & ~PD_TAG_SIDE) >> PD_TAG_BODY_SHIFT || tag_a & PD_TAG_SELF;

@@ -4,8 +4,9 @@
  *   distance   d - separation cannot be used up sooner than in (d - separation) / speed; a part s of that is advanced
  *   volume     the volume of the four corners cannot fall to what belongs to the target distance sooner than with the steepest slope its
  *              Bernstein coefficients allow on the rest of the step; where they never reach it there is no contact
- * The second is the minimum-gradient Newton step of Projective IPC [Lan et al. 2022], without its case analysis: vanishing leading coefficients,
- * a coplanar start, double roots and coplanarities that are no contact ("walked through" by the first bound) are all alike here.
+ * The second is the minimum-gradient Newton step of Projective IPC [Lan et al. 2022], without its case analysis: vanishing leading
+ * coefficients, a coplanar start, double roots and coplanarities that are no contact ("walked through" by the first bound) are all alike
+ * here.
  *
  * Guarantee, in exact arithmetic and with every rounding counted (distance_bound.h, motion.h, coplanarity.h): no contact in [0, time], and
  * the distance there, also of positions rounded once more, is at least separation + 0.999 (1 - s) (d_0 - separation), d_0 the motion's

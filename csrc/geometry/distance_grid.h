@@ -5,8 +5,9 @@
  * at q is not below 90 degrees: where f(q) is the distance of q or less, so is the extension at p (derived here). It is continuous, and
  * nowhere steeper than f where f is steeper than 1.
  *
- * A part of a larger shape may have its surface outside the box as well, and f may be negative on the boundary. All that is known at p is that
- * a distance changes by no more than one moves: it is at least f(q) - |p - q|, which is given where it is positive, and no number where not. */
+ * A part of a larger shape may have its surface outside the box as well, and f may be negative on the boundary. All that is known at p is
+ * that a distance changes by no more than one moves: it is at least f(q) - |p - q|, which is given where it is positive, and no number
+ * where not. */
 #ifndef PD_GEOMETRY_DISTANCE_GRID_H
 #define PD_GEOMETRY_DISTANCE_GRID_H
 

@@ -96,8 +96,8 @@ PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real
                 }
                 if (t > stop) return pd_collision_of(1, k, PD_NO_CONTACT);
             }
-            // Through the coplanarity, by distances. The pair is beyond it when the volume is clear of the level on the other side, or, if it
-            // began inside the level, on any side.
+            // Through the coplanarity, by distances. The pair is beyond it when the volume is clear of the level on the other side, or, if
+            // it began inside the level, on any side.
             for (;;) {
                 if (k >= PD_MIN_GRADIENT_BUDGET) return pd_collision_of(pd_max(t, first), k, PD_CUT_SHORT);
                 real d = pd_motion_distance(motion, t);

@@ -1,6 +1,6 @@
-/* The closest points of a pair by value, for the functions that also run several pairs in one vector register (cpu/contact/contact.c). Numbers
- * only, no array and no branch, so that lanes stay lanes: what is true or not is also a number, 1 or 0, where one of several is chosen.
- * pd_closest (pair.h) is written from it. */
+/* The closest points of a pair by value, for the functions that also run several pairs in one vector register (cpu/contact/contact.c).
+ * Numbers only, no array and no branch, so that lanes stay lanes: what is true or not is also a number, 1 or 0, where one of several is
+ * chosen. pd_closest (pair.h) is written from it. */
 #ifndef PD_GEOMETRY_NEAREST_H
 #define PD_GEOMETRY_NEAREST_H
 

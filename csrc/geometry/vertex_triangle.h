@@ -1,8 +1,8 @@
 /* Closest points of a vertex and a vertex, an edge, a triangle.
  *
  * A triangle is three segments and, where the vertex projects into it, a plane; the nearest of them wins. So a triangle without area
- * needs no case of its own. Corners in m as in pair.h, moved so that rounding is that of the pair's own size, and of a size of which products
- * of four can be formed. */
+ * needs no case of its own. Corners in m as in pair.h, moved so that rounding is that of the pair's own size, and of a size of which
+ * products of four can be formed. */
 #ifndef PD_GEOMETRY_VERTEX_TRIANGLE_H
 #define PD_GEOMETRY_VERTEX_TRIANGLE_H
 

@@ -1,10 +1,11 @@
 /* Pairs that come too near: boxes, a filter in floating point, integers for the rest; see approaches.h.
  *
- * The filter takes the direction of the gap in the middle of an interval of times. Along a fixed direction w the gap of the two simplices is
- * the least of linear functions of time, so it is nowhere smaller than at the smaller end; where that is more than R |w|, the two are farther
- * apart than R throughout. So what slides along something flat is decided at once, and with every halving the direction is four times as
- * good. Its error bound: with D the largest difference of coordinates and u = 2^-53, a difference is off by u D, one at a time between by
- * less than 9 u D, its component along w by less than 13 u |w|_1 D; 2^-48 |w|_1 D is above it, with fused multiply-adds or without. */
+ * The filter takes the direction of the gap in the middle of an interval of times. Along a fixed direction w the gap of the two simplices
+ * is the least of linear functions of time, so it is nowhere smaller than at the smaller end; where that is more than R |w|, the two are
+ * farther apart than R throughout. So what slides along something flat is decided at once, and with every halving the direction is four
+ * times as good. Its error bound: with D the largest difference of coordinates and u = 2^-53, a difference is off by u D, one at a time
+ * between by less than 9 u D, its component along w by less than 13 u |w|_1 D; 2^-48 |w|_1 D is above it, with fused multiply-adds or
+ * without. */
 #include "judge/approaches.h"
 
 #include "judge/simplex_distance.h"
@@ -58,8 +59,9 @@ int pd_certainly_farther(const double *x, int n, int n_first, double from, doubl
     return 1;
 }
 
-/* The distance of two points, one of each simplex, is no less than that of the simplices. With D and u as above the coordinates of such a gap
- * are off by less than 30 u D, and the point of the other simplex by as little where weights are rounded: 2^-44 D is above all of it. */
+/* The distance of two points, one of each simplex, is no less than that of the simplices. With D and u as above the coordinates of such a
+ * gap are off by less than 30 u D, and the point of the other simplex by as little where weights are rounded: 2^-44 D is above all of
+ * it. */
 int pd_certainly_nearer(const double *x, int n, int n_first, double time, double distance) {
     double at[4][3], size = 0.0, gap[3];
     for (int i = 0; i < n; i++)

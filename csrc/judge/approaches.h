@@ -2,15 +2,15 @@
  * constant speed. With the radius of a ball or capsule added, the same question asks whether its centre or axis comes too near.
  *
  * No pair that comes nearer is missed. Where nothing moves the answer is exact. Between two frames it is as good as exact: reported as well
- * is what cannot be told from too near on an interval of 2^-40, a pair at the separation to rounding while one of its simplices is degenerate
- * or edges are parallel, and with a radius alone one whose smallest distance on the way is within 2^-80 of it. */
+ * is what cannot be told from too near on an interval of 2^-40, a pair at the separation to rounding while one of its simplices is
+ * degenerate or edges are parallel, and with a radius alone one whose smallest distance on the way is within 2^-80 of it. */
 #ifndef PD_JUDGE_APPROACHES_H
 #define PD_JUDGE_APPROACHES_H
 
 #include "judge/intersections.h"
 
-/* Rows of vertices against rows of vertices: points and triangles (1, 3), edges (2, 2), points and edges (1, 2). An edge with the same vertex
- * twice is a particle. */
+/* Rows of vertices against rows of vertices: points and triangles (1, 3), edges (2, 2), points and edges (1, 2). An edge with the same
+ * vertex twice is a particle. */
 typedef struct pd_approach_query {
     const double *points[2];    /* [n,3] m, at the start and at the end */
     const int *first, *second;  /* [n_first,k_first], [n_second,k_second] */
@@ -27,8 +27,8 @@ typedef struct pd_approaches {
     double *distances;  /* per pair: of the simplices at that time, m, the radius taken off, in double */
 } pd_approaches;
 
-/* All pairs without a common vertex whose distance in [0,1] is somewhere less than radius + separation, or no more where the separation is 0.
- * radius + separation > 0 for each row; nothing of it is rounded.
+/* All pairs without a common vertex whose distance in [0,1] is somewhere less than radius + separation, or no more where the separation is
+ * 0. radius + separation > 0 for each row; nothing of it is rounded.
  * Errors: PD_ERROR_MEMORY, PD_INTERRUPTED. Zeroed or filled, _free is allowed. The same for any number of threads. */
 pd_status pd_approaches_find(pd_approaches *out, const pd_approach_query *query, int threads, pd_interruption *interruption,
                              pd_error *error);

@@ -37,8 +37,8 @@ static void column_tree_destroy(column_tree *c) {
     free(c->boxes);
 }
 
-/* The side of p, moved by (eps, eps^2, 0), of the line through a and b seen along z: that of the exact determinant, and where it is zero of its
- * derivative by the first coordinate of p that changes it. 0 only where a and b are one point. */
+/* The side of p, moved by (eps, eps^2, 0), of the line through a and b seen along z: that of the exact determinant, and where it is zero of
+ * its derivative by the first coordinate of p that changes it. 0 only where a and b are one point. */
 static int side_seen(const double a[3], const double b[3], const double p[3]) {
     int sign = pd_orientation_seen(a, b, p, 2);
     if (sign) return sign;

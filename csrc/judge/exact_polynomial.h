@@ -2,8 +2,9 @@
  *
  * Whether two bodies touch between two frames is a question about signs: of a few polynomials in the time t, at the roots of one
  * of them. A root is never computed. It is held by an interval of dyadic rationals that contains no other root, and the sign of a
- * polynomial q at the root of p in (a,b) is that of its Bernstein coefficients where they agree, and else a Tarski query, the difference of the sign changes of the signed remainder sequence of
- * p and p' q at a and at b [Basu, Pollack, Roy 2006, Algorithms in Real Algebraic Geometry, Theorem 2.73].
+ * polynomial q at the root of p in (a,b) is that of its Bernstein coefficients where they agree, and else a Tarski query, the difference of
+ * the sign changes of the signed remainder sequence of p and p' q at a and at b [Basu, Pollack, Roy 2006, Algorithms in Real Algebraic
+ * Geometry, Theorem 2.73].
  *
  * Memory: GMP's, which ends the process where the system has none left; the numbers here have some thousand bits. */
 #ifndef PD_JUDGE_EXACT_POLYNOMIAL_H
@@ -40,8 +41,8 @@ typedef struct pd_signs {
 /* On [place, place + 1] / 2^shift. */
 pd_signs pd_polynomial_signs(const pd_polynomial *p, unsigned long place, unsigned long shift);
 
-/* Whether p is positive at both ends of that interval and negative nowhere within, at most zero at one point: by Sturm's theorem. An interval
- * with more such points is left to its halves. */
+/* Whether p is positive at both ends of that interval and negative nowhere within, at most zero at one point: by Sturm's theorem. An
+ * interval with more such points is left to its halves. */
 int pd_polynomial_stays(const pd_polynomial *p, unsigned long place, unsigned long shift);
 
 /* A root: in the open interval (low, high) / 2^shift, the only root of its polynomial there, or exactly low / 2^shift. */

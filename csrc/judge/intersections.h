@@ -38,8 +38,8 @@ pd_status pd_host_pairs_find(pd_pair_list *out, const pd_host_box *queries, int 
                              int (*accept)(const void *data, int query, int box), const void *data, int threads,
                              pd_interruption *interruption, pd_error *error);
 
-/* Keeps the pairs of a list that have a time, with the times: time_of(data, pair) is negative where there is none, and is called from several
- * threads. *times [list->n] belongs to the caller also where this fails. */
+/* Keeps the pairs of a list that have a time, with the times: time_of(data, pair) is negative where there is none, and is called from
+ * several threads. *times [list->n] belongs to the caller also where this fails. */
 pd_status pd_host_pairs_time(pd_pair_list *list, double **times, double (*time_of)(const void *data, const int pair[2]), const void *data,
                              int threads, pd_interruption *interruption, pd_error *error);
 

@@ -102,8 +102,8 @@ static double triangle_distance(const pd_host_surface *surface, int t, const dou
     return closest.distance;
 }
 
-/* The distance of p. `nearest` comes in as a triangle to begin with, the nearer the better, and goes out as the nearest one, with the smallest
- * index where several are equally near: what is pruned is farther, so neither the beginning nor the order changes the result. */
+/* The distance of p. `nearest` comes in as a triangle to begin with, the nearer the better, and goes out as the nearest one, with the
+ * smallest index where several are equally near: what is pruned is farther, so neither the beginning nor the order changes the result. */
 static double nearest_distance(const search *s, const double p[3], int *nearest) {
     const pd_box_tree *tree = &s->tree;
     int stack[64], depth = 0, first_leaf = 1 << (tree->levels - 1), n_nodes = 2 * first_leaf;

@@ -1,4 +1,5 @@
-/* One iteration of preconditioned conjugate gradients; see conjugate_gradients.h. Three passes over the vectors, scalars in backend memory. */
+/* One iteration of preconditioned conjugate gradients; see conjugate_gradients.h. Three passes over the vectors, scalars in backend
+ * memory. */
 #include "linear/conjugate_gradients.h"
 
 /* Of columns that are one system the sums are added up. */

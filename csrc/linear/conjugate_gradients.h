@@ -1,6 +1,6 @@
-/* One iteration of preconditioned conjugate gradients [Golub and Van Loan 1996, Algorithm 10.3.1] on any symmetric operator, for everybody who
- * runs them: the global step (pcg.c), Newton's inner solves (dynamics/problem/hessian_cg.c), Lanczos' method (largest_eigenvalue.c). When to stop is
- * for the caller, who reads the scalars back or does not, and may have them end by themselves in between. */
+/* One iteration of preconditioned conjugate gradients [Golub and Van Loan 1996, Algorithm 10.3.1] on any symmetric operator, for everybody
+ * who runs them: the global step (pcg.c), Newton's inner solves (dynamics/problem/hessian_cg.c), Lanczos' method (largest_eigenvalue.c).
+ * When to stop is for the caller, who reads the scalars back or does not, and may have them end by themselves in between. */
 #ifndef PD_LINEAR_CONJUGATE_GRADIENTS_H
 #define PD_LINEAR_CONJUGATE_GRADIENTS_H
 

@@ -3,10 +3,10 @@
  * Pinned vertices are eliminated, not penalised: only the free block is factorised. The factor is double whatever `real`
  * is; vectors are converted at this edge.
  *
- * What is held on lines and in planes is eliminated too. With b_a the orthonormal directions that a vertex i may go along, three, two or one, the
- * unknowns are the coordinates u_a of d_i = sum u_a b_a, of all vertices together, and the entries of their matrix a_ij b_a . b_b. Between
- * vertices that are free, and where all is held along the axes, every other one is zero and left out: three times the entries of A, not nine. With 3x3 blocks on the diagonal
- * (pd_linear_couple) every vertex has three unknowns too, along the axes. */
+ * What is held on lines and in planes is eliminated too. With b_a the orthonormal directions that a vertex i may go along, three, two or
+ * one, the unknowns are the coordinates u_a of d_i = sum u_a b_a, of all vertices together, and the entries of their matrix a_ij b_a . b_b.
+ * Between vertices that are free, and where all is held along the axes, every other one is zero and left out: three times the entries of A,
+ * not nine. With 3x3 blocks on the diagonal (pd_linear_couple) every vertex has three unknowns too, along the axes. */
 #include "linear/factor.h"
 #include "linear/linear_method.h"
 

@@ -140,7 +140,8 @@ pd_status pd_factor_refresh(pd_factor *self, int sure, pd_upper_triangle triangl
     return self->library->factor(self->cholesky, self->values, self->error);
 }
 
-/* The numbers first .. first + columns - 1 of each free vertex in staging as right-hand sides of their own, or with blocks all three as one. */
+/* The numbers first .. first + columns - 1 of each free vertex in staging as right-hand sides of their own, or with blocks all three as
+ * one. */
 static void solve_columns(pd_factor *self, size_t first, size_t numbers, int columns) {
     double *vector = self->vector;
     size_t width = (size_t)self->width;

@@ -1,9 +1,9 @@
-/* A sparse Cholesky factor over the free vertices of a symmetric matrix: their numbering, the factor, and the way of vectors there and back. What
- * the unknowns of a vertex are, one, three or its directions, and which entries they have is for the caller: the system of Projective Dynamics
- * (direct.c), the Hessian of the incremental potential (dynamics/problem/hessian_factor.c).
+/* A sparse Cholesky factor over the free vertices of a symmetric matrix: their numbering, the factor, and the way of vectors there and
+ * back. What the unknowns of a vertex are, one, three or its directions, and which entries they have is for the caller: the system of
+ * Projective Dynamics (direct.c), the Hessian of the incremental potential (dynamics/problem/hessian_factor.c).
  *
- * Where the backend has a library for it (loops/sparse_loops.h) the factor lies in its memory, and a solve neither copies a vector nor waits. What
- * that library cannot say for certain to be positive definite the host's factor is asked about. */
+ * Where the backend has a library for it (loops/sparse_loops.h) the factor lies in its memory, and a solve neither copies a vector nor
+ * waits. What that library cannot say for certain to be positive definite the host's factor is asked about. */
 #ifndef PD_LINEAR_FACTOR_H
 #define PD_LINEAR_FACTOR_H
 
@@ -12,14 +12,15 @@
 
 #include <stddef.h>
 
-/* The upper triangle over the unknowns by columns, rows ascending, the diagonal last: column_start [n_unknowns+1], and where they are not NULL
- * the rows and the values. */
+/* The upper triangle over the unknowns by columns, rows ascending, the diagonal last: column_start [n_unknowns+1], and where they are not
+ * NULL the rows and the values. */
 typedef void (*pd_upper_triangle)(const void *owner, int *column_start, int *rows, double *values);
 
 /* What the unknowns are. */
 typedef struct pd_unknowns {
     int n;
-    int block; /* 1: a vertex each, whose `width` numbers are right-hand sides, or as below; 3: the three numbers of a vertex, one after the other */
+    /* 1: a vertex each, whose `width` numbers are right-hand sides, or as below; 3: the three numbers of a vertex, one after the other */
+    int block;
     const int *start;         /* NULL, or [n_free+1] which are those of each free vertex */
     const double *directions; /* with start: [n,3] of each the direction that it is the coordinate along. Both are the caller's, and stay */
 } pd_unknowns;
@@ -42,16 +43,17 @@ typedef struct pd_factor {
     real *staging;
 } pd_factor;
 
-/* Numbers the vertices of n that are not fixed (NULL: all are free), of `width` numbers each in a solve. Afterwards destroy it in any case. What fails
- * later is said in `error`, too. Errors: PD_ERROR_MEMORY. */
+/* Numbers the vertices of n that are not fixed (NULL: all are free), of `width` numbers each in a solve. Afterwards destroy it in any case.
+ * What fails later is said in `error`, too. Errors: PD_ERROR_MEMORY. */
 pd_status pd_factor_create(pd_factor *self, pd_context *context, const pd_cholesky_functions *library, int n, int width,
                            const unsigned char *fixed, pd_error *error);
 void pd_factor_destroy(pd_factor *self);
 
-/* Takes the pattern of these unknowns; what was there is forgotten. Errors: those of pd_cholesky_functions and of pd_sparse_factor_create. */
+/* Takes the pattern of these unknowns; what was there is forgotten. Errors: those of pd_cholesky_functions and of
+ * pd_sparse_factor_create. */
 pd_status pd_factor_analyse(pd_factor *self, const pd_unknowns *unknowns, pd_upper_triangle triangle, const void *owner);
-/* Factorises with the values of the moment. `sure`: the matrix should be positive definite. Errors: PD_ERROR_SINGULAR, and where it was sure
- * error->vertex, the unknown, or the block of them. */
+/* Factorises with the values of the moment. `sure`: the matrix should be positive definite. Errors: PD_ERROR_SINGULAR, and where it was
+ * sure error->vertex, the unknown, or the block of them. */
 pd_status pd_factor_refresh(pd_factor *self, int sure, pd_upper_triangle triangle, const void *owner);
 /* Where no other values will come: forgets them, and keeps the factor. */
 void pd_factor_forget_values(pd_factor *self);

@@ -1,8 +1,8 @@
 /* The largest eigenvalue of D^-1 A by Lanczos' method, in the form of conjugate gradients: their alpha and beta are the entries of its
  * tridiagonal matrix [Golub and Van Loan 1996, Sec. 10.2.5]. Without reorthogonalisation, which the outermost eigenvalue does not need.
  *
- * It goes on until the value grows no more, so that it is that of the matrix, to rounding, whatever the start and the numbering of the rows.
- * A start made of the rows' own numbers would not do: on a symmetric mesh it has the symmetry of the mesh, and what oscillates
+ * It goes on until the value grows no more, so that it is that of the matrix, to rounding, whatever the start and the numbering of the
+ * rows. A start made of the rows' own numbers would not do: on a symmetric mesh it has the symmetry of the mesh, and what oscillates
  * fastest often has not. */
 #include "linear/conjugate_gradients.h"
 #include "linear/linear_method.h"

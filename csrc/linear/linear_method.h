@@ -68,9 +68,10 @@ typedef struct pd_linear_method {
     /* A chunk ends with the iterate in `current` after n exchanges of current and previous; 0: it stays in place. */
     int exchanges;
     int weighted; /* it needs the largest eigenvalue of D^-1 A */
-    int polynomial; /* its memory holds powers of the iteration matrix: it is made again for another weight, and nothing can be held between */
-    int exact;      /* one iteration answers, on the host */
-    int coupled;    /* it takes 3x3 blocks on the diagonal */
+    /* its memory holds powers of the iteration matrix: it is made again for another weight, and nothing can be held between */
+    int polynomial;
+    int exact;   /* one iteration answers, on the host */
+    int coupled; /* it takes 3x3 blocks on the diagonal */
 } pd_linear_method;
 
 #define PD_LINEAR_METHOD(KIND, name) extern const pd_linear_method pd_##name##_method;

@@ -84,7 +84,8 @@ typedef struct pd_a_jacobi_cost {
 typedef struct pd_linear pd_linear;
 
 /* Copies A (for fixed != NULL only its free block) into backend memory and resolves the weight. `bending`, may be NULL: the part of A
- * that PD_SUPPRESS_BENDING leaves out. `fixed` is borrowed for the life of the solver. Nothing is factorised or coloured before pd_linear_prepare.
+ * that PD_SUPPRESS_BENDING leaves out. `fixed` is borrowed for the life of the solver. Nothing is factorised or coloured before
+ * pd_linear_prepare.
  * Errors: PD_ERROR_MEMORY. */
 pd_status pd_linear_create(pd_linear **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_linear_settings *settings,
                            const pd_csr *A, const unsigned char *fixed /* H [n] or NULL */, const pd_csr *bending, int width);
@@ -97,10 +98,11 @@ void pd_linear_destroy(pd_linear *self); /* NULL is allowed */
  * Errors: PD_ERROR_VALUE for A-Jacobi. */
 pd_status pd_linear_restrict(pd_linear *self, const double *subspace, const real *projectors);
 
-/* From here on (A + B) d = r with symmetric positive semidefinite 3x3 blocks on the diagonal, for a residual of width 3: coupling  B [n,3,3], borrowed
- * for the life of the solver, zero now and in fixed rows; its contents may change before every pd_linear_set_diagonal. Before pd_linear_prepare.
- * Weights and radii stay, since blocks that stand on A and on its diagonal alike move Rayleigh quotients towards 1. Direct then factorises
- * three rows for every vertex. Errors: PD_ERROR_MEMORY; PD_ERROR_VALUE for A-Jacobi and Schur, whose matrices are one for all columns. */
+/* From here on (A + B) d = r with symmetric positive semidefinite 3x3 blocks on the diagonal, for a residual of width 3: coupling  B
+ * [n,3,3], borrowed for the life of the solver, zero now and in fixed rows; its contents may change before every pd_linear_set_diagonal.
+ * Before pd_linear_prepare. Weights and radii stay, since blocks that stand on A and on its diagonal alike move Rayleigh quotients towards
+ * 1. Direct then factorises three rows for every vertex. Errors: PD_ERROR_MEMORY; PD_ERROR_VALUE for A-Jacobi and Schur, whose matrices are
+ * one for all columns. */
 pd_status pd_linear_couple(pd_linear *self, const real *coupling);
 
 double pd_linear_weight(const pd_linear *self);
@@ -112,7 +114,8 @@ pd_status pd_linear_prepare(pd_linear *self);
 
 /* direction  B [n,width]  out      residual r  B [n,width]  in      observer: NULL in a simulation
  * Memory: allocates nothing. Errors: PD_ERROR_SINGULAR where conjugate gradients meet a direction of negative curvature
- * and the residual is looked at (observer or tolerance; else they stay where they are); PD_INTERRUPTED. Divergence is no error but result->stop. */
+ * and the residual is looked at (observer or tolerance; else they stay where they are); PD_INTERRUPTED. Divergence is no error but
+ * result->stop. */
 pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction, const pd_linear_observer *observer,
                           pd_linear_result *result);
 
@@ -121,15 +124,15 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
 pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, const pd_move *move, real *direction);
 
 /* A = A_0 + diag(added) from here on. added  B [n], nonnegative and finite, read here and not kept; NULL: zero. Only contents change, so
- * graphs made before go on; what follows from the diagonal is made anew on the device: the preconditioner, the rows sorted by colour, and of
- * A-Jacobi's operator the rows that feel the change. Weights, omega and rho stay, and so do the extrapolations made for them.
+ * graphs made before go on; what follows from the diagonal is made anew on the device: the preconditioner, the rows sorted by colour, and
+ * of A-Jacobi's operator the rows that feel the change. Weights, omega and rho stay, and so do the extrapolations made for them.
  * Memory: allocates nothing. Waits for nothing.
  * Direct is the exception: it takes the diagonal to the host and factorises anew, in memory of its own and its library's. So does Schur, in
  * the memory that it has. Errors: PD_ERROR_SINGULAR from both, PD_ERROR_VALUE from Schur (schur.h); the next solve reports it again. */
 pd_status pd_linear_set_diagonal(pd_linear *self, const double *added);
-/* A = A_0 + entries from here on, of Direct, in whose matrix there must be room for those of revision 0 (pd_csr_with_room), and Schur, whose region
- * must hold them; for free rows. Factorises anew where a value has changed, in the memory that it has; where the revision is another, Direct
- * analyses its matrix anew, too, and that takes memory. entries  H, borrowed until the next call.
+/* A = A_0 + entries from here on, of Direct, in whose matrix there must be room for those of revision 0 (pd_csr_with_room), and Schur,
+ * whose region must hold them; for free rows. Factorises anew where a value has changed, in the memory that it has; where the revision is
+ * another, Direct analyses its matrix anew, too, and that takes memory. entries  H, borrowed until the next call.
  * Errors: as of pd_linear_set_diagonal; PD_ERROR_VALUE for the other solvers. */
 pd_status pd_linear_set_entries(pd_linear *self, const pd_entries *entries);
 /* The same as pd_linear_set_diagonal with added  H [n]. The first call makes room for it in backend memory. */

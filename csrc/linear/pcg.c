@@ -1,8 +1,9 @@
 /* Preconditioned conjugate gradients [Hestenes and Stiefel 1952], every column with its own alpha and beta; an iteration stands in
  * conjugate_gradients.h.
  *
- * In lines and planes that vertices are held in, q = P A p, and the columns, which P couples, have one alpha and one beta. M is a number for every
- * vertex, so that z stays in them. So do blocks on the diagonal couple them (pd_linear_couple); M is the inverse of those then. */
+ * In lines and planes that vertices are held in, q = P A p, and the columns, which P couples, have one alpha and one beta. M is a number
+ * for every vertex, so that z stays in them. So do blocks on the diagonal couple them (pd_linear_couple); M is the inverse of those
+ * then. */
 #include "linear/conjugate_gradients.h"
 #include "linear/linear_method.h"
 #include "linear/upload.h"

@@ -51,7 +51,8 @@ int pd_schur_prone(const pd_schur *self) { return self->cost.prone; }
 const int *pd_schur_prone_rows(const pd_schur *self) { return self->rows + self->cost.safe; }
 pd_schur_cost pd_schur_cost_of(const pd_schur *self) { return self->cost; }
 
-/* The upper triangle of A over the rows of the factor, by columns; with rows and values NULL only counts. slot [n]: where a row of A is, or -1. */
+/* The upper triangle of A over the rows of the factor, by columns; with rows and values NULL only counts. slot [n]: where a row of A is, or
+ * -1. */
 static void upper_triangle(const pd_schur *self, const pd_csr *A, const int *slot, int *column_start, int *rows, double *values) {
     int safe = self->cost.safe, total = safe + self->cost.prone, next = 0;
     for (int f = 0; f < total; f++) {
@@ -206,7 +207,8 @@ done:
     return status;
 }
 
-/* The diagonal of A is `total`, B [n], from here on: factorises Sigma anew where that has changed, or takes the other of the two factors. Waits. */
+/* The diagonal of A is `total`, B [n], from here on: factorises Sigma anew where that has changed, or takes the other of the two factors.
+ * Waits. */
 static pd_status set_diagonal(pd_schur *self, const double *total) {
     const int *prone = pd_schur_prone_rows(self);
     int same = self->factored, touched = 0;

@@ -18,8 +18,8 @@ typedef struct pd_outbox {
     long long waits; /* of the context when it was sent */
 } pd_outbox;
 
-/* target [bytes] B = source H, which may be changed as soon as this returns. Waits only where the host has not waited since the last time. Errors:
- * PD_ERROR_MEMORY. */
+/* target [bytes] B = source H, which may be changed as soon as this returns. Waits only where the host has not waited since the last time.
+ * Errors: PD_ERROR_MEMORY. */
 pd_status pd_send(pd_context *context, pd_outbox *outbox, void *target, const void *source, size_t bytes);
 /* Whether these are the bytes that were sent last. */
 int pd_was_sent(const pd_outbox *outbox, const void *source, size_t bytes);

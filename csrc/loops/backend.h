@@ -83,8 +83,9 @@ static inline void pd_memories_destroy(pd_context *context, void *const *memorie
 }
 pd_status pd_memory_upload(pd_context *context, void *target /* B */, const void *source /* H */, size_t bytes);
 pd_status pd_memory_download(pd_context *context, void *target /* H */, const void *source /* B */, size_t bytes);
-/* Asks for a few numbers: they are in target (H) as soon as the host has waited for the device the next time, for whatever it was, so that what several
- * ask for is read in one wait; where pd_fetches_at_once says so, as on the CPU, when this returns. The target stays until then. */
+/* Asks for a few numbers: they are in target (H) as soon as the host has waited for the device the next time, for whatever it was, so that
+ * what several ask for is read in one wait; where pd_fetches_at_once says so, as on the CPU, when this returns. The target stays until
+ * then. */
 pd_status pd_memory_fetch(pd_context *context, void *target /* H */, const void *source /* B */, size_t bytes);
 int pd_fetches_at_once(const pd_context *context);
 pd_status pd_memory_copy(pd_context *context, void *target /* B */, const void *source /* B */, size_t bytes);
@@ -154,7 +155,8 @@ typedef struct pd_step_data {
 /* The parts of the incremental potential, J. */
 enum { PD_ENERGY_INERTIA = PD_KIND_COUNT, PD_ENERGY_LOAD, PD_ENERGY_DAMPING, PD_ENERGY_CONTACT, PD_ENERGY_FRICTION, PD_ENERGY_COUNT };
 
-/* Every part of G(x) [api: incremental potential] but that of contact, which is 0 here (contact/potential/contact.h), each summed in double over all vertices or elements of its kind:
+/* Every part of G(x) [api: incremental potential] but that of contact, which is 0 here (contact/potential/contact.h), each summed in double
+ * over all vertices or elements of its kind:
  *     inertia   sum over free vertices of m/(2 h^2) |offset|^2, offset = x - y    (quasistatic: 0)
  *     load      quasistatic only: -sum over free vertices of m load . x
  *     damping   k_d/(2h) (F-F_t) : K+(F_t) : (F-F_t)
@@ -192,8 +194,8 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
 
 /* The Hessian of G as 3x3 blocks on a pattern over the vertices.
  *   slots[kind]  B [elements,k,k] positions in the pattern    diagonal_slots  B [n]    blocks  B [nnz,3,3]  out  N/m
- * Each element's Hessian is filtered. Rows and columns of fixed vertices are filled like the others; who factorises takes the free ones. pd_hessian_scratch: bytes of backend memory that model->element_hessians must
- * hold before the first call; 0: none. */
+ * Each element's Hessian is filtered. Rows and columns of fixed vertices are filled like the others; who factorises takes the free ones.
+ * pd_hessian_scratch: bytes of backend memory that model->element_hessians must hold before the first call; 0: none. */
 size_t pd_hessian_scratch(const pd_model *model);
 pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, pd_hessian_filter filter,
                      int *const *slots, const int *diagonal_slots, int n_blocks, real *blocks);
@@ -206,8 +208,8 @@ int pd_corner_lanes(void);
 
 typedef struct pd_corner_groups {
     int *start; /* B [n+1] groups of each update; NULL where there are none */
-    /* B [groups], pd_corner_group_bytes each: numbers real [numbers of a corner,lanes], zero in unused lanes; slots int [others,lanes] of the
-     * other vertices: of the opposite face of a tet, in turn of others; then of a tet that seeks a shape its number among them */
+    /* B [groups], pd_corner_group_bytes each: numbers real [numbers of a corner,lanes], zero in unused lanes; slots int [others,lanes] of
+     * the other vertices: of the opposite face of a tet, in turn of others; then of a tet that seeks a shape its number among them */
     char *records;
     const real *parameters; /* B borrowed, of these: shape_target.h */
 } pd_corner_groups;
@@ -303,8 +305,8 @@ pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const
 
 /* ---- time stepping -------------------------------------------------------------------------------------------------- */
 
-/* First guess x, offset = x - y and drift = y - x_t of a step of size h: pd_vertex_first_guess of updates/time_step.h for every free vertex;
- * fixed vertices go to their targets [n,3] (rows of free vertices are not read), offset 0. v_previous counts where has_previous. */
+/* First guess x, offset = x - y and drift = y - x_t of a step of size h: pd_vertex_first_guess of updates/time_step.h for every free
+ * vertex; fixed vertices go to their targets [n,3] (rows of free vertices are not read), offset 0. v_previous counts where has_previous. */
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
                          const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset,
                          real *drift);
@@ -424,15 +426,16 @@ pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n
 pd_status pd_earliest_plane_collision(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane,
                                       real separation, const real *radii, int first, pd_earliest *earliest);
 
-/* How far each point can go by all its pairs, one after the other in full: the part of every corner of a pair that meets falls to the time of that.
+/* How far each point can go by all its pairs, one after the other in full: the part of every corner of a pair that meets falls to the time
+ * of that.
  *   parts  B [rows of x]  in/out  of the way; from 1 on     hits  B [1]  in/out  += pairs that meet, but those that stand still */
 pd_status pd_collision_parts(pd_context *context, int kind, int n, const uint64_t *count, const real *x_t0, const real *x_t1,
                              const int *corners, real separation, const real *radii, double *parts, uint64_t *hits);
 /* The same of n vertices and a plane. */
 pd_status pd_plane_parts(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
                          const real *radii, double *parts, uint64_t *hits);
-/* x_t1 goes to the parts of the way from x_t0, the points from `first` on by the least part of theirs, which `together` B [1] is multiplied by; parts
- * are 1 again, hits 0. */
+/* x_t1 goes to the parts of the way from x_t0, the points from `first` on by the least part of theirs, which `together` B [1] is multiplied
+ * by; parts are 1 again, hits 0. */
 pd_status pd_shorten_ways(pd_context *context, int n_points, int first, const real *x_t0, real *x_t1, double *parts, uint64_t *hits,
                           double *together);
 

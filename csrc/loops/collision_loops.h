@@ -85,8 +85,8 @@ typedef struct pd_ways {
     real limit;              /* m, and the radii of both */
 } pd_ways;
 
-/* Appends to out those of the n pairs `keys` B (packed as out has them) of primitives with corners that are not plainly farther apart than the limit all
- * the way (geometry/apart.h).
+/* Appends to out those of the n pairs `keys` B (packed as out has them) of primitives with corners that are not plainly farther apart than
+ * the limit all the way (geometry/apart.h).
  *   count  B [1]  how many of the n there are; NULL: all */
 pd_status pd_near_pairs(pd_context *context, size_t n, const uint64_t *count, const uint64_t *keys, const pd_primitives *first,
                         const pd_primitives *second, const pd_ways *ways, pd_pair_buffer *out);
@@ -103,7 +103,8 @@ static inline void pd_watch_room(pd_rooms_watched *rooms, const uint64_t *found,
     rooms->found[rooms->n] = found, rooms->room[rooms->n++] = (uint64_t)room;
 }
 
-/* most [n]  B  in/out: of each count the most so far, until one had no room: what is counted after that follows from lists that are too short. */
+/* most [n]  B  in/out: of each count the most so far, until one had no room: what is counted after that follows from lists that are too
+ * short. */
 pd_status pd_keep_most(pd_context *context, const pd_rooms_watched *rooms, uint64_t *most);
 
 /* ---- a tree of boxes --------------------------------------------------------------------------------------------------------- */
@@ -121,8 +122,8 @@ pd_status pd_tree_build(pd_context *context, pd_tree *tree, const pd_primitives 
 /* All boxes, from those of the primitives: a refit.
  *   cost [1]  B  out: what searching it costs: the sum of its boxes' areas over that of the root's, 0 where the root has none;
  *             NULL: not wanted
- *   limit     a tree that costs more is not searched until it is fitted again: pairs append nothing. Decided where the cost is, so that nobody
- *             waits for it before the search */
+ *   limit     a tree that costs more is not searched until it is fitted again: pairs append nothing. Decided where the cost is, so that
+ *             nobody waits for it before the search */
 pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_primitives *primitives, double *cost, double limit);
 
 /* Appends every pair of a primitive of `first` and one of the tree's (`second`) that may collide and whose boxes overlap.

@@ -85,12 +85,13 @@ typedef struct pd_contact_columns {
     real *activation, *separation, *weight, *threshold;
 } pd_contact_columns;
 
-/* The columns of n active pairs, or of active->count where they are fewer: kinds, corners and limits. A pair of two edges of which one is a particle becomes one with a vertex, a pair
- * with a collider one with plane `first`. Weights: updates/contact/pair_weight.h. */
+/* The columns of n active pairs, or of active->count where they are fewer: kinds, corners and limits. A pair of two edges of which one is a
+ * particle becomes one with a vertex, a pair with a collider one with plane `first`. Weights: updates/contact/pair_weight.h. */
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
                               const pd_contact_columns *out);
 
-/* values  B [n]  in/out: the distance of each pair, m, becomes 1 where its gap is below PD_COLLAPSED_GAP, else 0. Nothing reads pairs->count. */
+/* values  B [n]  in/out: the distance of each pair, m, becomes 1 where its gap is below PD_COLLAPSED_GAP, else 0. Nothing reads
+ * pairs->count. */
 pd_status pd_contact_mark_collapsed(pd_context *context, const pd_contact_pairs *pairs, real *values);
 
 /* out = the sum of n values, in double and in a fixed order; `also`: added to what is there.
@@ -111,14 +112,15 @@ pd_status pd_contact_gather_blocks(pd_context *context, const pd_model *model, c
 pd_status pd_contact_gather_bounds(pd_context *context, const pd_model *model, const pd_incidence *incidence, const int *points,
                                    const real *hessians, double *out);
 
-/* Of each of n pairs the product of its Hessian, without the diagonal blocks but where `all`, with p, and p . that product. Points that are no vertices count
- * as zero in p, whose rows are zero at fixed vertices.
+/* Of each of n pairs the product of its Hessian, without the diagonal blocks but where `all`, with p, and p . that product. Points that are
+ * no vertices count as zero in p, whose rows are zero at fixed vertices.
  *   points  B [n,4]      p  B [n_vertices,3]      corners  B [n,4,3]  out      values  B [n]  out */
 pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, const int *points, const real *hessians, int all,
                              const real *p, real *corners, real *values);
 
-/* The part of the way from x_0 to x_1 that all n_points points can go, each on its sides of the planes of its pairs, and no farther than `outer`,
- * m, so that a pair that both sides move keeps a part of its gap [Wang et al. 2023, two-way interior point method, Sec. 3.2, with planes].
+/* The part of the way from x_0 to x_1 that all n_points points can go, each on its sides of the planes of its pairs, and no farther than
+ * `outer`, m, so that a pair that both sides move keeps a part of its gap [Wang et al. 2023, two-way interior point method, Sec. 3.2, with
+ * planes].
  *   curved  ways may be arcs of the lengths of these chords      kind, planes  B [pairs]      part  B [1]  out  in [0,1] */
 pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
                                 const pd_separating_plane *planes, double outer, int curved, const real *x_0, const real *x_1,
@@ -137,17 +139,18 @@ pd_status pd_contact_reaches(pd_context *context, const pd_chosen_points *chosen
                              const pd_contact_pairs *pairs, const real *balls, const real *start, const real *points, double rounding,
                              double fraction, real *reach, unsigned char *touching);
 
-/* balls [n_points]  B  out: what each chosen point may go, m, so that no pair whose slack is above `cut` comes to act, or loses more than `fraction` of its gap;
- * at most `far`. */
+/* balls [n_points]  B  out: what each chosen point may go, m, so that no pair whose slack is above `cut` comes to act, or loses more than
+ * `fraction` of its gap; at most `far`. */
 pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
                            const pd_contact_pairs *pairs, double cut, double far, double rounding, double fraction, real *balls);
 
-/* used [1]  B  out: the largest part of its ball that a chosen point has gone, of `certain` where that is smaller; infinite where a driven one has
- * moved. */
+/* used [1]  B  out: the largest part of its ball that a chosen point has gone, of `certain` where that is smaller; infinite where a driven
+ * one has moved. */
 pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, const real *balls, double certain, const real *start,
                           const real *points, double *used);
 
-/* flags [pairs->n], role_flags [4 pairs->n]  B  out: the pairs whose slack is not above `cut`, and which of the roles of the incidence are in one. */
+/* flags [pairs->n], role_flags [4 pairs->n]  B  out: the pairs whose slack is not above `cut`, and which of the roles of the incidence are
+ * in one. */
 pd_status pd_contact_near_flags(pd_context *context, const pd_contact_pairs *pairs, const pd_incidence *incidence, const real *distance,
                                 double rounding, double cut, int n_points, unsigned char *flags, unsigned char *role_flags);
 
@@ -155,7 +158,8 @@ pd_status pd_contact_near_flags(pd_context *context, const pd_contact_pairs *pai
 pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_contact_pairs *pairs, const pd_contact_columns *out,
                           pd_contact_record *records, int *ranks);
 
-/* out = the incidence of these pairs, of the n_roles roles of the whole one that stand in role_rows, ascending; ranks NULL: all pairs are there. */
+/* out = the incidence of these pairs, of the n_roles roles of the whole one that stand in role_rows, ascending; ranks NULL: all pairs are
+ * there. */
 pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, const int *role_rows, const int *ranks,
                                 const pd_incidence *incidence, const pd_incidence *out);
 

@@ -1,5 +1,5 @@
-/* A dense symmetric positive definite matrix that keeps its place while a part of it changes: factorised anew where it lies, in double whatever
- * `real` is. The rules of backend.h hold. */
+/* A dense symmetric positive definite matrix that keeps its place while a part of it changes: factorised anew where it lies, in double
+ * whatever `real` is. The rules of backend.h hold. */
 #ifndef PD_LOOPS_DENSE_LOOPS_H
 #define PD_LOOPS_DENSE_LOOPS_H
 
@@ -27,8 +27,8 @@ typedef struct pd_dense_entries {
     const double *values;
 } pd_dense_entries;
 
-/* H = sigma + diag(added) + entries, factorised. added  H [n] N/m, NULL: zero; entries  NULL: none, no place twice. Waits. The first call with entries
- * makes room for them. Errors: PD_ERROR_SINGULAR, error->vertex the row; PD_ERROR_MEMORY. */
+/* H = sigma + diag(added) + entries, factorised. added  H [n] N/m, NULL: zero; entries  NULL: none, no place twice. Waits. The first call
+ * with entries makes room for them. Errors: PD_ERROR_SINGULAR, error->vertex the row; PD_ERROR_MEMORY. */
 pd_status pd_dense_factor(pd_context *context, pd_dense *self, const double *added, const pd_dense_entries *entries);
 
 /* u = H^-1 g for three right-hand sides, both B [n,3]; u may be g. */

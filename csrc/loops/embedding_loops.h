@@ -1,5 +1,5 @@
-/* Loops over points that vertices carry along, y = W x; what one of them does with one point or vertex stands in updates/contact/embedding_update.h. The
- * rules of backend.h hold. */
+/* Loops over points that vertices carry along, y = W x; what one of them does with one point or vertex stands in
+ * updates/contact/embedding_update.h. The rules of backend.h hold. */
 #ifndef PD_LOOPS_EMBEDDING_LOOPS_H
 #define PD_LOOPS_EMBEDDING_LOOPS_H
 

@@ -1,5 +1,5 @@
-/* The loops over pairs with friction, once in cpu/contact/friction.c, once in cuda/contact/friction.cu; the rules of backend.h hold. The formulas stand in
- * elements/contact/friction.h. */
+/* The loops over pairs with friction, once in cpu/contact/friction.c, once in cuda/contact/friction.cu; the rules of backend.h hold. The
+ * formulas stand in elements/contact/friction.h. */
 #ifndef PD_LOOPS_FRICTION_LOOPS_H
 #define PD_LOOPS_FRICTION_LOOPS_H
 
@@ -79,8 +79,8 @@ static inline int pd_friction_quantity_size(int quantity) {
     return quantity < 0 || quantity >= PD_FRICTION_QUANTITY_COUNT ? 0 : sizes[quantity];
 }
 
-/* out = the pairs at y [.,3] B: their points, the weights and the normal of their gaps there, and mu times the normal force that the law gives
- * them. out->n is not read. */
+/* out = the pairs at y [.,3] B: their points, the weights and the normal of their gaps there, and mu times the normal force that the law
+ * gives them. out->n is not read. */
 pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, const pd_friction_scene *scene,
                                 const pd_contact_pairs *pairs, const real *y, const pd_lagged_pairs *out);
 
@@ -130,7 +130,8 @@ typedef struct pd_far_pairs {
     const real *start;         /* [n_points,3] m: the points when the list was made */
 } pd_far_pairs;
 
-/* The displacement bounds of vertices in an iteration (updates/contact/vertex_bound.h). Planes are found where a vertex asks for them: few do. */
+/* The displacement bounds of vertices in an iteration (updates/contact/vertex_bound.h). Planes are found where a vertex asks for them: few
+ * do. */
 typedef struct pd_vertex_bounds {
     pd_contact_pairs pairs;    /* of the records of a sweep */
     const real *begun;         /* B [n_points,3] m: the points where the iteration began */
@@ -160,8 +161,8 @@ struct pd_contact_sweep {
     int every_visit;           /* the forces are those of `frozen` at every visit, not the lagged */
 };
 
-/* d [n_vertices,3] B in/out, m: the nearest move of each free vertex in its displacement bound (updates/contact/vertex_bound.h) to that by -d; contact->held
- * says by how much they differ. */
+/* d [n_vertices,3] B in/out, m: the nearest move of each free vertex in its displacement bound (updates/contact/vertex_bound.h) to that by
+ * -d; contact->held says by how much they differ. */
 pd_status pd_contact_bound_moves(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, real *d);
 
 #ifdef __cplusplus

@@ -36,14 +36,16 @@ pd_status pd_matrix_multiply(pd_context *context, const pd_matrix *matrix, int w
 pd_status pd_matrix_correction(pd_context *context, const pd_matrix *matrix, int width, double scale, const real *r, const real *d,
                                real *q);
 
-/* out [2]  B: sum |P (r - A d)|^2 with products and sums in double, P = I without a subspace, and sum |d - target|^2 (0 where target is NULL). */
+/* out [2]  B: sum |P (r - A d)|^2 with products and sums in double, P = I without a subspace, and sum |d - target|^2 (0 where target is
+ * NULL). */
 pd_status pd_matrix_residual(pd_context *context, const pd_matrix *matrix, int width, const real *r, const real *d, const real *target,
                              double *out);
 
 /* out = sum x_i y_i over n width numbers, in double. */
 pd_status pd_matrix_dot(pd_context *context, const pd_matrix *matrix, int width, const real *x, const real *y, double *out /* B */);
 
-/* What an iteration of a simulation does before its sweeps and after them, so that a backend may do it within the first and the last. Width 3. */
+/* What an iteration of a simulation does before its sweeps and after them, so that a backend may do it within the first and the last. Width
+ * 3. */
 typedef struct pd_gather { /* pd_gather_forces into the residual */
     const pd_model *model;
     const pd_step_data *step;
@@ -75,9 +77,9 @@ static inline pd_status pd_move_now(pd_context *context, const pd_move *move, co
 /* Bytes in which sweeps may keep so many iterates that nobody sees, in rows of another length; 0: this backend has no use for them. */
 size_t pd_iterates_scratch(int n, int width, int iterates);
 
-/* How sweeps begin and end, whatever the buffers hold: d and previous are zero, and the first sweep needs no product; nobody goes on from here, and
- * what is left in buffers[1] is not the iterate before; of pd_block_sweeps, d is `add` and previous zero, for two sweeps at least or for one to
- * the end. */
+/* How sweeps begin and end, whatever the buffers hold: d and previous are zero, and the first sweep needs no product; nobody goes on from
+ * here, and what is left in buffers[1] is not the iterate before; of pd_block_sweeps, d is `add` and previous zero, for two sweeps at least
+ * or for one to the end. */
 enum { PD_SWEEPS_FROM_ZERO = 1, PD_SWEEPS_TO_THE_END = 2, PD_SWEEPS_FROM_CONSTANT = 4 };
 
 /* Weighted Jacobi with Chebyshev extrapolation: n_sweeps times
@@ -209,15 +211,16 @@ typedef struct pd_pcg_end {
     double *why; /* B [1] one of these: |r| is at most `norm`; p.q is not positive. NULL: it does not end */
     double norm;
 } pd_pcg_end;
-/* d += alpha p; r -= alpha q; z = M^-1 r is not stored; rz_before = rz, then rz and rr anew. start != 0: d = 0, alpha = 0, and it goes on. */
+/* d += alpha p; r -= alpha q; z = M^-1 r is not stored; rz_before = rz, then rz and rr anew. start != 0: d = 0, alpha = 0, and it goes
+ * on. */
 pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
                          const real *q, real *d, real *r, double *sums, pd_pcg_end end);
 /* p = M^-1 r + beta p; start != 0: beta = 0. */
 pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
                           real *p, const double *sums);
 
-/* Every one of `width` numbers <- their sum. With pq after pd_pcg_product and rz after pd_pcg_advance the columns are one system: what couples
- * them, as a projection of every row does, is none column by column. */
+/* Every one of `width` numbers <- their sum. With pq after pd_pcg_product and rz after pd_pcg_advance the columns are one system: what
+ * couples them, as a projection of every row does, is none column by column. */
 pd_status pd_join_columns(pd_context *context, int width, double *sums /* B */);
 
 /* The Hessian of G as pd_hessian fills it, as a matrix over the coordinates of the free vertices: rows and columns of fixed ones count
@@ -234,8 +237,8 @@ typedef struct pd_hessian_matrix {
     double *partial_sums;       /* B [n / PD_SUM_BLOCK + 1] scratch of the reductions */
 } pd_hessian_matrix;
 
-/* q = (H + shift I) p, zero at fixed vertices; p must be zero there. sums [1]  B  out  p.q. The pass of conjugate gradients for which pd_pcg_product
- * stands elsewhere; pd_pcg_advance and pd_pcg_redirect serve both, with width 1 and 3n rows. */
+/* q = (H + shift I) p, zero at fixed vertices; p must be zero there. sums [1]  B  out  p.q. The pass of conjugate gradients for which
+ * pd_pcg_product stands elsewhere; pd_pcg_advance and pd_pcg_redirect serve both, with width 1 and 3n rows. */
 pd_status pd_hessian_product(pd_context *context, const pd_hessian_matrix *H, const real *p, real *q, double *sums);
 
 /* The preconditioner's inverses by updates/linear/preconditioner.h; zero at fixed vertices, so that conjugate gradients never move them.

@@ -1,5 +1,5 @@
-/* The loops over pairs with a penalty, once in cpu/contact/penalty.c, once in cuda/contact/penalty.cu; the rules of backend.h hold. The formulas stand in
- * elements/contact/penalty.h, what is frozen and when in penalty_update.h. Their Hessians go the way of those of other
+/* The loops over pairs with a penalty, once in cpu/contact/penalty.c, once in cuda/contact/penalty.cu; the rules of backend.h hold. The
+ * formulas stand in elements/contact/penalty.h, what is frozen and when in penalty_update.h. Their Hessians go the way of those of other
  * pairs (contact_loops.h). */
 #ifndef PD_LOOPS_PENALTY_LOOPS_H
 #define PD_LOOPS_PENALTY_LOOPS_H
@@ -27,9 +27,9 @@ typedef struct pd_penalty_search {
     const int *ring_start;   /* [n_points+1] the triangles of each point, */
     const int *rings;        /* [.] ascending */
     pd_penalty_tets tets;
-    const int *
-        fields_of_planes; /* [n_planes] the field that stands in the place of a plane, -1: none. Its row of scene.planes and the three behind it
-                                  * are points of it: where node (0,0,0) is, and size[0] from there along each of its axes */
+    /* [n_planes] the field that stands in the place of a plane, -1: none. Its row of scene.planes and the three behind it are points of it:
+     * where node (0,0,0) is, and size[0] from there along each of its axes */
+    const int *fields_of_planes;
     const pd_collider *fields; /* [.] PD_DISTANCE_GRID, without a frame */
     real thickness, depth;     /* m */
 } pd_penalty_search;
@@ -53,7 +53,8 @@ static inline int pd_penalty_quantity_size(int quantity) {
 /* flags [candidates.n]  B  out: 1 for the candidates that the detection keeps; 0 where there is none. */
 pd_status pd_penalty_find(pd_context *context, const pd_penalty_search *search, unsigned char *flags);
 
-/* out = n active pairs, or as many as their count says, frozen. Of the pairs of a vertex with one body that it is inside of only the nearest stays: the others never push. */
+/* out = n active pairs, or as many as their count says, frozen. Of the pairs of a vertex with one body that it is inside of only the
+ * nearest stays: the others never push. */
 pd_status pd_penalty_freeze(pd_context *context, const pd_penalty_search *search, const pd_active_pairs *active, int n,
                             const pd_frozen_pairs *out);
 

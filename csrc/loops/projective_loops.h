@@ -1,4 +1,5 @@
-/* The loops over frozen projections of pairs in contact, once in cpu/contact/projective.c, once in cuda/contact/projective.cu; the rules of backend.h hold. */
+/* The loops over frozen projections of pairs in contact, once in cpu/contact/projective.c, once in cuda/contact/projective.cu; the rules of
+ * backend.h hold. */
 #ifndef PD_LOOPS_PROJECTIVE_LOOPS_H
 #define PD_LOOPS_PROJECTIVE_LOOPS_H
 
@@ -42,16 +43,16 @@ typedef struct pd_freezing {
     real restitution;
 } pd_freezing;
 
-/* flags [n]  B  out: which of n pairs with these corners [n,4], or of *count of them, come nearer than the separation on the way from x_t0 to x_t1,
- * as far as pd_earliest_collision can tell; none where that found nothing before 1. */
+/* flags [n]  B  out: which of n pairs with these corners [n,4], or of *count of them, come nearer than the separation on the way from x_t0
+ * to x_t1, as far as pd_earliest_collision can tell; none where that found nothing before 1. */
 pd_status pd_collision_hits(pd_context *context, int kind, int n, const uint64_t *count, const real *x_t0, const real *x_t1,
                             const int *corners, real separation, const real *radii, const pd_earliest *earliest, unsigned char *flags);
 /* The same of n vertices and a plane, as pd_earliest_plane_collision. */
 pd_status pd_plane_hits(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
                         const real *radii, const pd_earliest *earliest, unsigned char *flags);
 
-/* flags [found->capacity]  B  out: which pairs of a list are not among n_kept keys in ascending order nor in another list and, where there are limits,
- * are nearer than they act.
+/* flags [found->capacity]  B  out: which pairs of a list are not among n_kept keys in ascending order nor in another list and, where there
+ * are limits, are nearer than they act.
  *   distance  B [found->capacity] m or NULL; then limits is not read      others  NULL: none */
 pd_status pd_projective_mark_new(pd_context *context, const pd_active_pairs *found, const real *distance, const pd_contact_pairs *limits,
                                  int n_kept, const uint64_t *kept, const pd_active_pairs *others, unsigned char *flags);
@@ -72,8 +73,8 @@ typedef struct pd_round {
     double scale; /* of the way that it has gone: 0 where the iterate or the part is none */
 } pd_round;
 
-/* round [1]  B  out.  square, along  B [1]: the largest |move|^2, m^2, and the product of the way with that of the round before, m^2, read where
- * there was one      room  H [2] for as many of the pairs that may meet, *found [2] B: where there are more the part is none */
+/* round [1]  B  out.  square, along  B [1]: the largest |move|^2, m^2, and the product of the way with that of the round before, m^2, read
+ * where there was one      room  H [2] for as many of the pairs that may meet, *found [2] B: where there are more the part is none */
 pd_status pd_projective_choose_round(pd_context *context, const pd_round_rules *rules, const pd_earliest *earliest, const double *square,
                                      const double *along, const uint64_t *const found[2], const size_t room[2], pd_round *round);
 
@@ -95,8 +96,8 @@ pd_status pd_projective_freeze_pairs(pd_context *context, const pd_model *model,
 pd_status pd_projective_batch(pd_context *context, const pd_projected_pairs *pairs, const real *y, const real *y_0, real *values,
                               real *corners);
 
-/* diagonal [n_vertices]  B  out: the sum of omega_j over a vertex' pairs, N/m; touching [n_vertices]  B  out: whether it has any. With coupling
- * [n_vertices,3,3]  B  out, NULL or: the sum of omega_j n n^T over those without friction, which the diagonal leaves out then. */
+/* diagonal [n_vertices]  B  out: the sum of omega_j over a vertex' pairs, N/m; touching [n_vertices]  B  out: whether it has any. With
+ * coupling [n_vertices,3,3]  B  out, NULL or: the sum of omega_j n n^T over those without friction, which the diagonal leaves out then. */
 pd_status pd_projective_gather_diagonal(pd_context *context, const pd_model *model, const pd_incidence *incidence,
                                         const pd_projected_pairs *pairs, double *diagonal, real *coupling, unsigned char *touching);
 
@@ -106,13 +107,14 @@ pd_status pd_projective_move_within(pd_context *context, const pd_model *model, 
 
 /* ---- restitution ---------------------------------------------------------------------------------------------------------------- */
 
-/* velocities [n_points,3]  B  out, m/s: of free vertices v [n_vertices,3], or where that is NULL what the step would have given them without
- * forces of elasticity and contact, offset [n_vertices,3] being how far they are from there; of all else where it went from y_0 to y. */
+/* velocities [n_points,3]  B  out, m/s: of free vertices v [n_vertices,3], or where that is NULL what the step would have given them
+ * without forces of elasticity and contact, offset [n_vertices,3] being how far they are from there; of all else where it went from y_0 to
+ * y. */
 pd_status pd_projective_velocities(pd_context *context, const pd_model *model, int n_points, double inverse_h, const real *y,
                                    const real *y_0, const real *offset, const real *v, real *velocities);
 
-/* wanted [n]  B  out, m/s: how fast a pair is to part, `restitution` times as fast as it came; below 0 where it is not marked or came slower
- * than rest_speed. */
+/* wanted [n]  B  out, m/s: how fast a pair is to part, `restitution` times as fast as it came; below 0 where it is not marked or came
+ * slower than rest_speed. */
 pd_status pd_projective_rebounds(pd_context *context, const pd_projected_pairs *pairs, const unsigned char *pressed, const real *velocities,
                                  double restitution, double rest_speed, real *wanted);
 
@@ -120,7 +122,8 @@ pd_status pd_projective_rebounds(pd_context *context, const pd_projected_pairs *
 pd_status pd_projective_count_rebounds(pd_context *context, const pd_model *model, int n_points, const pd_incidence *incidence,
                                        const real *wanted, int *count);
 
-/* corners [n,4,3]  B  out, m/s: what each rebound adds to the velocities of its points, each of which is split among as many as it is in. */
+/* corners [n,4,3]  B  out, m/s: what each rebound adds to the velocities of its points, each of which is split among as many as it is
+ * in. */
 pd_status pd_projective_impulses(pd_context *context, const pd_model *model, const pd_projected_pairs *pairs, const real *wanted,
                                  const int *count, const real *velocities, real *corners);
 

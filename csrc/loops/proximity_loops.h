@@ -77,8 +77,8 @@ pd_status pd_largest_move(pd_context *context, int n, const int *rows, const rea
  *   support  B [n]           out  geometry/nearest_feature.h, 1 for colliders; 0: farther than the limit, or no number */
 pd_status pd_candidate_support(pd_context *context, const pd_candidates *candidates, const real *y, real limit, unsigned char *support);
 
-/* rows [capacity]  B  out: the indices of what is not 0 in flags [n], ascending; found [1]  B  out: how many they are, though only as many as
- * there is room for are written.
+/* rows [capacity]  B  out: the indices of what is not 0 in flags [n], ascending; found [1]  B  out: how many they are, though only as many
+ * as there is room for are written.
  *   starts  B [n / 32 + 2]  scratch      work: pd_work_bytes of n / 32 + 1 */
 pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *flags, int *starts, const pd_work *work, size_t capacity,
                          int *rows, uint64_t *found);

@@ -1,5 +1,5 @@
-/* Loops over proxies, points of a body that springs of length zero keep out of colliders [Wang et al. 2021, Sec. 4.1]; what one of them does with
- * one proxy or one vertex stands in updates/contact/proxy_update.h. The rules of backend.h hold. */
+/* Loops over proxies, points of a body that springs of length zero keep out of colliders [Wang et al. 2021, Sec. 4.1]; what one of them
+ * does with one proxy or one vertex stands in updates/contact/proxy_update.h. The rules of backend.h hold. */
 #ifndef PD_LOOPS_PROXY_LOOPS_H
 #define PD_LOOPS_PROXY_LOOPS_H
 
@@ -28,8 +28,8 @@ typedef struct pd_proxy_points {
     int *free_rows;       /* [n,4] of target_rows those that are free, -1 else */
 } pd_proxy_points;
 
-/* The triangles of a rest surface in a tree of boxes, in preorder, so that a search needs no stack: after node k comes k + 1 where its box is near, and
- * skip[k] where it is not. Lengths are in units of 1/scale, relative to the grid of the distance. */
+/* The triangles of a rest surface in a tree of boxes, in preorder, so that a search needs no stack: after node k comes k + 1 where its box
+ * is near, and skip[k] where it is not. Lengths are in units of 1/scale, relative to the grid of the distance. */
 typedef struct pd_rest_surface {
     int n_nodes, n_triangles;
     real scale;          /* 1/m, a power of two: products of four lengths stay in the range */
@@ -40,8 +40,8 @@ typedef struct pd_rest_surface {
     const real *normals; /* B [n_triangles,7,3] outwards, of corners, sides, face, numbered as in geometry/pair.h */
 } pd_rest_surface;
 
-/* The rest shape of a body: a signed distance on a grid, which bounds the exact one, and the surface that this is measured from. Its tets are known by
- * their rows in a list of those of all shapes. */
+/* The rest shape of a body: a signed distance on a grid, which bounds the exact one, and the surface that this is measured from. Its tets
+ * are known by their rows in a list of those of all shapes. */
 typedef struct pd_rest_field {
     pd_collider distance; /* a grid, where the rest positions are, within sqrt(3)/2 of its spacing of the distance */
     pd_rest_surface surface;
@@ -67,8 +67,8 @@ typedef struct pd_rest_fields {
  * Where one of them is silent (geometry/collider.h) the proxy is lost, and has no target.  colliders  B [n_colliders] */
 pd_status pd_proxy_detect(pd_context *context, int n_colliders, const pd_collider *colliders, const pd_proxy_points *proxies);
 
-/* After that: what is deeper in the rest shape of a body that it lies in now, or in nothing else, has its target on the surface of that, and
- * target_rows, target_weights and free_rows say which vertices carry it.
+/* After that: what is deeper in the rest shape of a body that it lies in now, or in nothing else, has its target on the surface of that,
+ * and target_rows, target_weights and free_rows say which vertices carry it.
  *   pairs  B [n_pairs,2]  in  proxies and rows of tets whose boxes meet, sorted      x  B [n_vertices,3]  in  m */
 pd_status pd_proxy_detect_rest(pd_context *context, size_t n_pairs, const int *pairs, const pd_rest_fields *fields, const real *x,
                                const pd_proxy_points *proxies);
@@ -80,8 +80,8 @@ pd_status pd_proxy_carry(pd_context *context, const real *x, const pd_proxy_poin
 pd_status pd_proxy_gather_targets(pd_context *context, int n_vertices, const pd_incidence *of, const pd_proxy_points *proxies,
                                   real *gradient);
 
-/* gradient of vertices[i] += sum of c w (y - t) over its roles, 4 proxy + corner, roles[start[i]] to roles[start[i+1]-1], in that order, those
- * that are active.   vertices B [n], each once   start B [n+1]   gradient B [.,3] N */
+/* gradient of vertices[i] += sum of c w (y - t) over its roles, 4 proxy + corner, roles[start[i]] to roles[start[i+1]-1], in that order,
+ * those that are active.   vertices B [n], each once   start B [n+1]   gradient B [.,3] N */
 pd_status pd_proxy_gather(pd_context *context, int n, const int *vertices, const int *start, const int *roles,
                           const pd_proxy_points *proxies, real *gradient);
 

@@ -1,6 +1,8 @@
-/* Loops over rigid bodies (dynamics/rigid/rigid.h); what one of them does with one body stands in updates/rigid/rigid_update.h. The rules of backend.h hold.
+/* Loops over rigid bodies (dynamics/rigid/rigid.h); what one of them does with one body stands in updates/rigid/rigid_update.h. The rules
+ * of backend.h hold.
  *
- * All vectors B [n_vertices,3]. A loop that asks where a body is leaves one alone whose points have lost their shape, and notes it in `inverted`. */
+ * All vectors B [n_vertices,3]. A loop that asks where a body is leaves one alone whose points have lost their shape, and notes it in
+ * `inverted`. */
 #ifndef PD_LOOPS_RIGID_LOOPS_H
 #define PD_LOOPS_RIGID_LOOPS_H
 
@@ -64,7 +66,8 @@ pd_status pd_bodies_arms(pd_context *context, const pd_bodies *bodies, const rea
 /* For each body its 6x6 matrix by rows, N/m, and six numbers of scratch: used up where it is solved with. */
 enum { PD_RIGID_SYSTEM = 42 };
 
-/* The six numbers of direction = matrix^-1 those of gradient; with `again` only of those bodies that were left. `limited`: none turns by more than a radian, what would is shortened.
+/* The six numbers of direction = matrix^-1 those of gradient; with `again` only of those bodies that were left. `limited`: none turns by
+ * more than a radian, what would is shortened.
  *   systems [n,PD_RIGID_SYSTEM]  B      left [n]  B  in/out  1: its matrix is not positive definite, direction is as it was */
 pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *systems, int again, int limited, const real *gradient,
                           real *direction, int *left);

@@ -1,5 +1,5 @@
-/* The loop over rigid bodies in a sweep over blocks (dynamics/methods/rigid_descent.h); what it does with one body stands in updates/rigid/rigid_terms.h and rigid_descent.h. The
- * rules of backend.h hold. */
+/* The loop over rigid bodies in a sweep over blocks (dynamics/methods/rigid_descent.h); what it does with one body stands in
+ * updates/rigid/rigid_terms.h and rigid_descent.h. The rules of backend.h hold. */
 #ifndef PD_LOOPS_RIGID_SWEEP_LOOPS_H
 #define PD_LOOPS_RIGID_SWEEP_LOOPS_H
 
@@ -41,7 +41,8 @@ typedef struct pd_body_sweep {
 } pd_body_sweep;
 
 /* Bodies order[first .. first + n - 1], in parallel: of each G is minimised by one Newton step with the 6x6 block of its Hessian, exact, or
- * projected where that is not positive definite, shortened as far as nothing touches and until G falls [Chen et al. 2024, VBD, Sec. 6.2]. */
+ * projected where that is not positive definite, shortened as far as nothing touches and until G falls [Chen et al. 2024, VBD, Sec.
+ * 6.2]. */
 pd_status pd_sweep_bodies(pd_context *context, const pd_model *model, const pd_step_data *step, const pd_body_sweep *sweep, int first,
                           int n);
 

@@ -1,6 +1,6 @@
-/* The loops of the two-way interior point method, once in cpu/contact/two_way.c, once in cuda/contact/two_way.cu; the rules of backend.h hold. Positions y, x
- * [n_points,3] are those of the vertices and, behind them, of what is driven. `inverse` B [n_points,6] is W in the metric of a backward step: 0 for what is
- * fixed or driven, and within the line or plane that a vertex is held in. */
+/* The loops of the two-way interior point method, once in cpu/contact/two_way.c, once in cuda/contact/two_way.cu; the rules of backend.h
+ * hold. Positions y, x [n_points,3] are those of the vertices and, behind them, of what is driven. `inverse` B [n_points,6] is W in the
+ * metric of a backward step: 0 for what is fixed or driven, and within the line or plane that a vertex is held in. */
 #ifndef PD_LOOPS_TWO_WAY_LOOPS_H
 #define PD_LOOPS_TWO_WAY_LOOPS_H
 
@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* Constraints (elements/contact/volume_constraint.h) linearised at x, by field; B. What there is of every corner lies in two halves, of the first two
- * corners and of the others: the many rows that have two alone do not touch the second, which is most of what a sweep reads. */
+/* Constraints (elements/contact/volume_constraint.h) linearised at x, by field; B. What there is of every corner lies in two halves, of the
+ * first two corners and of the others: the many rows that have two alone do not touch the second, which is most of what a sweep reads. */
 typedef struct pd_two_way_rows {
     int n;
     int *kind;         /* [n] */
@@ -44,8 +44,9 @@ typedef struct pd_rubbing {
     int n_owners;
 } pd_rubbing;
 
-/* The metric of a backward step, and what it is nearest to in it: the curvature of the edges that pull and of the pairs that push lies on the masses, and
- * holds back the goal by as much, so that the minimum is the same where the state has come to its target. Rows: linearised at x.
+/* The metric of a backward step, and what it is nearest to in it: the curvature of the edges that pull and of the pairs that push lies on
+ * the masses, and holds back the goal by as much, so that the minimum is the same where the state has come to its target. Rows: linearised
+ * at x.
  *   share  how many times that curvature
  *   inverse  B [n_points,6]  out  W, 1/kg, 0 for what is fixed or driven      curvature  B [n_points,6]  out  kg: what lies on the masses
  *   goal  B [n_points,3]  out  m                                             both symmetric: xx yy zz yz zx xy
@@ -59,8 +60,8 @@ pd_status pd_two_way_undamped(pd_context *context, const pd_model *model, const 
 /* Features of one pair. */
 enum { PD_TWO_WAY_FEATURES = 3 };
 
-/* Of which pairs a backward step has rows: of those whose gap, in parts of the one that they are to have, is at most `far`, and at most `near` or
- * at most `clear` once all is at y, by the closest points and the normal that the pair has now. */
+/* Of which pairs a backward step has rows: of those whose gap, in parts of the one that they are to have, is at most `far`, and at most
+ * `near` or at most `clear` once all is at y, by the closest points and the normal that the pair has now. */
 typedef struct pd_two_way_choice {
     const real *x, *y;    /* B [n_points,3] m */
     const real *distance; /* B [n] m, at x */
@@ -69,8 +70,8 @@ typedef struct pd_two_way_choice {
     double recovery;   /* the part of what a pair lacked there that it is to gain */
 } pd_two_way_choice;
 
-/* The pairs of features that listed pairs are near by: kind [n,3] (-1: none, or nothing of it moves, or it is not chosen), points [n,3,4] and
- * length [n,3]; normal [n,3] of the closest points at x, where they were looked for, else 0. All B out. */
+/* The pairs of features that listed pairs are near by: kind [n,3] (-1: none, or nothing of it moves, or it is not chosen), points [n,3,4]
+ * and length [n,3]; normal [n,3] of the closest points at x, where they were looked for, else 0. All B out. */
 pd_status pd_two_way_features(pd_context *context, const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
                               const pd_two_way_choice *choice, int *kind, int *points, real *length, real *normal);
 
@@ -86,7 +87,8 @@ pd_status pd_two_way_take(pd_context *context, int n, const int *rows, const int
 /* c, J and what friction wants, at x.     limit: of the length of edges, in parts of that at rest */
 pd_status pd_two_way_linearise(pd_context *context, const pd_model *model, double limit, const pd_rubbing *rubbing, const real *x,
                                const pd_two_way_rows *rows);
-/* Inverse, yield, ahead, movers and slid of rows that are linearised at x, in this metric and about this goal, all [n_points,3] but `inverse`.
+/* Inverse, yield, ahead, movers and slid of rows that are linearised at x, in this metric and about this goal, all [n_points,3] but
+ * `inverse`.
  *   begun  where the step began */
 pd_status pd_two_way_weigh(pd_context *context, const real *inverse, const real *x, const real *begun, const real *goal,
                            const pd_two_way_rows *rows);
@@ -102,13 +104,13 @@ pd_status pd_two_way_colour_keys(pd_context *context, const pd_two_way_rows *row
 pd_status pd_two_way_colour_starts(pd_context *context, int n, int row_bits, const uint64_t *keys, int *order, int *starts,
                                    uint64_t *n_colours);
 
-/* out = the rows in this order [n] B, of what is known before they are linearised, and their incidence, in which each point has its rows in the order
- * that they had.     place [n]  B  out: where a row has come to */
+/* out = the rows in this order [n] B, of what is known before they are linearised, and their incidence, in which each point has its rows in
+ * the order that they had.     place [n]  B  out: where a row has come to */
 pd_status pd_two_way_arrange(pd_context *context, int n_points, const int *order, const pd_two_way_rows *rows,
                              const pd_incidence *incidence, int *place, const pd_two_way_rows *out, const pd_incidence *out_incidence);
 
-/* pushed = W J^T lambda, with friction, of edges and of pairs [Wang et al. 2023, Eq. 11]: the target is y = goal + pushed, and what nothing pushes goes
- * to its goal exactly. */
+/* pushed = W J^T lambda, with friction, of edges and of pairs [Wang et al. 2023, Eq. 11]: the target is y = goal + pushed, and what nothing
+ * pushes goes to its goal exactly. */
 pd_status pd_two_way_gather(pd_context *context, int n_points, const real *inverse, const pd_two_way_rows *edges,
                             const pd_incidence *of_edges, const pd_two_way_rows *pairs, const pd_incidence *of_pairs, real *pushed);
 /* y = goal + pushed; y may be goal. */
@@ -122,8 +124,8 @@ pd_status pd_two_way_sweep(pd_context *context, const real *inverse, const pd_tw
                            real *pushed);
 
 /* One sweep of repulsion, with the normals and weights of friction: of a pair that is nearer than its length and `range` by o, the impulse
- * min(strength o, (o/10 - s)/(sum beta^2/m)), s how far y parts it from where it is at x, if that is less than o/10: so it is parted by a tenth of
- * o at the most [Bridson et al. 2002, Robust Treatment of Collisions, Contact and Friction for Cloth Animation, Sec. 7.2].
+ * min(strength o, (o/10 - s)/(sum beta^2/m)), s how far y parts it from where it is at x, if that is less than o/10: so it is parted by a
+ * tenth of o at the most [Bridson et al. 2002, Robust Treatment of Collisions, Contact and Friction for Cloth Animation, Sec. 7.2].
  *   strength  k h^2, kg      range  m */
 pd_status pd_two_way_repel(pd_context *context, const real *inverse, const pd_two_way_rows *rows, int n_colours, const int *starts,
                            double strength, double range, const real *x, real *y);
@@ -134,8 +136,9 @@ pd_status pd_two_way_repel(pd_context *context, const real *inverse, const pd_tw
 pd_status pd_two_way_relax(pd_context *context, const pd_two_way_rows *edges, const pd_incidence *of_edges, const pd_two_way_rows *pairs,
                            const pd_incidence *of_pairs, double penalty, const real *pushed);
 
-/* One step of gradient descent, with the diagonal of a majorant of its Hessian, on |y - y_0|_M^2 / 2 + sum strength range^2 B(u) over the rows of pairs,
- * linearised by_distance, u how much of `range` below its length a pair is apart by [Wang et al. 2023, Eqs. 7, 8]; curvature and goal as of the metric.
+/* One step of gradient descent, with the diagonal of a majorant of its Hessian, on |y - y_0|_M^2 / 2 + sum strength range^2 B(u) over the
+ * rows of pairs, linearised by_distance, u how much of `range` below its length a pair is apart by [Wang et al. 2023, Eqs. 7, 8]; curvature
+ * and goal as of the metric.
  *   strength  k h^2, kg      range  m */
 pd_status pd_two_way_descend(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *pairs,
                              const pd_incidence *of_pairs, double strength, double range, const real *x, const real *y_0, real *curvature,
@@ -150,12 +153,13 @@ typedef struct pd_two_way_gaps {
     double fraction;      /* gamma */
 } pd_two_way_gaps;
 
-/* gaps->reach at points, of what is to go towards y, all [n_points,3], and gaps->normal where it is 0, of pd_two_way_features, and asked for. */
+/* gaps->reach at points, of what is to go towards y, all [n_points,3], and gaps->normal where it is 0, of pd_two_way_features, and asked
+ * for. */
 pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const real *y,
                            const pd_two_way_gaps *gaps);
 
-/* x_i = points_i + a_i (y_i - points_i) of n_vertices vertices, exactly y_i for a_i = 1: no corner of a pair goes farther towards the other side of
- * it than its reach, nor anywhere than half of gamma times `farthest`.     x: not the memory of points */
+/* x_i = points_i + a_i (y_i - points_i) of n_vertices vertices, exactly y_i for a_i = 1: no corner of a pair goes farther towards the other
+ * side of it than its reach, nor anywhere than half of gamma times `farthest`.     x: not the memory of points */
 pd_status pd_two_way_forward(pd_context *context, int n_vertices, const pd_contact_pairs *pairs, const pd_incidence *incidence,
                              const pd_two_way_gaps *gaps, const real *points, const real *y, real *x);
 

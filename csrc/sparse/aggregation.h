@@ -8,8 +8,8 @@
  *   degree 2        the A-products B_is B_sj are stored path by path, and a refresh only scales and adds them (Eq. 14)
  *   degree 1, 3, 4  a row is recomputed as e_i^T P, by repeated products with R: the paths themselves would take gigabytes
  *
- * The operator is laid out in blocks of neighbouring rows; see pd_block_matrix in matrix_loops.h. Its values are computed in backend memory, by
- * pd_refresh_products and pd_refresh_rows. Everything here is double. */
+ * The operator is laid out in blocks of neighbouring rows; see pd_block_matrix in matrix_loops.h. Its values are computed in backend
+ * memory, by pd_refresh_products and pd_refresh_rows. Everything here is double. */
 #ifndef PD_SPARSE_AGGREGATION_H
 #define PD_SPARSE_AGGREGATION_H
 

@@ -19,8 +19,8 @@ extern void dpotrs_(const char *triangle, const int *n, const int *n_columns, co
                     int *info, size_t length);
 extern void dlauum_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
 
-/* Columns that are factorised together. One call of dpotrf for all of H halves it again and again, and took 8.9 ms of processor time with 1000
- * rows, 63 with 2000 and 461 with 4000, where blocks of these took 7.9, 59 and 439 (OpenBLAS 0.3.21, least of 15 and 3 in turn). */
+/* Columns that are factorised together. One call of dpotrf for all of H halves it again and again, and took 8.9 ms of processor time with
+ * 1000 rows, 63 with 2000 and 461 with 4000, where blocks of these took 7.9, 59 and 439 (OpenBLAS 0.3.21, least of 15 and 3 in turn). */
 static int block_of(int n) { return n < 1500 ? 64 : 192; }
 
 pd_status pd_dense_cholesky_factor(double *H, int n, pd_error *error) {

@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 
-/* H <- L with H = L L^T [LAPACK: dpotrf, of blocks on the diagonal]. Errors: PD_ERROR_SINGULAR, error->vertex the row; PD_ERROR_UNSUPPORTED in
- * a build without CHOLMOD, which brings LAPACK. */
+/* H <- L with H = L L^T [LAPACK: dpotrf, of blocks on the diagonal]. Errors: PD_ERROR_SINGULAR, error->vertex the row; PD_ERROR_UNSUPPORTED
+ * in a build without CHOLMOD, which brings LAPACK. */
 pd_status pd_dense_cholesky_factor(double *H, int n, pd_error *error);
 
 /* b <- H^-1 b for n_columns right-hand sides, b [n_columns,n] [LAPACK: dpotrs]. */

@@ -19,8 +19,8 @@ typedef struct pd_pair_pattern {
     int *row_start;    /* [3 n_vertices + 1] of the matrix in CSR */
 } pd_pair_pattern;
 
-/* Rows and their lengths; the result does not depend on the threads. Errors: PD_ERROR_MEMORY, PD_INTERRUPTED, PD_ERROR_VALUE where the matrix
- * has more than 2^31 - 1 entries. _destroy is allowed after zeroing, failure or success. */
+/* Rows and their lengths; the result does not depend on the threads. Errors: PD_ERROR_MEMORY, PD_INTERRUPTED, PD_ERROR_VALUE where the
+ * matrix has more than 2^31 - 1 entries. _destroy is allowed after zeroing, failure or success. */
 pd_status pd_pair_pattern_create(pd_pair_pattern *out, const int *points, int n_pairs, int n_vertices, int threads,
                                  pd_interruption *interruption, pd_error *error);
 void pd_pair_pattern_destroy(pd_pair_pattern *pattern);

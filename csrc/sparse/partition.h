@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* The pattern of an upper triangle, compressed columns, that has more entries than A: the second part is full, as its Schur complement is, and
- * what comes last of every connected component of A11 is joined to the first row of the second part. So every row of the
+/* The pattern of an upper triangle, compressed columns, that has more entries than A: the second part is full, as its Schur complement is,
+ * and what comes last of every connected component of A11 is joined to the first row of the second part. So every row of the
  * first part stands below that row in the elimination tree, the second part is one path at its root, and a postorder, which supernodes
  * need, keeps it at the end and in its order. */
 typedef struct pd_partition {

@@ -40,8 +40,8 @@ struct pd_supernodal_plan {
     lane4 *front;                          /* [max_rows] rows of the shared supernode */
 };
 
-/* A pass over eight columns asks for the next eight, of each the line that has row r: they are too short for the processor to see what will be
- * read (an iteration with a factor of 305 MB took 79 ms in the place of 85). */
+/* A pass over eight columns asks for the next eight, of each the line that has row r: they are too short for the processor to see what will
+ * be read (an iteration with a factor of 305 MB took 79 ms in the place of 85). */
 static inline void fetch_ahead(const double *a, int64_t ld, int64_t r) { __builtin_prefetch(a + (8 + (r & 7)) * ld + (r & ~(int64_t)7)); }
 
 /* v[r] -= sum_j L[r + j ld] x[j]: eight columns a pass keep eight streams and one load and store of v. */
@@ -260,7 +260,8 @@ static void backward_in_subtree(const pd_supernodal_plan *plan, const pd_superno
     backward_dense(L, rows, columns, columns, x);
 }
 
-/* The first `columns` of a supernode above the cut, forward; called by all threads of the region. Barriers are implied by `single` and `for`. */
+/* The first `columns` of a supernode above the cut, forward; called by all threads of the region. Barriers are implied by `single` and
+ * `for`. */
 static void forward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t s, int64_t columns) {
     int64_t rows = rows_of(f, s);
     const double *L = f->values + f->value_start[s];

@@ -31,7 +31,8 @@ void pd_supernodal_solve(pd_supernodal_plan *plan, const pd_supernodes *factor, 
 
 /* The two halves of a solve in which only the columns before `end` are eliminated, `end` in the last supernode:
  *     y  [n-end,n_columns]  out  b_2 - L_21 L_11^-1 b_1, in the order of L; L_11^-1 b_1 stays in the plan
- *     x  [n,n_columns]      out  x_2 where it was given, x_1 = L_11^-T (L_11^-1 b_1 - L_21^T x_2); x_2 [n-end,n_columns] in the order of L */
+ *     x  [n,n_columns]      out  x_2 where it was given, x_1 = L_11^-T (L_11^-1 b_1 - L_21^T x_2);
+ *                           x_2 [n-end,n_columns] in the order of L */
 void pd_supernodal_forward(pd_supernodal_plan *plan, const pd_supernodes *factor, int64_t end, const double *b, double *y, int n_columns,
                            int threads);
 void pd_supernodal_backward(pd_supernodal_plan *plan, const pd_supernodes *factor, int64_t end, const double *x2, double *x, int n_columns,

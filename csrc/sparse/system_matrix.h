@@ -26,7 +26,8 @@ static inline int pd_csr_slot(const pd_csr *pattern, int i, int j) {
     return low < pattern->row_start[i + 1] && pattern->columns[low] == j ? low : -1;
 }
 
-/* Numbers that are added to a symmetric matrix, those on and below the diagonal: rows[k] >= columns[k], by row, then by column, none twice. */
+/* Numbers that are added to a symmetric matrix, those on and below the diagonal: rows[k] >= columns[k], by row, then by column, none
+ * twice. */
 typedef struct pd_entries {
     int n, capacity;           /* capacity: the most there will be */
     long long revision;        /* of which they are: the same number, the same rows and columns */

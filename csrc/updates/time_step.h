@@ -84,8 +84,8 @@ PD_FUNCTION void pd_vertex_velocity(real h, int fixed, const real *x, const real
     }
 }
 
-/* step [3] = a direction + b step of a vertex whose -direction is within its displacement bound, as is every move of at most `reach`. A step that
- * is longer is -direction, or is scaled to the reach where that goes farther. */
+/* step [3] = a direction + b step of a vertex whose -direction is within its displacement bound, as is every move of at most `reach`. A
+ * step that is longer is -direction, or is scaled to the reach where that goes farther. */
 PD_FUNCTION void pd_touching_step(real a, const real *direction, real b, real reach, real *step) {
     real square = 0, own = 0;
     for (int c = 0; c < 3; c++) {

@@ -51,8 +51,8 @@ void pd_broad_phase_destroy(pd_broad_phase *phase); /* NULL is allowed */
 /* The primitives of a kind, PD_VERTICES, .. */
 const pd_primitives *pd_broad_phase_primitives(const pd_broad_phase *phase, int kind);
 
-/* All pairs whose boxes, each widened by margin (rounded up), overlap. A tree is refitted to the new boxes, and built again where that has made it half
- * as costly again as it was, or `rebuild` says so.
+/* All pairs whose boxes, each widened by margin (rounded up), overlap. A tree is refitted to the new boxes, and built again where that has
+ * made it half as costly again as it was, or `rebuild` says so.
  *   x_t0, x_t1 [n_points,3]  B  in  m; x_t1 NULL: nothing moves      margin >= 0 m
  * The lists stay valid until the next call. Primitives with NaN are in no pair. Errors: PD_ERROR_MEMORY, PD_ERROR_NOT_FINITE. */
 pd_status pd_broad_phase_find(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, int rebuild,
@@ -63,23 +63,25 @@ typedef struct pd_nearness {
     double vertex_triangle, edge_edge;
 } pd_nearness;
 
-/* Of the pairs whose boxes overlap, each wide enough for that nearness, those that are not plainly farther apart all the way: few of them, and no
- * other is sorted. As above. */
+/* Of the pairs whose boxes overlap, each wide enough for that nearness, those that are not plainly farther apart all the way: few of them,
+ * and no other is sorted. As above. */
 pd_status pd_broad_phase_find_near(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
                                    pd_pairs *vertex_triangle, pd_pairs *edge_edge);
 
-/* The same, and the host waits for nothing: the lists have their counts on the device, and `rooms` watches what there must be room for (collision_loops.h);
- * where this waited all the same (other methods than trees, and the CPU), it gets nothing to watch, and the lists no counts. Between searches and a wait
- * the host asks for what the last of them found out; then the second says of the most that was counted, in the order of `rooms`, whether it had
- * room: if not, there is more now, and all from the first search on is to be asked for again. A tree is built again as in the next two. */
+/* The same, and the host waits for nothing: the lists have their counts on the device, and `rooms` watches what there must be room for
+ * (collision_loops.h); where this waited all the same (other methods than trees, and the CPU), it gets nothing to watch, and the lists no
+ * counts. Between searches and a wait the host asks for what the last of them found out; then the second says of the most that was counted,
+ * in the order of `rooms`, whether it had room: if not, there is more now, and all from the first search on is to be asked for again. A
+ * tree is built again as in the next two. */
 pd_status pd_broad_phase_ask_near(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
                                   pd_pairs *vertex_triangle, pd_pairs *edge_edge, pd_rooms_watched *rooms);
 pd_status pd_broad_phase_fetch(pd_broad_phase *phase);
 pd_status pd_broad_phase_near_told(pd_broad_phase *phase, const uint64_t *most, int *enough);
 
-/* pd_broad_phase_find, and the host waits for nothing: the lists have their counts on the device, where rows behind them mean nothing. Once the host has
- * waited, n [2] says how many there are, and *enough whether they had room; if not, there is more now, and the search is to be asked for again. A tree that has become too
- * costly is built again by the next search, not by this one. Trees alone: other methods wait. */
+/* pd_broad_phase_find, and the host waits for nothing: the lists have their counts on the device, where rows behind them mean nothing. Once
+ * the host has waited, n [2] says how many there are, and *enough whether they had room; if not, there is more now, and the search is to be
+ * asked for again. A tree that has become too costly is built again by the next search, not by this one. Trees alone: other methods
+ * wait. */
 pd_status pd_broad_phase_ask(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, pd_pairs *vertex_triangle,
                              pd_pairs *edge_edge);
 pd_status pd_broad_phase_told(pd_broad_phase *phase, size_t n[2], int *enough);

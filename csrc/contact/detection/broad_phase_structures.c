@@ -62,7 +62,8 @@ static void learn_costs(pd_broad_phase *phase) {
 /* Whether a tree costs too much as the host last read of it; one that was just built never does. */
 static int has_grown(const pd_broad_phase *phase, int kind) { return phase->seen.costs[kind] > COST_LIMIT * phase->trees[kind].cost; }
 
-/* Refits the trees, or builds those of which no cost is known, or all. One that the refit has made too costly is closed until it is reopened. */
+/* Refits the trees, or builds those of which no cost is known, or all. One that the refit has made too costly is closed until it is
+ * reopened. */
 static pd_status update_trees(pd_broad_phase *phase, int rebuild) {
     pd_status status = PD_OK;
     learn_costs(phase);
@@ -103,8 +104,8 @@ done:
     return status;
 }
 
-/* The finest cells are two to four times as large as the boxes are on average, so that most boxes are on one level; with cells half as large
- * a cloth took 1.3 to 1.9 times as long on the CPU. And they are not so many that their numbers overflow. */
+/* The finest cells are two to four times as large as the boxes are on average, so that most boxes are on one level; with cells half as
+ * large a cloth took 1.3 to 1.9 times as long on the CPU. And they are not so many that their numbers overflow. */
 static pd_status build_grids(pd_broad_phase *phase) {
     pd_context *context = phase->context;
     pd_box scene = pd_box_empty();

@@ -17,8 +17,8 @@
 
 typedef struct pd_proximity pd_proximity;
 
-/* The candidates are the pairs of these lists, which live as long, and each of so many colliders, or planes in their place, with every point
- * that is asked about. Errors: PD_ERROR_MEMORY where there are more than can be numbered. */
+/* The candidates are the pairs of these lists, which live as long, and each of so many colliders, or planes in their place, with every
+ * point that is asked about. Errors: PD_ERROR_MEMORY where there are more than can be numbered. */
 pd_status pd_candidates_take(pd_candidates *candidates, pd_context *context, const pd_pairs *vertex_triangle, const pd_pairs *edge_edge,
                              int n_colliders);
 
@@ -28,8 +28,8 @@ pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_
                               const int *asked, int n_asked, const int *collider_owner);
 void pd_proximity_destroy(pd_proximity *proximity); /* NULL is allowed */
 
-/* From now on distances count from radii [n_points]  B, m, NULL: zero, those of the broad phase, and its colliders, of which none need be set, are the
- * planes [colliders->n]  B of pd_candidates. Both live as long as the proximity. */
+/* From now on distances count from radii [n_points]  B, m, NULL: zero, those of the broad phase, and its colliders, of which none need be
+ * set, are the planes [colliders->n]  B of pd_candidates. Both live as long as the proximity. */
 void pd_proximity_set_scene(pd_proximity *proximity, const real *radii, const int *planes);
 
 /* Takes every pair as a candidate that may be within `reach` (m) of each other at the surface's points. */
@@ -63,10 +63,10 @@ pd_status pd_proximity_activate(pd_proximity *proximity, double distance);
 /* The next update searches. */
 void pd_proximity_forget(pd_proximity *proximity);
 
-/* Update and activation in one, and the host waits for nothing: there is a search if `expected`, what the points are thought to have moved, m, asks
- * for one. The list has its count on the device; pairs beyond its capacity are missing, and pd_proximity_active knows of none. Once the host has
- * waited, the second says what the points went, m, and whether the list is all there is; where the move was larger than expected, or there
- * is no room, it is not, and update and activate are to follow. Errors: PD_ERROR_MEMORY. */
+/* Update and activation in one, and the host waits for nothing: there is a search if `expected`, what the points are thought to have moved,
+ * m, asks for one. The list has its count on the device; pairs beyond its capacity are missing, and pd_proximity_active knows of none. Once
+ * the host has waited, the second says what the points went, m, and whether the list is all there is; where the move was larger than
+ * expected, or there is no room, it is not, and update and activate are to follow. Errors: PD_ERROR_MEMORY. */
 pd_status pd_proximity_ask(pd_proximity *proximity, double distance, double maximum, double expected, pd_active_pairs *active);
 pd_status pd_proximity_told(pd_proximity *proximity, double distance, double *went, int *searched, int *whole);
 

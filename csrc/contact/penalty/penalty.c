@@ -253,7 +253,7 @@ done:
     return status;
 }
 
-/* ---- the potential --------------------------------------------------------------------------------------------------------------------- */
+/* ---- the potential ------------------------------------------------------------------------------------------------------------------- */
 
 pd_status pd_penalty_potential(pd_penalty *self, const real *y, double *energy) {
     pd_status status = PD_OK;
@@ -281,7 +281,7 @@ pd_status pd_penalty_mark_touching(pd_penalty *self, const real *y, int n_vertic
     return pd_penalty_touching(self->context, n_vertices, &self->incidence, &self->pairs, y, touching);
 }
 
-/* ---- for others ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- for others ---------------------------------------------------------------------------------------------------------------------- */
 
 pd_penalty_view pd_penalty_pairs_of(const pd_penalty *self) { return (pd_penalty_view){self->pairs, self->incidence, self->active.key}; }
 

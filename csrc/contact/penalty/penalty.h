@@ -38,9 +38,10 @@ void pd_penalty_destroy(pd_penalty *penalty); /* NULL is allowed */
 pd_status pd_penalty_begin(pd_penalty *penalty, const real *y);
 /* From now on the pairs are those of a detection at y. Waits, once where there was room for all. Errors: PD_ERROR_MEMORY. */
 pd_status pd_penalty_detect(pd_penalty *penalty, const real *y);
-/* The same, and the host waits for nothing: how many pairs there are is known on the device (pd_lagged_pairs.count), and loops over them go as far as there
- * is room. Before a wait the host asks for what all detections so far have counted; after it the second says whether everything had room. Then the
- * number of pairs is known; if not, there are none, there is more room now, and what came of all these detections is nothing. */
+/* The same, and the host waits for nothing: how many pairs there are is known on the device (pd_lagged_pairs.count), and loops over them go
+ * as far as there is room. Before a wait the host asks for what all detections so far have counted; after it the second says whether
+ * everything had room. Then the number of pairs is known; if not, there are none, there is more room now, and what came of all these
+ * detections is nothing. */
 pd_status pd_penalty_ask(pd_penalty *penalty, const real *y);
 pd_status pd_penalty_fetch(pd_penalty *penalty);
 pd_status pd_penalty_told(pd_penalty *penalty, int *whole);

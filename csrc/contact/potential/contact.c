@@ -82,8 +82,8 @@ done:
     return status;
 }
 
-/* The points that may ever touch: corners of what the broad phase knows, and what is driven. With the guard by reach no point goes farther than is
- * certain, whatever it is. */
+/* The points that may ever touch: corners of what the broad phase knows, and what is driven. With the guard by reach no point goes farther
+ * than is certain, whatever it is. */
 static pd_status choose_points(pd_contact *self, const pd_contact_description *d) {
     pd_status status = PD_OK;
     int n_points = d->phase.n_points, all = self->by_reach;
@@ -182,7 +182,7 @@ void pd_contact_destroy(pd_contact *self) {
     free(self);
 }
 
-/* ---- driven points -------------------------------------------------------------------------------------------------------------------- */
+/* ---- driven points ------------------------------------------------------------------------------------------------------------------- */
 
 int pd_contact_n_driven(const pd_contact *self) { return self->n_driven; }
 
@@ -236,7 +236,7 @@ done:
     return status;
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- pairs --------------------------------------------------------------------------------------------------------------------------- */
 
 pd_status pd_contact_set_points(const pd_contact *self, const real *x, const real *driven, real *points) {
     pd_status status = pd_surface_follow(self->surface, x, points);
@@ -367,7 +367,7 @@ pd_contact_rows pd_contact_rows_of(const pd_contact *self) {
 
 int pd_contact_is_embedded(const pd_contact *self) { return self && self->surface->rows; }
 
-/* ---- what it took ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- what it took -------------------------------------------------------------------------------------------------------------------- */
 
 pd_contact_seconds pd_contact_seconds_of(const pd_contact *self) {
     pd_contact_seconds spent = {0};

@@ -2,12 +2,12 @@
  *
  *     C(x) = sum over pairs of the law at d(x)        (elements/contact/pair.h)
  *
- * The points are the vertices of the bodies, points of embedded surfaces that the vertices carry along (surface.h), and, behind them, driven
- * points: vertices of obstacle meshes, centres of spheres, axes of capsules, points and normals of planes. Driven points have a place of their
- * own in the state: they go towards a target in every step, and no farther than what they push lets them.
+ * The points are the vertices of the bodies, points of embedded surfaces that the vertices carry along (surface.h), and, behind them,
+ * driven points: vertices of obstacle meshes, centres of spheres, axes of capsules, points and normals of planes. Driven points have a
+ * place of their own in the state: they go towards a target in every step, and no farther than what they push lets them.
  *
- * Every function that takes x finds for itself which pairs act there (pd_contact_find), so C and its derivatives depend on x and on where the
- * driven points are, and on nothing else. */
+ * Every function that takes x finds for itself which pairs act there (pd_contact_find), so C and its derivatives depend on x and on where
+ * the driven points are, and on nothing else. */
 #ifndef PD_CONTACT_POTENTIAL_CONTACT_H
 #define PD_CONTACT_POTENTIAL_CONTACT_H
 
@@ -37,8 +37,9 @@ typedef struct pd_projective_description {
 
 /* Of the two-way interior point method (contact/two_way/two_way.h). */
 /* How a backward step finds its target: by projected Gauss-Seidel; by projected Jacobi; by Gauss-Seidel on the linear system alone, whose
- * multipliers may pull; by gradient descent on an augmented Lagrangian; not at all, but by a step of gradient descent with a log-barrier. How far a
- * forward step goes: each vertex by the distances of its pairs; all by the earliest time of impact; each by the times of its pairs. */
+ * multipliers may pull; by gradient descent on an augmented Lagrangian; not at all, but by a step of gradient descent with a log-barrier.
+ * How far a forward step goes: each vertex by the distances of its pairs; all by the earliest time of impact; each by the times of its
+ * pairs. */
 enum { PD_TWO_WAY_GAUSS_SEIDEL, PD_TWO_WAY_JACOBI, PD_TWO_WAY_LINEAR, PD_TWO_WAY_AUGMENTED, PD_TWO_WAY_BARRIER };
 enum { PD_TWO_WAY_DISTANCES, PD_TWO_WAY_IMPACT, PD_TWO_WAY_IMPACTS };
 
@@ -113,8 +114,8 @@ pd_status pd_contact_get_driven(const pd_contact *contact, real *positions);
 real *pd_contact_driven(const pd_contact *contact);
 const real *pd_contact_targets(const pd_contact *contact);
 pd_status pd_contact_get_bodies(const pd_contact *contact, int *bodies);
-/* Where the functions below take them to be: at their targets, or where they are. At their targets an adaptive law has the stiffness of the step
- * about to be solved, else that of the last step. */
+/* Where the functions below take them to be: at their targets, or where they are. At their targets an adaptive law has the stiffness of the
+ * step about to be solved, else that of the last step. */
 void pd_contact_look_ahead(pd_contact *contact, int ahead);
 /* They go this part of the way that is left to their targets. */
 pd_status pd_contact_drive(pd_contact *contact, double part);
@@ -157,7 +158,8 @@ typedef struct pd_contact_doublings {
 } pd_contact_doublings;
 
 pd_contact_doublings pd_contact_doublings_of(const pd_contact *contact);
-/* Returns 0, and changes nothing, unless 0 <= now <= next <= PD_MOST_DOUBLINGS (0 where the law is not adaptive) and the stiffness is finite. */
+/* Returns 0, and changes nothing, unless 0 <= now <= next <= PD_MOST_DOUBLINGS (0 where the law is not adaptive) and the stiffness is
+ * finite. */
 int pd_contact_set_doublings(pd_contact *contact, pd_contact_doublings doublings);
 /* A step begins; it failed, and the state before it is restored; it has ended at x [n_vertices,3] B. The last one waits, and may fail with
  * PD_ERROR_MEMORY. */
@@ -169,19 +171,20 @@ pd_status pd_contact_adapt_stiffness(pd_contact *contact, const real *x);
  *
  * In place of a law: the pairs of the functions below are then those of the last detection, nothing is limited and every gap may close. */
 
-/* The pairs of the lag that acts are from now on those of a detection from where the step began to x [n_vertices,3] B, with the friction that
- * goes with them. Nothing happens without a penalty. Waits. Errors: PD_ERROR_MEMORY. */
+/* The pairs of the lag that acts are from now on those of a detection from where the step began to x [n_vertices,3] B, with the friction
+ * that goes with them. Nothing happens without a penalty. Waits. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_detect(pd_contact *contact, const real *x);
-/* asks != 0: from now on the detections of a step wait for nothing: until the host is told of them, only pd_contact_reach knows their pairs. It asks before
- * a wait, and is told after it, *whole = 0 where there was no room for all: there is more now, there are no pairs, and what the step has come to is nothing. */
+/* asks != 0: from now on the detections of a step wait for nothing: until the host is told of them, only pd_contact_reach knows their
+ * pairs. It asks before a wait, and is told after it, *whole = 0 where there was no room for all: there is more now, there are no pairs,
+ * and what the step has come to is nothing. */
 void pd_contact_let_ask(pd_contact *contact, int asks);
 pd_status pd_contact_fetch_detections(pd_contact *contact);
 pd_status pd_contact_detections_told(pd_contact *contact, int *whole);
 /* There are detections that the host has not been told of; and there are no pairs where it will not be. */
 int pd_contact_is_asking(const pd_contact *contact);
 void pd_contact_forget_detections(pd_contact *contact);
-/* From now on every detection, whoever asks, is one to x [n_vertices,3] H with what is driven at its target, and friction has the forces where the step
- * began: so steps and questions from one state have one potential. Errors: PD_ERROR_MEMORY. */
+/* From now on every detection, whoever asks, is one to x [n_vertices,3] H with what is driven at its target, and friction has the forces
+ * where the step began: so steps and questions from one state have one potential. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_find_at(pd_contact *contact, const real *x);
 /* Iterations from one detection to the next; 0: there is one a step; -1: there is no penalty. */
 int pd_contact_interval(const pd_contact *contact);
@@ -194,9 +197,9 @@ pd_penalty *pd_contact_penalty(const pd_contact *contact, int lag);
 pd_status pd_contact_find(pd_contact *contact, const real *x);
 /* Nothing vouches for what was found: the next looks for it anew. */
 void pd_contact_forget_near(pd_contact *contact);
-/* The same where the points are thought to have moved no farther than `expected`, m, and the host waits for nothing: the active pairs with their count on
- * the device, their distances, radii not subtracted, and limits, all as long as there is room for pairs. Once the host has waited, the second says what
- * the points went, m, and whether these are all pairs; if not, pd_contact_find is to follow. */
+/* The same where the points are thought to have moved no farther than `expected`, m, and the host waits for nothing: the active pairs with
+ * their count on the device, their distances, radii not subtracted, and limits, all as long as there is room for pairs. Once the host has
+ * waited, the second says what the points went, m, and whether these are all pairs; if not, pd_contact_find is to follow. */
 pd_status pd_contact_ask(pd_contact *contact, const real *x, double expected, pd_active_pairs *near, const real **distances,
                          pd_contact_pairs *limits);
 pd_status pd_contact_told(pd_contact *contact, double *went, int *whole);
@@ -208,8 +211,8 @@ pd_status pd_contact_friction_potential(pd_contact *contact, double *energy);
 pd_status pd_contact_add_gradient(pd_contact *contact, const pd_model *model, const real *x, real *gradient);
 /* The Hessians of all pairs, for the functions below, filtered; those of a penalty are positive semidefinite as they are. */
 pd_status pd_contact_hessians(pd_contact *contact, const real *x, pd_hessian_filter filter);
-/* From now on, until the next lag or the second function, friction has the secant matrix (elements/contact/friction.h) of those pairs whose slip has
- * reversed since x. */
+/* From now on, until the next lag or the second function, friction has the secant matrix (elements/contact/friction.h) of those pairs whose
+ * slip has reversed since x. */
 pd_status pd_contact_remember_slips(pd_contact *contact, const real *x);
 void pd_contact_forget_slips(pd_contact *contact);
 /* Their diagonal blocks are added to those of a matrix in blocks; */
@@ -228,8 +231,8 @@ typedef struct pd_contact_rows {
     const real *weights;
 } pd_contact_rows;
 pd_contact_rows pd_contact_rows_of(const pd_contact *contact);
-/* Whether there are embedded points: then pd_contact_add_blocks adds nothing and pd_contact_add_product is not called, since a pair has more on
- * the diagonal of a vertex than blocks of corners; whole_hessian.h has all of it. NULL: no contact. */
+/* Whether there are embedded points: then pd_contact_add_blocks adds nothing and pd_contact_add_product is not called, since a pair has
+ * more on the diagonal of a vertex than blocks of corners; whole_hessian.h has all of it. NULL: no contact. */
 int pd_contact_is_embedded(const pd_contact *contact);
 
 /* The pairs last found, and their values. n and what lies in backend memory stay until the next pd_contact_find. */
@@ -252,8 +255,8 @@ pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns 
 
 /* ---- the guard -------------------------------------------------------------------------------------------------------------------- */
 
-/* The part of the way from x_0 to x_1 that all vertices can go, while the driven points go all the way to their targets where `driven`, so that no
- * pair comes nearer than the separation; 1: all of it. Of the gap at x_0 a tenth is kept. By the time of impact (guard.h), or with
+/* The part of the way from x_0 to x_1 that all vertices can go, while the driven points go all the way to their targets where `driven`, so
+ * that no pair comes nearer than the separation; 1: all of it. Of the gap at x_0 a tenth is kept. By the time of impact (guard.h), or with
  * PD_GUARD_REACH the least part of the way that a point's own reach allows: of a direction whose points depend on each other some
  * alone would not lower G. Waits. */
 pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
@@ -267,8 +270,8 @@ pd_status pd_contact_closing_of(pd_contact *contact, const real *x_0, const real
 /* The same by the time of impact where vertices are up to slack [n_vertices] H m off their straight ways. */
 pd_status pd_contact_limit_curved(pd_contact *contact, const real *x_0, const real *x_1, int driven, const real *slack, double *part);
 
-/* By the times of impact of all pairs, each vertex by its own, x_1 in/out B [n_vertices,3], and the driven points all by one part (guard.h); for the
- * two-way method with PD_TWO_WAY_IMPACTS, and bodies without embedded points. */
+/* By the times of impact of all pairs, each vertex by its own, x_1 in/out B [n_vertices,3], and the driven points all by one part
+ * (guard.h); for the two-way method with PD_TWO_WAY_IMPACTS, and bodies without embedded points. */
 pd_status pd_contact_limit_each(pd_contact *contact, const real *x_0, int driven, real *x_1, double *part);
 
 /* By the time of impact, with all that is driven, without a wait; guard.h says what the three are. */
@@ -279,7 +282,7 @@ pd_guard *pd_contact_guard(const pd_contact *contact);
 /* x goes that part of its way to x_1, and the driven points the other of theirs to their targets, both B [1]. */
 pd_status pd_contact_go(pd_contact *contact, const double *part, const double *driven, const real *x_1, real *x);
 
-/* ---- for what answers contact in another way than by a law ----------------------------------------------------------------------------- */
+/* ---- for what answers contact in another way than by a law --------------------------------------------------------------------------- */
 
 /* All points [n_points,3] B: x, and driven points at their targets, where they are, or where the step began. */
 pd_status pd_contact_points_ahead(const pd_contact *contact, const real *x, real *points);
@@ -295,9 +298,9 @@ pd_status pd_contact_describe_pairs(const pd_contact *contact, const pd_active_p
 pd_contact_law pd_contact_law_of(const pd_contact *contact);
 /* What a law knows of the points. */
 const pd_contact_scene *pd_contact_scene_of(const pd_contact *contact);
-/* From now on the pairs that are found are all pairs nearer than `reach`, m, radii subtracted, and some that are farther: a list of all nearer than
- * `lasting` stays until points have gone so far that it no longer holds all of them. The next is made anew, whatever was found before, so
- * that it follows from where the points are alone. lasting 0: none stays where points have moved. */
+/* From now on the pairs that are found are all pairs nearer than `reach`, m, radii subtracted, and some that are farther: a list of all
+ * nearer than `lasting` stays until points have gone so far that it no longer holds all of them. The next is made anew, whatever was found
+ * before, so that it follows from where the points are alone. lasting 0: none stays where points have moved. */
 void pd_contact_list_up_to(pd_contact *contact, double reach, double lasting);
 /* `reach`; and up to what all pairs were found, m, at least that. */
 double pd_contact_lists_up_to(const pd_contact *contact);
@@ -307,7 +310,7 @@ double pd_contact_searched_up_to(const pd_contact *contact);
 /* What distances where they were last found, and positions that a move is added to, may be off by, m. */
 double pd_contact_rounding(const pd_contact *contact);
 
-/* ---- each vertex by its own reach ----------------------------------------------------------------------------------------------------- */
+/* ---- each vertex by its own reach ---------------------------------------------------------------------------------------------------- */
 
 /* From now on pairs are listed from farther away, so that a vertex which is near something can go some way. */
 void pd_contact_widen(pd_contact *contact);
@@ -319,10 +322,10 @@ const unsigned char *pd_contact_chosen(const pd_contact *contact);
 pd_status pd_contact_largest_move(pd_contact *contact, const real *x, const real *previous, double *move);
 /* No vertex touches so far in this step. */
 pd_status pd_contact_begin_touching(pd_contact *contact);
-/* Of all vertices at x: which touch, beside those that did before in the step; how far each may go while all go as far as they like within their
- * reach [Wang et al. 2023, two-way interior point method, Sec. 3.2]; and what a sweep over them needs. With PD_GUARD_IMPACT a vertex without
- * pairs has an infinite reach, and the caller sees to it that nothing happens to one that goes farther than pd_contact_certain_reach. Driven
- * points must stay where they are. *sweep is good until the next pd_contact_find. */
+/* Of all vertices at x: which touch, beside those that did before in the step; how far each may go while all go as far as they like within
+ * their reach [Wang et al. 2023, two-way interior point method, Sec. 3.2]; and what a sweep over them needs. With PD_GUARD_IMPACT a vertex
+ * without pairs has an infinite reach, and the caller sees to it that nothing happens to one that goes farther than
+ * pd_contact_certain_reach. Driven points must stay where they are. *sweep is good until the next pd_contact_find. */
 pd_status pd_contact_reach(pd_contact *contact, const real *x, pd_contact_sweep *sweep);
 /* By how much the displacement bounds have shortened the steps of the last sweep over vertices, at most, m. Waits. */
 pd_status pd_contact_held(pd_contact *contact, double *most);
@@ -335,7 +338,8 @@ int pd_contact_is_by_reach(const pd_contact *contact);
 
 /* The separation, m, without the radii that come to it. */
 real pd_contact_thickness(const pd_contact *contact);
-/* Seconds spent so far in finding pairs that are near or may meet, in their times of impact, and in projections (contact/projective/projective.h). */
+/* Seconds spent so far in finding pairs that are near or may meet, in their times of impact, and in projections
+ * (contact/projective/projective.h). */
 typedef struct pd_contact_seconds {
     double culling, impact, projection;
 } pd_contact_seconds;

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* The same for methods that keep each vertex within its reach under the other guard: there a vertex that nothing is near may go as far as it
- * likes, so that what is listed need only keep such vertices out of what they would soon meet. */
+/* The same for methods that keep each vertex within its reach under the other guard: there a vertex that nothing is near may go as far as
+ * it likes, so that what is listed need only keep such vertices out of what they would soon meet. */
 static const double WIDER = 2.0;
 
 /* The part of a gap that a move may use up, as in geometry/motion.h. */
@@ -14,7 +14,7 @@ static const double GAP_FRACTION = 0.9;
 /* A sweep looks at pairs that are so far beyond where they act, in activation distances, and keeps clear of the others. */
 static const double NEAR = 0.5;
 
-/* ---- the guard ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the guard ----------------------------------------------------------------------------------------------------------------------- */
 
 /* So many times as much as a vertex a point may be rounded: it is a sum of four products, and goes farther than its vertices. */
 static double points_to_vertices(const pd_contact *self) { return self->surface->rows ? 4.0 * (double)self->surface->largest : 1.0; }
@@ -125,7 +125,7 @@ pd_status pd_contact_go(pd_contact *self, const double *part, const double *driv
     return status ? status : pd_move_part_of_way(self->context, self->n_driven, driven, self->targets, self->driven);
 }
 
-/* ---- for what answers contact in another way than by a law ----------------------------------------------------------------------------- */
+/* ---- for what answers contact in another way than by a law --------------------------------------------------------------------------- */
 
 pd_status pd_contact_points_ahead(const pd_contact *self, const real *x, real *points) {
     return pd_contact_set_points(self, x, self->targets, points);
@@ -165,7 +165,7 @@ double pd_contact_listed_up_to(const pd_contact *self) { return self->holds; }
 
 double pd_contact_searched_up_to(const pd_contact *self) { return pd_proximity_reach(self->proximity); }
 
-/* ---- each vertex by its own reach ----------------------------------------------------------------------------------------------------- */
+/* ---- each vertex by its own reach ---------------------------------------------------------------------------------------------------- */
 
 void pd_contact_widen(pd_contact *self) {
     if (self->by_reach || self->widened || self->interval >= 0) return;

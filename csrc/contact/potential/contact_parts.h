@@ -1,4 +1,5 @@
-/* What contact is made of, for contact.c, contact_lag.c, contact_stiffness.c, contact_potential.c and contact_moves.c alone: everybody else knows contact.h. */
+/* What contact is made of, for contact.c, contact_lag.c, contact_stiffness.c, contact_potential.c and contact_moves.c alone: everybody else
+ * knows contact.h. */
 #ifndef PD_CONTACT_POTENTIAL_CONTACT_PARTS_H
 #define PD_CONTACT_POTENTIAL_CONTACT_PARTS_H
 

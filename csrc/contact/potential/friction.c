@@ -83,7 +83,7 @@ void pd_friction_share(pd_friction *self, const int *colours, int n_vertices) {
     self->scene.colours = colours, self->scene.n_vertices = n_vertices;
 }
 
-/* ---- the lag --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the lag ------------------------------------------------------------------------------------------------------------------------- */
 
 pd_status pd_friction_has_begun(pd_friction *self, const real *y, int *begun) {
     double move[2];
@@ -198,7 +198,7 @@ pd_status pd_friction_follow(pd_friction *self, const pd_frozen_pairs *pairs, co
 
 void pd_friction_forget(pd_friction *self) { self->pairs.n = self->knows = 0; }
 
-/* ---- the potential ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- the potential ------------------------------------------------------------------------------------------------------------------- */
 
 static pd_status evaluate(const pd_friction *self, int quantity, const real *y, real *out) {
     pd_slipping slipping = {y, self->begun, self->extent, NULL, self->remembers ? self->before : NULL};
@@ -255,7 +255,7 @@ done:
     return status;
 }
 
-/* ---- for others ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- for others ---------------------------------------------------------------------------------------------------------------------- */
 
 pd_friction_view pd_friction_pairs_of(const pd_friction *self) {
     pd_slipping slipping = {NULL, self->begun, self->extent, self->moves, NULL};

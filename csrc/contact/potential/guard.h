@@ -1,8 +1,10 @@
-/* How far the points of a scene can move without coming nearer to each other than the separation: one length for all, by the time of impact.
+/* How far the points of a scene can move without coming nearer to each other than the separation: one length for all, by the time of
+ * impact.
  *
  * All points move straight from where they are to where they would go. The pairs whose boxes meet on the way come from a broad phase of the
  * guard's own, over the same primitives, since the lists of the other one are in use; each has a certified time up to which it keeps a
- * tenth of its gap (geometry/certified.h), and the least of them is the answer [Li et al. 2020, Incremental Potential Contact, Sec. 4.4]. */
+ * tenth of its gap (geometry/certified.h), and the least of them is the answer [Li et al. 2020, Incremental Potential Contact, Sec.
+ * 4.4]. */
 #ifndef PD_CONTACT_POTENTIAL_GUARD_H
 #define PD_CONTACT_POTENTIAL_GUARD_H
 
@@ -35,17 +37,17 @@ real *pd_guard_end(pd_guard *guard);
  * Waits. Errors: PD_ERROR_MEMORY. */
 pd_status pd_guard_part(pd_guard *guard, double rounding, const real *slack, int n_slack, double *part);
 
-/* The same, and the pairs that come nearer than the separation on the way, sorted by key, without a wait: their count lies on the device, where
- * pairs beyond the capacity are missing, and they stay until the next way is looked at. Once the host has waited, the two below say what came
- * of it. Errors: PD_ERROR_MEMORY. */
+/* The same, and the pairs that come nearer than the separation on the way, sorted by key, without a wait: their count lies on the device,
+ * where pairs beyond the capacity are missing, and they stay until the next way is looked at. Once the host has waited, the two below say
+ * what came of it. Errors: PD_ERROR_MEMORY. */
 pd_status pd_guard_ask(pd_guard *guard, double rounding, const pd_active_pairs **hits);
 /* whole = 0: not all pairs that may meet had room, and the part means nothing; there is room now, and all is to be asked for again. */
 pd_status pd_guard_told(pd_guard *guard, double *part, int *whole);
 /* n: how many come too near. whole = 0: not all of those had room before this call. */
 pd_status pd_guard_hits(pd_guard *guard, const pd_active_pairs **hits, size_t *n, int *whole);
-/* Each point by its own part: all pairs are looked at in full, the corners of one that meets go the part of their ways up to then, and, since they no
- * longer go alike, all pairs are looked at anew, until none meets; the points from n_alone on go by the least part of theirs. The ends are where
- * all may go, straight and at once; together: the part of those that go alike. Waits. Errors: PD_ERROR_MEMORY. */
+/* Each point by its own part: all pairs are looked at in full, the corners of one that meets go the part of their ways up to then, and,
+ * since they no longer go alike, all pairs are looked at anew, until none meets; the points from n_alone on go by the least part of theirs.
+ * The ends are where all may go, straight and at once; together: the part of those that go alike. Waits. Errors: PD_ERROR_MEMORY. */
 pd_status pd_guard_go_each(pd_guard *guard, double rounding, int n_alone, double *together);
 /* B, for loops that go on with the part of the last pd_guard_ask. */
 const pd_earliest *pd_guard_earliest(const pd_guard *guard);

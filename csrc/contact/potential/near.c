@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The part of its ball that a vertex may have used up before pairs are listed again. With a half, a step of blocks that come to rest on each
- * other lists twice instead of once, and ends with the same potential to six digits. */
+/* The part of its ball that a vertex may have used up before pairs are listed again. With a half, a step of blocks that come to rest on
+ * each other lists twice instead of once, and ends with the same potential to six digits. */
 static const double MOST_USED = 0.75;
 
 struct pd_near {

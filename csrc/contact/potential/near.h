@@ -1,9 +1,10 @@
 /* The few of a scene's pairs that a sweep must look at, and how far from where they were found that holds.
  *
- * Where all points were when the pairs were listed, x_0, each vertex has a ball around it in which it may go while everyone keeps to his own, and
- * no pair that is farther than `cut` beyond where it acts comes to act, or loses more of its gap than a guard allows: such a pair takes as
- * its share of the radius at each of its corners half of that part of its gap, or half of what it could shrink by before it acts. So these pairs
- * need not be looked at again until a vertex has used up much of its ball; what a vertex has left of it bounds its next move. */
+ * Where all points were when the pairs were listed, x_0, each vertex has a ball around it in which it may go while everyone keeps to his
+ * own, and no pair that is farther than `cut` beyond where it acts comes to act, or loses more of its gap than a guard allows: such a pair
+ * takes as its share of the radius at each of its corners half of that part of its gap, or half of what it could shrink by before it acts.
+ * So these pairs need not be looked at again until a vertex has used up much of its ball; what a vertex has left of it bounds its next
+ * move. */
 #ifndef PD_CONTACT_POTENTIAL_NEAR_H
 #define PD_CONTACT_POTENTIAL_NEAR_H
 
@@ -36,8 +37,8 @@ pd_status pd_near_holds(pd_near *self, const real *points, int *holds);
 /* A new list. Errors: PD_ERROR_MEMORY. */
 pd_status pd_near_list_anew(pd_near *self, const pd_near_list *list);
 
-/* How far each chosen vertex may go from where the points are, and which of them touch, as pd_contact_reaches has them of all pairs; the pairs that can act
- * within that, with their slacks. What `sweep` has of pairs is set, and is good until the next list. */
+/* How far each chosen vertex may go from where the points are, and which of them touch, as pd_contact_reaches has them of all pairs; the
+ * pairs that can act within that, with their slacks. What `sweep` has of pairs is set, and is good until the next list. */
 pd_status pd_near_reaches(pd_near *self, const pd_contact_law *law, const real *points, real *reach, unsigned char *touching,
                           pd_contact_sweep *sweep);
 

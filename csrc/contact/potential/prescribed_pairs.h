@@ -1,8 +1,8 @@
-/* Whether pins and scripted obstacles pass through each other in a step. Pairs of which both sides are prescribed are in no list of contact, since
- * no force can part them. Where their motions meet, the step is refused.
+/* Whether pins and scripted obstacles pass through each other in a step. Pairs of which both sides are prescribed are in no list of
+ * contact, since no force can part them. Where their motions meet, the step is refused.
  *
- * The check is one certified time of impact (guard.h) of the way that they went, over their primitives alone. Obstacles are not checked against
- * each other, nor what does not move against what does not. */
+ * The check is one certified time of impact (guard.h) of the way that they went, over their primitives alone. Obstacles are not checked
+ * against each other, nor what does not move against what does not. */
 #ifndef PD_CONTACT_POTENTIAL_PRESCRIBED_PAIRS_H
 #define PD_CONTACT_POTENTIAL_PRESCRIBED_PAIRS_H
 

@@ -167,7 +167,7 @@ int pd_projective_pairs(const pd_projective *self, const uint64_t **keys) {
     return self->acts ? self->n : 0;
 }
 
-/* ---- room ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- room ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* For what is made anew at every freeze. */
 static pd_status make_room(pd_projective *self, size_t n) {
@@ -229,7 +229,7 @@ pd_status pd_projective_press(pd_projective *self, const real *x) {
     return status ? status : pd_projective_mark_pressed(self->context, &self->frozen, self->points, self->kept.pairs.pressed);
 }
 
-/* ---- the term of the objective ----------------------------------------------------------------------------------------------------------- */
+/* ---- the term of the objective ------------------------------------------------------------------------------------------------------- */
 
 pd_status pd_projective_add_gradient(pd_projective *self, const real *x, real *gradient) {
     pd_status status = PD_OK;
@@ -253,7 +253,7 @@ done:
     return status;
 }
 
-/* ---- restitution -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- restitution --------------------------------------------------------------------------------------------------------------------- */
 
 pd_status pd_projective_rebound(pd_projective *self, const real *x, const real *offset, real *v) {
     pd_context *context = self->context;

@@ -1,13 +1,13 @@
-/* Contact by proxies [Wang et al. 2021, Localized collisions, Secs. 4.1, 4.2]: points y = W x of the bodies, each of which a spring of length zero
- * pulls to the nearest point t of the surface of the collider it is in,
+/* Contact by proxies [Wang et al. 2021, Localized collisions, Secs. 4.1, 4.2]: points y = W x of the bodies, each of which a spring of
+ * length zero pulls to the nearest point t of the surface of the collider it is in,
  *
  *     E(x) = sum over active proxies of c/2 |y - t|^2,    dE/dx = W^T C (W x - t),    d2E/dx2 = W^T C W     (one matrix for x, y and z)
  *
- * Where they are kept out of bodies too, t is a point of such a body, t = W_c x, and W - W_c stands in the place of W (rest_fields.h): which entries
- * the matrix has changes with what is active.
+ * Where they are kept out of bodies too, t is a point of such a body, t = W_c x, and W - W_c stands in the place of W (rest_fields.h):
+ * which entries the matrix has changes with what is active.
  *
- * C and t are what a detection says, at every x that is asked about, or frozen for a step. The springs act in every direction until the next
- * detection, also along the surface. The gradient is that as derived: the sign before t that is printed is another. */
+ * C and t are what a detection says, at every x that is asked about, or frozen for a step. The springs act in every direction until the
+ * next detection, also along the surface. The gradient is that as derived: the sign before t that is printed is another. */
 #ifndef PD_CONTACT_PROXIES_PROXIES_H
 #define PD_CONTACT_PROXIES_PROXIES_H
 
@@ -36,7 +36,8 @@ pd_colliders *pd_proxies_colliders(pd_proxies *proxies);
 int pd_proxies_count(const pd_proxies *proxies);
 int pd_proxies_per_step(const pd_proxies *proxies);
 
-/* A step begins at the first guess x [n_vertices,3] B, and ends. With per_step the springs of a completed step are kept for pd_proxies_read. */
+/* A step begins at the first guess x [n_vertices,3] B, and ends. With per_step the springs of a completed step are kept for
+ * pd_proxies_read. */
 pd_status pd_proxies_begin(pd_proxies *proxies, const real *x);
 pd_status pd_proxies_end(pd_proxies *proxies, int completed);
 /* The positions are no longer those that the last step led to. */
@@ -48,7 +49,8 @@ pd_status pd_proxies_add_gradient(pd_proxies *proxies, const real *x, real *grad
 pd_status pd_proxies_add_held_gradient(pd_proxies *proxies, const real *x, real *gradient);
 pd_status pd_proxies_potential(pd_proxies *proxies, const real *x, double *energy);
 
-/* W^T C W of the last detection over the free vertices, and that an iteration is made with it, which counts who has come and gone. Waits. */
+/* W^T C W of the last detection over the free vertices, and that an iteration is made with it, which counts who has come and gone.
+ * Waits. */
 pd_status pd_proxies_matrix(pd_proxies *proxies, const pd_entries **out);
 /* A diagonal above it, H [n_vertices] N/m, after pd_proxies_matrix: c |w_a| sum_b |w_b|. */
 const double *pd_proxies_bounds(const pd_proxies *proxies);

@@ -1,8 +1,8 @@
-/* Bodies that proxies are kept out of: the signed distance of a rest shape, carried by the tets that deform [McAdams et al. 2011; Wang et al. 2021,
- * Localized collisions, Sec. 5.1]. Where a proxy lies in a tet, its coordinates there give a place at rest; where that is inside, the point of the
- * rest surface nearest to it is the target, which the tet that holds it at rest carries along: t = W_c x, so that the spring is between two points
- * of bodies. A body's own tets count beyond a distance at rest. Which pairs there are, and W_c, follow x with a delay: there is no energy whose
- * gradient this is, but with them held.
+/* Bodies that proxies are kept out of: the signed distance of a rest shape, carried by the tets that deform [McAdams et al. 2011; Wang et
+ * al. 2021, Localized collisions, Sec. 5.1]. Where a proxy lies in a tet, its coordinates there give a place at rest; where that is inside,
+ * the point of the rest surface nearest to it is the target, which the tet that holds it at rest carries along: t = W_c x, so that the
+ * spring is between two points of bodies. A body's own tets count beyond a distance at rest. Which pairs there are, and W_c, follow x with
+ * a delay: there is no energy whose gradient this is, but with them held.
  *
  * A tree of boxes over the tets finds those that a proxy may be in. It is made at rest, and fitted at every x. */
 #ifndef PD_CONTACT_PROXIES_REST_FIELDS_H

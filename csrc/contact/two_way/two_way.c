@@ -19,8 +19,8 @@ static const double GAMMA = 0.9;
 /* D^min in delta [Table 3: 2 mm for 1; 1.5 and 3 take as long in small scenes]. */
 static const double NEAREST = 2.0;
 
-/* A list of pairs is made so much farther than it must go, and a search reaches twice as far as that (contact.c). 1.2 and 1.7 of the one and
- * 1.5 and 3 of the other take as long or longer. */
+/* A list of pairs is made so much farther than it must go, and a search reaches twice as far as that (contact.c). 1.2 and 1.7 of the one
+ * and 1.5 and 3 of the other take as long or longer. */
 static const double LASTING = 1.4;
 
 /* In delta: where the state has come to its target; and what is no move at all, so often in a row. */
@@ -30,7 +30,7 @@ enum { STILL_STEPS = 16 };
 /* In delta: a target that contradictory rows have thrown so far says nothing more, and the update ends where it is. */
 static const double RUNAWAY = 1e6;
 
-/* ---- making and unmaking --------------------------------------------------------------------------------------------------------------- */
+/* ---- making and unmaking ------------------------------------------------------------------------------------------------------------- */
 
 /* The rows of edges, whose colours stay. */
 static pd_status create_edges(pd_two_way *self, const pd_two_way_description *d) {
@@ -143,7 +143,7 @@ const real *pd_two_way_origin(const pd_two_way *self) { return self->y_0; }
 
 const real *pd_two_way_state(const pd_two_way *self) { return self->x; }
 
-/* ---- a step --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- a step -------------------------------------------------------------------------------------------------------------------------- */
 
 static size_t bytes_of_state(const pd_two_way *self) { return 3 * (size_t)self->model->n_vertices * sizeof(real); }
 
@@ -168,8 +168,8 @@ static pd_status largest_move(const pd_two_way *self, const real *a, const real 
     return status;
 }
 
-/* Pairs are listed as far as what is left to go wants, and anew where that is half or twice what it was. From the state and the target alone: a resumed
- * run finds the same. */
+/* Pairs are listed as far as what is left to go wants, and anew where that is half or twice what it was. From the state and the target
+ * alone: a resumed run finds the same. */
 static void choose_reach(pd_two_way *self, double left, int first) {
     double least = NEAREST * self->delta, most = fmax(self->settings.farthest, least), before = pd_contact_lists_up_to(self->contact);
     double wanted = fmin(fmax(self->separation + 1.01 * 2.0 / GAMMA * left, least), most) * (1.0 + 8.0 * (double)PD_EPSILON);

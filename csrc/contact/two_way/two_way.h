@@ -1,6 +1,6 @@
-/* The two-way interior point method: after a solver, the state goes from where nothing intersects towards the solver's target as far as nothing
- * does, while the target is moved to where it can be reached [Wang et al. 2023, A Two-Way Interior Point Method for Collision Handling in Deformable
- * Body Simulation, ACM TOG 42(5); as printed and, where marked, corrected].
+/* The two-way interior point method: after a solver, the state goes from where nothing intersects towards the solver's target as far as
+ * nothing does, while the target is moved to where it can be reached [Wang et al. 2023, A Two-Way Interior Point Method for Collision
+ * Handling in Deformable Body Simulation, ACM TOG 42(5); as printed and, where marked, corrected].
  *
  *     x^(0) = the state, y^(0) = the target                                                           [Algorithm 1]
  *     for l = 0 .. L-1                                                                   [printed: 0 .. L]
@@ -9,43 +9,50 @@
  *             min |y - y^(0)|_M^2 / 2   subject to   c(x^(l)) + J(x^(l)) (y - x^(l)) >= 0             [Eq. 9]
  *         by sweeps of projected Gauss-Seidel over colours of rows, from the multipliers that the same rows had before    [Eqs. 11, 13]
  *         forward step: x_i^(l+1) = x_i^(l) + a_i (y_i^(l+1) - x_i^(l)), each vertex by a length of its own,
- *             a_i = min(1, gamma max(0, D_i - dmin) / (2 |y_i^(l+1) - x_i^(l)|)),   D_i = min(D, distances of the pairs of i)       [Eqs. 18, 20]
+ *             a_i = min(1, gamma max(0, D_i - dmin) / (2 |y_i^(l+1) - x_i^(l)|)),   D_i = min(D, distances of the pairs of i)
+ *             [Eqs. 18, 20]
  *     until |y^(l+1) - x^(l)| < delta/10 for all
  *
- * A point of a primitive moves no farther than one of its corners, so a pair keeps at the least 1 - gamma of what its distance is above dmin, and
- * one that is not in the list, which holds all below D, as much: every x^(l), and the straight way between two of them, is free of intersections,
- * whatever y is. So the method may end at any l. What differs from the paper:
+ * A point of a primitive moves no farther than one of its corners, so a pair keeps at the least 1 - gamma of what its distance is above
+ * dmin, and one that is not in the list, which holds all below D, as much: every x^(l), and the straight way between two of them, is free
+ * of intersections, whatever y is. So the method may end at any l. What differs from the paper:
  *
- *   - The length. As printed it counts a move in any direction, and what has come to dmin of each other can neither slide nor part; and it holds
- *     back all corners alike. Here it is the move towards the other side, along the normal of the closest points, between which a slab as wide as
- *     the distance separates both primitives, and a corner that is farther from it has all of its way to it beside (updates/contact/two_way_forward.h);
- *     what goes elsewhere is held to D alone.
- *   - The metric of a backward step has beside the masses the curvature of the edges that pull, lambda/(l |x|) across each: without it the target of
- *     what hangs on an edge swings from side to side, the farther the harder the edge pulls; and that of pairs whose closest point slides along an
- *     edge or a face when it tilts (updates/contact/two_way_metric.h), without which what lies on something thick rocks. What it holds back is no force:
- *     it is gone where the state has come to its target, and the last move of an update is without it.
- *   - A pair that is to be far apart beside its size is constrained by its distance, not by a volume (elements/contact/volume_constraint.h).
+ *   - The length. As printed it counts a move in any direction, and what has come to dmin of each other can neither slide nor part; and it
+ *     holds back all corners alike. Here it is the move towards the other side, along the normal of the closest points, between which a
+ *     slab as wide as the distance separates both primitives, and a corner that is farther from it has all of its way to it beside
+ *     (updates/contact/two_way_forward.h); what goes elsewhere is held to D alone.
+ *   - The metric of a backward step has beside the masses the curvature of the edges that pull, lambda/(l |x|) across each: without it the
+ *     target of what hangs on an edge swings from side to side, the farther the harder the edge pulls; and that of pairs whose closest
+ *     point slides along an edge or a face when it tilts (updates/contact/two_way_metric.h), without which what lies on something thick
+ *     rocks. What it holds back is no force: it is gone where the state has come to its target, and the last move of an update is without
+ *     it.
+ *   - A pair that is to be far apart beside its size is constrained by its distance, not by a volume
+ *     (elements/contact/volume_constraint.h).
  *   - dmin, below which nothing comes: as printed a gap may shrink tenfold in every step, and in numbers of a machine it comes to nothing.
- *   - The end. The printed clocks r_i = prod (1 - a_i) stay zero once a vertex has arrived, though its target moves on; here a step must find all
- *     of the state where its target is.
- *   - The metric is the masses' (printed: I), so that the target of an update that has converged keeps the momentum. A forward step does not, where it
- *     holds back a vertex and not the others of its pairs; at the end of one that converged what is missing is that of moves of delta/10 at most.
- *   - Rows of edges come first in a sweep and those of pairs last, four sweeps a step: one takes two to five times as many steps. After every 16
- *     steps of an update they double: what does not end is held up by its sweeps.
- *   - D^min is as large as what is left to go wants, between 2 delta and an eighth of a mesh's edges: what is in free flight needs few steps. The pairs
- *     nearer than 1.4 times that are listed at once, with their incidence, and the list stays while it holds all that are nearer than the one. Half
- *     of the edges took 7 % fewer steps, and three times the seconds: a list as far as edges are long holds all that is beside each other.
+ *   - The end. The printed clocks r_i = prod (1 - a_i) stay zero once a vertex has arrived, though its target moves on; here a step must
+ *     find all of the state where its target is.
+ *   - The metric is the masses' (printed: I), so that the target of an update that has converged keeps the momentum. A forward step does
+ *     not, where it holds back a vertex and not the others of its pairs; at the end of one that converged what is missing is that of moves
+ *     of delta/10 at most.
+ *   - Rows of edges come first in a sweep and those of pairs last, four sweeps a step: one takes two to five times as many steps. After
+ *     every 16 steps of an update they double: what does not end is held up by its sweeps.
+ *   - D^min is as large as what is left to go wants, between 2 delta and an eighth of a mesh's edges: what is in free flight needs few
+ *     steps. The pairs nearer than 1.4 times that are listed at once, with their incidence, and the list stays while it holds all that are
+ *     nearer than the one. Half of the edges took 7 % fewer steps, and three times the seconds: a list as far as edges are long holds all
+ *     that is beside each other.
  *   - A pair has no row where it is clear of its distance and stays clear of it at y^(l), by the normal that it has.
  *   - Edges are measured against their length at rest; friction is part of the sweeps (Sec. 6.3 filters velocities before them).
  *
- * Where the target is filtered (Secs. 6.2, 6.3), before the first backward step that has pairs: repulsion, then the friction of one backward step,
- * after which the sweeps have none.
+ * Where the target is filtered (Secs. 6.2, 6.3), before the first backward step that has pairs: repulsion, then the friction of one
+ * backward step, after which the sweeps have none.
  *
  * To compare with, a backward step may take projected Jacobi instead, Gauss-Seidel on the linear system, with multipliers of any sign
- * [Harmon et al. 2008, as Sec. 4.3.1 has it], gradient descent on an augmented Lagrangian [Tang et al. 2018, as Sec. 4.3.2 has it], or no multipliers
- * at all: a step of gradient descent with a log-barrier [Eqs. 7, 8]; and a forward step one length for all by continuous collision detection [Sec. 5].
+ * [Harmon et al. 2008, as Sec. 4.3.1 has it], gradient descent on an augmented Lagrangian [Tang et al. 2018, as Sec. 4.3.2 has it], or no
+ * multipliers at all: a step of gradient descent with a log-barrier [Eqs. 7, 8]; and a forward step one length for all by continuous
+ * collision detection [Sec. 5].
  *
- * What is driven goes all by the same part of its way, so that obstacles keep their shape, and may come late; pinned vertices each by their own. */
+ * What is driven goes all by the same part of its way, so that obstacles keep their shape, and may come late; pinned vertices each by their
+ * own. */
 #ifndef PD_CONTACT_TWO_WAY_TWO_WAY_H
 #define PD_CONTACT_TWO_WAY_TWO_WAY_H
 
@@ -118,8 +125,8 @@ pd_status pd_two_way_begin(pd_two_way *two_way, const real *x_t);
 pd_status pd_two_way_restore(pd_two_way *two_way);
 
 /* The state goes towards target [n_vertices,3] B, m, fixed vertices included, and the driven points towards theirs. Waits.
- *   given  B [n_vertices,3] m: y^(0) where the solver knew of the impulses of the update before in the step: the target without them. The rows begin with
- *          the multipliers of that update. NULL: the solver knew of none, and y^(0) is the target.
+ *   given  B [n_vertices,3] m: y^(0) where the solver knew of the impulses of the update before in the step: the target without them. The
+ *          rows begin with the multipliers of that update. NULL: the solver knew of none, and y^(0) is the target.
  * Errors: PD_ERROR_MEMORY, with the number of pairs; PD_INTERRUPTED. */
 pd_status pd_two_way_update(pd_two_way *two_way, const real *target, const real *given, const pd_two_way_watch *watch,
                             pd_two_way_report *report);

@@ -7,11 +7,12 @@
 #include <limits.h>
 #include <math.h>
 
-/* Of which pairs there are rows, in the gaps that they are to have: up to so far, and nearer than that or than the other once all is at its target.
- * A row that comes and goes swings: with half of CLEAR updates did not end. */
+/* Of which pairs there are rows, in the gaps that they are to have: up to so far, and nearer than that or than the other once all is at its
+ * target. A row that comes and goes swings: with half of CLEAR updates did not end. */
 static const double FAR = 4.0, NEAR = 1.0, CLEAR = 1.5;
 
-/* Of an augmented Lagrangian, in what a row's denominator and those that meet in it allow; a step of descent is 1/(1 + PENALTY) of the way. */
+/* Of an augmented Lagrangian, in what a row's denominator and those that meet in it allow; a step of descent is 1/(1 + PENALTY) of the
+ * way. */
 static const double PENALTY = 1.0;
 
 /* How often sweeps double, and by how much what lies on the masses grows each time. */
@@ -97,7 +98,8 @@ static pd_status gather(const pd_two_way *self, const pd_two_way_rows *edges, re
 }
 
 /* Multipliers all at once: by Jacobi, after each of which y is what they make it; or with a step of gradient descent for y,
- *     y' = y - W grad L/(1 + p),     L = |y - y_0|_M^2 / 2 + sum (max(0, lambda - p r)^2 - lambda^2) / (2 p),     lambda' = max(0, lambda - p r)
+ *     y' = y - W grad L/(1 + p),     L = |y - y_0|_M^2 / 2 + sum (max(0, lambda - p r)^2 - lambda^2) / (2 p),
+ *     lambda' = max(0, lambda - p r)
  * [Tang et al. 2018, I-Cloth, as Wang et al. 2023, Sec. 4.3.2, have it; the penalty p of a row here in parts of what it can bear]. */
 static pd_status relax(pd_two_way *self, int sweeps) {
     int augmented = self->settings.multipliers == PD_TWO_WAY_AUGMENTED;
@@ -119,9 +121,9 @@ static pd_status sweep(const pd_two_way *self, const pd_two_way_list *rows, cons
     return pd_two_way_sweep(self->context, self->inverse, at, rows->n_colours, rows->starts, self->pushed);
 }
 
-/* y^(0) with repulsion by the pairs that are the first to be near, and where friction is a filter with that of the sweeps of one backward step
- * [Wang et al. 2023, Secs. 6.2, 6.3]. As printed the impulses of the collisions are added too; those of one sweep, which overshoots, would then stay:
- * two cubes that met askew got a fifth of their normal impulse sideways without any friction. */
+/* y^(0) with repulsion by the pairs that are the first to be near, and where friction is a filter with that of the sweeps of one backward
+ * step [Wang et al. 2023, Secs. 6.2, 6.3]. As printed the impulses of the collisions are added too; those of one sweep, which overshoots,
+ * would then stay: two cubes that met askew got a fifth of their normal impulse sideways without any friction. */
 static pd_status filter(pd_two_way *self) {
     pd_two_way_list *pairs = &self->pairs;
     pd_two_way_rows no_edges = self->edges.at;

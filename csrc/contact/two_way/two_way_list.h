@@ -27,8 +27,8 @@ typedef struct pd_two_way_colouring {
 pd_status pd_two_way_list_grow(pd_two_way_list *rows, pd_context *context, size_t n, int rubs);
 /* The incidence of rows, whose points are known. */
 pd_status pd_two_way_list_join(pd_two_way_list *rows, pd_two_way_colouring *colouring, pd_context *context, int n_points);
-/* After that the colours, which none has yet, and rows in the order of their colours, so that a sweep goes through memory once; `spare`, in which
- * they are put in order, changes places with them. Waits. */
+/* After that the colours, which none has yet, and rows in the order of their colours, so that a sweep goes through memory once; `spare`, in
+ * which they are put in order, changes places with them. Waits. */
 pd_status pd_two_way_list_colour(pd_two_way_list *rows, pd_two_way_list *spare, pd_two_way_colouring *colouring, pd_context *context,
                                  const pd_model *model, int n_points, int rubs);
 void pd_two_way_list_destroy(pd_two_way_list *rows, pd_context *context);

@@ -1,8 +1,8 @@
 /* Hessians of pairs in contact by PD_FILTER_CLAMP, several pairs per vector register.
  *
- * In three passes: of pairs of one kind the matrix S of pair_hessian.h; of pairs whose matrices have the same size its eigenvectors; and pair by pair
- * the squares of them. The second goes by cyclic Jacobi rotations: all lanes of a register take the same way, and one that is done turns no
- * more, so that it does not matter what a pair stands beside. */
+ * In three passes: of pairs of one kind the matrix S of pair_hessian.h; of pairs whose matrices have the same size its eigenvectors; and
+ * pair by pair the squares of them. The second goes by cyclic Jacobi rotations: all lanes of a register take the same way, and one that is
+ * done turns no more, so that it does not matter what a pair stands beside. */
 #include "cpu/contact/contact_lanes.h"
 
 enum { LANES = PD_CONTACT_LANES, SWEEPS = 12 };

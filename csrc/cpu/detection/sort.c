@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Bits of a digit: 2^DIGIT buckets are written to at the same time, and 4096 lines still fit the second cache. A search of 11.6 million pairs
- * took 1.16, 1.06, 1.03 times as long when they were sorted by digits of 8, 10, 11 bits. */
+/* Bits of a digit: 2^DIGIT buckets are written to at the same time, and 4096 lines still fit the second cache. A search of 11.6 million
+ * pairs took 1.16, 1.06, 1.03 times as long when they were sorted by digits of 8, 10, 11 bits. */
 enum { DIGIT = 12, SHORT_DIGIT = 8, FEW_KEYS = 1 << 15, MOST_PARTS = 64 };
 
 /* Pairs of a bucket: sorted inside the first cache or so. From 1024 to 16384 it makes no difference. */
@@ -115,8 +115,8 @@ pd_status pd_pad_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer) {
     return PD_OK;
 }
 
-/* Most significant digit first, into buckets that a cache holds: the rest is done inside each. The search of 11.6 million pairs took 232 ms,
- * and 267 ms where all pairs were gone through digit by digit. */
+/* Most significant digit first, into buckets that a cache holds: the rest is done inside each. The search of 11.6 million pairs took 232
+ * ms, and 267 ms where all pairs were gone through digit by digit. */
 pd_status pd_sort_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer, uint64_t *scratch, const pd_work *work, int *pairs) {
     uint32_t *counts = work->memory;
     uint64_t mask = ((uint64_t)1 << buffer->second_bits) - 1;

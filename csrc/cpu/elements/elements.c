@@ -1,8 +1,8 @@
 /* Loops over elements: potential, gradient, Hessian, and batches of single elements.
  *
- * What is done with one element stands in element_update.h; each loop is expanded over the element table, and a new element needs nothing here.
- * Tets with the ARAP energy, the bulk of most scenes, have a vector path of their own (arap_lanes.h); it calls the same formula for several
- * tets at once. */
+ * What is done with one element stands in element_update.h; each loop is expanded over the element table, and a new element needs nothing
+ * here. Tets with the ARAP energy, the bulk of most scenes, have a vector path of their own (arap_lanes.h); it calls the same formula for
+ * several tets at once. */
 #include "updates/elements/element_update.h"
 
 #include "updates/elements/element_batch_update.h"
@@ -205,9 +205,9 @@ pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const r
 
 /* ---- Hessian ---------------------------------------------------------------------------------------------------------- */
 
-/* The elements' own Hessians, the costly part, are computed in parallel, a batch at a time, which stays in the cache; then every thread goes
- * through the batch and adds the rows of the vertices that are its own: no two write to one block, and the order of the sums is that of the
- * elements whatever the number of threads. */
+/* The elements' own Hessians, the costly part, are computed in parallel, a batch at a time, which stays in the cache; then every thread
+ * goes through the batch and adds the rows of the vertices that are its own: no two write to one block, and the order of the sums is that
+ * of the elements whatever the number of threads. */
 enum { PD_HESSIAN_BATCH = 256 };
 
 size_t pd_hessian_scratch(const pd_model *model) {

@@ -1,8 +1,8 @@
-/* Some vertices of one colour that a sweep computes together, and what they touch: their roles in pairs, whatever vertices these are of, several
- * per vector register. What each vertex gets is added up role by role in the order of its list.
+/* Some vertices of one colour that a sweep computes together, and what they touch: their roles in pairs, whatever vertices these are of,
+ * several per vector register. What each vertex gets is added up role by role in the order of its list.
  *
- * The other corners of a pair rest while a block is computed, so what its roles read is gathered once, and is there for every length that is
- * tried. */
+ * The other corners of a pair rest while a block is computed, so what its roles read is gathered once, and is there for every length that
+ * is tried. */
 #ifndef PD_CPU_SWEEPS_VERTEX_BLOCK_H
 #define PD_CPU_SWEEPS_VERTEX_BLOCK_H
 
@@ -39,8 +39,8 @@ typedef struct pd_contact_run {
     real room[PD_BLOCK_VERTICES];  /* m: how far a vertex can go before a role that was left out may act */
 } pd_contact_run;
 
-/* Roles in pairs with friction, number i in column i: n of them, and up to a whole register such that rub with no force. Columns that were as long as
- * there can be roles would all lie on one set of a cache. */
+/* Roles in pairs with friction, number i in column i: n of them, and up to a whole register such that rub with no force. Columns that were
+ * as long as there can be roles would all lie on one set of a cache. */
 typedef struct pd_friction_run {
     int n, whole;
     int owners[PD_BLOCK_ROLES];    /* rows of the block */
@@ -110,8 +110,8 @@ static inline int pd_block_next_roles(const pd_vertex_block *block, const pd_inc
 /* What is asked of the roles of a vertex with friction is fetched. */
 void pd_vertex_block_fetch_friction(const pd_vertex_block *block, int vertex);
 
-/* sums [n,9], energies [n] +=: what pd_vertex_update_add_all_friction says of each vertex; and energies += what pd_vertex_update_all_friction_energy
- * says where each goes by -d [n,3], after the former, of some of the same vertices. */
+/* sums [n,9], energies [n] +=: what pd_vertex_update_add_all_friction says of each vertex; and energies += what
+ * pd_vertex_update_all_friction_energy says where each goes by -d [n,3], after the former, of some of the same vertices. */
 void pd_vertex_block_add_friction(pd_vertex_block *block, real (*sums)[9], double *energies);
 void pd_vertex_block_add_friction_energies(pd_vertex_block *block, const real (*d)[3], double *energies);
 

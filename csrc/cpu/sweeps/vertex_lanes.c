@@ -1,5 +1,5 @@
-/* The contact of a block of vertices, see vertex_lanes.h. As in cpu/contact/contact.c all lanes run the same instructions, and a pair that asks for more
- * care goes by itself, so that it does not matter what a role stands beside, nor how many there are at a time. */
+/* The contact of a block of vertices, see vertex_lanes.h. As in cpu/contact/contact.c all lanes run the same instructions, and a pair that
+ * asks for more care goes by itself, so that it does not matter what a role stands beside, nor how many there are at a time. */
 #include "cpu/sweeps/vertex_lanes.h"
 
 #include "updates/sweeps/vertex_update.h"
@@ -117,7 +117,8 @@ static void repeat_last(pd_role_lanes *lanes) {
 /* How far a partner of a vertex that goes by -d counts as going: two partners at the most. */
 static real farthest(const real d[3]) { return 2 * pd_vertex_update_length(d); }
 
-/* The next run of the roles that may act, where d is not NULL and their vertex goes by -d, or as far as is expected; 0: there is none, and the last one stays. */
+/* The next run of the roles that may act, where d is not NULL and their vertex goes by -d, or as far as is expected; 0: there is none, and
+ * the last one stays. */
 static int gather_run(pd_vertex_block *block, const real (*d)[3], pd_block_cursor *next) {
     const pd_contact_sweep *contact = block->contact;
     pd_contact_run *run = &block->run;
@@ -152,7 +153,7 @@ static int gather_run(pd_vertex_block *block, const real (*d)[3], pd_block_curso
     return 1;
 }
 
-/* ---- what they say -------------------------------------------------------------------------------------------------------------------- */
+/* ---- what they say ------------------------------------------------------------------------------------------------------------------- */
 
 static void add_corners(pd_vertex_block *block, real (*sums)[9], double *total) {
     pd_contact_run *run = &block->run;

@@ -1,8 +1,8 @@
 /* Sweeps over vertices: gradient and 3x3 block of one vertex from its elements, and its step.
  *
- * Corners of undamped tets (neo-Hookean, ARAP, co-rotated, those that seek a shape), StVK triangles and springs, the bulk of most scenes, are computed a vector
- * register at a time, on arrays of lanes; flat hinges are sums over neighbours; all other elements through the table, one macro each. A
- * vertex is one thread's work and its sums have a fixed order, so the bits do not depend on the threads. */
+ * Corners of undamped tets (neo-Hookean, ARAP, co-rotated, those that seek a shape), StVK triangles and springs, the bulk of most scenes,
+ * are computed a vector register at a time, on arrays of lanes; flat hinges are sums over neighbours; all other elements through the table,
+ * one macro each. A vertex is one thread's work and its sums have a fixed order, so the bits do not depend on the threads. */
 #include "updates/sweeps/vertex_update.h"
 
 #include "cpu/context.h"
@@ -85,8 +85,8 @@ static inline __attribute__((always_inline)) void approach_roots(real parts[PD_R
     }
 }
 
-/* What a lane gets does not depend on the others. A call, since in line it took the registers of the loop over neo-Hookean corners, which then
- * needed 1.06 times as long. */
+/* What a lane gets does not depend on the others. A call, since in line it took the registers of the loop over neo-Hookean corners, which
+ * then needed 1.06 times as long. */
 static __attribute__((noinline)) void add_rotated(const pd_corner_groups *groups, const real *positions, const real *here, int update,
                                                   real sum[9]) {
     real lanes[9][LANES];
@@ -198,8 +198,8 @@ static inline __attribute__((always_inline)) void fetch(const pd_vertex_sweep *s
     if (contact->lagged.n > 0) __builtin_prefetch(contact->lagged_incidence.start + vertex);
 }
 
-/* The same of a vertex's pairs with a penalty, which many vertices share: first its list of roles, nearer to its update what these read, and last
- * where the corners of these are and how far they have moved. */
+/* The same of a vertex's pairs with a penalty, which many vertices share: first its list of roles, nearer to its update what these read,
+ * and last where the corners of these are and how far they have moved. */
 static inline __attribute__((always_inline)) void fetch_roles(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int update) {
     const pd_incidence *incidence = &contact->incidence;
     const pd_lagged_pairs *pairs = &contact->frozen.at;

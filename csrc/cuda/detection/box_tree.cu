@@ -1,5 +1,5 @@
-/* The tree of boxes on CUDA; see collision_loops.h. Binary, split where the highest differing bit of the keys changes [Karras 2012, Maximizing
- * Parallelism]: nodes in preorder, each with the slot where to go on for whoever does not want to look below it. */
+/* The tree of boxes on CUDA; see collision_loops.h. Binary, split where the highest differing bit of the keys changes [Karras 2012,
+ * Maximizing Parallelism]: nodes in preorder, each with the slot where to go on for whoever does not want to look below it. */
 #include "cuda/append.cuh"
 #include "cuda/block_sum.cuh"
 #include "cuda/detection/work.cuh"

@@ -82,8 +82,8 @@ PD_STAGING(2)
 PD_STAGING(3)
 PD_STAGING(4)
 
-/* The forces of a block's elements, which its threads have left in shared memory, go out in whole sectors: each by itself would write 4 bytes
- * of 32 sectors in every store. */
+/* The forces of a block's elements, which its threads have left in shared memory, go out in whole sectors: each by itself would write 4
+ * bytes of 32 sectors in every store. */
 template <int k> static __device__ __forceinline__ void write_staged(const real *staged, int n, real *f) {
     __syncthreads();
     const int first = (int)blockIdx.x * PD_THREADS, here = n - first < PD_THREADS ? n - first : (int)PD_THREADS;

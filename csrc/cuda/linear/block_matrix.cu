@@ -1,10 +1,10 @@
 /* Loops over a sparse operator in blocks of neighbouring rows; see pd_block_matrix in matrix_loops.h.
  *
- * After Lan et al. [2022, Appendix A]: a CUDA block takes the 16 rows of neighbouring vertices and loads the columns they share into shared memory once;
- * the sum of a row is split over several threads, 16 here where the paper has 4, since they read neighbouring entries together. All
- * columns of the vectors are done in one pass, so that an entry, 6 bytes in float, is read once. Coefficients go straight to the thread that uses
- * them: each serves one row only, and the way through shared memory would save nothing. Positions in shared memory are 3 numbers apart for
- * three columns, which no two of 32 banks share.
+ * After Lan et al. [2022, Appendix A]: a CUDA block takes the 16 rows of neighbouring vertices and loads the columns they share into shared
+ * memory once; the sum of a row is split over several threads, 16 here where the paper has 4, since they read neighbouring entries
+ * together. All columns of the vectors are done in one pass, so that an entry, 6 bytes in float, is read once. Coefficients go straight to
+ * the thread that uses them: each serves one row only, and the way through shared memory would save nothing. Positions in shared memory are
+ * 3 numbers apart for three columns, which no two of 32 banks share.
  *
  * As for Jacobi there are two ways to run many sweeps: one launch each, or one cooperative launch in which a block keeps the coefficients
  * of 128 entries a row in registers and its list of columns in shared memory. */
@@ -93,9 +93,9 @@ static __device__ __forceinline__ real extrapolated(real hat, real omega, real g
 
 /* ---- one launch per sweep ---------------------------------------------------------------------------------------------------------- */
 
-/* next <- P in + add, extrapolated between d and the iterate before, `last`, which counts as zero where from_zero is not 0. PADDED: the rows of
- * `in` are; MOVES: it is the last sweep of an iteration. What of the operator no kernel writes, which is all but its values, may be read before the
- * launch before has ended. */
+/* next <- P in + add, extrapolated between d and the iterate before, `last`, which counts as zero where from_zero is not 0. PADDED: the
+ * rows of `in` are; MOVES: it is the last sweep of an iteration. What of the operator no kernel writes, which is all but its values, may be
+ * read before the launch before has ended. */
 template <int W, bool PADDED, bool MOVES>
 static __global__ void block_sweep_kernel(pd_block_matrix P, int width, pd_iterate_rows in, const real *add, real omega, real gamma,
                                           int plain, int from_zero, pd_iterate_rows d, pd_iterate_rows last, pd_iterate_rows next,

@@ -1,5 +1,6 @@
-/* The passes of preconditioned conjugate gradients; scalars stay on the device. Each begins while the one before it ends, and a product reads its
- * first entries meanwhile: none of the three writes the matrix, and behind the copy of a right-hand side the first is an ordinary launch. */
+/* The passes of preconditioned conjugate gradients; scalars stay on the device. Each begins while the one before it ends, and a product
+ * reads its first entries meanwhile: none of the three writes the matrix, and behind the copy of a right-hand side the first is an ordinary
+ * launch. */
 #include "updates/linear/conjugate_end.h"
 
 #include "cuda/block_sum.cuh"
@@ -20,8 +21,8 @@ static sums_of_blocks sums_into(const pd_context *context, unsigned blocks, doub
     return {partial, sums, blocks <= PD_BLOCKS_OF_LAST ? context->arrived : nullptr};
 }
 
-/* A search direction is read by its rows' neighbours, and nobody else sees it: of three columns its rows are filled up, as iterates of Jacobi are
- * (sweeps.cuh), so that a neighbour is one read. */
+/* A search direction is read by its rows' neighbours, and nobody else sees it: of three columns its rows are filled up, as iterates of
+ * Jacobi are (sweeps.cuh), so that a neighbour is one read. */
 static __host__ __device__ __forceinline__ int direction_stride(int width) { return width == 3 ? PD_PADDED : width; }
 
 size_t pd_pcg_direction_bytes(int n, int width) { return (size_t)n * (size_t)direction_stride(width) * sizeof(real); }

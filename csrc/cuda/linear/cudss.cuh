@@ -1,6 +1,6 @@
-/* cuDSS, NVIDIA's sparse direct solver, opened when it is first asked for: nothing is built against it, and the modules load where it is missing.
- * Found by the run path of the module (CMakeLists.txt: the wheels nvidia-cudss-cu13 and -cu12), or where PDGPU_CUDSS in the environment says:
- * a path, or "off".
+/* cuDSS, NVIDIA's sparse direct solver, opened when it is first asked for: nothing is built against it, and the modules load where it is
+ * missing. Found by the run path of the module (CMakeLists.txt: the wheels nvidia-cudss-cu13 and -cu12), or where PDGPU_CUDSS in the
+ * environment says: a path, or "off".
  *
  * What is written down here is of version 1, whose library is libcudss.so.1; earlier ones take other arguments, and are not opened.
  * tests/cuda/cudss_header.cpp holds it against the library's own header. */

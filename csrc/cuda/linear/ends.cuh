@@ -1,5 +1,5 @@
-/* How a sweep over rows begins and ends in an iteration of a simulation: what it solves for is gathered from the corners of elements, and what it
- * finds moves the vertices. Both are of one row alone, and a sweep that does them saves a launch each. */
+/* How a sweep over rows begins and ends in an iteration of a simulation: what it solves for is gathered from the corners of elements, and
+ * what it finds moves the vertices. Both are of one row alone, and a sweep that does them saves a launch each. */
 #ifndef PD_CUDA_LINEAR_ENDS_CUH
 #define PD_CUDA_LINEAR_ENDS_CUH
 
@@ -54,8 +54,8 @@ struct pd_stays {
 
 /* ---- the gather ------------------------------------------------------------------------------------------------------------------- */
 
-/* The forces on a vertex, by the PD_LANES threads of its row: on the small meshes of interactive scenes one thread each would leave most of the
- * device without work. What it reads of the model, which whole would be 1.3 KB of arguments. */
+/* The forces on a vertex, by the PD_LANES threads of its row: on the small meshes of interactive scenes one thread each would leave most of
+ * the device without work. What it reads of the model, which whole would be 1.3 KB of arguments. */
 struct pd_gathered {
     const int *corner_start, *corners;
     const unsigned char *fixed;

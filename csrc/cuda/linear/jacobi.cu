@@ -54,8 +54,8 @@ static __global__ void first_coupled_sweep_kernel(int n, const real *inverses, c
 /* Blocks that a multiprocessor should hold. */
 template <int W, bool PADDED> constexpr int SWEEP_BLOCKS = W == 1 ? 4 : pd_padded_row_blocks_held(W, PADDED);
 
-/* PADDED: the rows of d are; MOVES: it is the last sweep of an iteration. from_zero != 0: `last` counts as zero, whatever it holds. The entries,
- * which no kernel writes, are read before the launch before has ended, whichever it is. */
+/* PADDED: the rows of d are; MOVES: it is the last sweep of an iteration. from_zero != 0: `last` counts as zero, whatever it holds. The
+ * entries, which no kernel writes, are read before the launch before has ended, whichever it is. */
 template <int W, bool PADDED, bool MOVES>
 static __global__ void __launch_bounds__(PD_THREADS, (SWEEP_BLOCKS<W, PADDED>))
     sweep_kernel(pd_matrix A, int width, const real *r, real weight, real omega, int from_zero, pd_iterate_rows d, pd_iterate_rows last,

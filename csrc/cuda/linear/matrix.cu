@@ -160,7 +160,8 @@ static pd_status relax_colours(pd_context *context, const pd_coloured_matrix *co
     return PD_OK;
 }
 
-/* Of three columns the iterate lies in rows of four numbers all the while, and the last sweep writes the caller's rows of three beside them. */
+/* Of three columns the iterate lies in rows of four numbers all the while, and the last sweep writes the caller's rows of three beside
+ * them. */
 pd_status pd_gauss_seidel_sweeps(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, double omega,
                                  int n_sweeps, int symmetric, const real *from, real *d) {
     const pd_matrix *matrix = &coloured->matrix;

@@ -59,8 +59,8 @@ template <int W, typename T> static __device__ __forceinline__ T pd_of_lane(cons
     return value;
 }
 
-/* Where row i of vectors [n,width] begins. W = 3 is launched for that width alone (PD_LAUNCH_BY_WIDTH), and a constant needs no product of 64
- * bits. */
+/* Where row i of vectors [n,width] begins. W = 3 is launched for that width alone (PD_LAUNCH_BY_WIDTH), and a constant needs no product of
+ * 64 bits. */
 template <int W> static __device__ __forceinline__ int pd_width(int width) { return W == 3 ? 3 : width; }
 
 template <int W> static __device__ __forceinline__ size_t pd_row_begin(int width, int i) { return (size_t)pd_width<W>(width) * (size_t)i; }
@@ -69,12 +69,13 @@ template <int W> static __device__ __forceinline__ size_t pd_row_begin(int width
  * twice and not once for each of its entries. Four times PD_LANES are more than most rows of tets have (14). */
 enum { PD_ENTRIES_AT_ONCE = 4 };
 
-/* Blocks that a multiprocessor should hold of a kernel for three columns that keeps those entries while it waits: 40 registers in float, 64 in
- * double. */
+/* Blocks that a multiprocessor should hold of a kernel for three columns that keeps those entries while it waits: 40 registers in float, 64
+ * in double. */
 enum { PD_ROW_BLOCKS = sizeof(real) == sizeof(float) ? 6 : 4 };
 /* The same of a kernel for W columns at a time: of one column fewer numbers are on their way, and more are asked for ahead. */
 constexpr int pd_row_blocks_held(int W) { return W == 3 ? PD_ROW_BLOCKS : 4 + (PD_ROW_BLOCKS > 4); }
-/* And of one that walks filled rows and writes them: each neighbour keeps four registers on its way, and for six blocks ptxas spills three. */
+/* And of one that walks filled rows and writes them: each neighbour keeps four registers on its way, and for six blocks ptxas spills
+ * three. */
 constexpr int pd_padded_row_blocks_held(int W, bool padded) {
     return padded && sizeof(real) == sizeof(float) ? PD_ROW_BLOCKS - 1 : pd_row_blocks_held(W);
 }

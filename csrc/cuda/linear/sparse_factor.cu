@@ -1,9 +1,9 @@
-/* A sparse factor through cuDSS; see loops/sparse_loops.h. It is double whatever `real` is, as the host's: vectors are converted at its edge, by the
- * kernels that sort the rows of a solve. Its deterministic mode is asked for, so that a run can be repeated.
+/* A sparse factor through cuDSS; see loops/sparse_loops.h. It is double whatever `real` is, as the host's: vectors are converted at its
+ * edge, by the kernels that sort the rows of a solve. Its deterministic mode is asked for, so that a run can be repeated.
  *
  * The matrix is given as symmetric and not as positive definite: then the library counts the signs of its pivots (the inertia), which says
- * whether it is; what its Cholesky does with one that is not is nowhere promised. Rows are not searched for pivots, and none is to be replaced by a
- * larger one; where some are all the same, the factor is of another matrix and not taken. */
+ * whether it is; what its Cholesky does with one that is not is nowhere promised. Rows are not searched for pivots, and none is to be
+ * replaced by a larger one; where some are all the same, the factor is of another matrix and not taken. */
 #include "loops/sparse_loops.h"
 
 #include "cuda/context.cuh"

@@ -1,5 +1,5 @@
-/* Many sweeps of an iterative solver, for the kernels of jacobi.cu and block_matrix.cu: whether they run in one cooperative launch that stays or
- * in one launch each, and in how many launches the sweeps of a long run fit. */
+/* Many sweeps of an iterative solver, for the kernels of jacobi.cu and block_matrix.cu: whether they run in one cooperative launch that
+ * stays or in one launch each, and in how many launches the sweeps of a long run fit. */
 #ifndef PD_CUDA_LINEAR_SWEEPS_CUH
 #define PD_CUDA_LINEAR_SWEEPS_CUH
 
@@ -18,8 +18,8 @@ struct pd_omegas {
  * measured: set it with the table of benchmarks/gpu_a_jacobi. */
 enum { PD_SWEEPS_THAT_PAY = 3 };
 
-/* Blocks of the launch that stays, of a kernel for vectors of so many columns, three or one, and which wants `wanted` of them; 0: one launch for
- * each sweep. */
+/* Blocks of the launch that stays, of a kernel for vectors of so many columns, three or one, and which wants `wanted` of them; 0: one
+ * launch for each sweep. */
 template <typename Kernel>
 static inline unsigned pd_staying_blocks(const pd_context *context, unsigned wanted, int width, int n_sweeps, Kernel kernel) {
     int asked = context->sweeps == PD_SWEEPS_PERSISTENT;
@@ -28,8 +28,8 @@ static inline unsigned pd_staying_blocks(const pd_context *context, unsigned wan
     return wanted <= room ? wanted : asked ? room : 0;
 }
 
-/* Whether they are one launch that stays, which then can gather what it solves for and move by what it finds: with more, another one than the
- * first would gather, another than the last would move. */
+/* Whether they are one launch that stays, which then can gather what it solves for and move by what it finds: with more, another one than
+ * the first would gather, another than the last would move. */
 static inline bool pd_sweeps_fit(int n_sweeps) { return n_sweeps > 0 && n_sweeps <= PD_SWEEPS_OF_LAUNCH; }
 
 /* Rows of an iterate, and numbers from one to the next. */
@@ -51,9 +51,9 @@ static __device__ __forceinline__ void pd_write_row(pd_iterate_rows d, bool insi
     if (inside && (lane < W || fills)) d.rows[pd_number_at(d, i, first + lane)] = fills ? (real)0 : value;
 }
 
-/* Where the iterates of some sweeps lie: d, number 0, and the one before, number -1, in the caller's buffers, and so in the end the last two, or, to
- * the end, the last. Of three columns those in between, which nobody sees, are filled up to four numbers a row (`padded`, NULL: they are not): a
- * neighbour is one read of 16 bytes in float, in one sector of 32, where it was three, in one sector or two. */
+/* Where the iterates of some sweeps lie: d, number 0, and the one before, number -1, in the caller's buffers, and so in the end the last
+ * two, or, to the end, the last. Of three columns those in between, which nobody sees, are filled up to four numbers a row (`padded`, NULL:
+ * they are not): a neighbour is one read of 16 bytes in float, in one sector of 32, where it was three, in one sector or two. */
 struct pd_iterates {
     real *even, *odd, *padded;
     size_t n;
@@ -75,8 +75,8 @@ static inline void pd_swap_buffers(real *buffers[2]) {
     buffers[1] = first;
 }
 
-/* launch(omegas, first, n, ends): sweeps first .. first + n - 1 from buffers[0], each from one buffer into the other; ends: they are the last. The
- * result is in buffers[0]. */
+/* launch(omegas, first, n, ends): sweeps first .. first + n - 1 from buffers[0], each from one buffer into the other; ends: they are the
+ * last. The result is in buffers[0]. */
 template <typename Launch> static inline pd_status pd_launch_sweeps(const double *omega, int n_sweeps, real *buffers[2], Launch launch) {
     for (int first = 0; first < n_sweeps; first += PD_SWEEPS_OF_LAUNCH) {
         int n = n_sweeps - first < PD_SWEEPS_OF_LAUNCH ? n_sweeps - first : (int)PD_SWEEPS_OF_LAUNCH;

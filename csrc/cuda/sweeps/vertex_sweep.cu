@@ -4,24 +4,25 @@
  * vertices to the large kernel, and no others. A search and contact need that kernel for all.
  *
  * The T threads of an update stride over its corners, add up what they have in a fixed butterfly of shuffles, and solve the 3x3 system
- * each for itself; the first three write a coordinate each. Vertices of a colour share no element, so no update of a launch reads a position that
- * another one writes: an update's own position is read by its own threads before they meet in the butterfly, and written after it. Contact
- * reads positions of vertices of the same colour too, but in a buffer of its own, to which a launch after the colour's takes them (commit_kernel).
+ * each for itself; the first three write a coordinate each. Vertices of a colour share no element, so no update of a launch reads a
+ * position that another one writes: an update's own position is read by its own threads before they meet in the butterfly, and written
+ * after it. Contact reads positions of vertices of the same colour too, but in a buffer of its own, to which a launch after the colour's
+ * takes them (commit_kernel).
  *
- * The launches of plain colours overlap (launch.cuh): an update, its first corners, x_t and drift are read while the colour before still ends. One
- * kernel that stays on the device was the other way: it would wait for all blocks between two colours just the same, with a barrier and its registers for the
- * largest kind of update, hold a colour of many vertices in a loop, and need the mixed kind inside; here a colour is a launch like any other.
- * Within a run of iterations the sweeps move the offset themselves and start from the positions of the sweep before (pd_sweep_bounds): no gather,
- * no direction, no move by the frame.
+ * The launches of plain colours overlap (launch.cuh): an update, its first corners, x_t and drift are read while the colour before still
+ * ends. One kernel that stays on the device was the other way: it would wait for all blocks between two colours just the same, with a
+ * barrier and its registers for the largest kind of update, hold a colour of many vertices in a loop, and need the mixed kind inside; here
+ * a colour is a launch like any other. Within a run of iterations the sweeps move the offset themselves and start from the positions of the
+ * sweep before (pd_sweep_bounds): no gather, no direction, no move by the frame.
  *
  * Counted in float for beams of 30 x 2 x 3 cells of six tets, 11.6 corners a vertex; bytes per vertex and iteration:
  *     corners   11.6 x (5 numbers + 3 slots)                                                        371
  *     an update    what it has of its own 32, x - y 12, x_t, drift 24, position 32, d 12                112
  *     slot     order 4, x 12, position 16                                                            32
  *     frame     d 12, step, x, x - y 24 each, fixed 1                                                 85
- * and the positions of neighbours, which stay in the cache: 600 bytes, 138 MB for 620 beams. Slot and frame, 117 bytes, fall away in all but the
- * last iteration of a run, where 12 bytes of offset are written in exchange for as many of direction. A launch for each of the 8 colours, and
- * three more in the last iteration. PDGPU_UPDATE_THREADS chooses T for measurements.
+ * and the positions of neighbours, which stay in the cache: 600 bytes, 138 MB for 620 beams. Slot and frame, 117 bytes, fall away in all
+ * but the last iteration of a run, where 12 bytes of offset are written in exchange for as many of direction. A launch for each of the 8
+ * colours, and three more in the last iteration. PDGPU_UPDATE_THREADS chooses T for measurements.
  *
  * Memory on the device, in float: the sweep 32 bytes a corner and 60 a vertex; model and state 165 a vertex and 124 a tet. */
 #include "base/rounded.h"
@@ -44,8 +45,8 @@ static __device__ double update_total(int lanes, double value) {
 #define PD_UPDATE_WAIT(lanes)         __syncwarp(update_mask(lanes))
 #include "updates/sweeps/vertex_update.h"
 
-/* Threads of an update by default. On an H200 four are the fastest for neo-Hookean tets in float, where eight take 1.24 times as long; in contact,
- * where every vertex takes the kernel for all kinds, four take 1.4 times as long as eight (docs/gpu.md). */
+/* Threads of an update by default. On an H200 four are the fastest for neo-Hookean tets in float, where eight take 1.24 times as long; in
+ * contact, where every vertex takes the kernel for all kinds, four take 1.4 times as long as eight (docs/gpu.md). */
 enum { LANES = 8, NEO_HOOKEAN_LANES = sizeof(real) == sizeof(float) ? 4 : 8 };
 constexpr bool AHEAD = sizeof(real) == sizeof(float); // records are read ahead; see group_update_kernel
 
@@ -135,8 +136,8 @@ struct family_sweep {
 
 static __device__ __forceinline__ real coordinate(const real v[3], int c) { return c == 0 ? v[0] : c == 1 ? v[1] : v[2]; }
 
-/* The update of a thread, and which of its corners it has: every lanes-th from `at` on. Written by no launch of the sweep, as records are: both
- * are read before the launch before has ended. */
+/* The update of a thread, and which of its corners it has: every lanes-th from `at` on. Written by no launch of the sweep, as records are:
+ * both are read before the launch before has ended. */
 struct family_thread {
     pd_update own;
     int inside, at, end;
@@ -148,8 +149,8 @@ static __device__ __forceinline__ family_thread begin_update(const family_sweep 
     return {own, inside, own.first + lane, inside ? own.end : own.first};
 }
 
-/* What the threads of an update need of its vertex at the end. Thread `lane` moves coordinate `lane`, or with C = 3, where there is one thread, all
- * of them. */
+/* What the threads of an update need of its vertex at the end. Thread `lane` moves coordinate `lane`, or with C = 3, where there is one
+ * thread, all of them. */
 template <int C> struct vertex_row {
     real start[C], drift[C]; // of the coordinates that the thread moves
     real drive[3];
@@ -197,8 +198,9 @@ static __device__ __forceinline__ void end_update(const family_sweep &sweep, con
     }
 }
 
-/* Neo-Hookean tets. In float the records of the next two corners are on their way while one is added, the first two before the wait; in double,
- * where a record is 16 registers, none. Four blocks of 64 registers are faster than five of 48 (docs/gpu.md), which wait for every corner. */
+/* Neo-Hookean tets. In float the records of the next two corners are on their way while one is added, the first two before the wait; in
+ * double, where a record is 16 registers, none. Four blocks of 64 registers are faster than five of 48 (docs/gpu.md), which wait for every
+ * corner. */
 template <int T>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 4 : 3)
     group_update_kernel(const __grid_constant__ family_sweep sweep) {
@@ -252,7 +254,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
     end_update(sweep, thread, row, lane, lanes, sum);
 }
 
-/* ---- all others ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all others ---------------------------------------------------------------------------------------------------------------------- */
 
 /* Adds the corners of a family that thread `lane` of an update has. */
 template <typename Record>

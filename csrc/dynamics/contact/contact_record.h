@@ -32,8 +32,8 @@ void pd_contact_recorder_destroy(pd_contact_recorder *recorder); /* NULL is allo
  * Without contact zeros, and an infinite distance. Waits. Errors: PD_ERROR_MEMORY. */
 pd_status pd_simulation_contact_row(pd_simulation *self, const real *x, int first, pd_contact_row *row);
 
-/* The least distance of the pairs that an update looks at, m, radii subtracted and the separation not; infinite where there is none. To be called
- * from pd_observer.update. Errors: PD_ERROR_MEMORY. */
+/* The least distance of the pairs that an update looks at, m, radii subtracted and the separation not; infinite where there is none. To be
+ * called from pd_observer.update. Errors: PD_ERROR_MEMORY. */
 pd_status pd_simulation_update_gap(pd_simulation *self, double *smallest);
 
 #endif

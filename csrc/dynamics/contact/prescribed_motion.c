@@ -11,8 +11,8 @@
  * some roundings of a gap. */
 static const double FLOOR = 1e-3, WAITS = 1e-2, ROUNDINGS = 4.0;
 
-/* The step limiter leaves a tenth of a gap: a motion that goes this part of its free way leaves a fifth. Less would need more iterations, and of more a
- * gap may not recover in one. */
+/* The step limiter leaves a tenth of a gap: a motion that goes this part of its free way leaves a fifth. Less would need more iterations,
+ * and of more a gap may not recover in one. */
 static const double SHARE = 8.0 / 9.0;
 
 /* A gap that has grown by less has not opened. */

@@ -93,8 +93,8 @@ done:
     return status;
 }
 
-/* The first guess of a method that keeps each vertex in its displacement bound: each goes as far from safe.x as its own allows. One length for
- * all would hold back vertices far from any contact, and a vertex-wise method takes many iterations to make up for that. */
+/* The first guess of a method that keeps each vertex in its displacement bound: each goes as far from safe.x as its own allows. One length
+ * for all would hold back vertices far from any contact, and a vertex-wise method takes many iterations to make up for that. */
 static pd_status take_bounded_guess(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
@@ -117,8 +117,8 @@ done:
     return status;
 }
 
-/* The first guess of the free vertices alone, where something stops it: pins and obstacles follow before the first iteration. bounded: each vertex is
- * in its displacement bound already. */
+/* The first guess of the free vertices alone, where something stops it: pins and obstacles follow before the first iteration. bounded: each
+ * vertex is in its displacement bound already. */
 static pd_status limit_free_first_guess(pd_simulation *self, int bounded) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;

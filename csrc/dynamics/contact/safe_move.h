@@ -28,7 +28,8 @@ pd_status pd_safe_keep(pd_simulation *self);
 pd_status pd_safe_limit(pd_simulation *self);
 /* The largest move of a vertex in the iteration, m. */
 pd_status pd_safe_largest_move(pd_simulation *self, double *move);
-/* By how much displacement bounds have shortened the steps of vertices in the last iteration, at most, m. 0 for methods that go one length. */
+/* By how much displacement bounds have shortened the steps of vertices in the last iteration, at most, m. 0 for methods that go one
+ * length. */
 pd_status pd_safe_held_back(pd_simulation *self, double *held);
 /* Whether that is little enough for a converged step. */
 pd_status pd_safe_is_free(pd_simulation *self, int *is_free);

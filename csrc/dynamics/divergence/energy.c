@@ -7,9 +7,10 @@
  *     h |a| + sqrt(sum over pins of r_i |z_i - x_i|^2):
  * the second is what moving the pins stretches, since sqrt(2 E) of squared distances to sets grows by no more than the move's norm in
  * K = sum w S^T S, whose rows the r_i of rounding.c bound. Rounding counts as a force too. What falls short of the bound: energies that
- * are not convex, and iterations that end early, which leave E too large and give it back later. LIMIT is the room for these: of 726 runs of 40
- * steps (solids, cloth, chains; held, free, stretched, squashed, spinning, shaken, twisted, bouncing; 14 solvers with 1 to 20 iterations)
- * those that held stayed below 1.3 R, XPBD below 3.2 R, and the eleven that blew up were 12 to 300 R at the first check that found them. */
+ * are not convex, and iterations that end early, which leave E too large and give it back later. LIMIT is the room for these: of 726 runs
+ * of 40 steps (solids, cloth, chains; held, free, stretched, squashed, spinning, shaken, twisted, bouncing; 14 solvers with 1 to 20
+ * iterations) those that held stayed below 1.3 R, XPBD below 3.2 R, and the eleven that blew up were 12 to 300 R at the first check that
+ * found them. */
 #include "dynamics/divergence/energy.h"
 
 #include "dynamics/problem/potential.h"

@@ -17,12 +17,12 @@ void pd_energy_set_load(pd_simulation *self, const real *load);
 
 /* *elastic = the energy of the elements at x B [n,3], J. Waits once. */
 pd_status pd_energy_of_elements(const pd_simulation *self, const real *x, double *elastic);
-/* problem->trial = the velocities at the end of the step, m/s, before its velocity is updated: the state keeps those of the start until the step has
- * passed. Uses trial_offset. */
+/* problem->trial = the velocities at the end of the step, m/s, before its velocity is updated: the state keeps those of the start until the
+ * step has passed. Uses trial_offset. */
 pd_status pd_energy_end_velocity(const pd_simulation *self);
 
-/* Elements seek other shapes than before: what they hold now counts as given. First asked before that, then told: *elastic, J, 0 where nobody
- * watches. Both wait once. */
+/* Elements seek other shapes than before: what they hold now counts as given. First asked before that, then told: *elastic, J, 0 where
+ * nobody watches. Both wait once. */
 pd_status pd_energy_elastic(pd_simulation *self, double *elastic);
 pd_status pd_energy_give(pd_simulation *self, double elastic_before);
 

@@ -2,19 +2,20 @@
  * Models with Dynamic Constraints].
  *
  * G is split into inertia in x and the elements' energies in z, with z = F(x) as the constraint and u its scaled dual. One iteration is
- * the local problem of every element (updates/elements/admm.h), and one solve with the matrix of Projective Dynamics, written for d = x - x':
+ * the local problem of every element (updates/elements/admm.h), and one solve with the matrix of Projective Dynamics, written for d = x -
+ * x':
  *
  *     A d = M/h^2 (x - y) + sum w S^T (F(x) - z + u),   A = M/h^2 + sum w S^T S.
  *
- * With contact its gradient joins the right-hand side and the projected Hessians of the pairs at x' the matrix (global_step.h): the energy of contact
- * has no z of its own. So the solve is a step of Newton's method, and is held back until its objective, w/2 |F(x) - z + u|^2 + inertia + contact, falls:
- * whole steps against a stiff barrier with friction cycle.
+ * With contact its gradient joins the right-hand side and the projected Hessians of the pairs at x' the matrix (global_step.h): the energy
+ * of contact has no z of its own. So the solve is a step of Newton's method, and is held back until its objective, w/2 |F(x) - z + u|^2 +
+ * inertia + contact, falls: whole steps against a stiff barrier with friction cycle.
  *
  * u = 0 at the start of a step. A fixed point has z = F(x) and w u = dE/dF there, so that x is stationary for G; on the way to it G
  * may rise, and may end a short run above where it began, which is no divergence. The weights are those of rest. Where an energy's
  * curvature exceeds them, as that of neo-Hookean volume does in much stretched tets (lam (s_j s_k)^2), or is negative, as in inverted
- * or crushed ones, the iteration may cycle about the stationary point: larger weights end the first and the last, while weights of 2 mu + 4 lam did not end the
- * second on a bunny whose minimum has one inverted tet. */
+ * or crushed ones, the iteration may cycle about the stationary point: larger weights end the first and the last, while weights of 2 mu + 4
+ * lam did not end the second on a bunny whose minimum has one inverted tet. */
 #include "contact/potential/contact.h"
 #include "dynamics/problem/global_step.h"
 #include "dynamics/problem/line_search.h"
@@ -104,7 +105,8 @@ static pd_status refresh(void *self, const pd_problem *problem) {
     return pd_linear_prepare(((pd_admm *)self)->step.linear);
 }
 
-/* The objective of the solve along d, less what it is at x: the quadratic part, which is known, and contact at x - alpha d; and its slope. */
+/* The objective of the solve along d, less what it is at x: the quadratic part, which is known, and contact at x - alpha d; and its
+ * slope. */
 typedef struct line {
     double slope;     /* of the quadratic part: g . d without contact */
     double curvature; /* d . A d */

@@ -1,5 +1,6 @@
 /* Elements of a sweep that are w/2 |F|^2 of one column F, flat hinges and straight rods: linear in the positions, so that all of a vertex's
- * are one sum over its neighbours, sum_j k_ij (x_j - x_i) with k_ij = sum over the elements of w c_i c_j, since the c of an element add up to zero. */
+ * are one sum over its neighbours, sum_j k_ij (x_j - x_i) with k_ij = sum over the elements of w c_i c_j, since the c of an element add up
+ * to zero. */
 #include "dynamics/methods/corner_groups.h"
 #include "linear/upload.h"
 
@@ -22,7 +23,8 @@ static double factor(const pd_element_set *set, const double *rest, int j) {
     return -sum;
 }
 
-/* Adds corner `position` of an element to the row that begins at `first`; returns where the next entry goes. slots NULL: they are counted. */
+/* Adds corner `position` of an element to the row that begins at `first`; returns where the next entry goes. slots NULL: they are
+ * counted. */
 static int add_corner(rows *self, const pd_element_set *set, int element, int position, int first, int end) {
     pd_kind_shape shape = pd_kind_shape_of(set->kind);
     const int *vertices = set->vertices + (size_t)shape.vertices * (size_t)element;

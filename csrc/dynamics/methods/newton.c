@@ -10,8 +10,8 @@
  * steps of all vertices for the sake of a few that slip to and fro.
  *
  * Conjugate gradients (inexact Newton) follow the same rule: where they meet negative curvature in the full Hessian they start anew
- * with the projected one, and where even that is singular with a shift on its diagonal. Where the tolerance is left to this method it is the
- * forcing term min(0.01, sqrt(|g| / |g_0|)): superlinear convergence [Nocedal and Wright 2006, Theorem 7.2]. */
+ * with the projected one, and where even that is singular with a shift on its diagonal. Where the tolerance is left to this method it is
+ * the forcing term min(0.01, sqrt(|g| / |g_0|)): superlinear convergence [Nocedal and Wright 2006, Theorem 7.2]. */
 #include "contact/potential/contact.h"
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/hessian_cg.h"

@@ -17,9 +17,9 @@
  * (gradient norm down to 1e-8: 225 iterations, Projective Dynamics 221, "jacobi" 172, Chebyshev 52; twisted bar of 756 vertices).
  * Where G is quadratic with Hessian A (attachments, hinges flat at rest) this is the linear method.
  *
- * With contact A is A + K(x) in p.A p, with the projected Hessians of the pairs that are near, and in the preconditioner (global_step.h). K bounds
- * nothing, so a line search along p begins at alpha; where it finds no decrease p = z is tried before the step ends. After a move that was cut r is
- * not conjugate to p, which still points into what cut it: the next one begins anew with p = z.
+ * With contact A is A + K(x) in p.A p, with the projected Hessians of the pairs that are near, and in the preconditioner (global_step.h). K
+ * bounds nothing, so a line search along p begins at alpha; where it finds no decrease p = z is tried before the step ends. After a move
+ * that was cut r is not conjugate to p, which still points into what cut it: the next one begins anew with p = z.
  *
  * Signs: the frame subtracts the direction, so gradient, z and p here are the negatives of the above. */
 #include "contact/potential/contact.h"

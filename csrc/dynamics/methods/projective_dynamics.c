@@ -9,9 +9,9 @@
  * side is the gradient of the incremental potential, and float32 loses nothing to the size of the coordinates. Since every
  * element's Hessian is at most w S^T S, A is an upper bound of the Hessian of G and an exact global step never raises G.
  *
- * With contact the matrix is A + K(x^k), K of the pairs that are near (global_step.h), and since no constant bounds the curvature of a barrier a line
- * search goes along d: as far as nothing touches, and halved until G falls. So G falls in every iteration there too, whatever
- * linear solver made d. A Schur complement has a global step of its own (schur_step.h). */
+ * With contact the matrix is A + K(x^k), K of the pairs that are near (global_step.h), and since no constant bounds the curvature of a
+ * barrier a line search goes along d: as far as nothing touches, and halved until G falls. So G falls in every iteration there too,
+ * whatever linear solver made d. A Schur complement has a global step of its own (schur_step.h). */
 #include "dynamics/methods/schur_step.h"
 #include "dynamics/problem/global_step.h"
 #include "dynamics/problem/line_search.h"

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far a body with a pair may go in a sweep, in parts of the distance at which pairs act: pairs are listed twice as far beyond that. As much in
- * the first sweep of a step, then so many times what the farthest went in the one before. */
+/* How far a body with a pair may go in a sweep, in parts of the distance at which pairs act: pairs are listed twice as far beyond that. As
+ * much in the first sweep of a step, then so many times what the farthest went in the one before. */
 static const double MOST_ROOM = 1.5, LEAST_ROOM = 0.25, MORE_ROOM = 2.0;
 
 struct pd_rigid_descent {
@@ -150,7 +150,7 @@ done:
     return status;
 }
 
-/* ---- colours -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- colours ------------------------------------------------------------------------------------------------------------------------- */
 
 static pd_status make_room(pd_rigid_descent *self, const pd_problem *problem, size_t n) {
     if (n <= self->room && self->neighbours) return PD_OK;
@@ -215,7 +215,7 @@ static void colour_bodies(pd_rigid_descent *self) {
     for (int b = 0; b < self->n; b++) self->sorted[next[self->colour_of[b]]++] = b;
 }
 
-/* ---- a sweep -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- a sweep ------------------------------------------------------------------------------------------------------------------------- */
 
 /* Where the vertices go is within their reach, or as far as nothing touches. */
 static pd_status limit_vertices(pd_rigid_descent *self, const pd_problem *problem, pd_iterate *iterate) {

@@ -83,8 +83,8 @@ done:
     return status;
 }
 
-/* The direction of all bodies, or of those that are left; returns how many are left. With contact the ways of bodies are looked at, and turn
- * them by no more than a radian. */
+/* The direction of all bodies, or of those that are left; returns how many are left. With contact the ways of bodies are looked at, and
+ * turn them by no more than a radian. */
 static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int again, real *direction, int *left) {
     const pd_rigid *rigid = problem->rigid;
     pd_status status = PD_OK;

@@ -6,21 +6,21 @@
  *     g(U) = y2 - Sigma_alpha U - [what beta and contact pulled with at x] + [what they pull with at x2 - U],
  *     H = Sigma_alpha + A22(beta) + A22(col).
  *
- * H u = g(U) gives the next u, and since then Sigma_alpha u = g(U) - (A22(beta) + A22(col)) u, no product with the dense Sigma_alpha is needed
- * (the algorithm's step 4.7):
+ * H u = g(U) gives the next u, and since then Sigma_alpha u = g(U) - (A22(beta) + A22(col)) u, no product with the dense Sigma_alpha is
+ * needed (the algorithm's step 4.7):
  *
  *     g(U + u) = A22(beta) u + dE_beta/dx(x2 - U - u) - dE_beta/dx(x2 - U) + dE_col'/dx(x2 - U - u) - dE_col/dx(x2 - U - u),
  *
- * col' the springs that a detection at x2 - U - u finds, col those that H was made with, whose gradient there is that at x2 - U less A22(col) u.
- * That is what the targets of beta and of contact have changed by, and nothing else: no two large numbers are subtracted that A22(beta) u does
- * not match, and where contact is found as it was it adds nothing. Then H gets A22(col').
+ * col' the springs that a detection at x2 - U - u finds, col those that H was made with, whose gradient there is that at x2 - U less
+ * A22(col) u. That is what the targets of beta and of contact have changed by, and nothing else: no two large numbers are subtracted that
+ * A22(beta) u does not match, and where contact is found as it was it adds nothing. Then H gets A22(col').
  *
- * Proxies alone are found anew (step 4.1); those that are held for a step are not. Of other contact the matrix has a bound, and of two factors
- * one of them has: a bound stays on Sigma_alpha as it was put there. Only E_beta is evaluated, as a small model of its own: the prone
- * vertices, in the order of the solver, then the pinned corners.
+ * Proxies alone are found anew (step 4.1); those that are held for a step are not. Of other contact the matrix has a bound, and of two
+ * factors one of them has: a bound stays on Sigma_alpha as it was put there. Only E_beta is evaluated, as a small model of its own: the
+ * prone vertices, in the order of the solver, then the pinned corners.
  *
- * As printed, step 5 leaves out what x2's corrections do to x1; here pd_schur_backward gets their sum. Each inner solve minimises a bound of the energy
- * in x2 with E_alpha's targets and contact frozen, and backward minimises over x1: neither raises G while contact stays.
+ * As printed, step 5 leaves out what x2's corrections do to x1; here pd_schur_backward gets their sum. Each inner solve minimises a bound
+ * of the energy in x2 with E_alpha's targets and contact frozen, and backward minimises over x1: neither raises G while contact stays.
  *
  * What stays out of E_beta: attachments, whose energies are quadratic and whose targets may move; and damping, which the matrix bounds and
  * E_alpha keeps. */
@@ -215,8 +215,8 @@ static pd_status pull_of_beta(const pd_schur_step *self, pd_context *context, re
     return pd_gradient(context, &self->model, &step, self->x, self->zero, out);
 }
 
-/* g += what contact as it is at x pulls with, less what it pulled with as it was found before; and the matrix has it. `before` and `scratch` [n,3]
- * are written over. */
+/* g += what contact as it is at x pulls with, less what it pulled with as it was found before; and the matrix has it. `before` and
+ * `scratch` [n,3] are written over. */
 static pd_status find_anew(pd_schur_step *self, const pd_problem *problem, real *scratch) {
     pd_context *context = problem->context;
     int n = self->model.n_vertices;

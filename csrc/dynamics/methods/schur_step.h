@@ -1,6 +1,6 @@
-/* The global step of Projective Dynamics with a Schur complement on the collision-prone vertices [Wang et al. 2021, Algorithm 1]: between the two
- * triangular solves, which are what a global step costs, the elements between prone vertices are projected anew, proxies are detected anew
- * and the small dense system is solved again, `inner` times in all. */
+/* The global step of Projective Dynamics with a Schur complement on the collision-prone vertices [Wang et al. 2021, Algorithm 1]: between
+ * the two triangular solves, which are what a global step costs, the elements between prone vertices are projected anew, proxies are
+ * detected anew and the small dense system is solved again, `inner` times in all. */
 #ifndef PD_DYNAMICS_METHODS_SCHUR_STEP_H
 #define PD_DYNAMICS_METHODS_SCHUR_STEP_H
 

@@ -6,11 +6,11 @@
  * ones included. The extrapolation after the full sweep (Eqs. 18-19) is an accelerator (accelerator.h).
  *
  * In contact a vertex adds the gradient and block of its pairs, where all corners are now. It stays in its displacement bound
- * (vertex_bound.h), so that nothing is touched however few iterations there are. It halves its step until G falls by a tenth of what the slope
- * promised (vertex_update.h). The block lacks the turning of the normals: with a barrier that is a part of (distance / edge)^2. Where two
- * corners of a pair have one colour, each takes its share of the energy by Jensen's inequality. So the share of contact plus the quadratic of
- * the elements falls with every vertex. G may still grow in an iteration in which a vertex without pairs meets something from afar: in 9 of
- * 16 320 recorded iterations of tests/contact_scenes.py, by both guards, with and without line_search, 20 a step.
+ * (vertex_bound.h), so that nothing is touched however few iterations there are. It halves its step until G falls by a tenth of what the
+ * slope promised (vertex_update.h). The block lacks the turning of the normals: with a barrier that is a part of (distance / edge)^2. Where
+ * two corners of a pair have one colour, each takes its share of the energy by Jensen's inequality. So the share of contact plus the
+ * quadratic of the elements falls with every vertex. G may still grow in an iteration in which a vertex without pairs meets something from
+ * afar: in 9 of 16 320 recorded iterations of tests/contact_scenes.py, by both guards, with and without line_search, 20 a step.
  *
  * The sweep moves a copy of the positions, the auxiliary buffer of Algorithm 1, and hands the frame the sum of each vertex's moves,
  * so that x - y is accumulated from moves and float32 loses nothing to the size of the coordinates.
@@ -20,9 +20,9 @@
  * enough since the last state that passed, that state comes back, alpha shrinks by SHRINK, and the acceleration begins anew. Enough is
  * DEMANDED of what the first of those iterations promised, alpha g.d [Nocedal and Wright 2006, Eq. 3.4, Armijo's condition]: that G has not
  * grown is no test, for too long a step ends in a cycle, whose states have one G whatever the period. On a quadratic, 0.4 lets a step
- * overshoot by a fifth; by more than a third, and a mode that one iteration a step treats grows from step to step. Where less is demanded than the
- * rounding of G, rounding decides. What ends a step must have passed too; where it does not, one line search from the last state that
- * did takes its place, so that no step ends where it began while something lowers G. */
+ * overshoot by a fifth; by more than a third, and a mode that one iteration a step treats grows from step to step. Where less is demanded
+ * than the rounding of G, rounding decides. What ends a step must have passed too; where it does not, one line search from the last state
+ * that did takes its place, so that no step ends where it began while something lowers G. */
 #include "contact/potential/contact.h"
 #include "dynamics/methods/rigid_descent.h"
 #include "dynamics/methods/rigid_sweep.h"
@@ -158,9 +158,9 @@ static pd_status sweep_at_once(pd_descent *descent, const pd_problem *problem, p
     return pd_rigid_sweep_at_once(descent->all_bodies, problem, iterate, kind == PD_SWEEP_DIAGONAL);
 }
 
-/* Goes back to the last good state where G has not fallen enough since; the first state of a step is good. Where the pairs of a penalty have been
- * found anew since, G is that of the new ones in both states, and must not have grown: what was promised was of others. (Without it a detection in
- * every iteration let every state pass, and too long a step diverged.) */
+/* Goes back to the last good state where G has not fallen enough since; the first state of a step is good. Where the pairs of a penalty
+ * have been found anew since, G is that of the new ones in both states, and must not have grown: what was promised was of others. (Without
+ * it a detection in every iteration let every state pass, and too long a step diverged.) */
 static pd_status test_potential(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, int first, int *passed) {
     pd_context *context = problem->context;
     pd_status status = PD_OK;

@@ -4,8 +4,8 @@
 
 #include "dynamics/problem/problem.h"
 
-/* colours [n_vertices] from 0, no two vertices of an element alike, but for fixed ones; NULL: all vertices have one update together (Jacobi).
- * The environment variable PDGPU_UPDATE_THREADS, read here, is for measuring: see update_threads.
+/* colours [n_vertices] from 0, no two vertices of an element alike, but for fixed ones; NULL: all vertices have one update together
+ * (Jacobi). The environment variable PDGPU_UPDATE_THREADS, read here, is for measuring: see update_threads.
  * `grouped` != 0: corners of families (elements/table.h) get their short forms. The problem must outlive the sweep.
  * Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE for colours that two of them share, or a PDGPU_UPDATE_THREADS that is none. */
 pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem, const int *colours, int grouped);

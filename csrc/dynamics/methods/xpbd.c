@@ -1,7 +1,7 @@
 /* Extended position-based dynamics [Macklin, Müller, Chentanez 2016, XPBD, Algorithm 1].
  *
- * Every element is a constraint with compliance (updates/sweeps/xpbd.h; a neo-Hookean tet is two), and an iteration is one Gauss-Seidel sweep
- * over all of them, colour after colour. The multipliers are zero at the start of a step and are kept through it: the more
+ * Every element is a constraint with compliance (updates/sweeps/xpbd.h; a neo-Hookean tet is two), and an iteration is one Gauss-Seidel
+ * sweep over all of them, colour after colour. The multipliers are zero at the start of a step and are kept through it: the more
  * iterations, the nearer the stiffness is to the material's, whatever their number. The sweeps start from the inertial target y; another
  * first guess is where the record begins, and the first iteration leaves it for y.
  *
@@ -10,8 +10,8 @@
  * Hessians of C are left out [Macklin et al. 2016, Eq. 16]. The method has a damping of its own, which is not built:
  * the damping of G plays no part. There is no quasistatic form, since inertia enters through y.
  *
- * Contact by a penalty is constraints as well (contact_constraint_update.h), which follow those of the elements in each iteration; where pairs are
- * found anew within a step, those that were known before keep their multipliers.
+ * Contact by a penalty is constraints as well (contact_constraint_update.h), which follow those of the elements in each iteration; where
+ * pairs are found anew within a step, those that were known before keep their multipliers.
  *
  * The sweep moves a copy of the positions, and hands the frame the sum of each vertex's moves: float32 loses nothing to the size of
  * the coordinates. */

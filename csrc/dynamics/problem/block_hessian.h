@@ -18,9 +18,9 @@ pd_status pd_problem_need_pattern(const pd_problem *problem);
 /* Makes it, the slots and the memory of the blocks. */
 pd_status pd_problem_need_hessian(const pd_problem *problem);
 
-/* hessian->blocks = d2G/dx2 at x (B [n,3]), `filter` as in backend.h; pd_problem_need_hessian has been called. Of pairs in contact only the diagonal
- * blocks are here: the others have no place in the pattern of the elements and stay with the pairs (contact/potential/contact.h), for
- * products there and for whole_hessian.h. Memory: allocates nothing but for growth of the list of pairs. */
+/* hessian->blocks = d2G/dx2 at x (B [n,3]), `filter` as in backend.h; pd_problem_need_hessian has been called. Of pairs in contact only the
+ * diagonal blocks are here: the others have no place in the pattern of the elements and stay with the pairs (contact/potential/contact.h),
+ * for products there and for whole_hessian.h. Memory: allocates nothing but for growth of the list of pairs. */
 pd_status pd_problem_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter);
 
 /* The same with B [nnz,3,3] `base` in the place of inertia and elements, and the projected Hessians of pairs. */

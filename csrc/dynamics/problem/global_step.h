@@ -11,11 +11,11 @@ pd_status pd_problem_system_matrix(const pd_problem *problem, const pd_csr **out
 
 /* A solver of A d = r over the free rows, three columns; with contact of (A + K) d = r, K of the pairs where pairs are last found:
  *
- *     Direct, PCG      their projected Hessians [Li et al. 2020, Sec. 4.2], as Newton's method has them. Direct factorises anew whenever pairs are found anew,
- *                      three rows a vertex, and where no pair is near has the factor of A, made once; PCG keeps the blocks
- *                      beside A, so that tangents stay as free as they are.
- *     the others       a diagonal above those (contact/potential/contact.h: pd_contact_bounds), since they sweep over A. It holds tangents too, and what
- *                      moves together, so they need more iterations.
+ *     Direct, PCG      their projected Hessians [Li et al. 2020, Sec. 4.2], as Newton's method has them. Direct factorises anew whenever
+ *                      pairs are found anew, three rows a vertex, and where no pair is near has the factor of A, made once; PCG keeps the
+ *                      blocks beside A, so that tangents stay as free as they are.
+ *     the others       a diagonal above those (contact/potential/contact.h: pd_contact_bounds), since they sweep over A. It holds tangents
+ *                      too, and what moves together, so they need more iterations.
  *
  * With rigid bodies, which Direct alone takes, A + K is that in the six numbers of rigid.h, whose arms turn: factorised anew whenever it is
  * refreshed.

@@ -1,7 +1,7 @@
-/* Conjugate gradients on the Hessian of the incremental potential; see hessian_cg.h. An iteration stands in linear/conjugate_gradients.h; the
- * operator has rows of 3x3 blocks, those of fixed vertices are left out where they lie, and pairs in contact add theirs. Where
- * that does not do (whole_hessian.h) the rows are those of the whole Hessian, with rigid bodies those of rigid.h, with the pairs in their blocks already:
- * made on the host, and taken from there by every solve. */
+/* Conjugate gradients on the Hessian of the incremental potential; see hessian_cg.h. An iteration stands in linear/conjugate_gradients.h;
+ * the operator has rows of 3x3 blocks, those of fixed vertices are left out where they lie, and pairs in contact add theirs. Where
+ * that does not do (whole_hessian.h) the rows are those of the whole Hessian, with rigid bodies those of rigid.h, with the pairs in their
+ * blocks already: made on the host, and taken from there by every solve. */
 #include "dynamics/problem/hessian_cg.h"
 
 #include "contact/potential/contact.h"
@@ -94,8 +94,9 @@ done:
     return status;
 }
 
-/* A look is a wait, and what the device does past the end of a solve is for nothing: of a solve of 50 iterations, 600 bytes a vertex and iteration,
- * they cost the same at 8 iterations a look for 100,000 vertices, and at 8 sqrt(100,000 / n) for n (10 us a wait and 3.84 TB/s, both assumed). */
+/* A look is a wait, and what the device does past the end of a solve is for nothing: of a solve of 50 iterations, 600 bytes a vertex and
+ * iteration, they cost the same at 8 iterations a look for 100,000 vertices, and at 8 sqrt(100,000 / n) for n (10 us a wait and 3.84 TB/s,
+ * both assumed). */
 static int look_every(int check_every, double n) { return (int)fmax(1.0, check_every * fmin(1.0, sqrt(1e5 / n))); }
 
 pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, const pd_linear_settings *settings) {

@@ -27,8 +27,8 @@ typedef struct triangle {
     double shift;
 } triangle;
 
-/* That of the free Hessian: column 3f+b holds the rows of all blocks j < f and rows <= b of the diagonal block. The block (i,j) of the pattern's
- * row i is read transposed, which for a symmetric Hessian is the block (j,i) of column i. */
+/* That of the free Hessian: column 3f+b holds the rows of all blocks j < f and rows <= b of the diagonal block. The block (i,j) of the
+ * pattern's row i is read transposed, which for a symmetric Hessian is the block (j,i) of column i. */
 static void upper_triangle(const void *owner, int *column_start, int *rows, double *values) {
     const triangle *of = owner;
     const pd_csr *pattern = of->pattern;

@@ -10,8 +10,9 @@ typedef struct pd_hessian_factor pd_hessian_factor;
 pd_status pd_hessian_factor_create(pd_hessian_factor **out, const pd_problem *problem);
 void pd_hessian_factor_destroy(pd_hessian_factor *self); /* NULL is allowed */
 
-/* Factorises problem->whole + shift I, or that of problem->rigid, and analyses its pattern first where it is another. `sure`: it should be positive
- * definite. Errors: PD_ERROR_SINGULAR, and where it was sure error->vertex the vertex of the row that is not positive; PD_ERROR_MEMORY. */
+/* Factorises problem->whole + shift I, or that of problem->rigid, and analyses its pattern first where it is another. `sure`: it should be
+ * positive definite. Errors: PD_ERROR_SINGULAR, and where it was sure error->vertex the vertex of the row that is not positive;
+ * PD_ERROR_MEMORY. */
 pd_status pd_hessian_factor_update(pd_hessian_factor *self, const pd_problem *problem, double shift, int sure);
 /* The sum of the absolute values on the diagonal of the last update, N/m. */
 double pd_hessian_factor_trace(const pd_hessian_factor *self);

@@ -49,8 +49,9 @@ pd_status pd_point_along(const pd_problem *problem, const pd_iterate *iterate, d
     return pd_place_at_offset(problem->context, problem->model, &problem->step, iterate->x, offset, x);
 }
 
-/* A barrier is nearly a cubic in the depth below its activation distance. A Newton step halves the depth then, and lowers G by 7/6 of the decrease
- * that the quadratic model predicts; the double step ends at the activation distance. MORE_THAN_PREDICTED tells such steps from others. */
+/* A barrier is nearly a cubic in the depth below its activation distance. A Newton step halves the depth then, and lowers G by 7/6 of the
+ * decrease that the quadratic model predicts; the double step ends at the activation distance. MORE_THAN_PREDICTED tells such steps from
+ * others. */
 static const double LONGER = 2.0, MORE_THAN_PREDICTED = 1.05;
 
 /* problem->trial, with contact: where the whole direction leads, or as much of it as turns no body by more than LARGEST_TURN. */
@@ -66,7 +67,8 @@ done:
     return status;
 }
 
-/* *alpha = LONGER, where the whole direction, which led to the potential `trial`, was too short, and contact and turning bodies allow it. */
+/* *alpha = LONGER, where the whole direction, which led to the potential `trial`, was too short, and contact and turning bodies allow
+ * it. */
 static pd_status lengthen(const pd_problem *problem, const pd_iterate *iterate, double trial, double *alpha) {
     pd_status status = PD_OK;
     double part, potential, turn = 0.0;

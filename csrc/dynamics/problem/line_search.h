@@ -17,8 +17,8 @@ enum {
  * for a potential that is quadratic along d is Armijo's condition with 0.1 [Hager and Zhang 2005, approximate Wolfe conditions].
  * Under a barrier and with PD_NEAR_GRADIENT_NORM, alpha = 2 is taken where alpha = 1 lowers the potential by more than the quadratic model
  * predicts, alpha = 2 lowers it further, and nothing touches on the way.
- * With contact it begins at the part of d that touches nothing (pd_contact_limit) instead of 1, and leaves that in iterate->limit, and alpha in
- * iterate->part.
+ * With contact it begins at the part of d that touches nothing (pd_contact_limit) instead of 1, and leaves that in iterate->limit, and
+ * alpha in iterate->part.
  * Memory: allocates nothing; uses trial, trial_offset, trial_gradient and scalars of the problem. */
 pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near);
 

@@ -5,9 +5,9 @@
 
 #include "dynamics/problem/problem.h"
 
-/* pd_contact_limit along it: the part of the way from x_0 to x_1 after which no pair has come nearer than the separation. What a curve is off its
- * chord is added to the separation, and where that leaves little of the way the same is asked of a shorter one, since it falls with the
- * square of the length. x_0, x_1 B [n,3]; x_1 may be problem->trial, but neither problem->trial_offset. */
+/* pd_contact_limit along it: the part of the way from x_0 to x_1 after which no pair has come nearer than the separation. What a curve is
+ * off its chord is added to the separation, and where that leaves little of the way the same is asked of a shorter one, since it falls with
+ * the square of the length. x_0, x_1 B [n,3]; x_1 may be problem->trial, but neither problem->trial_offset. */
 pd_status pd_path_limit(const pd_problem *problem, const real *x_0, const real *x_1, int driven, double *part);
 
 /* x and offset go this part of the way to x_1 and offset_1; offset and offset_1 may be NULL. */

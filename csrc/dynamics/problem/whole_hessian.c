@@ -19,7 +19,7 @@ void pd_whole_hessian_destroy(pd_whole_hessian *self) {
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) free(memory[i]);
 }
 
-/* ---- the pattern ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- the pattern --------------------------------------------------------------------------------------------------------------------- */
 
 static int compare_keys(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -143,7 +143,7 @@ done:
     return status;
 }
 
-/* ---- the blocks ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the blocks ---------------------------------------------------------------------------------------------------------------------- */
 
 /* C = A B, in double whatever `real` is. */
 static void multiply3(const double *A, const double *B, double *C) {
@@ -236,8 +236,9 @@ static pd_status need_pairs(pd_whole_hessian *self, size_t count, pd_error *erro
     return PD_OK;
 }
 
-/* What n.friction pairs rub goes to the Hessians of the same pairs in contact, and those that are in contact no more are moved to the front,
- * behind the n.contact others. Both lists are in the order of their keys. `diagonal`: with the blocks there. Returns how many are left. */
+/* What n.friction pairs rub goes to the Hessians of the same pairs in contact, and those that are in contact no more are moved to the
+ * front, behind the n.contact others. Both lists are in the order of their keys. `diagonal`: with the blocks there. Returns how many are
+ * left. */
 static int merge_friction(pd_whole_hessian *self, counts n, int diagonal) {
     const uint64_t *keys = self->keys, *end = keys + n.contact;
     int left = 0;

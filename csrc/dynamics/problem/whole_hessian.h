@@ -1,5 +1,5 @@
-/* The Hessian of the incremental potential on the host, for what factorises or shows it: elements and pairs in contact on one pattern, restricted to
- * the lines and planes that vertices are held in. */
+/* The Hessian of the incremental potential on the host, for what factorises or shows it: elements and pairs in contact on one pattern,
+ * restricted to the lines and planes that vertices are held in. */
 #ifndef PD_DYNAMICS_PROBLEM_WHOLE_HESSIAN_H
 #define PD_DYNAMICS_PROBLEM_WHOLE_HESSIAN_H
 
@@ -26,19 +26,21 @@ struct pd_whole_hessian {
 
 void pd_whole_hessian_destroy(pd_whole_hessian *self);
 
-/* Whether no product and no preconditioner can do without the whole Hessian: with rigid bodies, and where vertices carry the points that touch. */
+/* Whether no product and no preconditioner can do without the whole Hessian: with rigid bodies, and where vertices carry the points that
+ * touch. */
 int pd_problem_wants_whole(const pd_problem *problem);
 
 /* Makes the pattern of the elements alone, without values; pd_problem_need_hessian has been called. Errors: PD_ERROR_MEMORY. */
 pd_status pd_problem_need_whole(const pd_problem *problem);
 
 /* problem->whole = d2G/dx2 at x (B [n,3]): block (i,j) becomes P_i B P_j, P the projectors of the held. With `filled` the diagonal gets
- * t (I - P_i), t of the block's own size, so that the matrix keeps its inverse. `filter` as in backend.h. pd_problem_need_hessian has been called.
+ * t (I - P_i), t of the block's own size, so that the matrix keeps its inverse. `filter` as in backend.h. pd_problem_need_hessian has been
+ * called.
  *
- * The pattern grows where pairs are in contact that have no block in it, and keeps those of earlier pairs: an analysis stays good as long as
- * nothing new touches. It is made without them once they are most of what contact has brought, and with `anew`, which the first iteration of a
- * step says: so that the order of elimination, and with it every bit, follows from where the step begins. Memory: allocates nothing but for
- * growth. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE where it has more than 2^31 - 1 blocks. */
+ * The pattern grows where pairs are in contact that have no block in it, and keeps those of earlier pairs: an analysis stays good as long
+ * as nothing new touches. It is made without them once they are most of what contact has brought, and with `anew`, which the first
+ * iteration of a step says: so that the order of elimination, and with it every bit, follows from where the step begins. Memory: allocates
+ * nothing but for growth. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE where it has more than 2^31 - 1 blocks. */
 pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int anew);
 /* The same with `base` in the place of inertia and elements (pd_problem_hessian_upon), filled. */
 pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, const real *x, int anew);

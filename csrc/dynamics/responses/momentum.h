@@ -1,6 +1,6 @@
-/* Linear momentum in contact by projections. The contact terms on the matrix bound the curvature of the pairs from above, and some of them resist a
- * common motion that the pairs themselves do not resist. Iterations that end early therefore leave a false momentum. A coarse correction
- * removes it: one translation for each group of free parts, by a Newton step of G in these translations alone.
+/* Linear momentum in contact by projections. The contact terms on the matrix bound the curvature of the pairs from above, and some of them
+ * resist a common motion that the pairs themselves do not resist. Iterations that end early therefore leave a false momentum. A coarse
+ * correction removes it: one translation for each group of free parts, by a Newton step of G in these translations alone.
  *
  *     part     vertices that elements join; it is free if no vertex of it is held and no element ties it to a place
  *     group    free parts that press on each other at x
@@ -19,8 +19,8 @@ typedef struct pd_momentum pd_momentum;
 pd_status pd_momentum_create(pd_momentum **out, const pd_problem *problem);
 void pd_momentum_destroy(pd_momentum *self); /* NULL is allowed */
 
-/* The translations at x and offset, B [n_vertices,3], from the pairs of the last freeze: those that press, or with `near` all of them. *largest: the
- * largest component, m, NaN where there is one.
+/* The translations at x and offset, B [n_vertices,3], from the pairs of the last freeze: those that press, or with `near` all of them.
+ * *largest: the largest component, m, NaN where there is one.
  *   shift  B [n_vertices,3]  out  m
  * Waits. Errors: PD_ERROR_MEMORY. */
 pd_status pd_momentum_shift(pd_momentum *self, const pd_problem *problem, pd_projective *projective, const real *x, const real *offset,

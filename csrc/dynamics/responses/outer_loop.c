@@ -14,8 +14,8 @@ static const double SLOW = 0.05;
 /* A step has settled where the state moves less than this part of the activation distance in a round. */
 static const double SETTLED = 1e-2;
 
-/* As printed a loop ends where the squares of the moves of a round add up to no more than this, m^2, and a round where an iteration changes the
- * potential by no more than this part of it. */
+/* As printed a loop ends where the squares of the moves of a round add up to no more than this, m^2, and a round where an iteration changes
+ * the potential by no more than this part of it. */
 static const double PRINTED_SETTLED = 1e-4, PRINTED_STILL = 1e-2;
 
 /* So many rounds there are in a step at the least, if it has as many iterations: a single one that is cut would lose its motion. */
@@ -92,8 +92,8 @@ static pd_status set_translated(const pd_simulation *self, double part) {
                   : pd_place_at_offset(problem->context, problem->model, &problem->step, iterate->x, problem->trial_offset, problem->trial);
 }
 
-/* The translations that restore the momentum (momentum.h) at the end of a round. Where `settled` or `last`, the iterate is the state, and goes as far as
- * nothing touches. If something does, the groups are those of all pairs that are near, which do not touch each other then.
+/* The translations that restore the momentum (momentum.h) at the end of a round. Where `settled` or `last`, the iterate is the state, and
+ * goes as far as nothing touches. If something does, the groups are those of all pairs that are near, which do not touch each other then.
  * *settled: nor have the translations moved it by more than a settled round may. */
 static pd_status restore_momentum(pd_simulation *self, int last, int *settled) {
     pd_outer *outer = pd_outer_of(self);
@@ -199,8 +199,8 @@ static pd_status fetch_found(pd_simulation *self, int first, int end) {
                            (size_t)(end - first) * sizeof(double));
 }
 
-/* The state goes towards the iterate, and with it what is driven, by the rules of pd_projective_update_round: the share only of a way that nothing
- * touches on, in no last round, and not before what is driven has arrived, since that goes as far as the state. */
+/* The state goes towards the iterate, and with it what is driven, by the rules of pd_projective_update_round: the share only of a way that
+ * nothing touches on, in no last round, and not before what is driven has arrived, since that goes as far as the state. */
 static pd_status ask_move(pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
     const pd_projective_description *settings = pd_projective_settings(outer->projective);
@@ -269,8 +269,8 @@ done:
     return status;
 }
 
-/* The same while pins or obstacles move. Where nothing stops them, the state and they go all of their ways. Else the free vertices go first, and
- * pins and obstacles follow as prescribed_motion.h says. */
+/* The same while pins or obstacles move. Where nothing stops them, the state and they go all of their ways. Else the free vertices go
+ * first, and pins and obstacles follow as prescribed_motion.h says. */
 static pd_status move_driven_state(pd_simulation *self, double *moved) {
     pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;

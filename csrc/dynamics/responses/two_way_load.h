@@ -1,9 +1,9 @@
 /* The load that contact by the two-way interior point method (contact/two_way/two_way.h) puts on the solver.
  *
  * A solver that knows of no contact ends where it would without, each time it is asked: its target lies inside of what a body rests on by
- * h^2 g M/m, m the mass of the vertices that touch, and moving these alone compresses the elements between them and the others. Their energy is
- * kinetic in the next step. So the impulses M d/h that an update finds, d = y - y^(0), become forces M d/h^2 of the next solve of the same step,
- * which moves the inertial target by d. The next update subtracts d from its target and finds all impulses from zero:
+ * h^2 g M/m, m the mass of the vertices that touch, and moving these alone compresses the elements between them and the others. Their
+ * energy is kinetic in the next step. So the impulses M d/h that an update finds, d = y - y^(0), become forces M d/h^2 of the next solve of
+ * the same step, which moves the inertial target by d. The next update subtracts d from its target and finds all impulses from zero:
  *
  *     z = argmin G(x; target + d_k),     d_{k+1} = min |d|_M with z - d_k + d free of intersections, by pushing alone
  *

@@ -1,19 +1,20 @@
 /* Rigid bodies among the vertices of a model.
  *
  * A rigid body is a run of rows that move together: x_i = c + R p_i. Its last four rows carry its mass, a quarter each, at the corners of a
- * tetrahedron that has the body's centre and second moments J, so that the inertia of these four vertices is that of the body to the last term,
+ * tetrahedron that has the body's centre and second moments J, so that the inertia of these four vertices is that of the body to the last
+ * term,
  *     sum of m/4 |x_i - y_i|^2 / (2h^2) = m/(2h^2) |c - c~|^2 + 1/(2h^2) tr[(R - R~) J (R - R~)^T],
- * c~ = c_t + h v_t + h^2 a and R~ = R_t + h Rdot_t [Ferguson et al. 2021, minimise over rotations], and x, v of the state, as all vertices have
- * them, hold c, R and cdot, Rdot: after the solve v = (x - x_t)/h, which is Rdot = (R - R_t)/h. The rows before them are points of the
+ * c~ = c_t + h v_t + h^2 a and R~ = R_t + h Rdot_t [Ferguson et al. 2021, minimise over rotations], and x, v of the state, as all vertices
+ * have them, hold c, R and cdot, Rdot: after the solve v = (x - x_t)/h, which is Rdot = (R - R_t)/h. The rows before them are points of the
  * surface without mass.
  *
- * What methods see of a body are six numbers in place of its rows: of a gradient force and torque, of a direction a translation and a rotation
- * vector, in the first two of the four rows that carry the mass, zeros in all others. Torques are divided by the radius of gyration and rotation
- * vectors multiplied, so that norms have one unit and products of the two stay what they are. A body that is held in a point or an axis turns
- * about that, and has no force.
+ * What methods see of a body are six numbers in place of its rows: of a gradient force and torque, of a direction a translation and a
+ * rotation vector, in the first two of the four rows that carry the mass, zeros in all others. Torques are divided by the radius of
+ * gyration and rotation vectors multiplied, so that norms have one unit and products of the two stay what they are. A body that is held in
+ * a point or an axis turns about that, and has no force.
  *
- * What a body does with its rows is done where they lie (loops/rigid_loops.h); only its part of a Hessian is put together on the host, for what
- * factorises there. */
+ * What a body does with its rows is done where they lie (loops/rigid_loops.h); only its part of a Hessian is put together on the host, for
+ * what factorises there. */
 #ifndef PD_DYNAMICS_RIGID_RIGID_H
 #define PD_DYNAMICS_RIGID_RIGID_H
 
@@ -47,7 +48,8 @@ void pd_rigid_destroy(pd_rigid *self, pd_context *context); /* NULL is allowed *
 
 /* All vectors B [n,3]. Each function waits. Errors: PD_DIVERGED where a body's points have lost their shape, those of a device. */
 
-/* x, offset: each body goes to the pose nearest to the points that carry its mass; a free one without any force is then where G is smallest. */
+/* x, offset: each body goes to the pose nearest to the points that carry its mass; a free one without any force is then where G is
+ * smallest. */
 pd_status pd_rigid_place(const pd_problem *problem, real *x, real *offset);
 /* gradient over the rows of bodies -> force and torque / radius; keeps the curvature. */
 pd_status pd_rigid_gather(const pd_problem *problem, const real *x, real *gradient);
@@ -73,7 +75,8 @@ pd_status pd_rigid_told(const pd_problem *problem, pd_status status);
 
 /* rigid_hessian.c: the pattern that belongs to that of problem->whole. Errors: PD_ERROR_MEMORY, as of the next. */
 pd_status pd_rigid_hessian_pattern(const pd_problem *problem);
-/* pattern, blocks = problem->whole in the six numbers of the bodies at x, with the curvature for PD_FILTER_NONE alone. Errors: PD_ERROR_MEMORY. */
+/* pattern, blocks = problem->whole in the six numbers of the bodies at x, with the curvature for PD_FILTER_NONE alone. Errors:
+ * PD_ERROR_MEMORY. */
 pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter);
 
 #endif

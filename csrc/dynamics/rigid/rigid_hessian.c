@@ -90,7 +90,8 @@ static void transform(const pd_rigid *self, int i, int a, int j, int b, const do
         for (int c = 0; c < 3; c++) C[3 * r + c] = half[3 * r] * T[3 * c] + half[3 * r + 1] * T[3 * c + 1] + half[3 * r + 2] * T[3 * c + 2];
 }
 
-/* What a body adds to the block of its rotations: the curvature, and of one held in an axis a stiffness across it, for the inverse's sake. */
+/* What a body adds to the block of its rotations: the curvature, and of one held in an axis a stiffness across it, for the inverse's
+ * sake. */
 static void finish_rotations(pd_rigid *self, int b, pd_hessian_filter filter) {
     const pd_rigid_body *body = &self->bodies[b];
     const double *along = self->host_along + 9 * (size_t)b;

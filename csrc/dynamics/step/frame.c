@@ -100,8 +100,8 @@ done:
     return status;
 }
 
-/* Nothing moves, or nothing lowers G: the answer where the gradient is within the tolerance or what rounding leaves of it. Not where contact has
- * shortened the step, since a gap that rounding could close stops every motion. */
+/* Nothing moves, or nothing lowers G: the answer where the gradient is within the tolerance or what rounding leaves of it. Not where
+ * contact has shortened the step, since a gap that rounding could close stops every motion. */
 static pd_status end_without_decrease(run *r, int iteration) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
@@ -297,8 +297,8 @@ static pd_status velocity(run *r) {
     return status;
 }
 
-/* Whether the pairs of a penalty may be found without waiting for their number: a sweep over vertices takes them by the lists of its vertices, and
- * nobody asks for the potential. Where the host has the numbers at once there is nothing to wait for. */
+/* Whether the pairs of a penalty may be found without waiting for their number: a sweep over vertices takes them by the lists of its
+ * vertices, and nobody asks for the potential. Where the host has the numbers at once there is nothing to wait for. */
 static int asks(const run *r) {
     const pd_simulation *self = r->simulation;
     const pd_method *method = self->method;

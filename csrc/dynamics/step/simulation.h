@@ -79,7 +79,8 @@ typedef struct pd_observer {
     pd_status (*update)(void *user, pd_simulation *simulation, const pd_two_way_progress *progress);
 } pd_observer;
 
-/* The updates of contact in a step (contact/two_way/two_way.h): of steps, searches and seconds the sums, of rows and colours the most, else of the last. */
+/* The updates of contact in a step (contact/two_way/two_way.h): of steps, searches and seconds the sums, of rows and colours the most, else
+ * of the last. */
 typedef struct pd_vertex_update_result {
     int updates; /* 0: none, and the rest says nothing */
     double seconds;
@@ -108,9 +109,9 @@ void pd_simulation_destroy(pd_simulation *self); /* NULL is allowed */
 /* Factorises, estimates weights: all that a step needs and that does not change from step to step. */
 pd_status pd_simulation_prepare(pd_simulation *self, double *seconds);
 
-/* Solves one step. targets [n,3] H: where pinned vertices go (other rows unread); NULL: they stay. guess [n,3] H: where the iterations begin,
- * pinned vertices at their targets; NULL: at the first guess of the settings. With a barrier it is an iterate of this step that was come to
- * without touching anything, and with everything driven at its target: nothing is looked at on the way there.
+/* Solves one step. targets [n,3] H: where pinned vertices go (other rows unread); NULL: they stay. guess [n,3] H: where the iterations
+ * begin, pinned vertices at their targets; NULL: at the first guess of the settings. With a barrier it is an iterate of this step that was
+ * come to without touching anything, and with everything driven at its target: nothing is looked at on the way there.
  * On any failure (PD_DIVERGED, PD_INTERRUPTED, ...) the state is that of before the call; PD_DIVERGED fills
  * pd_simulation_error with iteration and vertex. `keep_diverged` != 0 returns PD_OK with stop = PD_STOP_DIVERGED instead. */
 pd_status pd_simulation_step(pd_simulation *self, const real *targets, const real *guess, const pd_observer *observer, int keep_diverged,
@@ -120,8 +121,8 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const rea
  * to it. During a step it is the step being solved. */
 pd_status pd_simulation_begin(pd_simulation *self);
 
-/* energies [PD_ENERGY_COUNT] H of G at x [n,3] H (NULL: the present positions). What is driven is where it goes in that step, as in the functions
- * below, or with ahead = 0 where it is. */
+/* energies [PD_ENERGY_COUNT] H of G at x [n,3] H (NULL: the present positions). What is driven is where it goes in that step, as in the
+ * functions below, or with ahead = 0 where it is. */
 pd_status pd_simulation_energies(pd_simulation *self, const real *x, int ahead, double *energies);
 pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradient /* H [n,3] */);
 /* What contact had to balance in the last step: inertia, elastic and damping forces less the load, at its end; zero rows at fixed vertices.
@@ -139,8 +140,8 @@ pd_status pd_simulation_get_state(pd_simulation *self, real *positions, real *ve
 int pd_simulation_has_previous(const pd_simulation *self);
 
 /* Positions and velocities where they lie, B [n,3], for others to read and write between steps; valid as long as the simulation. Written
- * positions count like those of pd_simulation_set_state, but for the previous velocities, which are kept: the step starts from what it finds.
- * From the first call on a step ends with a wait for the device, so that its result can be read from any stream. */
+ * positions count like those of pd_simulation_set_state, but for the previous velocities, which are kept: the step starts from what it
+ * finds. From the first call on a step ends with a wait for the device, so that its result can be read from any stream. */
 void pd_simulation_share(pd_simulation *self, real **positions, real **velocities);
 /* Where it works, and the positions as they are, B [n,3], for what reads them between steps on the same context. */
 pd_context *pd_simulation_context(const pd_simulation *self);
@@ -156,8 +157,8 @@ const char *pd_simulation_refusal(const pd_simulation *self);
  * load, would have had the acceleration by elasticity that it had. */
 pd_status pd_simulation_set_load(pd_simulation *self, const real *load);
 
-/* What elements of kind PD_SHAPE_TARGET seek from the next step on: stretches H [n,6], the upper triangles of S of rows first .. first + n - 1.
- * Nothing is factorised anew. Errors: PD_ERROR_VALUE where there are no such rows. */
+/* What elements of kind PD_SHAPE_TARGET seek from the next step on: stretches H [n,6], the upper triangles of S of rows first .. first + n
+ * - 1. Nothing is factorised anew. Errors: PD_ERROR_VALUE where there are no such rows. */
 pd_status pd_simulation_set_targets(pd_simulation *self, int first, int n, const real *stretches);
 
 /* Targets of elements of kind PD_ATTACHMENT from the next step on: H [n,3] m, of rows first .. first + n - 1. Errors: as above. */

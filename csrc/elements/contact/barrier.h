@@ -1,4 +1,5 @@
-/* The barrier that keeps primitives apart: infinite where they touch, zero from the activation distance on, with two continuous derivatives.
+/* The barrier that keeps primitives apart: infinite where they touch, zero from the activation distance on, with two continuous
+ * derivatives.
  *
  *     b(D, D^) = -(D - D^)^2 ln(D / D^)   for 0 < D < D^      [Li et al. 2020, Incremental Potential Contact, Eq. 6, of squared distances]
  *

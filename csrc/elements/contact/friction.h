@@ -1,19 +1,21 @@
 /* Coulomb friction of one pair, smoothed and lagged, so that it is the derivative of a potential:
  *
- *     D(x) = mu lambda f0(|u|),     u = (I - n n^T) sum_j beta_j (x_j - x_j^t)          [Li et al. 2020, Incremental Potential Contact, Sec. 5]
+ *     D(x) = mu lambda f0(|u|),     u = (I - n n^T) sum_j beta_j (x_j - x_j^t)     [Li et al. 2020, Incremental Potential Contact, Sec. 5]
  *
- * lambda >= 0 is the normal force of the pair, n its normal and beta the weights of its gap, all three taken at the lag and held; u is how far the
- * first of the pair has slid over the second since x^t. With y = |u| and the slip e = eps_v h below which friction only creeps,
+ * lambda >= 0 is the normal force of the pair, n its normal and beta the weights of its gap, all three taken at the lag and held; u is how
+ * far the first of the pair has slid over the second since x^t. With y = |u| and the slip e = eps_v h below which friction only creeps,
  *
- *     f1(y) = (2 - y/e) y/e  for y < e,  else 1;      f0' = f1,  f0(e) = e:  f0(y) = y^2/e - y^3/(3 e^2) + e/3 for y < e, else y      [Eqs. 14, 15]
+ *     f1(y) = (2 - y/e) y/e  for y < e,  else 1;      f0' = f1,  f0(e) = e:  f0(y) = y^2/e - y^3/(3 e^2) + e/3 for y < e, else y
+ *     [Eqs. 14, 15]
  *
- *     dD/dx_j = mu lambda beta_j (f1/y) u,      d2D/dx_i dx_j = beta_i beta_j M,      M = mu lambda [(f1/y) (I - n n^T - t t^T) + f1' t t^T]
+ *     dD/dx_j = mu lambda beta_j (f1/y) u,      d2D/dx_i dx_j = beta_i beta_j M,
+ *     M = mu lambda [(f1/y) (I - n n^T - t t^T) + f1' t t^T]
  *
  * with t = u/y. Across u M has the eigenvalue f1/y and along it f1' >= 0, so it is positive semidefinite as it is.
  *
  * Beyond e, M has no curvature along u. A Newton step that reverses the slip may jump over the kink at u = 0 in every iteration. The secant
- * matrix mu lambda (f1/y) (I - n n^T) replaces M where the slip has reversed since the iterate before. It belongs to the quadratic that touches
- * D at u and is nowhere below it, since f0 is concave in y^2. */
+ * matrix mu lambda (f1/y) (I - n n^T) replaces M where the slip has reversed since the iterate before. It belongs to the quadratic that
+ * touches D at u and is nowhere below it, since f0 is concave in y^2. */
 #ifndef PD_ELEMENTS_CONTACT_FRICTION_H
 #define PD_ELEMENTS_CONTACT_FRICTION_H
 

@@ -5,15 +5,15 @@
  *
  *     PD_VERTEX_PLANE  k=3  rows p; o, N: a vertex, a point of the plane, its unit normal; the distance is signed, N . (p - o)
  *
- * Which corners are unknowns is for the caller: a driven one (of an obstacle, the centre of a sphere, the axis of a capsule, o of a plane) has
- * a row like any other. A sphere is a driven vertex and a capsule a driven edge whose radius is added to the separation of the pair; the row
- * of N is no position and gets zeros.
+ * Which corners are unknowns is for the caller: a driven one (of an obstacle, the centre of a sphere, the axis of a capsule, o of a plane)
+ * has a row like any other. A sphere is a driven vertex and a capsule a driven edge whose radius is added to the separation of the pair;
+ * the row of N is no position and gets zeros.
  *
  *     E(x) = weight m(x) phi(d(x)),     phi = scale B(u)   (table.h),     m the mollifier of two edges (geometry/mollifier.h), else 1
  *
- * Rounding: the distance is good to some PD_EPSILON times the size of the pair, so u and v are off by that over the gap, or over what is left to
- * the activation distance. In float32 a pair of size L is right to r where both are above 1e-7 L/r; energies near the activation distance are
- * tiny and relatively worse, never negative. */
+ * Rounding: the distance is good to some PD_EPSILON times the size of the pair, so u and v are off by that over the gap, or over what is
+ * left to the activation distance. In float32 a pair of size L is right to r where both are above 1e-7 L/r; energies near the activation
+ * distance are tiny and relatively worse, never negative. */
 #ifndef PD_ELEMENTS_CONTACT_PAIR_H
 #define PD_ELEMENTS_CONTACT_PAIR_H
 
@@ -40,8 +40,8 @@ typedef struct pd_contact_terms {
     real q, p;   /* phi'' and -phi'/d, N/m */
 } pd_contact_terms;
 
-/* dhat of a pair of one body whose distance at rest is known: short of it, so that a mesh finer than dhat has no energy at rest. Not above zero
- * where the pair is nearer at rest than the separation. */
+/* dhat of a pair of one body whose distance at rest is known: short of it, so that a mesh finer than dhat has no energy at rest. Not above
+ * zero where the pair is nearer at rest than the separation. */
 #define PD_CONTACT_REST_FRACTION ((real)0.9)
 
 PD_LANE_FUNCTION real pd_contact_activation(real activation, real separation, real rest_distance) {
@@ -160,9 +160,9 @@ typedef struct pd_contact_corner {
     real energy;      /* the corner's share of the energy, 1/`partners` of it, J; infinite where nothing is left of the gap */
     pd_vector slope;  /* its rows of the gradient, N; from here on not numbers where nothing is left of the gap */
     pd_vector normal; /* n */
-    real
-        stiffness; /* `partners` m q beta^2, N/m: along n, the block without what the turning of the normal adds. That is positive semidefinite,
-                         and all of the clamped block but for terms of the order of (distance / size of the pair)^2. */
+    /* `partners` m q beta^2, N/m: along n, the block without what the turning of the normal adds. That is positive semidefinite, and all of
+     * the clamped block but for terms of the order of (distance / size of the pair)^2. */
+    real stiffness;
 } pd_contact_corner;
 
 /* Of corner number `corner`, 0..3, of a pair that acts. */

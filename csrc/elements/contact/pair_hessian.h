@@ -8,18 +8,18 @@
  *     d2phi/dx2 = q (beta n)(beta n)^T + p sum_k [ d (beta a_k)(e_k n)^T + d (e_k n)(beta a_k)^T + d^2 (e_k n)(e_k n)^T ]
  *                 - p (beta beta^T) (I - n n^T - sum_k a_k a_k^T),          (beta n) the vector with rows beta_i n       (derived here)
  *
- * for every closest feature of every kind. p and q are >= 0, so the last term is negative semidefinite and orthogonal to the others: the nearest
- * positive semidefinite matrix has none of it. The others act on five vectors at the most, (beta, e_1, e_2) n and beta (a_1, a_2), which a
- * Gram-Schmidt step in the space of the corners makes orthonormal: the projection is that of a 5x5 matrix, and exact. A pair of nearly parallel
- * edges, where m < 1, takes its nine dimensions without translations. */
+ * for every closest feature of every kind. p and q are >= 0, so the last term is negative semidefinite and orthogonal to the others: the
+ * nearest positive semidefinite matrix has none of it. The others act on five vectors at the most, (beta, e_1, e_2) n and beta (a_1, a_2),
+ * which a Gram-Schmidt step in the space of the corners makes orthonormal: the projection is that of a 5x5 matrix, and exact. A pair of
+ * nearly parallel edges, where m < 1, takes its nine dimensions without translations. */
 #ifndef PD_ELEMENTS_CONTACT_PAIR_HESSIAN_H
 #define PD_ELEMENTS_CONTACT_PAIR_HESSIAN_H
 
 #include "base/symmetric.h"
 #include "elements/contact/pair.h"
 
-/* A pair's Hessian without mollifier as a 5x5 matrix S by an orthonormal basis: rows 0-2 are (basis[r] n), rows 3, 4 (basis[0] a_k). By value,
- * symmetric, and zero where nothing is named: */
+/* A pair's Hessian without mollifier as a 5x5 matrix S by an orthonormal basis: rows 0-2 are (basis[r] n), rows 3, 4 (basis[0] a_k). By
+ * value, symmetric, and zero where nothing is named: */
 typedef struct pd_contact_parts {
     pd_vector normal, axis0, axis1;                             /* n, a_k: orthonormal, zero where there are fewer */
     pd_per_corner basis0, basis1, basis2;                       /* orthonormal, zero where a feature has fewer */

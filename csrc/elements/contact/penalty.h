@@ -2,8 +2,8 @@
  *
  *     E(x) = k/2 d^2,     d = max(0, reach - g),     g = n . sum_j beta_j x_j          [Chen et al. 2024, Vertex Block Descent, Eq. 12]
  *
- * beta are the weights of the gap, which add up to zero over the pair, n its unit normal, out of the second of it; `reach` is the gap below which
- * the two push each other apart: the thickness, and the radii of spheres and capsules. Then
+ * beta are the weights of the gap, which add up to zero over the pair, n its unit normal, out of the second of it; `reach` is the gap below
+ * which the two push each other apart: the thickness, and the radii of spheres and capsules. Then
  *
  *     dE/dx_j = -k d beta_j n,      d2E/dx_i dx_j = k beta_i beta_j n n^T  where d > 0,
  *

@@ -1,14 +1,14 @@
 /* The projection of a pair in contact [Lan et al. 2022, Penetration-free Projective Dynamics on the GPU, Sec. 5, Eq. 6; corrected here].
  *
- * With the normal n, the weights beta and a target g of the distance frozen at the last detection, the nearest positions at which the pair is as far
- * apart as its target are, for masses m and w = 1/m (0 for what is driven),
+ * With the normal n, the weights beta and a target g of the distance frozen at the last detection, the nearest positions at which the pair
+ * is as far apart as its target are, for masses m and w = 1/m (0 for what is driven),
  *
  *     y_j = x_j + w_j beta_j (delta n - f u) / den,     delta = max(0, g - n . sum beta_j x_j),     den = sum w_j beta_j^2
  *
- * u is the slip in the tangent plane since the step began and f = min(1, mu delta/|u|). The energy sum omega_j/2 |x_j - y_j|^2 with omega_j =
- * c phi m_j/h^2 is k/2 (delta^2 + ..) with k = c phi/(h^2 den): all its forces are k beta_j times one vector, so that they add up to nothing, and
- * friction is at most mu times the normal force. By Cauchy's inequality omega_j on the diagonal of a matrix bounds the energy's
- * curvature. As printed the target lies on the surface, where a body sticks, and the weights do not keep momentum. */
+ * u is the slip in the tangent plane since the step began and f = min(1, mu delta/|u|). The energy sum omega_j/2 |x_j - y_j|^2 with omega_j
+ * = c phi m_j/h^2 is k/2 (delta^2 + ..) with k = c phi/(h^2 den): all its forces are k beta_j times one vector, so that they add up to
+ * nothing, and friction is at most mu times the normal force. By Cauchy's inequality omega_j on the diagonal of a matrix bounds the
+ * energy's curvature. As printed the target lies on the surface, where a body sticks, and the weights do not keep momentum. */
 #ifndef PD_ELEMENTS_CONTACT_PROJECTION_H
 #define PD_ELEMENTS_CONTACT_PROJECTION_H
 
@@ -20,9 +20,10 @@
 /* The largest phi. */
 #define PD_PROJECTION_STIFFEST ((real)1e4)
 
-/* Which gap a freeze asks for. Lifted: that and a part of what is missing to the activation distance, and no less than in a round before; away: the
- * activation distance; here: the gap that there is; reflected: as Eq. 6 is printed, where the pair gets in the time that is left if it goes on
- * as the step began, and back from the surface with a share of its speed. Held, which is no choice: what the last round asked for. */
+/* Which gap a freeze asks for. Lifted: that and a part of what is missing to the activation distance, and no less than in a round before;
+ * away: the activation distance; here: the gap that there is; reflected: as Eq. 6 is printed, where the pair gets in the time that is left
+ * if it goes on as the step began, and back from the surface with a share of its speed. Held, which is no choice: what the last round asked
+ * for. */
 enum { PD_TARGET_LIFTED, PD_TARGET_AWAY, PD_TARGET_HERE, PD_TARGET_REFLECTED, PD_TARGET_COUNT, PD_TARGET_HELD = PD_TARGET_COUNT };
 
 /* The gap that is asked for where it is `gap`, m, and `before` the last round asked for, m.

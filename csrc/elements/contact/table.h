@@ -1,7 +1,7 @@
 /* Every contact law of the project in one list: pair.h expands it, and nothing else names them all.
  *
- * A law is a function of one number, the squared distance d^2 of a pair less the squared separation xi^2, in parts of where the law begins to
- * act, at distance xi + dhat (dhat the activation distance, measured from the separation):
+ * A law is a function of one number, the squared distance d^2 of a pair less the squared separation xi^2, in parts of where the law begins
+ * to act, at distance xi + dhat (dhat the activation distance, measured from the separation):
  *
  *     u = (d^2 - xi^2) / s,      s = (xi + dhat)^2 - xi^2 = dhat (2 xi + dhat),      0 < u < 1,      v = 1 - u
  *
@@ -35,8 +35,8 @@ typedef struct pd_contact_law {
     real stiffness; /* > 0 */
 } pd_contact_law;
 
-/* A gap below so much of its activation distance has collapsed: a barrier is so steep there that its force follows from rounding and from how
- * far a solver came, and says little of the load. */
+/* A gap below so much of its activation distance has collapsed: a barrier is so steep there that its force follows from rounding and from
+ * how far a solver came, and says little of the load. */
 #define PD_COLLAPSED_GAP 0.01
 
 /* dB/du and d2B/du2. */

@@ -1,20 +1,23 @@
-/* The constraints of the two-way interior point method, linearised where the state is [Wang et al. 2023, A Two-Way Interior Point Method for
- * Collision Handling in Deformable Body Simulation, Sec. 4.1].
+/* The constraints of the two-way interior point method, linearised where the state is [Wang et al. 2023, A Two-Way Interior Point Method
+ * for Collision Handling in Deformable Body Simulation, Sec. 4.1].
  *
  *     c(x) = s det(e1, e2, e3)(x) / (delta |N|) - 1 >= 0,     N = e2 x e3, s the sign of the determinant, both frozen where the state is
  *
- * for a vertex above a triangle (e1 = v - t0, e2 = t1 - t0, e3 = t2 - t0) and for two edges that are nearest inside both (e1 = b0 - a0, e2 =
- * a1 - a0, e3 = b1 - b0): six times the volume of their tetrahedron is that of the same pair moved apart along N to the distance delta. In the
- * paper's text Eqs. 14 and 15 are lost; this is derived from their description: pulling a pair of unchanged shape apart along N makes its volume
- * delta |N|/6, a constant. Where the determinant says little of the distance (a vertex nearest to an edge or a vertex, edges nearly parallel) it is
+ * for a vertex above a triangle (e1 = v - t0, e2 = t1 - t0, e3 = t2 - t0) and for two edges that are nearest inside both (e1 = b0 - a0, e2
+ * = a1 - a0, e3 = b1 - b0): six times the volume of their tetrahedron is that of the same pair moved apart along N to the distance delta.
+ * In the paper's text Eqs. 14 and 15 are lost; this is derived from their description: pulling a pair of unchanged shape apart along N
+ * makes its volume delta |N|/6, a constant. Where the determinant says little of the distance (a vertex nearest to an edge or a vertex,
+ * edges nearly parallel) it is
  *
  *     c(x) = |gap|/delta - 1,     gap = sum beta_j x_j,     the gradient with beta and the normal n = gap/|gap| frozen     [Eq. 16]
  *
- * The volume of a pair whose closest points are not inside has less than its distance, with a sign that may be wrong; and where delta, which has the
- * thickness in it, is not small beside a triangle or the edges, its gradient pulls at their sides more than it parts the pair: a cloth of 20 mm cells
- * on a ball of 50 mm swung without an end. Then too it is the second. The length of an edge:
+ * The volume of a pair whose closest points are not inside has less than its distance, with a sign that may be wrong; and where delta,
+ * which has the thickness in it, is not small beside a triangle or the edges, its gradient pulls at their sides more than it parts the
+ * pair: a cloth of 20 mm cells on a ball of 50 mm swung without an end. Then too it is the second. The length of an edge:
  *
- *     c(x) = sigma - |x_i - x_j|/l >= 0,     l at rest      [Eq. 17; printed with the length at the beginning of each update, which compounds] */
+ *     c(x) = sigma - |x_i - x_j|/l >= 0,     l at rest      [Eq. 17]
+ *
+ * printed with the length at the beginning of each update, which compounds. */
 #ifndef PD_ELEMENTS_CONTACT_VOLUME_CONSTRAINT_H
 #define PD_ELEMENTS_CONTACT_VOLUME_CONSTRAINT_H
 
@@ -39,8 +42,8 @@ typedef struct pd_constraint {
 
 PD_FUNCTION int pd_constraint_corners(int kind) { return kind == PD_EDGE_LENGTH ? 2 : pd_contact_corners(kind); }
 
-/* The nearest features of a pair as a pair of their own: returns its kind, and corner j of it is corner order[j] of the pair, in an order that
- * does not depend on which of several pairs with these features it came from but for that of the points of an edge. */
+/* The nearest features of a pair as a pair of their own: returns its kind, and corner j of it is corner order[j] of the pair, in an order
+ * that does not depend on which of several pairs with these features it came from but for that of the points of an edge. */
 PD_FUNCTION int pd_constraint_feature(int kind, unsigned support, int order[4]) {
     int first = kind == PD_EDGE_EDGE ? 2 : 1, corner = 0, n = 1;
     for (int j = 0; j < 4; j++) order[j] = j;

@@ -60,8 +60,8 @@ int pd_array_length(PyArrayObject *array, int axis, const char *name);
 /* A new C-contiguous array, not initialised: C fills it. New reference, or NULL with MemoryError. */
 PyArrayObject *pd_array_out(int type, int n_dimensions, const npy_intp *shape);
 
-/* The same as a column of n rows in a dictionary, which keeps it: (n,), (n,second) or (n,second,third), 0 for no such dimension. Its memory,
- * or NULL with an exception set. */
+/* The same as a column of n rows in a dictionary, which keeps it: (n,), (n,second) or (n,second,third), 0 for no such dimension. Its
+ * memory, or NULL with an exception set. */
 void *pd_array_column(PyObject *columns, const char *name, int type, npy_intp n, npy_intp second, npy_intp third);
 
 /* A new array holding a copy of C memory of that type and shape (`data` may be NULL where the array is empty). */

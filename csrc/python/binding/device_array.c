@@ -1,8 +1,9 @@
-/* The type DeviceArray: memory of a simulation, or of the results of a batch, where it lies, for other libraries to read and write in place.
+/* The type DeviceArray: memory of a simulation, or of the results of a batch, where it lies, for other libraries to read and write in
+ * place.
  *
  * It speaks DLPack (dmlc.github.io/dlpack, Python specification of the array API standard), versioned and not, and on a GPU the CUDA array
- * interface, version 3, on the CPU NumPy's array interface, so that np.asarray works too; on a GPU that makes a copy. Whoever takes the memory
- * keeps the array, and with it what owns the memory, alive.
+ * interface, version 3, on the CPU NumPy's array interface, so that np.asarray works too; on a GPU that makes a copy. Whoever takes the
+ * memory keeps the array, and with it what owns the memory, alive.
  *
  * Order on a GPU: __dlpack__ waits until the simulation's stream has done what it was asked for, so that a consumer may use the memory
  * from any stream; the CUDA array interface names the stream instead, as it asks for. What a consumer does must be over before the next

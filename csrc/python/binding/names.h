@@ -1,11 +1,12 @@
-/* The names of what results are made of, each beside its constant: Python builds tables and dicts by them. _host shows them (host_names.c). */
+/* The names of what results are made of, each beside its constant: Python builds tables and dicts by them. _host shows them
+ * (host_names.c). */
 #ifndef PD_PYTHON_BINDING_NAMES_H
 #define PD_PYTHON_BINDING_NAMES_H
 
 #include "dynamics/step/simulation.h"
 
-/* X(constant, name, part, field) for every column of the record of a step. OBSERVED: a field of pd_iteration that an observer gets too, by the
- * same name. RECORDED: a field of pd_iteration for the record alone. CONTACT: a field of pd_contact_row. */
+/* X(constant, name, part, field) for every column of the record of a step. OBSERVED: a field of pd_iteration that an observer gets too, by
+ * the same name. RECORDED: a field of pd_iteration for the record alone. CONTACT: a field of pd_contact_row. */
 #define PD_RECORD_TABLE(X)                                                 \
     X(ITERATION, "iteration", OBSERVED, number)                            \
     X(SECONDS, "seconds", OBSERVED, seconds)                               \

@@ -1,4 +1,5 @@
-/* One call at a time on an object of the extension: whoever comes while another call runs without the GIL gets an exception, and does not wait. */
+/* One call at a time on an object of the extension: whoever comes while another call runs without the GIL gets an exception, and does not
+ * wait. */
 #ifndef PD_PYTHON_BINDING_ONE_CALL_H
 #define PD_PYTHON_BINDING_ONE_CALL_H
 

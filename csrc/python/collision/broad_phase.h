@@ -32,7 +32,8 @@ typedef struct {
 /* One call at a time, on the simulation too: 1, or 0 with a RuntimeError. */
 int pd_broad_phase_enter(BroadPhaseObject *self);
 void pd_broad_phase_leave(BroadPhaseObject *self);
-/* The pairs of both lists in new arrays (n,2), as a tuple, or NULL: *status says that they could not be read back, or an exception is set. */
+/* The pairs of both lists in new arrays (n,2), as a tuple, or NULL: *status says that they could not be read back, or an exception is
+ * set. */
 PyObject *pd_pairs_arrays(BroadPhaseObject *self, const pd_pairs lists[2], pd_status *status);
 
 /* found_pairs.c: a search whose pairs stay, and batches over them. */

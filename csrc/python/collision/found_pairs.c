@@ -1,8 +1,8 @@
 /* What a broad phase found, kept where it lies, and batches over it: closest points and times of impact whose results stay there too, as
  * DeviceArrays. The host reads how many pairs there are, and nothing else until somebody asks.
  *
- * Results lie in blocks, each owned by an object that its arrays keep alive; a block that nobody reads any more is the next batch's, so that
- * nothing is allocated from search to search. The pairs themselves are the broad phase's lists, and gone with its next search. */
+ * Results lie in blocks, each owned by an object that its arrays keep alive; a block that nobody reads any more is the next batch's, so
+ * that nothing is allocated from search to search. The pairs themselves are the broad phase's lists, and gone with its next search. */
 #include "python/collision/broad_phase.h"
 
 #include "geometry/collision.h"

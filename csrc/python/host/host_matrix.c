@@ -1,4 +1,5 @@
-/* The Cholesky functions of _host, as a capsule, through which the other modules factorise and link no sparse library; and a Schur complement. */
+/* The Cholesky functions of _host, as a capsule, through which the other modules factorise and link no sparse library; and a Schur
+ * complement. */
 #include "python/binding/arrays.h"
 
 #include "base/clock.h"

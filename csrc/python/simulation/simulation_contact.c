@@ -9,7 +9,7 @@
 #include <float.h>
 #include <limits.h>
 
-/* ---- driven points --------------------------------------------------------------------------------------------------------------------- */
+/* ---- driven points ------------------------------------------------------------------------------------------------------------------- */
 
 static npy_intp n_driven(pd_simulation_object *self) {
     pd_contact *contact = pd_simulation_contact(self->core);
@@ -51,7 +51,7 @@ PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
-/* ---- the stiffness of an adaptive law -------------------------------------------------------------------------------------------------- */
+/* ---- the stiffness of an adaptive law ------------------------------------------------------------------------------------------------ */
 
 PyObject *pd_call_doublings(pd_simulation_object *self, PyObject *unused) {
     pd_contact *contact = pd_simulation_contact(self->core);
@@ -89,7 +89,7 @@ PyObject *pd_call_find_pairs_at(pd_simulation_object *self, PyObject *object) {
     Py_RETURN_NONE;
 }
 
-/* ---- what a record says ---------------------------------------------------------------------------------------------------------------- */
+/* ---- what a record says -------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const real *x;
@@ -113,7 +113,7 @@ PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments) {
                          "searches", row.searches);
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- pairs --------------------------------------------------------------------------------------------------------------------------- */
 
 static pd_status slot(pd_simulation *core) {
     pd_contact *contact = pd_simulation_contact(core);

@@ -14,7 +14,8 @@ static PyObject *entry(PyObject *dict, const char *name) {
     return object;
 }
 
-/* An array of the dict, kept by the list: its data and its length, which `shape` demands where it is not -1. Returns 0 with an exception set. */
+/* An array of the dict, kept by the list: its data and its length, which `shape` demands where it is not -1. Returns 0 with an exception
+ * set. */
 static int array_of(PyObject *kept, PyObject *dict, const char *name, int type, int dimensions, npy_intp *shape, const void *data) {
     PyObject *object = entry(dict, name);
     PyArrayObject *array = object ? pd_array_in_kept(kept, object, type, dimensions, shape, name) : NULL;
@@ -88,7 +89,8 @@ static int read_penalty(PyObject *kept, PyObject *object, int n_points, int n_tr
     return 1;
 }
 
-/* The fields of distances that stand in the places of planes; kept: for as long as the simulation is made. Returns 0 with an exception set. */
+/* The fields of distances that stand in the places of planes; kept: for as long as the simulation is made. Returns 0 with an exception
+ * set. */
 static int read_fields(PyObject *kept, PyObject *object, const pd_contact_description *contact, pd_penalty_description *out) {
     PyObject *list = entry(object, "fields"), *memory = NULL;
     npy_intp planes[1] = {contact->n_planes}, nodes[3] = {-1, -1, -1};

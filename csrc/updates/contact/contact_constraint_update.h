@@ -1,17 +1,17 @@
 /* Pairs with a penalty as constraints with compliance, for the loops of both backends [Macklin, Müller, Chentanez 2016, XPBD, Eq. 18].
  *
- * A pair is the inequality C = gap - reach >= 0 of compliance 1/k, with a multiplier lambda >= 0 (the normal force times h^2) that is kept through
- * the step; with n its normal, beta its weights, w_i = 1/m_i (0: fixed) and alpha~ = 1/(k h^2)
+ * A pair is the inequality C = gap - reach >= 0 of compliance 1/k, with a multiplier lambda >= 0 (the normal force times h^2) that is kept
+ * through the step; with n its normal, beta its weights, w_i = 1/m_i (0: fixed) and alpha~ = 1/(k h^2)
  *
  *     lambda' = max(0, lambda - (C + alpha~ lambda) / (sum_i s_i w_i beta_i^2 + alpha~)),     dx_i = w_i beta_i (lambda' - lambda) n.
  *
- * Friction is Coulomb's, without a smoothed cone: a second multiplier tau across n takes back what the two have slid since the step began, as
- * far as |tau| <= mu lambda'. All pairs act at once, so each vertex is shared out among the s_i of its pairs that act, a part 1/s_i of its
- * mass to each, and goes by the mean of what its parts do [Tonge, Benevolenski, Voroshilov 2012, Mass Splitting]: where it has one, this is
- * the formula of the paper; linear momentum is kept, and nothing depends on an order.
+ * Friction is Coulomb's, without a smoothed cone: a second multiplier tau across n takes back what the two have slid since the step began,
+ * as far as |tau| <= mu lambda'. All pairs act at once, so each vertex is shared out among the s_i of its pairs that act, a part 1/s_i of
+ * its mass to each, and goes by the mean of what its parts do [Tonge, Benevolenski, Voroshilov 2012, Mass Splitting]: where it has one,
+ * this is the formula of the paper; linear momentum is kept, and nothing depends on an order.
  *
- * Of a vertex that is held on a line or in a plane with projector P_i, n is P_i n: |P_i n|^2 enters the sum, and it goes by what lies along it. Across
- * n, where that is one number for two directions, the sum counts it as free, which is on the safe side. */
+ * Of a vertex that is held on a line or in a plane with projector P_i, n is P_i n: |P_i n|^2 enters the sum, and it goes by what lies along
+ * it. Across n, where that is one number for two directions, the sum counts it as free, which is on the safe side. */
 #ifndef PD_UPDATES_CONTACT_CONTACT_CONSTRAINT_UPDATE_H
 #define PD_UPDATES_CONTACT_CONTACT_CONSTRAINT_UPDATE_H
 

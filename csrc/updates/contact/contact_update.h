@@ -14,10 +14,10 @@ PD_FUNCTION void pd_contact_update_corners(const real *y, const int *points, int
         for (int i = 0; i < 3; i++) at[3 * j + i] = y[3 * (size_t)points[j < corners ? j : 0] + (size_t)i];
 }
 
-/* How many corners of a pair move at once with one of this colour, itself included, in a sweep with such colours (NULL: 1); two at the most count. Each of
- * them sees the others at rest. An energy E that is convex has E(x + sum of moves d_i) <= sum of E(x + k d_i)/k over k such corners [Jensen's
- * inequality], so that a vertex which takes this for its share never makes the sum grow, whatever the others do; its curvature is k times that
- * of E. */
+/* How many corners of a pair move at once with one of this colour, itself included, in a sweep with such colours (NULL: 1); two at the most
+ * count. Each of them sees the others at rest. An energy E that is convex has E(x + sum of moves d_i) <= sum of E(x + k d_i)/k over k such
+ * corners [Jensen's inequality], so that a vertex which takes this for its share never makes the sum grow, whatever the others do; its
+ * curvature is k times that of E. */
 PD_FUNCTION real pd_contact_update_partners(const int *colours, int n_vertices, const int *points, int colour) {
     int partners = 0;
     for (int j = 0; j < 4 && colours; j++) partners += points[j] >= 0 && points[j] < n_vertices && colours[points[j]] == colour;
@@ -76,8 +76,8 @@ PD_FUNCTION void pd_contact_update_gather_vertex(const pd_model *model, const pd
     for (int a = 0; a < 3; a++) out[3 * (size_t)i + (size_t)a] += sum[a];
 }
 
-/* A prescribed motion closes a gap by no more than this share of it, and by less where it is small: an iteration of Newton's method at most doubles a
- * small gap, and one that was halved again each time would stay small. Wide: from this part of the activation distance on. */
+/* A prescribed motion closes a gap by no more than this share of it, and by less where it is small: an iteration of Newton's method at most
+ * doubles a small gap, and one that was halved again each time would stay small. Wide: from this part of the activation distance on. */
 #define PD_CLOSING_SHARE 0.8
 #define PD_CLOSING_WIDE  0.5
 
@@ -171,8 +171,8 @@ PD_FUNCTION int pd_contact_update_rows_below(const int *rows, int n, int row) {
     return low;
 }
 
-/* The roles of point i, the first of which is number `begin` (pd_contact_update_rows_below), and at i = n_points the end of the list. Returns that of
- * point i + 1. */
+/* The roles of point i, the first of which is number `begin` (pd_contact_update_rows_below), and at i = n_points the end of the list.
+ * Returns that of point i + 1. */
 PD_FUNCTION int pd_contact_update_take_roles(int n_points, int n_roles, const int *role_rows, const int *ranks,
                                              const pd_incidence *incidence, const pd_incidence *out, int begin, int i) {
     int r = begin;
@@ -194,8 +194,8 @@ PD_FUNCTION void pd_contact_update_gather_block(const pd_incidence *incidence, c
     }
 }
 
-/* What vertex i needs on the diagonal of a matrix that is nowhere below the sum of the pairs' Hessians, N/m: the norms of its blocks with what moves,
- * since 2 a . H_ij b <= |H_ij| (|a|^2 + |b|^2). 0 for what is fixed. */
+/* What vertex i needs on the diagonal of a matrix that is nowhere below the sum of the pairs' Hessians, N/m: the norms of its blocks with
+ * what moves, since 2 a . H_ij b <= |H_ij| (|a|^2 + |b|^2). 0 for what is fixed. */
 PD_FUNCTION double pd_contact_update_bound(const pd_model *model, const pd_incidence *incidence, const int *points, const real *hessians,
                                            int i) {
     double sum = 0.0;

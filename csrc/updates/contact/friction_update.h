@@ -29,8 +29,8 @@ PD_LANE_FUNCTION pd_friction_grip pd_friction_grip_of(pd_contact_law law, pd_con
     return out;
 }
 
-/* Whether rounding leaves a grip where it is: the nearest points of edges that are nearly parallel may lie anywhere on them, and friction keeps
- * what it took at the lag. */
+/* Whether rounding leaves a grip where it is: the nearest points of edges that are nearly parallel may lie anywhere on them, and friction
+ * keeps what it took at the lag. */
 PD_LANE_FUNCTION int pd_friction_grip_is_sure(int kind, pd_points4 x) {
     pd_vector e = pd_vector_subtract(x.b, x.a), f = pd_vector_subtract(x.d, x.c), n = pd_vector_cross(e, f);
     int crossed = pd_vector_dot(n, n) > (real)0.01 * (pd_vector_dot(e, e) * pd_vector_dot(f, f));
@@ -113,8 +113,8 @@ PD_FUNCTION pd_vector pd_friction_update_slip(const pd_lagged_pairs *pairs, cons
     return pd_friction_slip(move, pd_vector_load(pairs->normals + 3 * (size_t)p));
 }
 
-/* The same where moves are kept: how far the first of a pair has moved over the second, and a zero, out of its corners as one of them sees it,
- * which has moved by `own`. All four numbers of a move, so that they go in one register. */
+/* The same where moves are kept: how far the first of a pair has moved over the second, and a zero, out of its corners as one of them sees
+ * it, which has moved by `own`. All four numbers of a move, so that they go in one register. */
 PD_LANE_FUNCTION void pd_friction_update_kept_move(const pd_lagged_corners *corners, const real *own, const real *moves, real out[4]) {
     for (int c = 0; c < 4; c++) out[c] = corners->weights[0] * own[c];
     for (int j = 0; j < 3; j++)

@@ -16,9 +16,9 @@ PD_FUNCTION real pd_vertex_update_partners(const pd_vertex_sweep *sweep, const p
     return pd_contact_update_partners(sweep->colours, model->n_vertices, points, sweep->colours[vertex]);
 }
 
-/* The same where vertices carry the corners: k is the sum of the weights, without their signs, that vertices of the colour have in corners of the
- * pair. Of its energy the share w/k is that of a vertex with the weight w in a corner, at x + k d there [Jensen's inequality, as above]: its
- * slope is w times, its curvature w k times that of the corner. A weight below 0 moves the other way. */
+/* The same where vertices carry the corners: k is the sum of the weights, without their signs, that vertices of the colour have in corners
+ * of the pair. Of its energy the share w/k is that of a vertex with the weight w in a corner, at x + k d there [Jensen's inequality, as
+ * above]: its slope is w times, its curvature w k times that of the corner. A weight below 0 moves the other way. */
 PD_FUNCTION real pd_vertex_update_carriers(const pd_vertex_sweep *sweep, const pd_embedding *embedding, const int *points, int vertex) {
     real sum = 0;
     for (int j = 0; j < 4; j++) {

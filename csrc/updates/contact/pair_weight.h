@@ -3,7 +3,8 @@
  * A unit of area that touches should be as stiff before a plane, a sphere, a capsule and another mesh:
  *
  *     vertex, plane       A_v              the vertices of a surface sum to its area, and each has one pair
- *     vertex, triangle    A_v/4            two meshes count four times: vertices of either side, and edges twice   [Li et al. 2023, convergent IPC]
+ *     vertex, triangle    A_v/4            two meshes count four times: vertices of either side, and edges twice
+ *                                          [Li et al. 2023, convergent IPC]
  *                         min(A_v/4, A_t)  "harmonic": a vertex of a coarse mesh is no stiffer than a sphere
  *     edge, edge          (A1 + A2)/4      "sum", as ipctk has it
  *                         A1 A2/(A1 + A2)  "harmonic", half the harmonic mean: the same where both are equal, else at most the smaller one
@@ -11,8 +12,8 @@
  *     capsule, edge       A_e              "harmonic"; the limit of A1 A2/(A1 + A2) for a side that is infinitely large
  *     all others          1                rods, particles; with "sum" also spheres and capsules
  *
- * A_v, A_e: a third of each triangle at a vertex, at an edge; A_t: the triangle. Below a capsule's end both its pairs count, so that it is up to twice as
- * stiff there. An edge parallel to a capsule's axis has no force (mollifier), so that a regular grid loses up to a third. */
+ * A_v, A_e: a third of each triangle at a vertex, at an edge; A_t: the triangle. Below a capsule's end both its pairs count, so that it is
+ * up to twice as stiff there. An edge parallel to a capsule's axis has no force (mollifier), so that a regular grid loses up to a third. */
 #ifndef PD_UPDATES_CONTACT_PAIR_WEIGHT_H
 #define PD_UPDATES_CONTACT_PAIR_WEIGHT_H
 
@@ -21,7 +22,8 @@
 /* The mean of areas that are all there, else 1. */
 PD_FUNCTION real pd_pair_weight_mean(real a, real b, real parts) { return a >= 0 && b >= 0 ? (a + b) / parts : (real)1; }
 
-/* a b/(a + b), without a product that could underflow. A side of area 0 (flat triangles of an obstacle) must not take the pair's barrier away. */
+/* a b/(a + b), without a product that could underflow. A side of area 0 (flat triangles of an obstacle) must not take the pair's barrier
+ * away. */
 PD_FUNCTION real pd_pair_weight_harmonic(real a, real b) {
     real least = pd_min(a, b), most = pd_max(a, b);
     return least > 0 ? least * (most / (a + b)) : pd_pair_weight_mean(a, b, 4);

@@ -1,12 +1,13 @@
-/* Whether two surfaces are nearest where a pair has them: the test of its normal against the triangles next to its points, for penalty_update.h.
+/* Whether two surfaces are nearest where a pair has them: the test of its normal against the triangles next to its points, for
+ * penalty_update.h.
  *
- * The points p of the first and q of the second are p - q = g n apart. Along a direction u of the second's surface at q the distance changes by -n . u.
- * So it has a minimum at q if n . u <= 0 for all of them: n lies in the cone that the normals of the triangles at q span, on either side of an open
- * surface, and beyond a free edge. The same holds at p with -n. If n . u > 0 into a triangle, the other side is nearer to that triangle, and has another
- * pair with it. Its normal is then no direction in which the two surfaces come apart.
+ * The points p of the first and q of the second are p - q = g n apart. Along a direction u of the second's surface at q the distance
+ * changes by -n . u. So it has a minimum at q if n . u <= 0 for all of them: n lies in the cone that the normals of the triangles at q
+ * span, on either side of an open surface, and beyond a free edge. The same holds at p with -n. If n . u > 0 into a triangle, the other
+ * side is nearer to that triangle, and has another pair with it. Its normal is then no direction in which the two surfaces come apart.
  *
- * A normal counts as outside only for a triangle whose plane had the other side of the pair in front of it where the step began, and which that
- * has passed by no more than twice the thickness now. Surfaces that go deeper into each other in a step keep all of their pairs. */
+ * A normal counts as outside only for a triangle whose plane had the other side of the pair in front of it where the step began, and which
+ * that has passed by no more than twice the thickness now. Surfaces that go deeper into each other in a step keep all of their pairs. */
 #ifndef PD_UPDATES_CONTACT_PENALTY_CONE_H
 #define PD_UPDATES_CONTACT_PENALTY_CONE_H
 

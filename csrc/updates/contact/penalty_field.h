@@ -1,14 +1,16 @@
 /* A vertex before a signed distance field, for a detection under a penalty.
  *
- * A field is four driven points: where the node (0,0,0) of its grid is, and as far as its `side` from there along each of its axes. In its own frame a
- * vertex goes straight from where it was in the field at the start of the step to where it is in the field now. It meets the field where the distance
- * first comes below a tenth of the thickness; the way there is marched by the distance over sqrt(3), which no interpolated distance exceeds in
- * slope (geometry/distance_grid.h). Else what is nearer now than twice the thickness, or inside, is a pair, with the normal that the field has there.
+ * A field is four driven points: where the node (0,0,0) of its grid is, and as far as its `side` from there along each of its axes. In its
+ * own frame a vertex goes straight from where it was in the field at the start of the step to where it is in the field now. It meets the
+ * field where the distance first comes below a tenth of the thickness; the way there is marched by the distance over sqrt(3), which no
+ * interpolated distance exceeds in slope (geometry/distance_grid.h). Else what is nearer now than twice the thickness, or inside, is a
+ * pair, with the normal that the field has there.
  *
- * The point b of the field that the vertex is held to moves with the field, which turns. A pair has three places for points of the field, which would
- * need four: b = o + sum_k p_k a_k, with axes a_k. But the axis r about which the field turns from the start of the step to now is the same at both ends, so
- * b and b' = b - s r go the same way, and s can be had so that one p_k is zero. The gap at b' is that at b but for the number n . s r,
- * which `reach` takes (`offset`). A field that turns by half a turn in a step is out of what this is for: it has no axis that a difference could tell. */
+ * The point b of the field that the vertex is held to moves with the field, which turns. A pair has three places for points of the field,
+ * which would need four: b = o + sum_k p_k a_k, with axes a_k. But the axis r about which the field turns from the start of the step to now
+ * is the same at both ends, so b and b' = b - s r go the same way, and s can be had so that one p_k is zero. The gap at b' is that at b but
+ * for the number n . s r, which `reach` takes (`offset`). A field that turns by half a turn in a step is out of what this is for: it has no
+ * axis that a difference could tell. */
 #ifndef PD_UPDATES_CONTACT_PENALTY_FIELD_H
 #define PD_UPDATES_CONTACT_PENALTY_FIELD_H
 

@@ -11,15 +11,15 @@ enum { PD_PENALTY_MOST_ADVANCES = 32 };
 /* The part of the thickness below which a gap on the way is a hit. */
 #define PD_PENALTY_HIT ((real)0.1)
 
-/* A weight up to which a point of a triangle is on its edge: where two triangles have a point in common they differ by rounding, and what is left
- * of a distance between two points is the square of that. */
+/* A weight up to which a point of a triangle is on its edge: where two triangles have a point in common they differ by rounding, and what
+ * is left of a distance between two points is the square of that. */
 #define PD_PENALTY_TIE ((real)16 * pd_sqrt(PD_EPSILON))
 
 /* Pairs are kept up to so many times the thickness: they may push before the next detection. */
 #define PD_PENALTY_KEPT ((real)2)
 
-/* Where a vertex is of a closed body: unknown, inside or outside by where it is now, known by where it came in, or inside where the step began. Of any mesh:
- * it came in where its own surface had been before it (penalty_cone.h). */
+/* Where a vertex is of a closed body: unknown, inside or outside by where it is now, known by where it came in, or inside where the step
+ * began. Of any mesh: it came in where its own surface had been before it (penalty_cone.h). */
 enum { PD_PENALTY_NO_SIDE, PD_PENALTY_INSIDE, PD_PENALTY_OUTSIDE, PD_PENALTY_MET, PD_PENALTY_BEGAN, PD_PENALTY_MET_BESIDE };
 
 typedef struct pd_penalty_pair {

@@ -32,7 +32,8 @@ PD_FUNCTION pd_vector pd_penalty_side(const pd_penalty_search *search, const rea
     return sum;
 }
 
-/* The corners of a triangle that take part in its point with these weights: which [3], the smallest first, -1 for none; returns how many. */
+/* The corners of a triangle that take part in its point with these weights: which [3], the smallest first, -1 for none; returns how
+ * many. */
 PD_FUNCTION int pd_penalty_corners_in(const real weights[3], const int corners[3], int which[3]) {
     int n = 0;
     which[0] = which[1] = which[2] = -1;
@@ -45,9 +46,10 @@ PD_FUNCTION int pd_penalty_corners_in(const real weights[3], const int corners[3
     return n;
 }
 
-/* Whether from q, nearest to p on a triangle and on its edge or corner `which`, the distance to p plainly shrinks towards a corner of a triangle that has q
- * too: for a part of the cost of asking where that one is nearest. Along a side e the distance falls up to (e . (p - q)) / |e|^2, and where the
- * weights of the nearest point were no more than a tie, e . (p - q) would be below twice that of the longest side's square. */
+/* Whether from q, nearest to p on a triangle and on its edge or corner `which`, the distance to p plainly shrinks towards a corner of a
+ * triangle that has q too: for a part of the cost of asking where that one is nearest. Along a side e the distance falls up to (e .
+ * (p - q)) / |e|^2, and where the weights of the nearest point were no more than a tie, e . (p - q) would be below twice that of the
+ * longest side's square. */
 PD_FUNCTION int pd_penalty_goes_nearer(const pd_penalty_search *search, pd_vector p, pd_vector q, const int which[3]) {
     const real plainly = (real)0.05 * (real)0.05, comparable = (real)1e-4;
     pd_vector away = pd_vector_subtract(p, q);
@@ -69,13 +71,13 @@ PD_FUNCTION int pd_penalty_goes_nearer(const pd_penalty_search *search, pd_vecto
     return 0;
 }
 
-/* A part of a distance: up to it two triangles are as near. Where one has the point inside and the other, beside it, on the edge, the direction of the other
- * is off by the root of twice that, a thousandth. */
+/* A part of a distance: up to it two triangles are as near. Where one has the point inside and the other, beside it, on the edge, the
+ * direction of the other is off by the root of twice that, a thousandth. */
 #define PD_PENALTY_AS_NEAR ((real)5e-7)
 
-/* Whether the nearest point of triangle t at y, with weights [3] of its corners and `distance` from vertex v, is one for all triangles around it, and
- * t the first of those that have it: that are nearest at the same corner or edge, and as near. What another triangle answers here is what it finds
- * for itself, to the bit, so that of equals one is left. */
+/* Whether the nearest point of triangle t at y, with weights [3] of its corners and `distance` from vertex v, is one for all triangles
+ * around it, and t the first of those that have it: that are nearest at the same corner or edge, and as near. What another triangle answers
+ * here is what it finds for itself, to the bit, so that of equals one is left. */
 PD_FUNCTION int pd_penalty_is_nearest(const pd_penalty_search *search, const real *y, int v, int t, const real weights[3], real distance) {
     int which[3];
     real least = distance;

@@ -1,17 +1,19 @@
 /* One pair with a penalty, for the loops of both backends: what a detection finds of a candidate, and what a frozen pair says.
  *
  * A pair is kept where
- *     it meets on the way from where the step began to where all are now: weights and normal are those of the first time at which the gap is
- *     below a tenth of the thickness; both were on their own side until then [Chen et al. 2024, Sec. 3.5, continuous detection]
- *     else it is nearer now than twice the thickness: weights and normal are those of now, the normal on the side that the pair had where the step
- *     began; before a closed surface of another body, which knows its outside, out of it, also from as far inside as `depth` (discrete detection)
+ *     it meets on the way from where the step began to where all are now: weights and normal are those of the first time at which the gap
+ *     is below a tenth of the thickness; both were on their own side until then [Chen et al. 2024, Sec. 3.5, continuous detection]
+ *     else it is nearer now than twice the thickness: weights and normal are those of now, the normal on the side that the pair had where
+ *     the step began; before a closed surface of another body, which knows its outside, out of it, also from as far inside as `depth`
+ *     (discrete detection)
  *     else, of a vertex and a closed surface, it was that far inside where the step began, whose weights and normal it has
  * and the gap along the normal is below that now: pairs that do not push may do so before the next detection.
  *
- * A vertex and a mesh are a pair wherever their distance has a minimum, once: where the nearest point of a triangle lies on its edge or corner and a
- * neighbour is nearer it is none, and of the triangles that share the point the first counts. The side of such a point is that of the sum of
- * its triangles' normals, weighted by their angles there [Bærentzen and Aanæs 2005]. Edges of triangles are pairs where both are met inside, as
- * everything else is a vertex before a mesh, and where their normal lies between those of the triangles next to them (penalty_cone.h). Spheres and capsules have no such rule: each triangle that their centre or axis is near to counts. */
+ * A vertex and a mesh are a pair wherever their distance has a minimum, once: where the nearest point of a triangle lies on its edge or
+ * corner and a neighbour is nearer it is none, and of the triangles that share the point the first counts. The side of such a point is that
+ * of the sum of its triangles' normals, weighted by their angles there [Bærentzen and Aanæs 2005]. Edges of triangles are pairs where both
+ * are met inside, as everything else is a vertex before a mesh, and where their normal lies between those of the triangles next to them
+ * (penalty_cone.h). Spheres and capsules have no such rule: each triangle that their centre or axis is near to counts. */
 #ifndef PD_UPDATES_CONTACT_PENALTY_UPDATE_H
 #define PD_UPDATES_CONTACT_PENALTY_UPDATE_H
 
@@ -31,8 +33,8 @@ PD_FUNCTION pd_vector pd_penalty_gap_of(const real weights[4], const real at[12]
     return gap;
 }
 
-/* Whether the gap of a vertex and a triangle or of two edges comes below `hit` on the way from at [4,3] to end; at: where it does, and part: of the
- * way. */
+/* Whether the gap of a vertex and a triangle or of two edges comes below `hit` on the way from at [4,3] to end; at: where it does, and
+ * part: of the way. */
 PD_FUNCTION int pd_penalty_meets(int pair, const real end[12], real separation, real hit, real at[12], real *part) {
     pd_closest closest;
     *part = 0;
@@ -118,8 +120,8 @@ PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int 
     return 1;
 }
 
-/* Whether a vertex that is `distance` from a triangle where the corners are at `end` may have been nearer than `within` where they were at `from`: no
- * point of the triangle has gone farther, seen from the vertex, than one of its corners. */
+/* Whether a vertex that is `distance` from a triangle where the corners are at `end` may have been nearer than `within` where they were at
+ * `from`: no point of the triangle has gone farther, seen from the vertex, than one of its corners. */
 PD_FUNCTION int pd_penalty_may_have_been(real distance, real within, const real from[12], const real end[12]) {
     real square = 0;
     for (int j = 1; j < 4; j++) {
@@ -131,8 +133,9 @@ PD_FUNCTION int pd_penalty_may_have_been(real distance, real within, const real 
     return !(farther * farther > square);
 }
 
-/* A vertex that is farther from triangle t of a closed surface than it is looked for, and was inside, nearest there and no farther than that, where the
- * step began: what began inside is pushed out the shortest way that there was then, however far a first guess has taken it. */
+/* A vertex that is farther from triangle t of a closed surface than it is looked for, and was inside, nearest there and no farther than
+ * that, where the step began: what began inside is pushed out the shortest way that there was then, however far a first guess has taken
+ * it. */
 PD_FUNCTION int pd_penalty_began_inside(const pd_penalty_search *search, int t, int others, const real from[12], const real end[12],
                                         real distance, pd_penalty_pair *out) {
     int v = out->points[0], side = pd_penalty_side_of(search, t, others);
@@ -151,8 +154,8 @@ PD_FUNCTION int pd_penalty_began_inside(const pd_penalty_search *search, int t, 
     return 1;
 }
 
-/* How far from the second of two edges of closed surfaces to the first a direction points, by the sides of both at y; 0 where one of the surfaces
- * does not know its outside. */
+/* How far from the second of two edges of closed surfaces to the first a direction points, by the sides of both at y; 0 where one of the
+ * surfaces does not know its outside. */
 PD_FUNCTION real pd_penalty_out_of_edges(const pd_penalty_search *search, const real *y, int others, const int points[4],
                                          pd_vector direction) {
     int rings[2];
@@ -234,8 +237,8 @@ PD_FUNCTION int pd_penalty_met_in_cone(const pd_penalty_search *search, real par
     return pd_penalty_edges_in_cone(search, part, pair->points, pair->normal);
 }
 
-/* Whether a vertex and triangle t of a mesh, with corners at `from` where the step began and at `end` now, that meet nowhere on the way are plainly no
- * pair. */
+/* Whether a vertex and triangle t of a mesh, with corners at `from` where the step began and at `end` now, that meet nowhere on the way are
+ * plainly no pair. */
 PD_FUNCTION int pd_penalty_is_plainly_none(const pd_penalty_search *search, int t, int others, real limit, const real from[12],
                                            const real end[12]) {
     int which[3], side = pd_penalty_side_of(search, t, others);
@@ -350,7 +353,8 @@ PD_FUNCTION void pd_penalty_update_freeze(const pd_penalty_search *search, const
     pd_vector_store(pair.normal, out->at.normals + 3 * slot);
     out->reach[slot] = pair.gap < pair.limit ? pair.reach : -(real)INFINITY;
     out->offset[slot] = pair.offset;
-    // how deep or, negative, how far from what says otherwise, until the next loop has read it; deeper than anything now: what was so before
+    // how deep or, negative, how far from what says otherwise, until the next loop has read it; deeper than anything now: what was so
+    // before
     out->at.strength[slot] = pair.side == PD_PENALTY_NO_SIDE      ? -(real)INFINITY
                              : pair.side == PD_PENALTY_MET_BESIDE ? (real)INFINITY
                              : pair.side == PD_PENALTY_INSIDE     ? -pair.gap + (pair.beside ? search->thickness : 0)
@@ -372,8 +376,8 @@ PD_FUNCTION real pd_penalty_depth_there(const pd_penalty_search *search, const p
     return pd_fabs(pd_penalty_update_gap(pairs, search->end, q)) + (pairs->at.strength[q] > 0 ? search->thickness : (real)0);
 }
 
-/* Whether pair p is of a vertex inside a body and not its nearest with that body: the vertex is inside what is nearest, or outside of all. A pair
- * that met beside another one gives way to a nearer one that is not beside. strength as pd_penalty_update_freeze left it. */
+/* Whether pair p is of a vertex inside a body and not its nearest with that body: the vertex is inside what is nearest, or outside of all.
+ * A pair that met beside another one gives way to a nearer one that is not beside. strength as pd_penalty_update_freeze left it. */
 PD_FUNCTION int pd_penalty_update_is_farther(const pd_penalty_search *search, const pd_active_pairs *active, int n, int p,
                                              const pd_frozen_pairs *pairs) {
     const real unbounded = (real)INFINITY;

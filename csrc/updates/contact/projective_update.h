@@ -33,12 +33,13 @@ PD_FUNCTION unsigned char pd_projective_update_new(const pd_active_pairs *found,
     return (unsigned char)!pd_projective_has(kept, n_kept, found->key[p]);
 }
 
-/* A round that goes back by more than this part of what the one before went goes round and round; and the least share of its way that it is left. */
+/* A round that goes back by more than this part of what the one before went goes round and round; and the least share of its way that it is
+ * left. */
 #define PD_ROUND_STEADY      0.5
 #define PD_ROUND_LEAST_SHARE 0.1
 
-/* Over an edge or a tip the normals of one freeze can send the state to where those of the next send it back, for ever: where a round goes against
- * the one before, and more than half as far, the state goes half as much of its way from there on. */
+/* Over an edge or a tip the normals of one freeze can send the state to where those of the next send it back, for ever: where a round goes
+ * against the one before, and more than half as far, the state goes half as much of its way from there on. */
 PD_FUNCTION pd_round pd_projective_update_round(const pd_round_rules *rules, double part, double square, double along) {
     double moved = sqrt(square);
     int moves = isfinite(moved) && part >= rules->least;
@@ -143,8 +144,8 @@ PD_FUNCTION void pd_projective_update(const pd_projected_pairs *pairs, const rea
     for (size_t j = 0; j < 4; j++) pd_vector_store(pd_vector_scale(pairs->weights[4 * (size_t)p + j], force), corners + 3 * j);
 }
 
-/* The sum of omega_j over the pairs of vertex i; of those without friction, whose curvature is along the normal alone, it goes to block [3,3] as
- * omega_j n n^T, unless that is NULL: by Cauchy's inequality these blocks bound the energy's curvature as the numbers do. */
+/* The sum of omega_j over the pairs of vertex i; of those without friction, whose curvature is along the normal alone, it goes to block
+ * [3,3] as omega_j n n^T, unless that is NULL: by Cauchy's inequality these blocks bound the energy's curvature as the numbers do. */
 PD_FUNCTION double pd_projective_update_diagonal(const pd_model *model, const pd_incidence *incidence, const pd_projected_pairs *pairs,
                                                  int i, real *block) {
     double sum = 0.0, blocks[6] = {0, 0, 0, 0, 0, 0};
@@ -186,8 +187,8 @@ PD_FUNCTION int pd_projective_update_count(const pd_model *model, const pd_incid
     return count;
 }
 
-/* corners [4,3] of pair p. A vertex in several rebounds is a part of its mass in each, which keeps momentum and lets all of them be taken at once
- * [Tonge et al. 2012, Mass Splitting for Jitter-Free Parallel Rigid Body Simulation]. */
+/* corners [4,3] of pair p. A vertex in several rebounds is a part of its mass in each, which keeps momentum and lets all of them be taken
+ * at once [Tonge et al. 2012, Mass Splitting for Jitter-Free Parallel Rigid Body Simulation]. */
 PD_FUNCTION void pd_projective_update_impulse(const pd_model *model, const pd_projected_pairs *pairs, const real *wanted, const int *count,
                                               const real *velocities, int p, real *corners) {
     const int *points = pairs->points + 4 * (size_t)p;

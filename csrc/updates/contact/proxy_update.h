@@ -50,8 +50,8 @@ PD_FUNCTION real pd_rest_box_squared(const real box[6], pd_vector p) {
     return x * x + y * y + z * z;
 }
 
-/* The triangle nearest to p, if its squared distance is at most `best`; of equally near ones the first. Returns 7 times its number and the feature,
- * -1: none is so near. gap: from the nearest point to p. Units of the surface. */
+/* The triangle nearest to p, if its squared distance is at most `best`; of equally near ones the first. Returns 7 times its number and the
+ * feature, -1: none is so near. gap: from the nearest point to p. Units of the surface. */
 PD_FUNCTION int pd_rest_nearest(const pd_rest_surface *surface, pd_vector p, real best, pd_vector *gap) {
     int found = -1;
     for (int k = 0; k < surface->n_nodes;) {
@@ -72,9 +72,9 @@ PD_FUNCTION int pd_rest_nearest(const pd_rest_surface *surface, pd_vector p, rea
     return found;
 }
 
-/* Whether a point at rest is inside the surface, deeper than `depth`, m. If so, depth is that of the point, and nearest [3], m, the point of the surface
- * that is nearest to it. The sign is that of the pseudonormal of the nearest feature [Baerentzen and Aanaes 2005]. The grid is within
- * sqrt(3)/2 of its spacing of the distance: it tells where nothing need be searched for, and how far to look. */
+/* Whether a point at rest is inside the surface, deeper than `depth`, m. If so, depth is that of the point, and nearest [3], m, the point
+ * of the surface that is nearest to it. The sign is that of the pseudonormal of the nearest feature [Baerentzen and Aanaes 2005]. The grid
+ * is within sqrt(3)/2 of its spacing of the distance: it tells where nothing need be searched for, and how far to look. */
 PD_FUNCTION int pd_rest_is_deeper(const pd_rest_field *field, const real place[3], real *depth, real nearest[3]) {
     const pd_rest_surface *surface = &field->surface;
     const real *origin = field->distance.translation;
@@ -126,8 +126,8 @@ PD_FUNCTION size_t pd_rest_first_pair(size_t n_pairs, const int *pairs, int p) {
     return low;
 }
 
-/* Proxy p in the tets it may lie in. Its place y in a deformed tet is a place at rest, with the same coordinates; the distance from the surface there
- * says whether that is inside, and how deep. */
+/* Proxy p in the tets it may lie in. Its place y in a deformed tet is a place at rest, with the same coordinates; the distance from the
+ * surface there says whether that is inside, and how deep. */
 PD_FUNCTION void pd_proxy_update_rest(int p, size_t n_pairs, const int *pairs, const pd_rest_fields *of, const real *x,
                                       const pd_proxy_points *proxies) {
     const real *y = proxies->y + 3 * (size_t)p, *home = of->place + 3 * (size_t)p;

@@ -1,9 +1,9 @@
 /* The plane between the two primitives of a pair, for the loops of both backends.
  *
- * Its normal n is that of the two nearest points. With s_j = n . x_j, A the least of the first primitive and B the largest of the second, both
- * primitives lie on their sides, and are A - B apart along n: a lower bound of their distance, whatever rounding has made of n. If no corner
- * goes more than a share of A - B beyond its own side, straight moves of all corners at once cannot bring the two together, however far
- * they go along the plane: the hulls of both paths lie on two sides of it. */
+ * Its normal n is that of the two nearest points. With s_j = n . x_j, A the least of the first primitive and B the largest of the second,
+ * both primitives lie on their sides, and are A - B apart along n: a lower bound of their distance, whatever rounding has made of n. If no
+ * corner goes more than a share of A - B beyond its own side, straight moves of all corners at once cannot bring the two together, however
+ * far they go along the plane: the hulls of both paths lie on two sides of it. */
 #ifndef PD_UPDATES_CONTACT_SEPARATING_PLANE_H
 #define PD_UPDATES_CONTACT_SEPARATING_PLANE_H
 
@@ -29,8 +29,8 @@ PD_LANE_FUNCTION pd_side_heights pd_side_heights_of(int kind, pd_points4 x, pd_v
     return out;
 }
 
-/* The plane of a pair. Each corner may go `share` beyond its side, half of `fraction` of the gap or of `most`, whichever is less, m. The gap
- * counts as less by `rounding`; one that rounding could close has a share of 0 or less, minus infinity where nothing is left of it. */
+/* The plane of a pair. Each corner may go `share` beyond its side, half of `fraction` of the gap or of `most`, whichever is less, m. The
+ * gap counts as less by `rounding`; one that rounding could close has a share of 0 or less, minus infinity where nothing is left of it. */
 PD_FUNCTION void pd_separating_plane_set(pd_side_heights heights, real separation, double rounding, double fraction, double most,
                                          const real normal[3], pd_separating_plane *out) {
     double gap = (double)heights.margin - (double)separation, share = 0.5 * fraction * (gap - rounding);

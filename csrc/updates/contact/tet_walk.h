@@ -1,9 +1,9 @@
-/* The straight way from a point of a body's surface through its tets, as far as a vertex or a point of an edge: whether it arrives without leaving the
- * body, and whether the tet it arrives in is one of its own [Chen et al. 2023, Shortest Path to Boundary for Self-Intersecting Meshes, Sec. 4: a
- * point of the surface bounds a vertex inside if the line between them is a path inside the mesh].
+/* The straight way from a point of a body's surface through its tets, as far as a vertex or a point of an edge: whether it arrives without
+ * leaving the body, and whether the tet it arrives in is one of its own [Chen et al. 2023, Shortest Path to Boundary for Self-Intersecting
+ * Meshes, Sec. 4: a point of the surface bounds a vertex inside if the line between them is a path inside the mesh].
  *
- * Of a tet the line is known by the barycentric coordinates of both its ends, which are linear along it, so the face it leaves through is that
- * whose coordinate is the first to become negative. The way through a tet that is turned over is no way. */
+ * Of a tet the line is known by the barycentric coordinates of both its ends, which are linear along it, so the face it leaves through is
+ * that whose coordinate is the first to become negative. The way through a tet that is turned over is no way. */
 #ifndef PD_UPDATES_CONTACT_TET_WALK_H
 #define PD_UPDATES_CONTACT_TET_WALK_H
 
@@ -35,8 +35,8 @@ PD_FUNCTION int pd_walk_has(const int corners[4], int v) {
     return corners[0] == v || corners[1] == v || corners[2] == v || corners[3] == v;
 }
 
-/* PD_WALK_... from s, on the face of `tet` opposite its corner `entry`, to p, which is vertex v = w or a point between the vertices v and w of a
- * surface; y [.,3] m. */
+/* PD_WALK_... from s, on the face of `tet` opposite its corner `entry`, to p, which is vertex v = w or a point between the vertices v and w
+ * of a surface; y [.,3] m. */
 PD_FUNCTION int pd_tet_walk(const pd_penalty_tets *bodies, const real *y, int tet, int entry, pd_vector s, pd_vector p, int v, int w) {
     const real tie = (real)32 * PD_EPSILON;
     for (int step = 0; step < PD_WALK_MOST_TETS; step++) {

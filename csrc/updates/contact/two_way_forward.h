@@ -5,11 +5,12 @@
 #include "loops/two_way_loops.h"
 #include "updates/contact/contact_update.h"
 
-/* The slab of pair p: with any unit vector n, all of the first lies beyond max n.x of the second by its width, and while no corner of either comes nearer
- * along n to its middle than half of the separation, wherever else they go, neither does anything else of them. So a corner that is not at the slab
- * has, beside half of what the width is above the separation, all of its way to the slab: an edge that touches by one end may fall with the other. Where
- * the normal is so bad that the slab has less than half of the gap, reaches are below 0 and the distance counts alone; and so it is, without a look at
- * the pair, where no corner goes as far as the distance holds back, whichever way. */
+/* The slab of pair p: with any unit vector n, all of the first lies beyond max n.x of the second by its width, and while no corner of
+ * either comes nearer along n to its middle than half of the separation, wherever else they go, neither does anything else of them. So a
+ * corner that is not at the slab has, beside half of what the width is above the separation, all of its way to the slab: an edge that
+ * touches by one end may fall with the other. Where the normal is so bad that the slab has less than half of the gap, reaches are below 0
+ * and the distance counts alone; and so it is, without a look at the pair, where no corner goes as far as the distance holds back,
+ * whichever way. */
 PD_FUNCTION void pd_two_way_update_slab(const pd_contact_pairs *pairs, const pd_two_way_gaps *gaps, const real *points, const real *y,
                                         int p) {
     real at[12], *reach = gaps->reach + 4 * (size_t)p;

@@ -1,5 +1,5 @@
-/* The metric of one vertex in a backward step of the two-way interior point method, for both backends. Symmetric 3x3 matrices here are six numbers:
- * xx yy zz yz zx xy. */
+/* The metric of one vertex in a backward step of the two-way interior point method, for both backends. Symmetric 3x3 matrices here are six
+ * numbers: xx yy zz yz zx xy. */
 #ifndef PD_UPDATES_CONTACT_TWO_WAY_METRIC_H
 #define PD_UPDATES_CONTACT_TWO_WAY_METRIC_H
 
@@ -76,7 +76,8 @@ PD_FUNCTION double pd_two_way_side(const pd_two_way_rows *pairs, const real *x, 
     return least;
 }
 
-/* What the edges that pull add to the mass of point i: of each 2 lambda/(l |x|) across it, which is nowhere below the curvature of its length. */
+/* What the edges that pull add to the mass of point i: of each 2 lambda/(l |x|) across it, which is nowhere below the curvature of its
+ * length. */
 PD_FUNCTION void pd_two_way_lay_edges(const pd_two_way_rows *edges, const pd_incidence *of_edges, const real *x, int i, double K[6]) {
     for (int r = of_edges->start[i]; r < of_edges->start[i + 1]; r++) {
         size_t e = (size_t)(of_edges->roles[r] / 4);
@@ -90,11 +91,13 @@ PD_FUNCTION void pd_two_way_lay_edges(const pd_two_way_rows *edges, const pd_inc
     }
 }
 
-/* What the pairs that push add to it, at the corners of an edge or a face with the shortest side s, n the direction in which a pair pushes the corner.
- * Where the distance d of a pair is a constraint, with weights that its Hessian does not hold, the closest point slides along the side:
+/* What the pairs that push add to it, at the corners of an edge or a face with the shortest side s, n the direction in which a pair pushes
+ * the corner. Where the distance d of a pair is a constraint, with weights that its Hessian does not hold, the closest point slides along
+ * the side:
  *
- *     d'' >= - 2 (n . t) (e . u) - d (n . t)^2,     t the tilt: how much farther than the other the one end goes, over s; e the side; u the slip
+ *     d'' >= - 2 (n . t) (e . u) - d (n . t)^2
  *
+ * with the tilt t, how much farther than the other the one end goes, over s, the side e and the slip u;
  * and the volume of a pair, too, turns its normal with t. With the force lambda/delta of a row that is the half of lambda/(delta s) in all
  * directions, for the first, and where d is not small beside s 2 lambda/s^2 along n, twice the second. */
 PD_FUNCTION void pd_two_way_lay_pairs(const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x, int i, double K[6]) {
@@ -112,9 +115,10 @@ PD_FUNCTION void pd_two_way_lay_pairs(const pd_two_way_rows *pairs, const pd_inc
     }
 }
 
-/* Point i of pd_two_way_metric: W = P (m + P K P)^-1 P, the curvature P K P, K so many times what is laid, and goal = x + m W (y_0 - x). K is 0
- * where multipliers may pull: the rows of such a system contradict each other, multipliers of both signs then grow from step to step, and with the curvature of one sign alone
- * the target of a knot was thrown to 1e110 m within a hundred steps, where without it it stays within centimetres. */
+/* Point i of pd_two_way_metric: W = P (m + P K P)^-1 P, the curvature P K P, K so many times what is laid, and goal = x + m W (y_0 - x). K
+ * is 0 where multipliers may pull: the rows of such a system contradict each other, multipliers of both signs then grow from step to step,
+ * and with the curvature of one sign alone the target of a knot was thrown to 1e110 m within a hundred steps, where without it it stays
+ * within centimetres. */
 PD_FUNCTION void pd_two_way_update_metric(const pd_model *model, const pd_two_way_rows *edges, const pd_incidence *of_edges,
                                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double share, const real *x,
                                           const real *y_0, int i, real *inverse, real *curvature, real *goal) {

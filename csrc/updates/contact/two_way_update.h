@@ -23,7 +23,8 @@ PD_FUNCTION void pd_two_way_set_feature(const pd_model *model, const pd_contact_
     }
     for (int j = 0; j < 4; j++) mass += pd_two_way_inverse_mass(model, points[j]);
     if (!(mass > 0)) return;
-    // within a part short of what is at rest between these features, and always more than the floor; which are no nearer than those of the pair
+    // within a part short of what is at rest between these features, and always more than the floor; which are no nearer than those of the
+    // pair
     if (pairs->activation[p] < activation && kind != PD_VERTEX_PLANE && scene->bodies[points[0]] == scene->bodies[points[other]]) {
         pd_contact_update_corners(scene->rest, points, pd_contact_corners(kind), at);
         activation = pd_contact_activation(activation, pairs->separation[p], pd_contact_nearest_of(kind, at).distance);
@@ -58,8 +59,8 @@ PD_FUNCTION int pd_two_way_may_come(const pd_two_way_choice *choice, int kind, c
     return !(sqrt(most[0]) + sqrt(most[1]) < by);
 }
 
-/* The features of pair p of pd_two_way_features: the nearest, and of edges that are nearly parallel the ends beside the inside of the other edge, at
- * most two: one constraint alone would let them turn about its points, and the nearest points change sides with every turn. */
+/* The features of pair p of pd_two_way_features: the nearest, and of edges that are nearly parallel the ends beside the inside of the other
+ * edge, at most two: one constraint alone would let them turn about its points, and the nearest points change sides with every turn. */
 PD_FUNCTION void pd_two_way_update_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
                                            const pd_two_way_choice *choice, int p, int *kinds, int *points, real *lengths, real *normal) {
     real at[12], weights[4];
@@ -198,7 +199,7 @@ PD_FUNCTION void pd_two_way_update_weigh(const real *inverse, const real *x, con
     if (rows->coefficient) pd_vector_store(slid, rows->slid + 3 * (size_t)p);
 }
 
-/* ---- colours -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- colours ------------------------------------------------------------------------------------------------------------------------- */
 
 /* A number for row p that no other has: its bits, stirred; p breaks ties. */
 PD_FUNCTION uint64_t pd_two_way_priority(int p) {
@@ -208,7 +209,8 @@ PD_FUNCTION uint64_t pd_two_way_priority(int p) {
     return ((h ^ h >> 31) & ~(uint64_t)0x7fffffff) | (uint64_t)(unsigned)p;
 }
 
-/* The colour of row p after this round, from 1 on; or -1 - q of a row q that it waits for: until that has a colour there is nothing to look at. */
+/* The colour of row p after this round, from 1 on; or -1 - q of a row q that it waits for: until that has a colour there is nothing to look
+ * at. */
 PD_FUNCTION int pd_two_way_update_colour(const pd_model *model, const pd_two_way_rows *rows, const pd_incidence *incidence, int p) {
     const int *points = rows->points + 4 * (size_t)p, *colours = rows->colour;
     if (colours[p] > 0 || (colours[p] < 0 && colours[-1 - colours[p]] <= 0)) return colours[p];
@@ -257,7 +259,7 @@ PD_FUNCTION void pd_two_way_update_arrange_roles(int n_points, const pd_incidenc
     if (e < incidence->start[n_points]) out->roles[e] = 4 * place[incidence->roles[e] / 4] + incidence->roles[e] % 4;
 }
 
-/* ---- the backward step ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the backward step --------------------------------------------------------------------------------------------------------------- */
 
 /* What the rows of point i add to its target, before W. */
 PD_FUNCTION pd_vector pd_two_way_impulse(const pd_two_way_rows *rows, const pd_incidence *incidence, int i) {
@@ -286,7 +288,8 @@ PD_FUNCTION void pd_two_way_move(const real *inverse, const int *points, int j, 
     pd_vector_store(pd_vector_add(pd_vector_load(at), pd_two_way_yield(inverse, points[j], impulse)), at);
 }
 
-/* The friction of row p after its normal part: the slip since the step began is taken back, as far as the normal impulse lambda/delta holds it. */
+/* The friction of row p after its normal part: the slip since the step began is taken back, as far as the normal impulse lambda/delta holds
+ * it. */
 PD_FUNCTION void pd_two_way_update_rub(const real *inverse, const pd_two_way_rows *rows, real *pushed, int p) {
     const int *movers = rows->movers + 4 * (size_t)p;
     const real *weights = rows->weights + 4 * (size_t)p;
@@ -366,8 +369,8 @@ PD_FUNCTION void pd_two_way_update_repel(const real *inverse, const pd_two_way_r
     for (int j = 0; j < 4; j++) pd_two_way_move(inverse, points, j, pd_vector_scale(weights[j] * impulse, normal), y);
 }
 
-/* Point i of pd_two_way_descend. The weights of a pair sum to two without their signs, so that 2 |beta_i| B'' lies above what its corners share; the
- * curvature of a distance takes from it, as B' < 0. */
+/* Point i of pd_two_way_descend. The weights of a pair sum to two without their signs, so that 2 |beta_i| B'' lies above what its corners
+ * share; the curvature of a distance takes from it, as B' < 0. */
 PD_FUNCTION void pd_two_way_update_descend(const pd_model *model, const pd_two_way_rows *pairs, const pd_incidence *of_pairs,
                                            double strength, double range, const real *x, const real *y_0, int i, real *curvature,
                                            real *goal) {

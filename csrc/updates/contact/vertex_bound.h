@@ -1,14 +1,14 @@
 /* The displacement bound of one vertex in contact, for the loops of both backends.
  *
- * A vertex stays on its side of the separating plane of each of its pairs (separating_plane.h), and inside an outer ball, which keeps it away
- * from pairs that are not listed. So it slides freely along a surface. Where its Newton step H^-1 g leaves that region, the vertex
+ * A vertex stays on its side of the separating plane of each of its pairs (separating_plane.h), and inside an outer ball, which keeps it
+ * away from pairs that are not listed. So it slides freely along a surface. Where its Newton step H^-1 g leaves that region, the vertex
  * minimises its quadratic there:
  *
  *     min 1/2 d.Hd - g.d     way_k . d <= room_k,   |d| <= radius            (the vertex goes by -d)
  *
- * by a primal active-set method [Nocedal and Wright 2006, Algorithm 16.3] with at most three planes at a time. Each of its points is feasible
- * and no worse than the last, so that it may end early. Outside the ball the same is done with H + lambda I, lambda by Newton's method on
- * 1/|d| - 1/radius [Nocedal and Wright 2006, Sec. 4.3]. Scaling the step would also scale its normal component. */
+ * by a primal active-set method [Nocedal and Wright 2006, Algorithm 16.3] with at most three planes at a time. Each of its points is
+ * feasible and no worse than the last, so that it may end early. Outside the ball the same is done with H + lambda I, lambda by Newton's
+ * method on 1/|d| - 1/radius [Nocedal and Wright 2006, Sec. 4.3]. Scaling the step would also scale its normal component. */
 #ifndef PD_UPDATES_CONTACT_VERTEX_BOUND_H
 #define PD_UPDATES_CONTACT_VERTEX_BOUND_H
 
@@ -24,7 +24,7 @@ enum { PD_BOUND_STEPS = 12, PD_BOUND_SHIFTS = 10 };
 #define PD_BOUND_EXCESS 0.05
 #define PD_BOUND_ENOUGH 0.8
 
-/* ---- the planes of a vertex ----------------------------------------------------------------------------------------------------------- */
+/* ---- the planes of a vertex ---------------------------------------------------------------------------------------------------------- */
 
 /* The way from `from` along `along`, m, up to the first plane. */
 typedef struct pd_bound_way {
@@ -155,7 +155,7 @@ PD_FUNCTION double pd_bound_radius(const pd_contact_sweep *contact, int vertex) 
     return pd_bound_radius_of(contact, vertex, 1.0);
 }
 
-/* ---- the quadratic ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the quadratic ------------------------------------------------------------------------------------------------------------------- */
 
 /* Up to three planes that a step keeps to, and unit vectors [3 - n] along all of them. */
 typedef struct pd_bound_set {
@@ -216,7 +216,8 @@ PD_FUNCTION void pd_bound_solve(const pd_bound_set *set, const double H[6], doub
         for (int c = 0; c < 3; c++) out[c] += b[i] * set->free[i][c];
 }
 
-/* The plane of the set that holds a step back most against its will: that with the most negative multiplier of r = sum of mu_k way_k; -1: none. */
+/* The plane of the set that holds a step back most against its will: that with the most negative multiplier of r = sum of mu_k way_k; -1:
+ * none. */
 PD_FUNCTION int pd_bound_wrong(const pd_bound_set *set, const double r[3]) {
     double gram[9], mu[3], most = 0.0;
     int n = set->n, wrong = -1;
@@ -280,8 +281,8 @@ PD_FUNCTION void pd_bound_minimise(const pd_contact_sweep *contact, const pd_ver
     }
 }
 
-/* The next shift between `low`, with which the step is too long, and `high`: by Newton's method from `shift`, where `slope` is that of |d|^2 / 2
- * with its sign turned, or between the two. */
+/* The next shift between `low`, with which the step is too long, and `high`: by Newton's method from `shift`, where `slope` is that of
+ * |d|^2 / 2 with its sign turned, or between the two. */
 PD_FUNCTION double pd_bound_next_shift(double low, double high, double shift, double size, double radius, double slope) {
     double next = shift + (slope > 0.0 ? (size / radius - 1.0) * size * size / slope : 0.0);
     if (next > low && next < high) return next;

@@ -96,8 +96,8 @@ PD_FUNCTION double pd_admm_quadratic(int n, double w, real scale, const real *H,
 PD_ELEMENT_TABLE(PD_ADMM_NEWTON)
 #undef PD_ADMM_NEWTON
 
-/* E = k/2 |F - T(F)|^2, k the first parameter: z lies the part k / (k + w) of the way from p to its nearest point, which is that of all the points
- * between. */
+/* E = k/2 |F - T(F)|^2, k the first parameter: z lies the part k / (k + w) of the way from p to its nearest point, which is that of all the
+ * points between. */
 #define PD_ADMM_CLOSED(KIND, name, k, d, count, ...)                                                      \
     PD_ADMM_FUNCTION void pd_admm_closed_##name(const real *parameters, real w, const real *p, real *z) { \
         real sum = parameters[0] + w, part = sum > 0 ? parameters[0] / sum : (real)0.5;                   \

@@ -17,8 +17,8 @@
  * Where pinned vertices leave fewer than d free ones, W is singular and T is out of reach: the pseudo-inverse gives the moves
  * that come nearest to it.
  *
- * With a vertex that is held on a line or in a plane no W serves all directions, and T may be out of reach. Then the element is the one constraint
- * C = |F - T| [Müller et al. 2007, Eq. 8], with the gradients' parts along what the vertices are held in,
+ * With a vertex that is held on a line or in a plane no W serves all directions, and T may be out of reach. Then the element is the one
+ * constraint C = |F - T| [Müller et al. 2007, Eq. 8], with the gradients' parts along what the vertices are held in,
  *
  *     dq_i = -(1/m_i) P_i g_i C / sum_j (1/m_j) |P_j g_j|^2,    g_i = dC/dx_i:
  *

@@ -100,8 +100,9 @@ PD_FUNCTION void pd_vertex_step(const real H[6], const real g[3], real d[3]) {
     d[0] = g[0] / H[0] - l1 * d[1] - l2 * d[2];
 }
 
-/* The same for the sum of two such systems of which the second, of contact, may be many orders of magnitude stiffer than the first along a line
- * or in a plane, and nothing across it: what the first says there must not be lost in the sum, and is no rounding. sums [9] as above. */
+/* The same for the sum of two such systems of which the second, of contact, may be many orders of magnitude stiffer than the first along a
+ * line or in a plane, and nothing across it: what the first says there must not be lost in the sum, and is no rounding. sums [9] as
+ * above. */
 PD_FUNCTION void pd_vertex_step_touching(const real elastic[9], const real touching[9], real d[3]) {
     double s[9];
     for (int i = 0; i < 9; i++) s[i] = (double)elastic[i] + (double)touching[i];

@@ -1,8 +1,9 @@
-/* One row of an aggregated operator, for the loops of both backends (pd_refresh_rows of matrix_loops.h): `lanes` threads work on it together.
+/* One row of an aggregated operator, for the loops of both backends (pd_refresh_rows of matrix_loops.h): `lanes` threads work on it
+ * together.
  *
- * e_i^T P = a_0 e_i^T + a_1 e_i^T R + ..: one product with R per degree, on a dense row over the columns of the block's support. The columns
- * are taken in the order in which they are met, and the neighbours of one column by all lanes at once, each its own: every sum has the
- * same order for any number of lanes.
+ * e_i^T P = a_0 e_i^T + a_1 e_i^T R + ..: one product with R per degree, on a dense row over the columns of the block's support. The
+ * columns are taken in the order in which they are met, and the neighbours of one column by all lanes at once, each its own: every sum has
+ * the same order for any number of lanes.
  *
  * Before including it a backend defines PD_LANES_WAIT(), after which what other lanes wrote is seen, and PD_LANES_COUNT(has, lane, total),
  * the number of lower lanes that have something, with the number of all in *total; without, a row has one lane. */

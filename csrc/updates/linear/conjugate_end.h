@@ -1,5 +1,5 @@
-/* Where conjugate gradients of one system end by themselves, formed from their sums wherever these lie: on a GPU the host need not look at every
- * iteration, and finds what it would have found. */
+/* Where conjugate gradients of one system end by themselves, formed from their sums wherever these lie: on a GPU the host need not look at
+ * every iteration, and finds what it would have found. */
 #ifndef PD_UPDATES_LINEAR_CONJUGATE_END_H
 #define PD_UPDATES_LINEAR_CONJUGATE_END_H
 

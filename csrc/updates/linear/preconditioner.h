@@ -1,5 +1,5 @@
-/* Preconditioners of conjugate gradients: the inverse of one vertex's diagonal block of the Hessian of G, or of its diagonal; the inverse of
- * a 3x3 block on the diagonal of a matrix given in double. */
+/* Preconditioners of conjugate gradients: the inverse of one vertex's diagonal block of the Hessian of G, or of its diagonal; the inverse
+ * of a 3x3 block on the diagonal of a matrix given in double. */
 #ifndef PD_UPDATES_LINEAR_PRECONDITIONER_H
 #define PD_UPDATES_LINEAR_PRECONDITIONER_H
 
@@ -32,9 +32,9 @@ PD_FUNCTION int pd_block_inverse(const real *H, real shift, real *inverse) {
     return 0;
 }
 
-/* inverse [3] or [3,3] out, by `block` 1 or 3: the inverse of a vertex's diagonal or diagonal block, plus shift. Of a vertex that is held on a line or in
- * a plane (`subspace` [3,3], its projector, else NULL) the inverse of the block restricted to it, as pd_vertex_restrict has it; or a
- * multiple of the identity: neither leads out of the subspace. Returns 1 where what is inverted is positive definite. */
+/* inverse [3] or [3,3] out, by `block` 1 or 3: the inverse of a vertex's diagonal or diagonal block, plus shift. Of a vertex that is held
+ * on a line or in a plane (`subspace` [3,3], its projector, else NULL) the inverse of the block restricted to it, as pd_vertex_restrict has
+ * it; or a multiple of the identity: neither leads out of the subspace. Returns 1 where what is inverted is positive definite. */
 PD_FUNCTION int pd_vertex_inverse(const real *H, real shift, int block, const real *subspace, real *inverse) {
     if (!subspace) return block == 1 ? pd_diagonal_inverse(H, shift, inverse) : pd_block_inverse(H, shift, inverse);
     real half[6] = {H[0], H[1], H[2], H[4], H[5], H[8]}, none[3] = {0, 0, 0};
@@ -59,7 +59,8 @@ PD_FUNCTION int pd_double_block_inverse(const double *a, double *inverse) {
     return positive;
 }
 
-/* inverse [3,3] out: (diagonal I + coupling)^-1 of a positive diagonal and a coupling [3,3] that is positive semidefinite but for rounding. */
+/* inverse [3,3] out: (diagonal I + coupling)^-1 of a positive diagonal and a coupling [3,3] that is positive semidefinite but for
+ * rounding. */
 PD_FUNCTION void pd_coupled_inverse(double diagonal, const real *coupling, real *inverse) {
     double a[9], found[9];
     for (int i = 0; i < 9; i++) a[i] = (double)coupling[i] + (i % 4 == 0 ? diagonal : 0.0);

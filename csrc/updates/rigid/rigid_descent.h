@@ -1,7 +1,7 @@
 /* One rigid body of a sweep, for the loops of both backends: its step, how far it may go, its line search.
  *
- * A visit takes up to PD_BODY_STEPS Newton steps: from where another body has come close to, a step makes a gap twice as large at the most, since
- * so stiff is the barrier there, and with one step a sweep two bodies that have met part slowly. */
+ * A visit takes up to PD_BODY_STEPS Newton steps: from where another body has come close to, a step makes a gap twice as large at the most,
+ * since so stiff is the barrier there, and with one step a sweep two bodies that have met part slowly. */
 #ifndef PD_UPDATES_RIGID_RIGID_DESCENT_H
 #define PD_UPDATES_RIGID_RIGID_DESCENT_H
 
@@ -17,10 +17,10 @@ enum { PD_BODY_STEPS = 6, PD_BODY_HALVINGS = 30, PD_BODY_SHORTER_WAYS = 20 };
 /* The part of a gap that a body may use up. */
 #define PD_BODY_GAP_FRACTION 0.9
 
-/* ---- its step ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- its step ------------------------------------------------------------------------------------------------------------------------ */
 
-/* Gradient and block of what the body may do: turns alone where it is held, about its axis where it is held in two points. `curved`: with what the
- * gradient adds to the Hessian of the rotations, d2/dt2 of f . exp(t) r = (f r^T + r f^T)/2 - (f.r) 1. */
+/* Gradient and block of what the body may do: turns alone where it is held, about its axis where it is held in two points. `curved`: with
+ * what the gradient adds to the Hessian of the rotations, d2/dt2 of f . exp(t) r = (f r^T + r f^T)/2 - (f.r) 1. */
 PD_FUNCTION void pd_body_restrict(const pd_body_way *way, int curved, pd_body_sum *sum) {
     double *A = sum->block, *g = sum->gradient, trace = sum->outer[0] + sum->outer[4] + sum->outer[8];
     for (int c = 0; c < 9 && curved; c++) {
@@ -72,10 +72,10 @@ PD_UPDATE_FUNCTION double pd_body_newton(const pd_model *model, const pd_body_sw
     return slope;
 }
 
-/* ---- how far it may go ------------------------------------------------------------------------------------------------------------------ */
+/* ---- how far it may go --------------------------------------------------------------------------------------------------------------- */
 
-/* The part of its way after which a point may leave the plane of a pair. It approaches by `speed` along its chord, and by `bend` more at the
- * most, m, since its way is an arc. A gap that rounding could close has to open. */
+/* The part of its way after which a point may leave the plane of a pair. It approaches by `speed` along its chord, and by `bend` more at
+ * the most, m, since its way is an arc. A gap that rounding could close has to open. */
 PD_FUNCTION double pd_body_plane_part(const pd_separating_plane *plane, double room, double speed, double bend) {
     double approach = speed + bend;
     if (!(plane->share > 0) && !(approach <= 4.0 * (double)plane->share)) return 0.0;

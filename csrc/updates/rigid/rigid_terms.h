@@ -1,7 +1,9 @@
-/* The terms of G that one rigid body of a sweep is in, for the loops of both backends: energy, gradient and 6x6 block of its own elements and pairs.
+/* The terms of G that one rigid body of a sweep is in, for the loops of both backends: energy, gradient and 6x6 block of its own elements
+ * and pairs.
  *
- * A body moves by a shift s of what it turns about, o, and a rotation vector t: a row at o + r goes to o + part s + exp(part t) r, on an arc no longer
- * than part (|s| + |t x r|). Of its pairs only those are evaluated that may act after what the bodies have moved in the sweep. */
+ * A body moves by a shift s of what it turns about, o, and a rotation vector t: a row at o + r goes to o + part s + exp(part t) r, on an
+ * arc no longer than part (|s| + |t x r|). Of its pairs only those are evaluated that may act after what the bodies have moved in the
+ * sweep. */
 #ifndef PD_UPDATES_RIGID_RIGID_TERMS_H
 #define PD_UPDATES_RIGID_RIGID_TERMS_H
 

@@ -1,7 +1,7 @@
 /* What the loops over rigid bodies do with one body, and with one of its rows; see loops/rigid_loops.h. In double whatever `real` is.
  *
- * A body is first asked where it is, by its rows that carry the mass and its pins, then each of its rows is moved by itself: a loop may share the
- * rows of a body out among threads as soon as all of them know the pose. */
+ * A body is first asked where it is, by its rows that carry the mass and its pins, then each of its rows is moved by itself: a loop may
+ * share the rows of a body out among threads as soon as all of them know the pose. */
 #ifndef PD_UPDATES_RIGID_RIGID_UPDATE_H
 #define PD_UPDATES_RIGID_RIGID_UPDATE_H
 
@@ -55,8 +55,8 @@ PD_FUNCTION void pd_rigid_centre_by_pin(const double *arms, const pd_rigid_body 
     for (size_t c = 0; c < 3; c++) pose->centre[c] = (double)x[pin + c] - turned[c];
 }
 
-/* The pose nearest to the rows that carry the mass; of one that is held, among those that keep its pins where they are. Returns 0 where there is
- * none: the body has been turned inside out. */
+/* The pose nearest to the rows that carry the mass; of one that is held, among those that keep its pins where they are. Returns 0 where
+ * there is none: the body has been turned inside out. */
 PD_FUNCTION int pd_rigid_fit(const double *arms, const pd_rigid_body *body, const real *x, pd_rigid_stand *stand) {
     size_t first = 3 * (size_t)pd_rigid_first_carrier(body), pin = 3 * (size_t)(body->rows.first + body->rows.pins[0]);
     int pins = pd_rigid_pins(body);
@@ -83,8 +83,8 @@ PD_FUNCTION void pd_rigid_place_row(const double *arms, const pd_pose *pose, int
     for (int c = 0; c < 3; c++) at[c] += pose->centre[c];
 }
 
-/* What rounding of positions has put between the mean of the rows that carry the mass, which is the centre, and the centre of a pose: taken out
- * of every move, a free body keeps its linear momentum to the rounding of moves. */
+/* What rounding of positions has put between the mean of the rows that carry the mass, which is the centre, and the centre of a pose: taken
+ * out of every move, a free body keeps its linear momentum to the rounding of moves. */
 PD_FUNCTION void pd_rigid_drift(const double *arms, const pd_rigid_body *body, const real *x, const pd_pose *pose, double drift[3]) {
     double at[3];
     for (int c = 0; c < 3; c++) drift[c] = 0.0;
@@ -103,7 +103,7 @@ PD_FUNCTION void pd_rigid_keep_along(const pd_rigid_body *body, const double axi
     for (int c = 0; c < 3; c++) v[c] = along * axis[c];
 }
 
-/* ---- pd_bodies_place ------------------------------------------------------------------------------------------------------------------ */
+/* ---- pd_bodies_place ----------------------------------------------------------------------------------------------------------------- */
 
 PD_FUNCTION void pd_rigid_update_place(const double *arms, const pd_rigid_body *body, const pd_pose *pose, const double drift[3], int row,
                                        real *x, real *offset) {
@@ -116,7 +116,7 @@ PD_FUNCTION void pd_rigid_update_place(const double *arms, const pd_rigid_body *
     }
 }
 
-/* ---- pd_bodies_gather ----------------------------------------------------------------------------------------------------------------- */
+/* ---- pd_bodies_gather ---------------------------------------------------------------------------------------------------------------- */
 
 /* Sums over the rows of a body. */
 typedef struct pd_rigid_sums {
@@ -151,7 +151,7 @@ PD_FUNCTION void pd_rigid_finish_gather(const pd_rigid_body *body, const pd_rigi
     }
 }
 
-/* ---- pd_bodies_spread ----------------------------------------------------------------------------------------------------------------- */
+/* ---- pd_bodies_spread ---------------------------------------------------------------------------------------------------------------- */
 
 /* The pose where -alpha times the six numbers of a direction lead, and the drift there, less the way of the centre. */
 PD_FUNCTION void pd_rigid_move(const double *arms, const pd_rigid_body *body, const pd_rigid_stand *stand, const real *x, double alpha,
@@ -178,7 +178,7 @@ PD_FUNCTION void pd_rigid_update_spread(const double *arms, const pd_rigid_body 
         direction[j] = pd_rigid_is_pin(body, row) ? (real)0 : (real)(((double)x[j] - at[c] + drift[c]) / alpha);
 }
 
-/* ---- pd_bodies_go, pd_bodies_bend ----------------------------------------------------------------------------------------------------- */
+/* ---- pd_bodies_go, pd_bodies_bend ---------------------------------------------------------------------------------------------------- */
 
 /* How a body goes: where from, the rotation vector to where it ends, and the way of its centre; a body that is held has none. */
 typedef struct pd_rigid_way {
@@ -236,7 +236,7 @@ PD_FUNCTION void pd_rigid_update_stretch(const double *arms, const pd_rigid_way 
     for (size_t c = 0, j = 3 * (size_t)row; c < 3; c++, j++) ends[j] = c ? x_0[j] : (real)((double)x_0[j] + length);
 }
 
-/* ---- pd_bodies_turn, pd_bodies_arms --------------------------------------------------------------------------------------------------- */
+/* ---- pd_bodies_turn, pd_bodies_arms -------------------------------------------------------------------------------------------------- */
 
 PD_FUNCTION double pd_rigid_turn_of(const pd_rigid_body *body, const real *direction) {
     const real *vector = direction + 3 * (size_t)(pd_rigid_first_carrier(body) + 1);
@@ -260,7 +260,7 @@ PD_FUNCTION void pd_rigid_update_arm(const double *arms, const pd_rigid_body *bo
     pd_pose_multiply(along, cross, T + 9 * (size_t)row);
 }
 
-/* ---- pd_bodies_solve ------------------------------------------------------------------------------------------------------------------ */
+/* ---- pd_bodies_solve ----------------------------------------------------------------------------------------------------------------- */
 
 /* b = A^-1 b by Cholesky, A [6,6], of which the lower triangle is used up; returns 0 where it is not positive definite. */
 PD_FUNCTION int pd_rigid_solve6(double *A, double *b) {

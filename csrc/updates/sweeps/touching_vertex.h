@@ -1,11 +1,11 @@
 /* One vertex of a sweep that touches something, for the loops of both backends.
  *
- * With contact a vertex adds what its pairs are where all points are now (pd_contact_sweep), stays in its displacement bound, and halves its
- * step until its share of G falls. Colours know of elements alone, so two corners of a pair may move at once: updates of a colour read the
- * points, and nobody writes them before all of these updates have ended.
+ * With contact a vertex adds what its pairs are where all points are now (pd_contact_sweep), stays in its displacement bound, and halves
+ * its step until its share of G falls. Colours know of elements alone, so two corners of a pair may move at once: updates of a colour read
+ * the points, and nobody writes them before all of these updates have ended.
  *
- * A vertex that carries points (pd_embedding) has a part in all pairs of theirs. No two of a colour carry the same point: its vertices are of
- * one tet. */
+ * A vertex that carries points (pd_embedding) has a part in all pairs of theirs. No two of a colour carry the same point: its vertices are
+ * of one tet. */
 #ifndef PD_UPDATES_SWEEPS_TOUCHING_VERTEX_H
 #define PD_UPDATES_SWEEPS_TOUCHING_VERTEX_H
 
@@ -112,8 +112,8 @@ PD_FUNCTION void pd_vertex_update_shift(int kind, int corner, real partners, con
         for (int c = 0; c < 3 && (j == corner || (corner == 0 && j >= pd_contact_corners(kind))); c++) at[3 * j + c] -= partners * d[c];
 }
 
-/* How far one corner of a pair can go before the pair may act, where the corners have gone since its slack was measured, at the least, m; 0 or
- * less: it may act as it is. A point of a primitive moves no farther than one of its corners. */
+/* How far one corner of a pair can go before the pair may act, where the corners have gone since its slack was measured, at the least, m; 0
+ * or less: it may act as it is. A point of a primitive moves no farther than one of its corners. */
 PD_FUNCTION real pd_vertex_update_room(const pd_contact_sweep *contact, const pd_contact_record *pair) {
     real slack = pair->slack, first = 0, second = 0;
     const int *points = pair->points;

@@ -3,9 +3,9 @@
  * pd_vertex_sweep in backend.h says where everything lies. The groups of corners are summed by the loops themselves, each in
  * the way its machine likes; then come the other corners, then the step.
  *
- * An update may be shared by several threads, `lanes` of them with numbers `lane` from 0, which take the corners one after the other: thread `lane` those
- * that many after the first, and so on every `lanes`. A loop that shares updates says how its threads add up what they have and how they wait
- * for each other before it includes this file; every thread must get the same bits.
+ * An update may be shared by several threads, `lanes` of them with numbers `lane` from 0, which take the corners one after the other:
+ * thread `lane` those that many after the first, and so on every `lanes`. A loop that shares updates says how its threads add up what they
+ * have and how they wait for each other before it includes this file; every thread must get the same bits.
  *
  * What a vertex in contact does beside that stands in touching_vertex.h. */
 #ifndef PD_UPDATES_SWEEPS_VERTEX_UPDATE_H
@@ -136,7 +136,8 @@ PD_FUNCTION void pd_vertex_update_add_constant(const pd_update *update, double i
     H[5] += update->diagonal;
 }
 
-/* The step d of an update from its whole sum [9], and from that of what it touches (NULL: nothing); subspaces [n,3,3] are the model's, or NULL. */
+/* The step d of an update from its whole sum [9], and from that of what it touches (NULL: nothing); subspaces [n,3,3] are the model's, or
+ * NULL. */
 PD_FUNCTION void pd_vertex_update_solve(const real *subspaces, pd_sweep_step kind, int vertex, real sum[9], real *touching, real d[3]) {
     real *gradient = sum, *H = sum + 3;
     const real *subspace = subspaces ? subspaces + 9 * (size_t)vertex : NULL;
@@ -176,8 +177,8 @@ PD_UPDATE_INLINE void pd_vertex_update_step(const pd_model *model, const pd_vert
         pd_vertex_update_contact_search(model, sweep, contact, sum, touching, energy, vertex, lane, lanes, d);
 }
 
-/* Where an update's vertex is in coordinate c once it has gone by -d from `start`: as the frame will have it, see time_step.h, but in contact,
- * where it goes by -d and no farther. */
+/* Where an update's vertex is in coordinate c once it has gone by -d from `start`: as the frame will have it, see time_step.h, but in
+ * contact, where it goes by -d and no farther. */
 PD_FUNCTION real pd_vertex_update_moved(const pd_step_data *step, const pd_contact_sweep *contact, const real *offset, int vertex, int c,
                                         real start, real d) {
     size_t j = 3 * (size_t)vertex + (size_t)c;
@@ -207,9 +208,9 @@ PD_FUNCTION void pd_vertex_update_commit(const pd_vertex_sweep *sweep, const pd_
 /* Trace of the block of a whole sum [9]. */
 PD_FUNCTION real pd_vertex_update_stiffness(const real sum[9]) { return sum[3] + sum[6] + sum[8]; }
 
-/* Halves d until the vertex's part of G does not grow beyond rounding, and moves the vertex; no move where no length does. `stiffness` is the
- * trace of its block. Where it goes is rounded to eps |x|, which changes its elements' energy by so much of their forces, and a force is at
- * most sqrt(2 E w), with E = w/2 |F - T|^2: an energy that happens to be rounded down would hold the vertex where it is. */
+/* Halves d until the vertex's part of G does not grow beyond rounding, and moves the vertex; no move where no length does. `stiffness` is
+ * the trace of its block. Where it goes is rounded to eps |x|, which changes its elements' energy by so much of their forces, and a force
+ * is at most sqrt(2 E w), with E = w/2 |F - T|^2: an energy that happens to be rounded down would hold the vertex where it is. */
 PD_UPDATE_FUNCTION void pd_vertex_update_search(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                                                 const pd_contact_sweep *contact, const real *offset, real stiffness, real *positions,
                                                 int update, int lane, int lanes, real d[3]) {
