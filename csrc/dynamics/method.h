@@ -49,8 +49,9 @@ typedef struct pd_method {
     /* After the last iteration's move, inside the clock; NULL: nothing to do. */
     pd_status (*finish)(void *self, const pd_problem *problem, pd_iterate *iterate);
 
-    /* Whether direction can be captured into a graph: it waits for nothing, never stalls or goes back (iterate->replaced), passes the same pointers
-     * and numbers every time (iteration 0 of a step may differ from the others), and ends with its buffers as it found them. NULL: it cannot. */
+    /* Whether direction can be captured into a graph: it waits for nothing, never stalls or goes back (iterate->replaced), passes the same
+     * pointers and numbers every time (iteration 0 of a step may differ from the others), and ends with its buffers as it found them. NULL:
+     * it cannot. */
     int (*capturable)(const void *self);
     /* Whether it goes back by itself from iterates that blow up: the frame does not test for them then. NULL: it does not. */
     int (*guarded)(const void *self);

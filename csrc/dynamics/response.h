@@ -1,9 +1,10 @@
-/* The contribution of a kind of contact to the common frame (frame.c): a table of functions over memory of its own, problem->response_memory, which no
- * other file looks into. A simulation has one response (responses.h). It may be a term of G, a part of the matrix of a global step, rules of the step,
- * or several of these. A function that is NULL does nothing. Flags say the rest, so that no other file asks for a kind.
+/* The contribution of a kind of contact to the common frame (frame.c): a table of functions over memory of its own,
+ * problem->response_memory, which no other file looks into. A simulation has one response (responses.h). It may be a term of G, a part of
+ * the matrix of a global step, rules of the step, or several of these. A function that is NULL does nothing. Flags say the rest, so that no
+ * other file asks for a kind.
  *
- *     create -> { begin, first_guess, { before_iteration, direction of the method, advance, read, after_iteration, update }, next_pass, update, close,
- *                 finish or restore } -> destroy */
+ *     create -> { begin, first_guess, { before_iteration, direction of the method, advance, read, after_iteration, update }, next_pass,
+ *                 update, close, finish or restore } -> destroy */
 #ifndef PD_DYNAMICS_RESPONSE_H
 #define PD_DYNAMICS_RESPONSE_H
 
@@ -47,7 +48,8 @@ struct pd_contact_response {
 
     /* H: the entries that there may be, before any are found. NULL: it has none. */
     const pd_entries *(*pattern)(const pd_problem *problem);
-    /* The entries of the springs that the last gradient found, at the start of an iteration; and a diagonal above them, H [n_vertices] N/m. Waits. */
+    /* The entries of the springs that the last gradient found, at the start of an iteration; and a diagonal above them, H [n_vertices] N/m.
+     * Waits. */
     pd_status (*entries)(const pd_problem *problem, const pd_entries **out);
     const double *(*bounds)(const pd_problem *problem);
     /* With entries: the gradient of the springs that the last gradient found, at another x; and whether the next gradient finds others. */
@@ -64,7 +66,8 @@ struct pd_contact_response {
     pd_status (*first_guess)(struct pd_simulation *simulation, int given);
     /* *moved, which is 0: whether pins or obstacles have moved. */
     pd_status (*before_iteration)(struct pd_simulation *simulation, int *moved);
-    /* The move of an iteration, instead of pd_advance: weights [2] of it, and whether a report is asked for. NULL: pd_advance with step data. */
+    /* The move of an iteration, instead of pd_advance: weights [2] of it, and whether a report is asked for. NULL: pd_advance with step
+     * data. */
     pd_status (*advance)(struct pd_simulation *simulation, const double *weights, int report);
     /* report H: the first `reported` numbers of the scalars of the problem, instead of a download. Waits. */
     pd_status (*read)(struct pd_simulation *simulation, size_t reported, double *report);

@@ -13,7 +13,8 @@
     RESPONSE(pd_proxies_response)
 
 /* The response that a description asks for; without contact one that has no function.
- * Errors: PD_ERROR_VALUE, if it asks for two, or for parts of a scene that the response does not treat; PD_ERROR_TYPE, if the method does not take it. */
+ * Errors: PD_ERROR_VALUE, if it asks for two, or for parts of a scene that the response does not treat; PD_ERROR_TYPE, if the method does
+ * not take it. */
 pd_status pd_response_find(const pd_contact_response **out, const pd_description *description, const pd_method *method, pd_error *error);
 
 #endif

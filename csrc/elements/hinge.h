@@ -1,15 +1,16 @@
-/* Bending by the signed angle between two triangles that share an edge, a hinge of a discrete shell [Grinspun, Hirani, Desbrun, Schroeder 2003].
+/* Bending by the signed angle between two triangles that share an edge, a hinge of a discrete shell [Grinspun, Hirani, Desbrun, Schroeder
+ * 2003].
  *
  *     E(F) = k/2 (theta - theta_0)^2,    F = (e, a, b) in its columns: e = x_1 - x_0, a = x_2 - x_0, b = x_3 - x_0 [m]
  *
- * p = {w [N/m], k = D |e|^2/(A_0 + A_1) [J], theta_0 [rad], h_0 [m]}, all of the rest shape. D is the flexural rigidity, h_0 the smaller height
- * of the two triangles on e, and w = k |dtheta/dF|^2 the largest eigenvalue of the Hessian by F. theta is 0 in the plane. It is positive at a
- * ridge seen from the side of the normals e x a and b x e. It lies between -pi and pi and jumps from one to the other where the hinge is folded
- * onto itself; derivatives are finite there.
+ * p = {w [N/m], k = D |e|^2/(A_0 + A_1) [J], theta_0 [rad], h_0 [m]}, all of the rest shape. D is the flexural rigidity, h_0 the smaller
+ * height of the two triangles on e, and w = k |dtheta/dF|^2 the largest eigenvalue of the Hessian by F. theta is 0 in the plane. It is
+ * positive at a ridge seen from the side of the normals e x a and b x e. It lies between -pi and pi and jumps from one to the other where
+ * the hinge is folded onto itself; derivatives are finite there.
  *
- * A wing with unit vectors u along e, m from the edge to the wing and n, its normal, has the height h and its foot at s e. A move g of a column
- * changes theta by -r n, r = (g_wing - s g_e)/h, and the Hessian of theta is a sum over the wings alone [Tamstorf and Grinspun 2013, Discrete
- * bending forces and their Jacobians]: with t = g_e/|e|, for two columns i and j
+ * A wing with unit vectors u along e, m from the edge to the wing and n, its normal, has the height h and its foot at s e. A move g of a
+ * column changes theta by -r n, r = (g_wing - s g_e)/h, and the Hessian of theta is a sum over the wings alone [Tamstorf and Grinspun 2013,
+ * Discrete bending forces and their Jacobians]: with t = g_e/|e|, for two columns i and j
  *
  *     (r_i r_j + t_i t_j/2) (n m^T + m n^T) + r_i t_j u n^T + t_i r_j n u^T.
  *

@@ -13,7 +13,8 @@
 #include "sparse/cholesky.h"
 #include "sparse/system_matrix.h"
 
-/*  X(KIND, name of its pd_linear_method), in the order of KINDS in python/pdgpu/linear/linear_solvers.py: a new solver is one file and one line here */
+/*  X(KIND, name of its pd_linear_method), in the order of KINDS in python/pdgpu/linear/linear_solvers.py: a new solver is one file and one
+ * line here */
 #define PD_LINEAR_TABLE(X)                                      \
     X(PD_LINEAR_DIRECT, direct)                                 \
     X(PD_LINEAR_JACOBI, jacobi)                                 \

@@ -319,10 +319,10 @@ pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, 
 pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v, const real *load,
                     real *offset);
 
-/* step = alpha direction + beta step; then at free vertices offset += step, and x is where that puts it (pd_vertex_position); with data NULL
- * x += step, for whoever must know that x goes no farther.
- *   report [2]  B  out  sum |step|^2 in m^2, NaN where a free coordinate of x is not finite, and the number of coordinates of x that changed;
- *   NULL: not asked for, and not summed */
+/* step = alpha direction + beta step; then at free vertices offset += step, and x is where that puts it (pd_vertex_position); with data
+ * NULL x += step, for whoever must know that x goes no farther.
+ *   report [2]  B  out  sum |step|^2 in m^2, NaN where a free coordinate of x is not finite, and the number of coordinates of x that
+ *   changed; NULL: not asked for, and not summed */
 pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *direction, double beta,
                      real *step, real *x, real *offset, double *report);
 

@@ -120,9 +120,10 @@ pd_status pd_mark_first(pd_context *context, size_t n, const uint64_t *names, in
 
 /* ---- incidence ---------------------------------------------------------------------------------------------------------------- */
 
-/* The roles of each point, ascending: of n active pairs, 4 pair + corner. Corners without a point, and those of pairs that are not there (as
- * active->count says), come last.
- *   role_bits, point_bits  of 4 n, and of n_points + 1      keys, scratch  B [4 n]  scratch, where a device sorts      work: for 4 n keys */
+/* The roles of each point, ascending: of n active pairs, 4 pair + corner. Corners without a point, and those of pairs that are not there
+ * (as active->count says), come last.
+ *   role_bits, point_bits  of 4 n, and of n_points + 1      keys, scratch  B [4 n]  scratch, where a device sorts      work: for 4 n
+ *   keys */
 pd_status pd_role_lists(pd_context *context, size_t n, const pd_active_pairs *active, int n_points, int role_bits, int point_bits,
                         uint64_t *keys, uint64_t *scratch, const pd_work *work, pd_incidence *out);
 

@@ -11,8 +11,9 @@
 /* With the guard by reach pairs are listed this far beyond where they act: as far, at the most, a point may then go in two iterations. */
 static const double REACH_FACTOR = 4.0;
 
-/* Pairs are searched for up to so many times the distance at which they are listed, and again once they may be too few. Wide lists have many
- * candidates, and a vertex mostly goes so far between two of them that the pairs must be searched for again (benchmarks/violent_contact.py). */
+/* Pairs are searched for up to so many times the distance at which they are listed, and again once they may be too few. Wide lists have
+ * many candidates, and a vertex mostly goes so far between two of them that the pairs must be searched for again
+ * (benchmarks/violent_contact.py). */
 static const double SEARCH_FACTOR = 2.0, SEARCH_FACTOR_OF_WIDE = 1.2;
 
 /* ---- making and unmaking ------------------------------------------------------------------------------------------------------------ */

@@ -2,9 +2,9 @@
  *
  *     x_{k+1} = omega (gamma (x^ - x_k) + x_k - x_{k-1}) + x_{k-1},   x^ = x_k - d_k
  *
- * written for the step s_{k+1} = x_{k+1} - x_k = -omega gamma d_k + (omega - 1) s_k. It needs two numbers of the host, and no pass over vectors but that
- * of the move. Its weights are arguments of the loops. So each chunk of a step has a graph of its own until omega has converged in the last bit of
- * `real`. */
+ * written for the step s_{k+1} = x_{k+1} - x_k = -omega gamma d_k + (omega - 1) s_k. It needs two numbers of the host, and no pass over
+ * vectors but that of the move. Its weights are arguments of the loops. So each chunk of a step has a graph of its own until omega has
+ * converged in the last bit of `real`. */
 #include "dynamics/accelerator.h"
 #include "linear/chebyshev.h"
 

@@ -1,5 +1,5 @@
-/* The step limiter: how far the iterate may go, and with it what is driven, so that nothing touches. Responses whose pairs are a term of G call it
- * (dynamics/response.h); the frame keeps the start of an iteration by it, and reads how far things are.
+/* The step limiter: how far the iterate may go, and with it what is driven, so that nothing touches. Responses whose pairs are a term of G
+ * call it (dynamics/response.h); the frame keeps the start of an iteration by it, and reads how far things are.
  *
  *     x_t -> first guess            as far as nothing touches on the way, driven points along with it; or x_t (pd_settings.lower_guess)
  *     after each iteration          x_safe + part (x - x_safe), where the method has not kept to that by itself (pd_iterate.limit)
@@ -19,8 +19,8 @@ void pd_safe_begin(pd_simulation *self);
 
 /* The first guess, in the iterate, goes as far as nothing touches, and what is driven with it; pairs are those last found, at x_t. */
 pd_status pd_safe_limit_first_guess(pd_simulation *self);
-/* A first guess that is cut at the time of impact may have a larger G than x_t. Where pins and obstacles have arrived, the free vertices then go back to
- * x_t, if the step limiter allows the motion of pins and obstacles with all else at rest. */
+/* A first guess that is cut at the time of impact may have a larger G than x_t. Where pins and obstacles have arrived, the free vertices
+ * then go back to x_t, if the step limiter allows the motion of pins and obstacles with all else at rest. */
 pd_status pd_safe_choose_first_guess(pd_simulation *self);
 /* Where the iterate is now is where its next move begins. */
 pd_status pd_safe_keep(pd_simulation *self);

@@ -20,7 +20,8 @@ pd_status pd_problem_system_matrix(const pd_problem *problem, const pd_csr **out
  * With rigid bodies, which Direct alone takes, A + K is that in the six numbers of rigid.h, whose arms turn: factorised anew whenever it is
  * refreshed.
  *
- * Entries of a response (dynamics/response.h), such as W^T C W of springs, stand in the factors of Direct and Schur. The others have a diagonal above them.
+ * Entries of a response (dynamics/response.h), such as W^T C W of springs, stand in the factors of Direct and Schur. The others have a
+ * diagonal above them.
  *
  * No constant bounds a barrier's curvature, so no K makes a whole step safe: whoever minimises G goes along d by a line search. */
 typedef struct pd_global_step {
@@ -47,8 +48,8 @@ pd_status pd_global_step_prepare(pd_global_step *self);
 /* Whether a solve can be part of a graph: not with contact, whose lists may grow. */
 int pd_global_step_capturable(const pd_global_step *self);
 
-/* K of the pairs at x (B [n,3]), or the entries of the response at the last gradient; `anew`: in the first iteration of a step, whole_hessian.h.
- * Without contact and rigid bodies nothing. Memory: allocates nothing but for
+/* K of the pairs at x (B [n,3]), or the entries of the response at the last gradient; `anew`: in the first iteration of a step,
+ * whole_hessian.h. Without contact and rigid bodies nothing. Memory: allocates nothing but for
  * growth and for what Direct factorises. Errors: PD_ERROR_SINGULAR, PD_ERROR_MEMORY. */
 pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem, const real *x, int anew);
 /* direction [n,3] from residual [n,3], both B. */

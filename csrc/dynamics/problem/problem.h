@@ -52,7 +52,8 @@ typedef struct pd_problem {
 
 static inline size_t pd_problem_bytes(const pd_problem *self) { return (size_t)self->model->n_vertices * 3 * sizeof(real); }
 
-/* The arrays of the description are borrowed: they must outlive the problem, unchanged. response: the one that it asks for. h in s, 0: quasistatic.
+/* The arrays of the description are borrowed: they must outlive the problem, unchanged. response: the one that it asks for. h in s, 0:
+ * quasistatic.
  * Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE, those of a device. */
 pd_status pd_problem_create(pd_problem **out, const pd_description *description, const pd_contact_response *response, double h,
                             const pd_cholesky_functions *cholesky, pd_place place, pd_error *error);

@@ -6,7 +6,8 @@
  *     group    free parts that press on each other at x
  *     (sum m/h^2 I + sum k beta^2 n n^T) s = - sum dG/dx,   the second sum over the pairs that press the group on anything else
  *
- * All forces inside a group add up to zero. So its momentum changes by the outer forces alone, along every direction that no outer pair presses. */
+ * All forces inside a group add up to zero. So its momentum changes by the outer forces alone, along every direction that no outer pair
+ * presses. */
 #ifndef PD_DYNAMICS_RESPONSES_MOMENTUM_H
 #define PD_DYNAMICS_RESPONSES_MOMENTUM_H
 

@@ -163,8 +163,8 @@ done:
     return status;
 }
 
-/* What is measured of a move, pairs of pd_largest_move and a product: from the iterate before the iteration; from the state; of the way from the state,
- * problem->trial, along that of the round before. In the scalars of the problem behind the report. */
+/* What is measured of a move, pairs of pd_largest_move and a product: from the iterate before the iteration; from the state; of the way
+ * from the state, problem->trial, along that of the round before. In the scalars of the problem behind the report. */
 enum { FOUND_ITERATION = 0, FOUND_ROUND = 2, FOUND_ALONG = 4, FOUND_COUNT = 5, REPORTED = 3 };
 
 /* Whether the round ends with this iteration, however still it is. */

@@ -11,8 +11,8 @@ pd_status pd_pair_term_potential(const pd_problem *problem, const real *x, doubl
 pd_status pd_pair_term_gradient(const pd_problem *problem, const real *x, real *gradient);
 pd_status pd_pair_term_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter);
 
-/* Vertices in contact are not extrapolated, from here on to the end of the step, since their forces change from one iteration to the next. If the
- * method gives each vertex a displacement bound, extrapolation keeps to it. */
+/* Vertices in contact are not extrapolated, from here on to the end of the step, since their forces change from one iteration to the next.
+ * If the method gives each vertex a displacement bound, extrapolation keeps to it. */
 pd_status pd_pair_term_advance(struct pd_simulation *simulation, const double *weights, int report);
 pd_status pd_pair_term_row(struct pd_simulation *simulation, struct pd_contact_recorder *recorder, const real *x,
                            struct pd_contact_row *row);

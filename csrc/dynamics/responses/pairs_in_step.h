@@ -1,5 +1,5 @@
-/* Functions shared by the responses with pairs in the scene of the problem (contact/potential/contact.h): the start and the end of a step, and
- * questions between steps. All take problem->scene; their meaning is that of the functions of response.h. */
+/* Functions shared by the responses with pairs in the scene of the problem (contact/potential/contact.h): the start and the end of a step,
+ * and questions between steps. All take problem->scene; their meaning is that of the functions of response.h. */
 #ifndef PD_DYNAMICS_RESPONSES_PAIRS_IN_STEP_H
 #define PD_DYNAMICS_RESPONSES_PAIRS_IN_STEP_H
 

@@ -1,4 +1,5 @@
-/* Contact by a penalty on pairs that are held from one detection to the next (contact/penalty/penalty.h): a term of G that limits no move. */
+/* Contact by a penalty on pairs that are held from one detection to the next (contact/penalty/penalty.h): a term of G that limits no
+ * move. */
 #include "contact/potential/contact.h"
 #include "dynamics/responses/pair_term.h"
 #include "dynamics/responses/pairs_in_step.h"

@@ -7,11 +7,11 @@
  *
  *     z = argmin G(x; target + d_k),     d_{k+1} = min |d|_M with z - d_k + d free of intersections, by pushing alone
  *
- * The last solve of a step has the forces found before, and its update starts from z itself: what it still has to push is all that it compresses.
- * At the fixed point z intersects nothing, the forces push, and only what touches has one: the minimum of G under the constraints of contact. It is
- * projected gradient ascent on the dual problem in the metric of the masses. Since the Hessian of G is at least M/h^2, the step 1 is short
- * enough, and extrapolated with momentum that restarts when the changes grow [Beck and Teboulle 2009, FISTA; O'Donoghue and Candes 2015,
- * Adaptive Restart] the number of solves grows with the root of M/m. */
+ * The last solve of a step has the forces found before, and its update starts from z itself: what it still has to push is all that it
+ * compresses. At the fixed point z intersects nothing, the forces push, and only what touches has one: the minimum of G under the
+ * constraints of contact. It is projected gradient ascent on the dual problem in the metric of the masses. Since the Hessian of G is at
+ * least M/h^2, the step 1 is short enough, and extrapolated with momentum that restarts when the changes grow [Beck and Teboulle 2009,
+ * FISTA; O'Donoghue and Candes 2015, Adaptive Restart] the number of solves grows with the root of M/m. */
 #ifndef PD_DYNAMICS_RESPONSES_TWO_WAY_LOAD_H
 #define PD_DYNAMICS_RESPONSES_TWO_WAY_LOAD_H
 

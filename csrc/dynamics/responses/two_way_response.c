@@ -1,4 +1,5 @@
-/* Contact by the two-way interior point method: an update of what the solver comes to (two_way_step.h), which gives it a load (two_way_load.h). */
+/* Contact by the two-way interior point method: an update of what the solver comes to (two_way_step.h), which gives it a load
+ * (two_way_load.h). */
 #include "contact/potential/contact.h"
 #include "dynamics/responses/pairs_in_step.h"
 #include "dynamics/responses/two_way_energy.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LONGEST bounds a graph, and how long a Ctrl-C waits. PLACES and NODES bound the memory: with an accelerator every chunk of a step may have weights
- * of its own, and one iteration may be a thousand sweeps. Chunks beyond them run as loops. */
+/* LONGEST bounds a graph, and how long a Ctrl-C waits. PLACES and NODES bound the memory: with an accelerator every chunk of a step may
+ * have weights of its own, and one iteration may be a thousand sweeps. Chunks beyond them run as loops. */
 enum { LONGEST = 16, PLACES = 64, NODES = 32768 };
 
 /* All that tells the loops of one chunk from those of another. */
@@ -99,7 +99,8 @@ static void next_weights(pd_simulation *self, int n, double (*weights)[2]) {
     }
 }
 
-/* The direction of the method, and of the accelerator. A method that goes back (iterate->replaced) begins another sequence, in a chunk of one iteration. */
+/* The direction of the method, and of the accelerator. A method that goes back (iterate->replaced) begins another sequence, in a chunk of
+ * one iteration. */
 static pd_status find_direction(pd_simulation *self, double weights[2]) {
     pd_iterate *iterate = &self->iterate;
     const int replaced = iterate->replaced;

@@ -1,5 +1,5 @@
-/* The calls of the response of contact in a step (dynamics/response.h), with the work around each call that is the same for every response. A function
- * without a comment here is that of the same name there. */
+/* The calls of the response of contact in a step (dynamics/response.h), with the work around each call that is the same for every response.
+ * A function without a comment here is that of the same name there. */
 #ifndef PD_DYNAMICS_STEP_CONTACT_STEP_H
 #define PD_DYNAMICS_STEP_CONTACT_STEP_H
 

@@ -7,8 +7,9 @@
  *
  * Where lists turn out to have been too short for what contact found (safe.outgrown), all but the velocity comes again, from x_t.
  *
- * A solver contributes the direction (method.h), an accelerator what is made of it (accelerator.h), and a kind of contact all that it does in a step
- * (response.h, called by contact_step.h). The order of the stopping rules, records and the clock are here; convergence.c and divergence.c have the rules. */
+ * A solver contributes the direction (method.h), an accelerator what is made of it (accelerator.h), and a kind of contact all that it does
+ * in a step (response.h, called by contact_step.h). The order of the stopping rules, records and the clock are here; convergence.c and
+ * divergence.c have the rules. */
 #include "base/clock.h"
 #include "dynamics/contact/balance.h"
 #include "dynamics/contact/safe_move.h"
@@ -27,7 +28,7 @@ typedef struct run {
     const pd_observer *observer;
     pd_step_result *result;
     int recording;
-    int before; /* iterations of the passes before this one: a step with several lags of friction has as many (contact/potential/contact.h) */
+    int before; /* iterations of the passes before this one: a step with several lags of friction has as many */
     pd_growth growth;
     pd_reference reference; /* of the tolerance */
     pd_iteration row;       /* of the record */
@@ -121,8 +122,8 @@ done:
     return status;
 }
 
-/* The next n iterations inside the clock; with `readback` they end with reading back the report of pd_chunk_run. On a device whose loops run on
- * after their call, a phase is billed for what it waits for: the readback for all of it. */
+/* The next n iterations inside the clock; with `readback` they end with reading back the report of pd_chunk_run. On a device whose loops
+ * run on after their call, a phase is billed for what it waits for: the readback for all of it. */
 static pd_status run_chunk(run *r, int n, pd_readback readback, double report[3], int *stalled) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
@@ -265,8 +266,8 @@ static pd_status begin_loaded_pass(run *r) {
     return status;
 }
 
-/* The iterations of a step: one pass, and another each time that contact makes another G of it, as with each further lag of friction. The first norm
- * stays, since what a tolerance is a part of is where the step began. */
+/* The iterations of a step: one pass, and another each time that contact makes another G of it, as with each further lag of friction. The
+ * first norm stays, since what a tolerance is a part of is where the step began. */
 static pd_status passes(run *r) {
     pd_simulation *self = r->simulation;
     pd_status status = PD_OK;

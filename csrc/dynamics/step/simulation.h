@@ -181,7 +181,8 @@ pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out);
 pd_status pd_simulation_linear(pd_simulation *self, pd_linear **out);
 /* Colours of the elements in a sweep over constraints, once prepared; 0 for methods without one. */
 int pd_simulation_constraint_colours(const pd_simulation *self);
-/* The acceleration of the outer iteration from the next step on. A failure keeps the present one. Errors: PD_ERROR_MEMORY, those of the accelerator. */
+/* The acceleration of the outer iteration from the next step on. A failure keeps the present one. Errors: PD_ERROR_MEMORY, those of the
+ * accelerator. */
 pd_status pd_simulation_set_acceleration(pd_simulation *self, const pd_acceleration *acceleration);
 
 #endif

@@ -51,7 +51,8 @@ int pd_add_solvers(PyObject *module);
 int pd_read_chebyshev(PyObject *object, pd_chebyshev *out);
 /* Whether the numbers of pd_linear_set make sense: 1, or 0 with a ValueError. (linear.c) */
 int pd_check_spectrum(double weight, double omega, double rho);
-/* The dict of pd_linear_options that python/pdgpu/linear/linear_solvers.py makes of a linear solver. Returns 0 with an exception set. (linear.c) */
+/* The dict of pd_linear_options that python/pdgpu/linear/linear_solvers.py makes of a linear solver. Returns 0 with an exception set.
+ * (linear.c) */
 int pd_read_linear_settings(PyObject *object, pd_linear_settings *out);
 /* A dict: weight, largest_eigenvalue; zeros for NULL. (linear.c) */
 PyObject *pd_build_weight(const pd_linear *linear);

@@ -1,5 +1,5 @@
-/* The type Proximity of a backend module: what is near what (pdgpu.simulation.contacts, pdgpu.collision). It works on a BroadPhase: on its context, and
- * while no other call is running on it. */
+/* The type Proximity of a backend module: what is near what (pdgpu.simulation.contacts, pdgpu.collision). It works on a BroadPhase: on its
+ * context, and while no other call is running on it. */
 #include "python/collision/broad_phase.h"
 
 #include "contact/detection/proximity.h"
