@@ -54,3 +54,20 @@ def test_what_touches_is_not_extrapolated():
     np.testing.assert_array_equal(moves[True][:, 0], moves[False][:, 0])  # what touches
     assert np.abs(moves[False][2:, 1]).max() > 0.0  # what is free is thrown beyond its target, and comes back
     assert not moves[True][2:, 1].any()
+
+
+def test_an_extrapolation_begins_anew_after_a_move_that_was_cut():
+    """If it failed, weights of moves that were never made would throw what is free beyond its target."""
+    scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
+    scene.add_particles([[0.0, 0.02, 0.0], [1.0, 0.5, 0.0]], mass=1.0)
+    scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)))
+    solver = pdgpu.ProjectiveDynamics(iterations=12, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1), initialization="previous")
+    sim = pdgpu.Simulation(scene, solver, dt=0.1, contact=pdgpu.BarrierContact(1e-3, 1e6))
+    sim.step(record="positions")
+    record, target = sim.last_step, 0.5 - 9.81 * 0.1**2
+    away = record.positions[:, 1, 1] - target
+    cut = 2 + int(np.argmax(record["step_limit"][2:] < 1.0))  # after the start
+    assert record["step_limit"][cut] < 1.0 == record["step_limit"][cut + 1]
+    assert away[cut] > 0.01
+    assert abs(away[cut + 1]) < 1e-12  # not extrapolated: one move is all of the way
+    assert away[cut + 2] < -0.01  # extrapolated again

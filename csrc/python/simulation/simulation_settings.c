@@ -20,8 +20,8 @@ int pd_read_acceleration(PyObject *value, const char *name, pd_acceleration *out
     const pd_option_reader reader = {name, "an acceleration", NULL, NULL};
     if (value == Py_None) return 1;
     if (out->accelerator) {
-        PyErr_Format(PyExc_ValueError, "settings: a solver has one acceleration, and both '%s' and '%s' are given", out->accelerator->name,
-                     name);
+        PyErr_Format(PyExc_ValueError, "settings: a solver has one acceleration, and '%s' and '%s' are given: leave one out",
+                     out->accelerator->name, name);
         return 0;
     }
     void *settings = calloc(1, accelerator->settings_size + 1);
