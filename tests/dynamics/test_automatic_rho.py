@@ -496,3 +496,15 @@ def test_the_search_finds_the_rate_of_a_known_spectrum(steps, rho, floor):
         return below[0] if len(below) else 10**9
 
     assert reached(run(found)) <= 1.3 * reached(run(rho)) + 3
+
+
+@pytest.mark.parametrize("contact", [pdgpu.TwoWayContact(5e-3), pdgpu.BarrierContact(5e-3, friction=0.3, friction_lags=2)])
+def test_the_search_takes_steps_of_several_passes(contact):
+    """If not, rho="auto" fails in a scene whose step repeats the iterations of its solver."""
+    scene, x = small_bar()
+    scene.add_obstacle(pdgpu.Plane((0.0, x[:, 1].min() - 6e-3, 0.0), (0.0, 1.0, 0.0)))
+    solver = pdgpu.VertexBlockDescent(iterations=40, chebyshev=AUTO)
+    sim = simulation(scene, x, solver, contact=contact)
+    sim.step(3, record=True)
+    assert 0.0 < sim.parameters["rho"] < 1.0
+    assert np.isfinite(sim.positions).all() and sim.positions[:, 1].min() > x[:, 1].min() - 6e-3

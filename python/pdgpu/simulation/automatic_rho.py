@@ -57,11 +57,11 @@ def search_outer(core, end):
             if row["iteration"] == length:
                 raise _SeenEnough
 
-        rows = np.zeros((iterations + 1, len(COLUMNS)))
+        rows = np.zeros((core.most_iterations + 1, len(COLUMNS)))
         norms, moves = rows[:, COLUMNS.index("gradient_norm")], rows[:, COLUMNS.index("step_norm")]
         model.set_chebyshev(None if rho is None else chebyshev_settings(solver.chebyshev, rho))
         try:
-            count = model.step(targets, rows, None, stop if length < iterations else None, False)["rows"]
+            count = model.step(targets, rows, None, stop if length < core.most_iterations else None, False)["rows"]
         except _SeenEnough:
             count = length + 1
         except DivergenceError as error:

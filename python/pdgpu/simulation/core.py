@@ -17,6 +17,7 @@ from pdgpu.contact.contact_laws import contact_description, has_own_law, law_of
 from pdgpu.contact.contact_scene import ContactScene
 from pdgpu.contact.penalty_contact import PenaltyContact
 from pdgpu.contact.proxy_contact import ProxyContact, ProxyScene
+from pdgpu.contact.two_way_contact import passes_of
 from pdgpu.linear.automatic import resolve
 from pdgpu.linear.linear_solvers import chebyshev_settings
 from pdgpu.materials.materials import MATERIAL_OF_KIND
@@ -258,6 +259,14 @@ class SimulationCore:
         if self.dt is not None:
             return self.time + self.dt
         return self.time if time is None else time
+
+    @property
+    def most_iterations(self) -> int:
+        """Of a step, over all lags of friction and all passes of two-way contact: a record has one row more."""
+        most = self.solver.iterations
+        if self.touching is not None and self.touching.coefficients.any():
+            most *= getattr(self.contact, "friction_lags", 1)
+        return most * passes_of(self.contact)
 
     @property
     def has_law(self) -> bool:

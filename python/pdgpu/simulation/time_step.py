@@ -11,7 +11,7 @@ from pdgpu._internal.motion_calls import asking
 from pdgpu.contact.contact_start import check_contact_start, rounding_of_contact
 from pdgpu.contact.penalty_contact import PenaltyContact, warn_of_fast_obstacles
 from pdgpu.contact.proxy_contact import ProxyContact
-from pdgpu.contact.two_way_contact import contact_update, passes_of, warn_of_energy
+from pdgpu.contact.two_way_contact import contact_update, warn_of_energy
 from pdgpu.errors import DivergenceError
 from pdgpu.results.records import COLUMNS, StepRecord
 from pdgpu.simulation.automatic_rho import search_rho
@@ -50,10 +50,7 @@ class _Rows:
     """What a step writes its iterations to, and the record that comes of it."""
 
     def __init__(self, core, record):
-        self._core, most = core, core.solver.iterations
-        if core.touching is not None and core.touching.coefficients.any():
-            most *= getattr(core.contact, "friction_lags", 1)
-        most *= passes_of(core.contact)
+        self._core, most = core, core.most_iterations
         self.rows = np.zeros((most + 1, len(COLUMNS))) if record else None
         self.iterates = np.empty((most + 1, *core.rest.shape), dtype=core.dtype) if record == "positions" else None
 
