@@ -181,7 +181,7 @@ def test_a_kind_of_contact_would_be_seen(line):
 # ---- folders: what each may include and call, and how many files it has -----------------------------------------------------------------
 
 # Folder of csrc -> folders whose headers its files may include, beside their own: the three storeys of CONTRIBUTING.md. `updates` and
-# `loops` include each other: updates take the structures of the loops, and backend.h the steps of time.
+# `loops` include each other: updates take the structures of the loops, and time_step_loops.h the steps of time.
 INCLUDES = {
     "base": "",
     "geometry": "base",

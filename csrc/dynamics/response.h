@@ -39,7 +39,7 @@ struct pd_contact_response {
     pd_status (*potential)(const pd_problem *problem, const real *x, double *energies);
     /* gradient B [n_vertices,3] +=, N */
     pd_status (*gradient)(const pd_problem *problem, const real *x, real *gradient);
-    /* Adds its 3x3 blocks to those of problem->hessian, filtered as in backend.h. Pairs of problem->contact keep their other blocks. */
+    /* Adds its 3x3 blocks to those of problem->hessian, filtered as in element_loops.h. Pairs of problem->contact keep their other blocks. */
     pd_status (*hessian)(const pd_problem *problem, const real *x, pd_hessian_filter filter);
     /* Whether G is the same function from the first guess to the last iterate, so that the step must lower it. NULL: it is. */
     int (*keeps_potential)(const struct pd_simulation *simulation);

@@ -1,4 +1,4 @@
-/* Loops over the diagonal of a matrix that changes, and over the rows of an aggregated operator that feel it; see backend.h.
+/* Loops over the diagonal of a matrix that changes, and over the rows of an aggregated operator that feel it; see matrix_loops.h.
  *
  * This file is compiled without contraction of a*b + c, here and for the CPU: what both make in double is the same to the last bit. */
 #include "cuda/append.cuh"

@@ -1,4 +1,4 @@
-/* Builds the sweep of a simulation, once; see vertex_sweep.h and pd_vertex_sweep in backend.h. */
+/* Builds the sweep of a simulation, once; see vertex_sweep.h and pd_vertex_sweep in sweep_loops.h. */
 #include "dynamics/methods/vertex_sweep.h"
 
 #include "contact/potential/contact.h"

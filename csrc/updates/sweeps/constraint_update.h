@@ -1,4 +1,4 @@
-/* One element of a sweep over constraints, for the loops of both backends; pd_constraint_sweep in backend.h says where everything lies. */
+/* One element of a sweep over constraints, for the loops of both backends; pd_constraint_sweep in sweep_loops.h says where everything lies. */
 #ifndef PD_UPDATES_SWEEPS_CONSTRAINT_UPDATE_H
 #define PD_UPDATES_SWEEPS_CONSTRAINT_UPDATE_H
 

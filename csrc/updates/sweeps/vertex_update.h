@@ -1,6 +1,6 @@
 /* One vertex of a sweep, for the loops of both backends: gradient and 3x3 block from its elements, its step, its line search.
  *
- * pd_vertex_sweep in backend.h says where everything lies. The groups of corners are summed by the loops themselves, each in
+ * pd_vertex_sweep in sweep_loops.h says where everything lies. The groups of corners are summed by the loops themselves, each in
  * the way its machine likes; then come the other corners, then the step.
  *
  * An update may be shared by several threads, `lanes` of them with numbers `lane` from 0, which take the corners one after the other:

@@ -49,7 +49,7 @@ __all__ = [
 
 PAIRS = ("vertex_vertex", "vertex_edge", "vertex_triangle", "edge_edge")  # PD_VERTEX_VERTEX, .. of csrc/geometry/pair.h
 CORNERS = (2, 3, 4, 4)
-GRADIENT, GRADIENT_SQUARED, HESSIAN, HESSIAN_SQUARED, BOUND = range(5)  # PD_PAIR_... of csrc/loops/backend.h
+GRADIENT, GRADIENT_SQUARED, HESSIAN, HESSIAN_SQUARED, BOUND = range(5)  # PD_PAIR_... of csrc/loops/geometry_loops.h
 
 
 class VertexEdgeFeature(IntEnum):

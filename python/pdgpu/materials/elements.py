@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["blocks", "energy", "gradient", "hessian", "projection"]
 
-ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, PROJECTION, STRESS, BLOCKS = range(7)  # PD_BATCH_... of csrc/loops/backend.h
+ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, PROJECTION, STRESS, BLOCKS = range(7)  # PD_BATCH_... of csrc/loops/element_loops.h
 
 
 def _batch(quantity, material, x, rest, threads):

@@ -1,0 +1,110 @@
+/* The context of a backend, its memory and its graphs: no loops, but what every loop is called with. The rules of backend.h hold. */
+#ifndef PD_LOOPS_CONTEXT_H
+#define PD_LOOPS_CONTEXT_H
+
+#include "base/real.h"
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- context and memory ------------------------------------------------------------------------------------------- */
+
+typedef struct pd_context pd_context;
+
+/* Where a context works: on which device (0 on the CPU), and with how many threads of the host. */
+typedef struct pd_place {
+    int device, threads; /* >= 0, >= 1 */
+} pd_place;
+
+/* Whatever is asked of a context happens on its device, and whatever is made with it lies there; another context, of another device or the
+ * same, may be used in between, by the same thread or another. Errors: PD_ERROR_DEVICE where the device is not there, PD_ERROR_MEMORY. */
+pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error);
+void pd_context_destroy(pd_context *context);    /* NULL is allowed */
+pd_error *pd_context_error(pd_context *context); /* where failing loops write their text */
+int pd_context_threads(const pd_context *context);
+
+/* Where backend memory lies, for other libraries that are to read it in place. */
+typedef struct pd_location {
+    int on_device; /* 0: host memory */
+    int device;    /* number of the device */
+    void *stream;  /* NULL on the host */
+} pd_location;
+pd_location pd_context_location(const pd_context *context);
+
+/* Returns when all that was asked of the device is done. */
+pd_status pd_context_wait(pd_context *context);
+
+/* Places in the sequence of loops, and the seconds between the last two of their kinds by the device's clock (the CPU: the host's). A mark
+ * waits for nothing and is not captured; the seconds are there once the host has waited for what came after the later one. */
+enum { PD_MARK_BEGIN, PD_MARK_MIDDLE, PD_MARK_END, PD_MARK_COUNT };
+pd_status pd_mark(pd_context *context, int which);
+pd_status pd_marked_seconds(pd_context *context, int from, int to, double *seconds);
+
+/* What a context has been asked for since it was made. */
+typedef struct pd_counts {
+    long long waits; /* calls in which the host waits for the device: uploads, downloads, pd_context_wait; the CPU counts the same calls */
+    long long allocations;        /* pd_memory_create */
+    long long captures, launches; /* of graphs */
+    long long refused;            /* pd_capture_refused */
+} pd_counts;
+pd_counts pd_context_counts(const pd_context *context);
+
+/* Number of devices this backend can use, and the name of one; the CPU counts as one device. Where there is none, the text of
+ * `error` says why; that is no failure. */
+pd_status pd_device_count(int *count, pd_error *error);
+pd_status pd_device_name(int device, char name[256], pd_error *error);
+/* What the backend runs on besides the device: versions of runtime and driver; on the CPU the compiler. */
+void pd_device_versions(char text[256]);
+
+/* Zero-filled backend memory. Errors: PD_ERROR_MEMORY, with the size asked for. */
+pd_status pd_memory_create(pd_context *context, void **out /* B */, size_t bytes);
+void pd_memory_destroy(pd_context *context, void *memory); /* NULL is allowed */
+#define PD_MEMORIES_DESTROY(context, ...) \
+    pd_memories_destroy(context, (void *const[]){__VA_ARGS__}, sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
+static inline void pd_memories_destroy(pd_context *context, void *const *memories, size_t n) {
+    for (size_t i = 0; i < n; i++) pd_memory_destroy(context, memories[i]);
+}
+pd_status pd_memory_upload(pd_context *context, void *target /* B */, const void *source /* H */, size_t bytes);
+pd_status pd_memory_download(pd_context *context, void *target /* H */, const void *source /* B */, size_t bytes);
+/* Asks for a few numbers: they are in target (H) as soon as the host has waited for the device the next time, for whatever it was, so that
+ * what several ask for is read in one wait; where pd_fetches_at_once says so, as on the CPU, when this returns. The target stays until
+ * then. */
+pd_status pd_memory_fetch(pd_context *context, void *target /* H */, const void *source /* B */, size_t bytes);
+int pd_fetches_at_once(const pd_context *context);
+pd_status pd_memory_copy(pd_context *context, void *target /* B */, const void *source /* B */, size_t bytes);
+/* Host memory that a device reads and writes by itself, and copies by way of it that nobody waits for: what is sent must stay as it is, and
+ * what is received is there, once the host has waited the next time; where pd_fetches_at_once says so, when these return. */
+pd_status pd_pinned_create(pd_context *context, void **out /* H */, size_t bytes);
+void pd_pinned_destroy(pd_context *context, void *memory);
+pd_status pd_memory_send(pd_context *context, void *target /* B */, const void *source /* H, pinned */, size_t bytes);
+pd_status pd_memory_receive(pd_context *context, void *target /* H, pinned */, const void *source /* B */, size_t bytes);
+pd_status pd_memory_clear(pd_context *context, void *target /* B */, size_t bytes);
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------- */
+
+/* A sequence of loops with the arguments of one time, to be asked for again as a whole: on a GPU one launch instead of one for each
+ * kernel. Between begin and end loops and pd_memory_copy and pd_memory_clear are recorded and not run; all that waits or allocates
+ * (uploads, downloads, pd_memory_create) is forbidden there. Arguments are kept by value and pointers as they are. */
+typedef struct pd_graph pd_graph;
+
+/* 0: this backend cannot capture, and the functions below are not called. */
+int pd_can_capture(const pd_context *context);
+pd_status pd_capture_begin(pd_context *context);
+/* Ends every capture that was begun, also one in which a loop failed: *out = NULL then. */
+pd_status pd_capture_end(pd_context *context, pd_graph **out);
+/* Counts a capture that failed, so that its loops run without a graph. */
+void pd_capture_refused(pd_context *context);
+pd_status pd_graph_launch(pd_context *context, const pd_graph *graph);
+int pd_graph_nodes(const pd_graph *graph);                   /* kernels, copies and clears in it */
+void pd_graph_destroy(pd_context *context, pd_graph *graph); /* NULL is allowed */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,120 @@
+/* The model in backend memory, and the loops over its elements: potential, gradient, Hessian, and batches of single elements.
+ * The rules of backend.h hold. */
+#ifndef PD_LOOPS_ELEMENT_LOOPS_H
+#define PD_LOOPS_ELEMENT_LOOPS_H
+
+#include "base/hessian_filter.h"
+#include "elements/table.h"
+#include "loops/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the model in backend memory ---------------------------------------------------------------------------------- */
+
+/* All elements of one kind. */
+typedef struct pd_elements {
+    int kind, n, first_corner;
+    int *vertices;         /* B [n,k] */
+    real *rest;            /* B [n,(k-1)*d] rest gradients 1/m (springs: 1); attachments [n,3] targets, m */
+    real *parameters;      /* B [n,count], see elements/table.h */
+    real *damping;         /* B [n] s, or NULL */
+    real *damping_hessian; /* B [n,3d,3d] scratch, N/m in F: filled by pd_damping_hessian; NULL where damping is */
+} pd_elements;
+
+typedef struct pd_model {
+    int n_vertices, n_kinds, n_corners;
+    pd_elements kinds[PD_KIND_COUNT]; /* the kinds that occur */
+    real *masses;                     /* B [n] kg */
+    unsigned char *fixed;             /* B [n] 1: a pinned vertex, never moved by a solver */
+    real *subspace;                   /* B [n,3,3] projector on the line or plane a vertex is held in, or NULL: all are free in space */
+    int *corner_start;                /* B [n+1] corners of each vertex */
+    int *corners;                     /* B [n_corners] */
+    real *corner_forces;              /* B [n_corners,3] scratch: dE/dx of every element corner, N */
+    double *partial_sums;             /* B [n_partial_sums] scratch of the reductions */
+    int n_partial_sums;
+    real *element_hessians; /* B scratch of pd_hessian, pd_hessian_scratch bytes; NULL until somebody wants a Hessian */
+} pd_model;
+
+/* Elements, or vertices, that one partial sum covers; a reduction adds the partial sums in order. */
+#define PD_SUM_BLOCK 512
+
+/* What the incremental potential needs to know of the step about to be solved. */
+typedef struct pd_step_data {
+    double inverse_h; /* 1/s; 0: quasistatic */
+    const real *x_t;  /* B [n,3] positions at the start of the step, m */
+    const real *load; /* B [n,3] acceleration of gravity and external forces, m/s^2 */
+    real *drift;      /* B [n,3] y - x_t, m; pd_first_guess fills it */
+} pd_step_data;
+
+/* The parts of the incremental potential, J. */
+enum { PD_ENERGY_INERTIA = PD_KIND_COUNT, PD_ENERGY_LOAD, PD_ENERGY_DAMPING, PD_ENERGY_CONTACT, PD_ENERGY_FRICTION, PD_ENERGY_COUNT };
+
+/* Every part of G(x) [api: incremental potential] but that of contact, which is 0 here (contact/potential/contact.h), each summed in double
+ * over all vertices or elements of its kind:
+ *     inertia   sum over free vertices of m/(2 h^2) |offset|^2, offset = x - y    (quasistatic: 0)
+ *     load      quasistatic only: -sum over free vertices of m load . x
+ *     damping   k_d/(2h) (F-F_t) : K+(F_t) : (F-F_t)
+ *   x, offset [n,3]  B  m       energies [PD_ENERGY_COUNT]  B  out  J, elastic kinds first, by pd_kind */
+pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
+                       double *energies);
+
+/* Fills damping_hessian with d2E/dF2 at x_t, filtered by PD_FILTER_CLAMP: once per step, since the potential, its
+ * gradient and its Hessian use it in every iteration. */
+pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const real *x_t);
+
+/* gradient = dG/dx, N; zero rows at fixed vertices. For Projective Dynamics this is the local step and the right-hand side
+ * in one: -gradient = M/h^2 (y - x) + sum w S^T (T - S x), with T the projection of S x [Bouaziz et al. 2014, Eq. 10]. */
+pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
+                      real *gradient);
+
+/* corner_forces = dE/dx of every element's corners. The first half of pd_gradient. */
+pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x);
+
+/* gradient_i = the sum of corner_forces over the corners of vertex i, in order, plus m/h^2 offset (quasistatic: -m load); zero rows at
+ * fixed vertices. The second half of pd_gradient and of pd_admm_local. */
+pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient);
+
+/* The local step of ADMM by updates/elements/admm.h, and the right-hand side of its global step:
+ *     residual = M/h^2 offset + sum w S^T (F(x) - z + u), N; zero rows at fixed vertices.
+ *   weights  H [n_kinds] of B [elements]      in      w of each element before damping
+ *   duals    H [n_kinds] of B [elements,3,d]  in/out  scaled, in the units of F. Uses corner_forces as scratch. */
+pd_status pd_admm_local(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
+                        real *const *weights, real *const *duals, real *residual);
+
+/* Position-based dynamics: moves_i = scale * sum over the constraints c of vertex i of dq_{i,c}, m; zero rows at fixed vertices.
+ * dq_{i,c} are the moves of updates/elements/position_based.h that put element c into its constraint set, for every kind of element.
+ *   x [n,3]  B  m      moves [n,3]  B  out  m. Uses corner_forces as scratch. */
+pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double scale, const real *x, real *moves);
+
+/* The Hessian of G as 3x3 blocks on a pattern over the vertices.
+ *   slots[kind]  B [elements,k,k] positions in the pattern    diagonal_slots  B [n]    blocks  B [nnz,3,3]  out  N/m
+ * Each element's Hessian is filtered. Rows and columns of fixed vertices are filled like the others; who factorises takes the free ones.
+ * pd_hessian_scratch: bytes of backend memory that model->element_hessians must hold before the first call; 0: none. */
+size_t pd_hessian_scratch(const pd_model *model);
+pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, pd_hessian_filter filter,
+                     int *const *slots, const int *diagonal_slots, int n_blocks, real *blocks);
+
+/* ---- batches of single elements (pdgpu.elements) ----------------------------------------------------------------------- */
+
+enum {
+    PD_BATCH_ENERGY,
+    PD_BATCH_GRADIENT,
+    PD_BATCH_HESSIAN,
+    PD_BATCH_PROJECTION,
+    PD_BATCH_STRESS, /* dE/dF [3,d] */
+    PD_BATCH_BLOCKS  /* pd_NAME_block of every corner, [k,3,3] */
+};
+
+/* One quantity of n elements of a kind, each with its own corner positions x [n,k,3]; `filter` is for the Hessian alone.
+ * out  B: energy [n] J; gradient [n,k,3] N; hessian [n,3k,3k] N/m; projection and stress dE/dF [n,3,d]; blocks [n,k,3,3] N/m.
+ * Errors: PD_ERROR_VALUE for an unknown kind, or the projection of one that has none. */
+pd_status pd_element_batch(pd_context *context, int kind, int quantity, pd_hessian_filter filter, int n, const real *x, const real *rest,
+                           const real *parameters, real *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

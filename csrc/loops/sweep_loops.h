@@ -1,0 +1,122 @@
+/* The sweeps over vertices and over constraints, and what they read. The rules of backend.h hold. */
+#ifndef PD_LOOPS_SWEEP_LOOPS_H
+#define PD_LOOPS_SWEEP_LOOPS_H
+
+#include "loops/element_loops.h"
+
+#ifndef __cplusplus
+#include <stdalign.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- sweeps over vertices ----------------------------------------------------------------------------------------------- */
+
+/* Corners of a family are stored in groups of as many, field by field: as many as one vector instruction serves, or one, where each thread
+ * reads the record of a corner of its own. */
+int pd_corner_lanes(void);
+
+typedef struct pd_corner_groups {
+    int *start; /* B [n+1] groups of each update; NULL where there are none */
+    /* B [groups], pd_corner_group_bytes each: numbers real [numbers of a corner,lanes], zero in unused lanes; slots int [others,lanes] of
+     * the other vertices: of the opposite face of a tet, in turn of others; then of a tet that seeks a shape its number among them */
+    char *records;
+    const real *parameters; /* B borrowed, of these: shape_target.h */
+} pd_corner_groups;
+
+/* Filled up to transfers of 16 bytes; a single neo-Hookean corner in float is 32 bytes as it is. */
+static inline size_t pd_corner_group_bytes(int numbers, int others, int lanes) {
+    return ((size_t)lanes * ((size_t)numbers * sizeof(real) + (size_t)others * sizeof(int)) + 15) / 16 * 16;
+}
+
+/* What is linear in the positions: sum_j weights_j (x_j - x_i) over the neighbours j of each update is a part of its gradient. */
+typedef struct pd_sweep_neighbours {
+    int *start;    /* B [n+1]; NULL where there are none */
+    int *slots;    /* B [.] */
+    real *weights; /* B [.] N/m */
+} pd_sweep_neighbours;
+
+/* What an update consists of, so that a loop may treat each kind in its own way: corners of one family in groups and nothing else, or
+ * anything else, which includes no corners at all. */
+typedef enum pd_update_kind { PD_UPDATES_NEO_HOOKEAN, PD_UPDATES_ROTATED, PD_UPDATES_MIXED, PD_UPDATE_KINDS } pd_update_kind;
+
+/* What an update reads of its own: 32 bytes, in float and in double. */
+typedef struct pd_update {
+    alignas(16) int vertex;
+    int slot;
+    int first, end; /* groups of the one family that its kind names; mixed: 0 */
+    real diagonal;  /* N/m: m/h^2 and what is constant of the blocks: of neo-Hookean corners, of neighbours */
+    real mass;      /* kg */
+} pd_update;
+
+/* The free vertices in the order of a sweep, with all that each of them needs of its elements. The positions of a sweep lie in a
+ * buffer of their own, [n_vertices,4] with the fourth number unused, at slots where neighbours in the mesh are close together; the
+ * updates of one kind in a colour go through the slots in ascending order. */
+typedef struct pd_vertex_sweep {
+    int n; /* updates: free vertices */
+    int n_colours;
+    const int *colour_start;          /* H [n_colours+1] updates of each colour; its vertices share no element */
+    const int *kind_end;              /* H [n_colours,PD_UPDATE_KINDS] in each colour, one kind after the other; the last is the colour's */
+    int *order;                       /* B [n_vertices] vertex at each slot */
+    pd_update *updates;               /* B [n] */
+    unsigned char *may_touch;         /* B [n] 0: contact has nothing to say to this update; NULL without contact */
+    int *corner_slots[PD_KIND_COUNT]; /* B [elements,k] slots of the corners of each kind; NULL where all lie in groups */
+    int n_corners;                    /* in the list of corners */
+    int *corner_start;                /* B [n+1] */
+    int *corners;                     /* B [n_corners,2] index of the kind in the model, and element * k + corner */
+    pd_corner_groups groups[PD_CORNER_FAMILIES];
+    pd_sweep_neighbours neighbours;
+    int update_threads; /* threads that share an update on CUDA: 1, 4, 8, 16 or 32; 0: the loop chooses */
+    int *colours;       /* B [n_vertices] of each vertex, -1 where it is fixed; NULL where nothing touches */
+} pd_vertex_sweep;
+
+typedef struct pd_contact_sweep pd_contact_sweep; /* friction_loops.h */
+
+typedef enum pd_sweep_step {
+    PD_SWEEP_BLOCK,    /* d = H_ii^-1 g_i with the 3x3 block of the vertex */
+    PD_SWEEP_DIAGONAL, /* d = diag(H_ii)^-1 g_i */
+    PD_SWEEP_SEARCH    /* the block's d, halved until the potential of the vertex does not grow */
+} pd_sweep_step;
+
+/* How a sweep begins and ends. One that moves the offset leaves x and direction behind: the next sweep starts from the positions. */
+typedef struct pd_sweep_bounds {
+    int gathers; /* 1: positions are copied from x first; 0: the sweep before has left them */
+    int moves;   /* 1: offset_i -= d_i, and direction is not written; in place, without contact and without a search */
+} pd_sweep_bounds;
+
+/* One sweep over all vertices, colour after colour, the vertices of a colour in parallel: with g_i and H_ii the gradient of G and
+ * its 3x3 block (the elements' indefinite parts clamped, pd_NAME_block or rotated_corner.h), d_i as `kind` says,
+ *     positions_i -= d_i (where in_place != 0),    direction_i = d_i, or offset_i -= d_i where the sweep moves.
+ *   x  B [n_vertices,3]  m      offset  B [n_vertices,3]  in/out  m      positions  B [n_vertices,4]  in/out  m
+ *   direction  B [n_vertices,3]  out  m, 0 at fixed vertices
+ * contact: what touches, NULL: nothing; vertex_update.h says what it changes.
+ * [Chen et al. 2024, VBD, Algorithm 1; in_place = 0: Block Jacobi.] */
+pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
+                            pd_sweep_step kind, int in_place, pd_sweep_bounds bounds, const pd_contact_sweep *contact, const real *x,
+                            real *offset, real *positions, real *direction);
+
+/* ---- sweeps over constraints -------------------------------------------------------------------------------------------- */
+
+/* All elements in the order of a sweep, and what extended position-based dynamics keeps of each through a step. */
+typedef struct pd_constraint_sweep {
+    int n_segments;
+    const int *segment_start;         /* H [n_segments+1] runs of `elements` of one colour and one kind, colour after colour */
+    const int *segment_kinds;         /* H [n_segments] index of the kind in the model */
+    int *elements;                    /* B elements of a colour share no free vertex */
+    real *multipliers[PD_KIND_COUNT]; /* B [elements] lambda, for each kind of the model; neo-Hookean [elements,2] */
+    real *normals[PD_KIND_COUNT];     /* B [elements,3,d] dC/dF of the last visit; neo-Hookean: of the first of its two */
+} pd_constraint_sweep;
+
+/* One Gauss-Seidel sweep over all constraints by updates/sweeps/xpbd.h, the elements of a colour in parallel: positions_i += dx_i and
+ * direction_i -= dx_i for every move dx_i of a free vertex. Damping plays no part.
+ *   compliance  1/h^2, 1/s^2      positions, direction  B [n_vertices,3]  in/out  m */
+pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const pd_constraint_sweep *sweep, double compliance,
+                               real *positions, real *direction);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,49 @@
+/* The loops over vertices by which a step begins, moves and ends. The rules of backend.h hold. */
+#ifndef PD_LOOPS_TIME_STEP_LOOPS_H
+#define PD_LOOPS_TIME_STEP_LOOPS_H
+
+#include "loops/element_loops.h"
+#include "updates/time_step.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* First guess x, offset = x - y and drift = y - x_t of a step of size h: pd_vertex_first_guess of updates/time_step.h for every free
+ * vertex; fixed vertices go to their targets [n,3] (rows of free vertices are not read), offset 0. v_previous counts where has_previous. */
+pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
+                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset,
+                         real *drift);
+
+/* v = v + h load + offset/h, for fixed vertices (x - x_t)/h; v_previous = the old v. h = 0: both zero. */
+pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
+                                    const real *offset, real *v, real *v_previous);
+
+/* offset = x - (x_t + h v + h^2 load); zero at fixed vertices. */
+pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v, const real *load,
+                    real *offset);
+
+/* step = alpha direction + beta step; then at free vertices offset += step, and x is where that puts it (pd_vertex_position); with data
+ * NULL x += step, for whoever must know that x goes no farther.
+ *   report [2]  B  out  sum |step|^2 in m^2, NaN where a free coordinate of x is not finite, and the number of coordinates of x that
+ *   changed; NULL: not asked for, and not summed */
+pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *direction, double beta,
+                     real *step, real *x, real *offset, double *report);
+
+/* The same with contact: a vertex that touches is not extrapolated but goes by -direction, and none farther than its reach.
+ *   touching  B [n_vertices]      reach  B [n_vertices] m, or NULL */
+pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta,
+                              const unsigned char *touching, const real *reach, real *step, real *x, real *offset, double *report);
+
+/* moved = where `offset` puts the free vertices (pd_vertex_position), x at fixed ones.   all B [n,3], m */
+pd_status pd_place_at_offset(pd_context *context, const pd_model *model, const pd_step_data *data, const real *x, const real *offset,
+                             real *moved);
+
+/* y = x + alpha d at free vertices, for trial points of a line search. */
+pd_status pd_add_scaled(pd_context *context, const pd_model *model, const real *x, double alpha, const real *d, real *y);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
