@@ -51,6 +51,13 @@ def named(found, graph):
     return " -> ".join(f"{file} ({graph[file][other]})" for file, other in zip(found, [*found[1:], found[0]], strict=True))
 
 
+def test_files_hold_one_subject():
+    """If not, a file is where several things are looked for, and found by none of its names."""
+    for folder, most in ((CSRC, 450), (CSRC.parent / "tests", 850)):
+        for path in sorted(path for ending in ("c", "h", "cu", "cuh", "py") for path in folder.rglob(f"*.{ending}")):
+            assert len(path.read_text().splitlines()) <= most, path.relative_to(CSRC.parent)
+
+
 def test_no_two_files_of_the_dynamics_need_each_other():
     """If not, none of them can be read, tested or replaced without the others, and a change of one is a change of all."""
     graph = dependencies(SOURCES)

@@ -48,8 +48,7 @@ static int by_entry(const void *a, const void *b) {
     return (p->proxy > q->proxy) - (p->proxy < q->proxy);
 }
 
-/* The free vertices that a spring pulls, and how much of it each of them has: those of the proxy, and those of its target. Returns how
- * many. */
+/* The free vertices that a spring pulls, of the proxy and of its target, and the share of each. Returns their number. */
 static int corners_of(const pd_proxies *self, int p, int rows[8], double weights[8]) {
     int n = 0;
     for (int a = 0; a < 4; a++) {
