@@ -70,8 +70,8 @@ PD_FUNCTION void pd_element_forces_from_gradient(int k, int d, const real *rest,
     }
 }
 
-/* Numbers behind a Hessian by F, and whether they are used. Where large functions are calls, nvcc 13.0 gives two arrays the same memory and
- * takes H[0] for undefined, so that both are one array; elsewhere two arrays stay in registers. */
+/* Numbers behind a Hessian by F, and whether they are used. Where large functions are calls, and where H is no array of registers (hinges),
+ * nvcc 13.0 gives two arrays the same memory and takes H[0] for undefined, so that both are one array; elsewhere two stay in registers. */
 enum { PD_HESSIAN_ROOM = 27 };
 #if defined(__CUDACC__) && defined(PD_CALL_LARGE_FUNCTIONS)
 enum { PD_HESSIAN_ROOM_USED = 1 };
@@ -82,9 +82,10 @@ enum { PD_HESSIAN_ROOM_USED = 0 };
 /* K [3k,3k] out, row-major with index 3i+a: block (i,j) is g_i^T (d2E/dF2) g_j, from H = d2E/dF2 [3d,3d] with index a*d+b, behind which
  * there is room for PD_HESSIAN_ROOM numbers.
  * H is symmetric to the bit, and so is K; rows and columns of vertex 0 are minus the sums of the others. */
-PD_FUNCTION void pd_element_hessian_from_F(int k, int d, const real *rest, real *H, real *K) {
+PD_FUNCTION void pd_element_hessian_from_F(pd_kind kind, int k, int d, const real *rest, real *H, real *K) {
     const int n = 3 * k;
-    real apart[PD_HESSIAN_ROOM], *H_g = PD_HESSIAN_ROOM_USED ? H + 9 * d * d : apart; /* [3d,3]: H contracted with g_j */
+    real apart[PD_HESSIAN_ROOM],
+        *H_g = PD_HESSIAN_ROOM_USED || kind == PD_HINGE ? H + 9 * d * d : apart; /* [3d,3]: H contracted with g_j */
     if (k == 1) {
         for (int i = 0; i < 9; i++) K[i] = H[i];
         return;

@@ -84,7 +84,7 @@ def driven_scene(seed):
 def intersections(case, sim, driven, start):
     """Along the path of the last step, which began at the time `start` with the obstacle points `driven`."""
     update, n = sim.last_step.update, len(sim.positions)
-    target = sim._touching.driven(sim.time).astype(driven.dtype)
+    target = sim._core.touching.driven(sim.time).astype(driven.dtype)
     times = times_of(update.path, n, driven, target, start, sim.time - start)
     return faults(case, update.path[:, :n].astype(np.float64), times), times[-1]
 
@@ -95,7 +95,7 @@ def run(seed):
     sim = pdgpu.Simulation(case.scene, case.solver, dt=case.dt, contact=case.contact, dtype="float32", threads=1)
     statuses, wrong, start = [], [], 0.0
     for step in range(STEPS):
-        driven = sim._backend.driven()
+        driven = sim._core.backend.driven()
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             try:

@@ -41,7 +41,8 @@ def test_newton_takes_few_iterations_on_impact(friction, dtype):
     assert sim.last_step.status != "iteration_cap" and sim.last_step.iteration <= 15
     explicit = landing(pdgpu.Newton(iterations=100, initialization="inertial_target"), friction, dtype)
     explicit.step(record="positions")
-    assert explicit.last_step.iteration > sim.last_step.iteration
+    norm = 1e-3 * explicit.last_step["gradient_norm"][0]  # far above rounding, where the last iterations are decided by chance
+    assert rows_until(explicit.last_step, norm) > rows_until(sim.last_step, norm)
     before = landing(pdgpu.Newton(), friction, dtype).positions
     np.testing.assert_array_equal(sim.last_step.positions[0], before)
     assert np.abs(explicit.last_step.positions[0] - before).max() > 1e-4

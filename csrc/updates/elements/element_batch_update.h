@@ -16,7 +16,7 @@
         case PD_BATCH_ENERGY: out[e] = pd_##name##_energy(F, p); break;                                                             \
         case PD_BATCH_HESSIAN:                                                                                                      \
             pd_##name##_hessian(F, p, filter, H);                                                                                   \
-            pd_element_hessian_from_F(k, d, r, H, out + e * 9 * (k) * (k));                                                         \
+            pd_element_hessian_from_F(KIND, k, d, r, H, out + e * 9 * (k) * (k));                                                   \
             break;                                                                                                                  \
         case PD_BATCH_BLOCKS:                                                                                                       \
             for (int a = 0; a < (k); a++) {                                                                                         \

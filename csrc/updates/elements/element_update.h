@@ -44,7 +44,7 @@
             real scale = g->damping[e] * inverse_h;                                                                                       \
             for (int i = 0; i < 9 * (d) * (d); i++) H[i] += scale * D[i];                                                                 \
         }                                                                                                                                 \
-        pd_element_hessian_from_F(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), H, K);                                                 \
+        pd_element_hessian_from_F(KIND, k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), H, K);                                           \
     }
 PD_ELEMENT_TABLE(PD_ELEMENT_UPDATE)
 
