@@ -65,8 +65,9 @@ def test_the_reach(dtype):
         (a, lists), (b, found) = (core.update(x, nothing, 0.1, 0.3) for core in (cpu, cuda))
         # nvcc may fuse other products of this norm; a missing move changes it by 1e-2
         assert abs(a - b) <= 4 * np.finfo(dtype).eps and (lists is None) == (found is None)
+        # the CPU drops plainly far candidates at once, where a device would wait for their number
         for mine, wanted in zip(found or (), lists or (), strict=True):
-            np.testing.assert_array_equal(mine, wanted)
+            assert {tuple(pair) for pair in wanted.tolist()} <= {tuple(pair) for pair in mine.tolist()}
         searches += found is not None
     assert 1 < searches < 12
 
