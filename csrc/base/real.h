@@ -65,6 +65,9 @@ PD_FUNCTION real pd_min(real a, real b) { return a < b ? a : b; }
 
 PD_FUNCTION real pd_max(real a, real b) { return a > b ? a : b; }
 
+/* 0, or NaN where x is not finite: added to a sum of squares, it makes the sum fail closed. */
+PD_FUNCTION double pd_finite_zero(real x) { return (double)(x - x); }
+
 /* The smaller of two bounds, and the larger. A NaN gives an infinity that stays in all later calls, so that a reduction fails closed. */
 PD_FUNCTION double pd_least_of(double least, double value) { return value < least ? value : value >= least ? least : -(double)INFINITY; }
 

@@ -102,7 +102,7 @@ pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_d
                 step[j] = s;
                 if (report) {
                     square += (double)s * (double)s;
-                    square += (double)(moved - moved); // 0, or NaN at a position that is not finite
+                    square += pd_finite_zero(moved);
                     changed += moved != x[j];
                 }
                 x[j] = moved;

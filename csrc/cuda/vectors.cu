@@ -141,7 +141,7 @@ static __global__ void advance_kernel(int n, const unsigned char *fixed, const r
             real s = pd_next_step(a, direction[j], b, step + j), away = offset[j] + s, moved = pd_next_position(x_t, drift, j, away, x, s);
             step[j] = s;
             square += (double)s * (double)s;
-            square += (double)(moved - moved); // 0, or NaN at a position that is not finite
+            square += pd_finite_zero(moved);
             changed += moved != x[j];
             x[j] = moved;
             offset[j] = away;

@@ -102,7 +102,7 @@ PD_FUNCTION void pd_touching_move(const real *step, real *x, real *offset, doubl
     for (int c = 0; c < 3; c++) {
         real moved = x[c] + step[c];
         *square += (double)step[c] * (double)step[c];
-        *square += (double)(moved - moved); // 0, or NaN at a position that is not finite
+        *square += pd_finite_zero(moved);
         *changed += moved != x[c];
         x[c] = moved;
         offset[c] += step[c];

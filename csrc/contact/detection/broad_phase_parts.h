@@ -72,9 +72,9 @@ pd_status pd_broad_phase_lengthen(pd_broad_phase *phase, pair_list *list, size_t
 
 /* The trees or grids, or the boxes of the patches, over the primitives' boxes; rebuild: trees anew. */
 pd_status pd_broad_phase_structure(pd_broad_phase *phase, int rebuild);
-/* Once the findings of a search are read: a tree that was too costly to be searched is built, and again[which] says that its list is to be
- * found anew. Without that, waiting for the cost before each search would be the price of jumps: bodies that change places make a tree that
- * is only refitted a hundred times as costly. */
+/* Once the findings of a search are read: a tree that was too costly to be searched is built, and again[which] asks for another
+ * search of its list. The alternative is to wait for the cost before each search: bodies that change places make a refitted tree a hundred times
+ * as costly. */
 pd_status pd_broad_phase_reopen(pd_broad_phase *phase, int again[2]);
 /* The trees, without a wait, and searched at any cost. */
 pd_status pd_broad_phase_follow(pd_broad_phase *phase);

@@ -299,8 +299,8 @@ pd_contact_law pd_contact_law_of(const pd_contact *contact);
 /* What a law knows of the points. */
 const pd_contact_scene *pd_contact_scene_of(const pd_contact *contact);
 /* From now on the pairs that are found are all pairs nearer than `reach`, m, radii subtracted, and some that are farther: a list of all
- * nearer than `lasting` stays until points have gone so far that it no longer holds all of them. The next is made anew, whatever was found
- * before, so that it follows from where the points are alone. lasting 0: none stays where points have moved. */
+ * nearer than `lasting` stays until points have gone so far that it no longer holds all of them. The next list follows from the positions alone,
+ * not from an earlier list. lasting 0: none stays where points have moved. */
 void pd_contact_list_up_to(pd_contact *contact, double reach, double lasting);
 /* `reach`; and up to what all pairs were found, m, at least that. */
 double pd_contact_lists_up_to(const pd_contact *contact);

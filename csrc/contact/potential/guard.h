@@ -45,8 +45,8 @@ pd_status pd_guard_ask(pd_guard *guard, double rounding, const pd_active_pairs *
 pd_status pd_guard_told(pd_guard *guard, double *part, int *whole);
 /* n: how many come too near. whole = 0: not all of those had room before this call. */
 pd_status pd_guard_hits(pd_guard *guard, const pd_active_pairs **hits, size_t *n, int *whole);
-/* Each point by its own part: all pairs are looked at in full, the corners of one that meets go the part of their ways up to then, and,
- * since they no longer go alike, all pairs are looked at anew, until none meets; the points from n_alone on go by the least part of theirs.
+/* Each point by its own part. All pairs are checked in full. The corners of a pair that meets go the part of their ways up to that time. They no
+ * longer go alike then, so all pairs are checked again, until none meets. The points from n_alone on go by the least part of theirs.
  * The ends are where all may go, straight and at once; together: the part of those that go alike. Waits. Errors: PD_ERROR_MEMORY. */
 pd_status pd_guard_go_each(pd_guard *guard, double rounding, int n_alone, double *together);
 /* B, for loops that go on with the part of the last pd_guard_ask. */

@@ -1,5 +1,5 @@
 /* Contact by projections that are frozen from one detection to the next [Lan et al. 2022, Penetration-free Projective Dynamics on the GPU]:
- * what Projective Dynamics takes in the place of a barrier, since all it changes of the matrix is its diagonal.
+ * an alternative to a barrier for Projective Dynamics, since it changes the diagonal of the matrix only.
  *
  *     pairs     of a step: those that came nearer than they act at a detection, and those that a move would have brought together; they
  *               stay to its end
@@ -34,8 +34,8 @@ pd_status pd_projective_limit(pd_projective *projective, const real *x_0, const 
 pd_status pd_projective_ask_limit(pd_projective *projective, const real *x_0, const real *x_1);
 pd_status pd_projective_limit_told(pd_projective *projective, double slow, double *part, int *whole);
 /* x goes as far towards x_1 as the limit that was asked for last and the rules say, and the driven points with it, and the pairs that are
- * near there are looked for, without a wait. square, along  B  pd_projective_choose_round. Once the host has waited, *round  H  says what
- * was chosen, where all pairs of the limit had room, and the second takes note of what is near. */
+ * near there are looked for, without a wait. square, along  B  pd_projective_choose_round. Once the host has waited, *round  H  has the
+ * choice, if all pairs of the limit had room. The second call then keeps the pairs that are near. */
 pd_status pd_projective_ask_move(pd_projective *projective, const pd_round_rules *rules, const double *square, const double *along,
                                  const real *x_1, real *x, pd_round *round);
 pd_status pd_projective_move_told(pd_projective *projective);

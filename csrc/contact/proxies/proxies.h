@@ -3,8 +3,8 @@
  *
  *     E(x) = sum over active proxies of c/2 |y - t|^2,    dE/dx = W^T C (W x - t),    d2E/dx2 = W^T C W     (one matrix for x, y and z)
  *
- * Where they are kept out of bodies too, t is a point of such a body, t = W_c x, and W - W_c stands in the place of W (rest_fields.h):
- * which entries the matrix has changes with what is active.
+ * Where they are kept out of bodies too, t is a point of such a body, t = W_c x, and W becomes W - W_c (rest_fields.h): the
+ * entries of the matrix change with the active proxies.
  *
  * C and t are what a detection says, at every x that is asked about, or frozen for a step. The springs act in every direction until the
  * next detection, also along the surface. The gradient is that as derived: the sign before t that is printed is another. */
