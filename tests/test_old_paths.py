@@ -58,15 +58,11 @@ def test_earlier_paths_warn(code):
 @pytest.mark.parametrize("name", sorted(PICKLES))
 def test_earlier_pickles_load(name):
     """If not, results that were kept are lost."""
-
-    class InPython(pickle._Unpickler):
-        pass
-
     code = "import lzma, pickle, sys; pickle.loads(pickle.loads(lzma.open(sys.argv[1]).read())[sys.argv[2]])"
     command = [sys.executable, "-W", "error::DeprecationWarning", "-c", code, str(FILES / "pickles.xz"), name]
     found = subprocess.run(command, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
-    thing, other = pickle.loads(PICKLES[name]), InPython(io.BytesIO(PICKLES[name])).load()
+    thing, other = pickle.loads(PICKLES[name]), pickle._Unpickler(io.BytesIO(PICKLES[name])).load()
     assert type(thing) is type(other)
     for each in thing if isinstance(thing, list) else [thing]:
         assert (each if isinstance(each, type) or callable(each) else type(each)).__module__.startswith(("pdgpu.", "builtins"))

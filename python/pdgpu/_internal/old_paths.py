@@ -41,6 +41,7 @@ FOLDERS = {
     "viz": "body_plotting contact_plotting viewers",
 }
 EARLIER = {name: f"{folder}.{name}" for folder, names in FOLDERS.items() for name in names.split()}
+PRESENT = PUBLIC | EARLIER
 
 
 class _Finder(MetaPathFinder, Loader):
@@ -48,15 +49,15 @@ class _Finder(MetaPathFinder, Loader):
 
     def find_spec(self, fullname, path=None, target=None):
         package, _, name = fullname.partition(".")
-        if package != "pdgpu" or name not in PUBLIC | EARLIER:
+        if package != "pdgpu" or name not in PRESENT:
             return None
         if name in EARLIER:
-            _warn(fullname, f"pdgpu.{EARLIER[name]}")
+            _warn(fullname, f"pdgpu.{PRESENT[name]}")
         return importlib.util.spec_from_loader(fullname, self)
 
     def create_module(self, spec):
         name = spec.name.partition(".")[2]
-        module = importlib.import_module(f"pdgpu.{(PUBLIC | EARLIER)[name]}")
+        module = importlib.import_module(f"pdgpu.{PRESENT[name]}")
         spec.loader_state = module.__spec__  # importlib puts the new specification into the module
         return module
 

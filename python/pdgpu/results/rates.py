@@ -121,17 +121,20 @@ def fit_rate(iterations, values, column, seconds=None, confidence=0.95):
     if seconds is not None:
         t = np.asarray(seconds, dtype=np.float64)[begin:end]
         per = float((t[high - 1] - t[low]) / (k[high - 1] - k[low]))
-    if reason := _fault(k, y, low, high, confidence, len(y) < n):
+    decades = float(y[low] - y[high - 1])
+    if reason := _fault(k, y, low, high, (slope, half), confidence, len(y) < n):
         value = least = most = math.nan
     else:
         with np.errstate(over="ignore"):
             value, least, most = (float(np.power(10.0, s)) for s in (slope, slope - half, slope + half))
-    decades = float(y[low] - y[high - 1])
     return Rate(value, least, most, int(k[low]), int(k[high - 1]), column, confidence, per, decades, reason)
 
 
-def _fault(k, y, low, high, confidence, cut):
-    """Why the rows low to high - 1 are no linear tail, in words; empty where they are one. `cut`: the floor of rounding follows."""
+def _fault(k, y, low, high, fitted, confidence, cut):
+    """Why the rows low to high - 1 are no linear tail, in words; empty where they are one.
+
+    `fitted`: their slope and half the width of its interval. `cut`: the floor of rounding follows.
+    """
     if _superlinear(y):
         return "superlinear: the factor falls from iteration to iteration"
     if len(y) - high >= LEAST_ROWS and not (_near_floor(y[high:]) if cut else _at_floor(y[high:])):
@@ -139,7 +142,7 @@ def _fault(k, y, low, high, confidence, cut):
     decades = abs(float(y[low] - y[high - 1]))
     if decades < LEAST_DECADES:
         return f"{decades:.2g} decades in the last phase, fewer than {LEAST_DECADES:g}; take more iterations"
-    slope, half = _slope(k[low:high], y[low:high], confidence)
+    slope, half = fitted
     if high - low < 2 * LEAST_ROWS or not half <= LARGEST_INTERVAL * abs(slope):
         return f"the {high - low} rows of the last phase are too few or too uneven; take more iterations"
     middle = (low + high) // 2
