@@ -9,7 +9,7 @@ programs on the machine disturb it little in this way. "pairs" counts the pairs 
 coordinates at the end, m: two builds with the same bits have the same sum. Two builds are compared in turn, run by run:
 
     python benchmarks/violent_contact.py [--out FILE.csv] [--steps 12] [--iterations 20 50] [--threads 1 2] [--runs 3] [--dtype float64]
-                                         [--against PYTHON] [--scenes NAME ...] [--tiny]
+                                         [--other PYTHON] [--scenes NAME ...] [--tiny]
 
 PYTHON is the interpreter of an environment with another build. "ratio" is then the time of this build as a part of that of the other one.
 """
@@ -107,7 +107,7 @@ def least(runs):
 
 def rows(chosen):
     steps, n_runs = (2, 1) if chosen.tiny else (chosen.steps, chosen.runs)
-    pythons = [sys.executable, *([chosen.against] if chosen.against else [])]
+    pythons = [sys.executable, *([chosen.other] if chosen.other else [])]
     for name in chosen.scenes or SCENES:
         for iterations in chosen.iterations:
             for threads in chosen.threads:
@@ -117,9 +117,9 @@ def rows(chosen):
                     for runs, python in zip(found, pythons, strict=True):
                         runs.append(in_process(python, case))
                 here = found[0][0]
-                ratio = f"{least(found[0]) / least(found[1]):.3f}" if chosen.against else ""
+                ratio = f"{least(found[0]) / least(found[1]):.3f}" if chosen.other else ""
                 numbers = (here["vertices"], iterations, threads, steps, here["pairs"], here["sum"])
-                yield (name, chosen.dtype, *numbers, f"{least(found[0]):.3f}", found[1][0]["sum"] if chosen.against else "", ratio)
+                yield (name, chosen.dtype, *numbers, f"{least(found[0]):.3f}", found[1][0]["sum"] if chosen.other else "", ratio)
 
 
 def main():
@@ -130,7 +130,7 @@ def main():
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--dtype", default="float64")
-    parser.add_argument("--against", help="the interpreter of an environment with another build")
+    parser.add_argument("--other", help="the interpreter of an environment with another build")
     parser.add_argument("--scenes", nargs="+", choices=list(SCENES))
     parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs")
     parser.add_argument("--one", help=argparse.SUPPRESS)
