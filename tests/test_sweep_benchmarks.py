@@ -92,7 +92,7 @@ def test_orders_of_vertices_are_compared_at_every_size(tmp_path):
 
 def test_violent_contact_is_measured_in_every_case(tmp_path):
     """A build would be compared with another one at another state."""
-    chosen = ("--scenes", "cloths on sphere", "--iterations", "4", "--against", sys.executable)
+    chosen = ("--scenes", "cloths on sphere", "--iterations", "4", "--other", sys.executable)
     rows = tiny_run("violent_contact", tmp_path / "violent.csv", *chosen)
     assert [row["threads"] for row in rows] == ["1", "2"] and all(float(row["seconds"]) > 0.0 for row in rows)
     assert len({row["sum"] for row in rows} | {row["other sum"] for row in rows}) == 1
