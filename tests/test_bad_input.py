@@ -293,6 +293,8 @@ CASES = [
     (lambda: pdgpu.compare(held(), {7: pdgpu.Newton()}), TypeError, ["solvers", "7"]),
     (lambda: pdgpu.compare(held(), {"a": pdgpu.Newton()}, initialization="zero"), ValueError, ["initialization", "zero"]),
     (lambda: pdgpu.compare(held(), {"a": pdgpu.Newton()}, dt=-1.0), ValueError, ["dt", "-1"]),
+    (lambda: pdgpu.compare(held(), {"a": pdgpu.Newton()}, rows_per_decade=0), ValueError, ["rows_per_decade", "0"]),
+    (lambda: pdgpu.compare(held(), {"a": pdgpu.Newton()}, rows_per_decade=2.5), TypeError, ["rows_per_decade", "2.5"]),
     (lambda: pdgpu.compare(held(), {"a": pdgpu.Newton()}, start=(NAN, None)), ValueError, ["positions", "nan"]),
     (lambda: pdgpu.compare(sim, {"a": pdgpu.Newton()}), TypeError, ["scene"]),
     (lambda: pdgpu.compare(scenes.mixed()[0], {"a": pdgpu.Newton()}, reference="exact"), ValueError, ["reference", "exact"]),

@@ -122,6 +122,7 @@ class Simulation:
         observer: Callable[[dict[str, Any]], object] | None,
         keep_diverged: bool,
         guess: Real | None = None,
+        chosen: NDArray[np.uint8] | None = None,
         /,
     ) -> dict[str, Any]: ...
     def steps(self, /) -> int: ...

@@ -285,3 +285,44 @@ def test_descriptions_print_compare_and_pickle():
     for solver in scenes.SOLVERS.values():
         assert eval(repr(solver), vars(pdgpu)) == solver == pickle.loads(pickle.dumps(solver))
     assert set(pdgpu.capabilities()) == {type(solver).__name__ for solver in scenes.SOLVERS.values()}  # none is left out of the tests
+
+
+SPACED = {
+    "PD": pdgpu.ProjectiveDynamics(iterations=100),
+    "VBD": pdgpu.VertexBlockDescent(iterations=203),
+    "Newton": pdgpu.Newton(iterations=30),
+    "XPBD": pdgpu.XPBD(iterations=50),
+    "diverges": pdgpu.GradientDescent(iterations=60, line_search=False),
+}
+
+
+@pytest.mark.parametrize("contact", [None, pdgpu.BarrierContact(2e-3, stiffness=1e5)], ids=["free", "in contact"])
+@pytest.mark.parametrize("rows", [1, 10])
+def test_fewer_rows_are_those_of_a_whole_record(rows, contact):
+    """If not, a comparison at logarithmic intervals shows other curves, or leaves out how a run ended."""
+    mesh = pdgpu.shapes.beam((1.0, 0.25, 0.25), cells=(8, 2, 2))
+    scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
+    scene.add_solid(mesh, pdgpu.ARAP.from_young(young=1e6, poisson=0.3), density=1000.0).pin(lambda points: points[:, 0] < 0.01)
+    scene.add_obstacle(pdgpu.Plane((0.0, -1e-3, 0.0), (0.0, 1.0, 0.0)))
+    solvers = {name: solver for name, solver in SPACED.items() if contact is None or name in ("VBD", "Newton")}
+    settings = {"dt": 1 / 30, "start": (mesh.points * [1.5, 1.0, 1.0], None), "contact": contact}
+    every, spaced = pdgpu.compare(scene, solvers, **settings), pdgpu.compare(scene, solvers, **settings, rows_per_decade=rows)
+    for name, record in every.records.items():
+        fewer = spaced[name]
+        at = fewer["iteration"].astype(int)
+        assert fewer.status == record.status and fewer.iteration == record.iteration == at[-1] and at[0] == 0
+        assert len(at) <= 2 + np.ceil(rows * np.log10(record.iteration)) + 1
+        for column in ("incremental_potential", "gradient_norm", "step_norm", "relative_loss", "relative_error"):
+            np.testing.assert_array_equal(fewer[column], record[column][at], err_msg=f"{name}, {column}")
+        np.testing.assert_array_equal(spaced.positions[name], every.positions[name])
+    assert contact is not None or spaced["diverges"].status == "diverged"
+
+
+def test_a_tolerance_ends_a_run_whose_rows_are_spaced_where_it_ends_any_other():
+    """If not, which iterations are recorded would decide where a solver stops."""
+    mesh = pdgpu.shapes.beam((1.0, 0.25, 0.25), cells=(8, 2, 2))
+    scene = pdgpu.Scene()
+    scene.add_solid(mesh, pdgpu.ARAP(4e5), density=1000.0).pin(lambda points: points[:, 0] < 0.01)
+    solvers = {"PD": pdgpu.ProjectiveDynamics(iterations=2000, tolerance=1e-5, check_every=7)}
+    iterations = {pdgpu.compare(scene, solvers, rows_per_decade=rows)["PD"].iteration for rows in (None, 1, 5, 100)}
+    assert len(iterations) == 1 and max(iterations) % 7 == 0 and max(iterations) < 2000

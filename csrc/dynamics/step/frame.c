@@ -28,7 +28,8 @@ typedef struct run {
     const pd_observer *observer;
     pd_step_result *result;
     int recording;
-    int before; /* iterations of the passes before this one: a step with several lags of friction has as many */
+    int unrecorded; /* the row of the last iteration is still to come */
+    int before;     /* iterations of the passes before this one: a step with several lags of friction has as many */
     pd_growth growth;
     pd_reference reference; /* of the tolerance */
     pd_iteration row;       /* of the record */
@@ -78,6 +79,25 @@ static pd_status evaluate(const pd_simulation *self, double *potential, double *
     // trial_gradient, not gradient: a method may still need its own
     if (!status) status = pd_problem_gradient(problem, iterate->x, iterate->offset, problem->trial_gradient);
     return status ? status : pd_problem_norm(problem, problem->trial_gradient, gradient_norm);
+}
+
+/* Measures the iterate and passes on its row. */
+static pd_status record_row(run *r) {
+    pd_simulation *self = r->simulation;
+    pd_status status = PD_OK;
+    PD_TRY(measure_driven(r));
+    PD_TRY(evaluate(self, &r->growth.potential, NULL, &r->growth.norm));
+    r->row.potential = r->growth.potential, r->row.gradient_norm = r->growth.norm;
+    r->unrecorded = 0;
+    PD_TRY(r->observer->record(r->observer->user, self, &r->row));
+done:
+    return status;
+}
+
+/* Whether the row of an iteration is recorded as soon as it is there. A last iteration that is not comes after the loop. */
+static int is_chosen(const run *r, int iteration) {
+    const unsigned char *chosen = r->observer->chosen;
+    return !chosen || iteration > r->simulation->settings.iterations || chosen[iteration];
 }
 
 /* What growth is measured from, and row 0 of the record. */
@@ -174,13 +194,12 @@ static pd_status read_iterate(run *r, pd_readback readback, const double report[
         if (growth->first_moves <= 0.0) growth->first_moves = growth->moves;
     }
     r->row.step_limit = self->safe.part;
-    if (r->recording) PD_TRY(measure_driven(r));
-    if (r->recording || (check && settings->tolerance > 0)) PD_TRY(evaluate(self, &growth->potential, NULL, &growth->norm));
-    if (r->recording) {
-        r->row.number = iteration, r->row.seconds = r->result->seconds, r->row.step_norm = sqrt(report[0]);
-        r->row.potential = growth->potential, r->row.gradient_norm = growth->norm;
-        PD_TRY(r->observer->record(r->observer->user, self, &r->row));
-    }
+    r->row.number = iteration, r->row.seconds = r->result->seconds, r->row.step_norm = sqrt(report[0]);
+    r->unrecorded = r->recording;
+    if (r->recording && is_chosen(r, iteration))
+        PD_TRY(record_row(r));
+    else if (check && settings->tolerance > 0)
+        PD_TRY(evaluate(self, &growth->potential, NULL, &growth->norm));
     PD_TRY(pd_divergence_of_iterate(self, growth, report[0], iteration));
     if (self->problem->response->rounds) return PD_OK; // it ends by its own rules
     if (!self->safe.arrived) return PD_OK;             // an answer for where pins and obstacles are is none yet
@@ -203,7 +222,7 @@ done:
 }
 
 /* Iterations of the solver until one of the rules stops them; a method sees those of one pass. */
-static pd_status iterations(run *r) {
+static pd_status iterate(run *r) {
     pd_simulation *self = r->simulation;
     const pd_settings *settings = &self->settings;
     pd_step_result *result = r->result;
@@ -235,6 +254,18 @@ static pd_status iterations(run *r) {
         if (self->safe.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED;
     }
 done:
+    return status;
+}
+
+/* The same, and the row of the last iteration. */
+static pd_status iterations(run *r) {
+    pd_problem *problem = r->simulation->problem;
+    pd_status status = iterate(r);
+    if (!r->unrecorded || r->simulation->safe.outgrown || (status && status != PD_DIVERGED)) return status;
+    const pd_error why = *problem->error; // of a divergence, which stays what the step ends with
+    const pd_status recorded = record_row(r);
+    if (recorded || !status) return recorded;
+    *problem->error = why;
     return status;
 }
 

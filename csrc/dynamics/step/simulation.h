@@ -77,6 +77,8 @@ typedef struct pd_observer {
     int (*interrupted)(void *user);
     /* Called in every step of an update (contact/two_way/two_way.h), inside its clock. */
     pd_status (*update)(void *user, pd_simulation *simulation, const pd_two_way_progress *progress);
+    /* [iterations+1] H: nonzero for an iteration that `record` is called for. The last iteration of a step is recorded too. NULL: all. */
+    const unsigned char *chosen;
 } pd_observer;
 
 /* The updates of contact in a step (contact/two_way/two_way.h): of steps, searches and seconds the sums, of rows and colours the most, else

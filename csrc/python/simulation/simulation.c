@@ -112,9 +112,9 @@ static PyMethodDef simulation_methods[] = {
     {"prepare", (PyCFunction)pd_call_prepare, METH_NOARGS,
      "prepare($self, /)\n--\n\nFactorises and estimates what the solver needs; returns the seconds it took, 0 the second time."},
     {"step", (PyCFunction)pd_call_step, METH_VARARGS,
-     "step($self, targets, record, iterates, observer, keep_diverged, guess=None, /)\n--\n\n"
+     "step($self, targets, record, iterates, observer, keep_diverged, guess=None, chosen=None, /)\n--\n\n"
      "One time step; returns a dict: status, at_rounding, iteration (the last), solve_seconds, rows (recorded), phases (their seconds), "
-     "device_seconds."},
+     "device_seconds. chosen (iterations + 1,) uint8: the iterations that the observer gets, next to the last one; None: all."},
     {"steps", (PyCFunction)pd_call_steps, METH_NOARGS, "steps($self, /)\n--\n\nNumber of steps taken."},
     {"set_steps", (PyCFunction)pd_call_set_steps, METH_O,
      "set_steps($self, steps, /)\n--\n\nNumber of steps taken so far, for a resumed run."},

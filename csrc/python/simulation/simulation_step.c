@@ -175,13 +175,13 @@ static PyObject *build_result(const pd_step_result *result, const Watch *watch) 
 }
 
 PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
-    PyObject *targets_object, *record_object, *iterates_object, *observer_object, *guess_object = Py_None;
+    PyObject *targets_object, *record_object, *iterates_object, *observer_object, *guess_object = Py_None, *chosen_object = Py_None;
     int keep_diverged;
     const real *targets, *guess;
-    PyArrayObject *rows = NULL, *iterates = NULL;
+    PyArrayObject *rows = NULL, *iterates = NULL, *chosen = NULL;
     pd_step_result result;
-    if (!PyArg_ParseTuple(arguments, "OOOOp|O:step", &targets_object, &record_object, &iterates_object, &observer_object, &keep_diverged,
-                          &guess_object))
+    if (!PyArg_ParseTuple(arguments, "OOOOp|OO:step", &targets_object, &record_object, &iterates_object, &observer_object, &keep_diverged,
+                          &guess_object, &chosen_object))
         return NULL;
     npy_intp rows_shape[2] = {(npy_intp)self->iterations + 1, PD_RECORD_COLUMNS};
     npy_intp iterates_shape[3] = {(npy_intp)self->iterations + 1, pd_simulation_n_vertices(self->core), 3};
@@ -192,7 +192,15 @@ PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
         return NULL;
     if (observer_object != Py_None && !PyCallable_Check(observer_object))
         return PyErr_Format(PyExc_TypeError, "observer: expected a callable");
-    if (!pd_object_enter(self)) return NULL;
+    if (chosen_object != Py_None) {
+        if (rows || iterates || observer_object == Py_None)
+            return PyErr_Format(PyExc_ValueError, "chosen: is for an observer alone, record and iterates have all rows");
+        if (!(chosen = pd_array_in_private(chosen_object, NPY_UINT8, 1, rows_shape, "chosen"))) return NULL;
+    }
+    if (!pd_object_enter(self)) {
+        Py_XDECREF((PyObject *)chosen);
+        return NULL;
+    }
 
     Watch watch = {self,
                    NULL,
@@ -201,12 +209,14 @@ PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
                    observer_object != Py_None ? observer_object : NULL,
                    .n_points = (size_t)pd_simulation_n_points(self->core)};
     int recording = watch.record || watch.iterates || watch.observer;
-    pd_observer observer = {&watch, recording ? record : NULL, interrupted, watch.record || watch.iterates ? update : NULL};
+    pd_observer observer = {&watch, recording ? record : NULL, interrupted, watch.record || watch.iterates ? update : NULL,
+                            chosen ? PyArray_DATA(chosen) : NULL};
     watch.thread = PyEval_SaveThread();
     pd_status status = pd_simulation_step(self->core, targets, guess, &observer, keep_diverged, &result);
     PyEval_RestoreThread(watch.thread);
     self->steps += !status && result.stop != PD_STOP_DIVERGED;
     pd_object_leave(self);
+    Py_XDECREF((PyObject *)chosen);
     if (status) {
         forget_reports(&watch);
         pd_object_raise(self, status);

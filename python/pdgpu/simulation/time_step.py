@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Literal
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from pdgpu.simulation.core import SimulationCore
 
@@ -77,6 +77,7 @@ def take_step(
     keep_diverged: bool = False,
     guess: ArrayLike | None = None,
     time: float | None = None,
+    chosen: NDArray[np.uint8] | None = None,
 ) -> None:
     """One step. Its warnings name the caller of the caller.
 
@@ -92,6 +93,8 @@ def take_step(
         Where the iterations begin, m. Pinned vertices begin at their targets.
     time : float, optional
         Of a quasi-static step, s; by default the present one.
+    chosen : ndarray of uint8, shape (iterations + 1,), optional
+        Nonzero for the iterations that the observer is called for. The last iteration of the step is added; by default all.
     """
     memory = core.memory
     with asking(core):
@@ -107,7 +110,7 @@ def take_step(
         core.turn_forces()
         try:
             guess = None if guess is None else _checked_guess(core, guess, targets, end)
-            result = core.backend.step(targets, rows.rows, rows.iterates, observer, keep_diverged, guess)
+            result = core.backend.step(targets, rows.rows, rows.iterates, observer, keep_diverged, guess, chosen)
         except DivergenceError as error:
             rows.diverged(error)
             raise

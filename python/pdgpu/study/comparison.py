@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu._internal.arguments import choice, real_array
+from pdgpu._internal.arguments import choice, integer, real_array
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default
 from pdgpu._internal.parts import core_of
 from pdgpu.contact.penalty_contact import PenaltyContact
@@ -20,12 +20,13 @@ from pdgpu.results.records import COLUMNS as STEP_COLUMNS
 from pdgpu.results.records import StepRecord
 from pdgpu.results.tables import data_frame, joined, record_table, text_table, write_csv
 from pdgpu.simulation.simulation import Simulation, diagnostic_simulation
-from pdgpu.simulation.snapshots import Snapshot, check_same_step, place
+from pdgpu.simulation.snapshots import Snapshot, check_same_step
 from pdgpu.simulation.stepping import times_of_steps
 from pdgpu.simulation.time_step import take_step
 from pdgpu.solvers.solver_support import check_contact, check_slides, check_support
-from pdgpu.solvers.solvers import SOLVERS, Newton
+from pdgpu.solvers.solvers import SOLVERS
 from pdgpu.solvers.time_step_solver import INITIALIZATIONS
+from pdgpu.study.reference import find_pairs_at, newton_reference, penalised, put_at
 
 if TYPE_CHECKING:
     from typing import Any
@@ -43,17 +44,13 @@ COLUMNS = (*STEP_COLUMNS[:5], "relative_loss", "relative_error", *STEP_COLUMNS[5
 
 CONTACT_COLUMNS = STEP_COLUMNS[STEP_COLUMNS.index("contact_potential") : STEP_COLUMNS.index("searches") + 1]
 
-# what Newton must reach to serve as the reference, relative to the first gradient norm, where rounding does not end it before
-REFERENCE_TOLERANCE = 1e-10
-REFERENCE_RUN = {"device": "cpu", "dtype": "float64"}
-
 
 class _Evaluator:
     """G, gradient norm and errors in float64, at positions of any precision."""
 
     def __init__(self, scene, dt, start, threads, contact):
         self.simulation = diagnostic_simulation(scene, dt, threads, contact)
-        _place(self.simulation, start)
+        put_at(self.simulation, start)
         self.core = core_of(self.simulation)
         self.masses, self.free = self.core.masses, self.core.fixed == 0
 
@@ -81,13 +78,6 @@ class _Evaluator:
         """Mass-weighted norm of x - y over the free vertices."""
         difference = (x - y)[self.free]
         return float(np.sqrt(np.einsum("i,ij,ij->", self.masses[self.free], difference, difference)))
-
-
-def _place(simulation, start):
-    if isinstance(start, Snapshot):
-        place(simulation, start)
-    elif start is not None:
-        simulation.set_state(positions=start[0], velocities=start[1])
 
 
 class Comparison:
@@ -199,6 +189,7 @@ def compare(
     device: Device | None = None,
     dtype: Precision | None = None,
     threads: int = 0,
+    rows_per_decade: int | None = None,
     progress: bool = False,
 ) -> Comparison:
     """Solve one step from the same state with several solvers.
@@ -233,6 +224,9 @@ def compare(
         First guess of every solver. With `contact` each goes as far towards it as its own step limiter allows, and none falls back to x_t.
     device, dtype, threads
         As for Simulation.
+    rows_per_decade : int, optional
+        Record so many iterations of each decade, at logarithmic intervals, and the first guess and the last iteration; by default every
+        iteration. Recording takes longer than many an iteration. Fewer rows make a long comparison shorter, and change no iterate.
     progress : bool
         Show which solver is running.
 
@@ -249,6 +243,8 @@ def compare(
         if not isinstance(solver, SOLVERS):
             raise TypeError(f"solvers: expected a solver such as pdgpu.ProjectiveDynamics() for {name!r}, got {solver!r}")
     choice("initialization", initialization, INITIALIZATIONS)
+    if rows_per_decade is not None:
+        rows_per_decade = integer("rows_per_decade", rows_per_decade, 1)
     guess = None
     if isinstance(start, Snapshot):
         guess = start.iterate
@@ -285,13 +281,13 @@ def compare(
         choice("reference", reference, ("newton",))
         bar("reference: Newton")
         if soft:
-            found_at = _penalised(scene, dt, start, initialization, threads, contact, time)
-            _find_pairs_at(evaluator.simulation, found_at)
-        x_star = _newton_reference(scene, dt, start, initialization, threads, evaluator, contact, found_at, time)
+            found_at = penalised(scene, dt, start, initialization, threads, contact, time)
+            find_pairs_at(evaluator.simulation, found_at)
+        x_star = newton_reference(scene, dt, start, initialization, threads, evaluator, contact, found_at, time)
     elif reference is not None:
         x_star = real_array("reference", reference, (n, 3))
         found_at = x_star if soft else None
-        _find_pairs_at(evaluator.simulation, found_at)
+        find_pairs_at(evaluator.simulation, found_at)
     g_star = None if x_star is None else evaluator.potential(x_star)
 
     records, positions, failures = {}, {}, []
@@ -300,9 +296,9 @@ def compare(
         solver = dataclasses.replace(solver, initialization=initialization)
         try:
             simulation = Simulation(scene, solver, dt=dt, contact=contact, device=device, dtype=dtype, threads=threads)
-            _place(simulation, start)
-            _find_pairs_at(simulation, found_at)
-            records[name], positions[name] = _run(simulation, evaluator, x_star, g_star, guess, time)
+            put_at(simulation, start)
+            find_pairs_at(simulation, found_at)
+            records[name], positions[name] = _run(simulation, evaluator, x_star, g_star, guess, time, rows_per_decade)
         except (RuntimeError, ValueError) as error:
             failures.append(error)
             if len(failures) < len(solvers):
@@ -334,7 +330,16 @@ def _bar(progress, total):
     return advance
 
 
-def _run(simulation, evaluator, x_star, g_star, guess, time):
+def _at_intervals(most, per_decade):
+    """(most + 1,) uint8: 1 for iteration 0 and `per_decade` of each decade up to `most`, all where a decade has no more."""
+    chosen = np.zeros(most + 1, dtype=np.uint8)
+    exponents = np.arange(np.ceil(per_decade * np.log10(most)) + 1) / per_decade
+    chosen[0] = 1
+    chosen[np.minimum(np.rint(10.0**exponents).astype(np.int64), most)] = 1
+    return chosen
+
+
+def _run(simulation, evaluator, x_star, g_star, guess, time, rows_per_decade=None):
     """One step; its record and last iterate."""
     rows, last = [], []
 
@@ -349,7 +354,9 @@ def _run(simulation, evaluator, x_star, g_star, guess, time):
         rows.append(row)
         last[:] = [x]
 
-    take_step(core_of(simulation), False, observer=observe, keep_diverged=True, guess=guess, time=time)
+    core = core_of(simulation)
+    chosen = None if rows_per_decade is None else _at_intervals(core.most_iterations, rows_per_decade)
+    take_step(core, False, observer=observe, keep_diverged=True, guess=guess, time=time, chosen=chosen)
     columns = {name: np.array([row[name] for row in rows]) for name in STEP_COLUMNS}
     if x_star is not None:
         losses = columns["incremental_potential"] - g_star
@@ -366,7 +373,7 @@ def _run(simulation, evaluator, x_star, g_star, guess, time):
         columns,
         status=step.status,
         at_rounding=step.at_rounding,
-        iteration=len(rows) - 1,
+        iteration=int(columns["iteration"][-1]),
         setup_seconds=step.setup_seconds,
         solve_seconds=float(columns["seconds"][-1]),
         phases=step.phases,
@@ -387,60 +394,3 @@ def _ratio(values):
         return np.where(np.isfinite(values), values, np.inf)
     with np.errstate(invalid="ignore"):  # a diverged run may begin and end with infinity
         return values / first
-
-
-def _find_pairs_at(simulation, x):
-    """Holds the pairs of a penalty to those at x; None: there is no penalty."""
-    if x is not None:
-        core = core_of(simulation)
-        core.backend.find_pairs_at(core.cast_positions(x))
-
-
-def _penalised(scene, dt, start, initialization, threads, contact, time):
-    """Where Newton comes with a penalty whose pairs it finds on its way."""
-    solver = Newton(iterations=100, initialization=initialization)
-    simulation = Simulation(scene, solver, dt=dt, contact=contact, **REFERENCE_RUN, threads=threads)
-    _place(simulation, start)
-    simulation.step(time=time)
-    return simulation.positions
-
-
-def _newton_reference(scene, dt, start, initialization, threads, evaluator, contact, found_at, time):
-    """x* of the step, converged to the floor of double precision; None, with a warning, where it is not."""
-    solver = Newton(iterations=500, initialization=initialization)
-    norms = {}
-    best = {}
-
-    def observe(row):
-        norm = evaluator.gradient_norm(row["positions"])
-        norms.setdefault("first", norm)
-        if row["iteration"] == 0 or norm <= norms["last"]:
-            best["x"] = row["positions"]
-        norms["last"] = norm
-
-    try:
-        simulation = Simulation(scene, solver, dt=dt, contact=contact, **REFERENCE_RUN, threads=threads)
-        _place(simulation, start)
-        _find_pairs_at(simulation, found_at)
-        take_step(core_of(simulation), False, observer=observe, keep_diverged=True, time=time)
-        step, first, last = simulation.last_step, norms["first"], norms["last"]
-        if step.behind > 0.0:
-            raise ValueError(
-                f"reference: pins or obstacles are still {step.behind:g} m from where they go after {step.iteration} iterations of Newton; "
-                "take a shorter step"
-            )
-        if step.at_rounding or (step.status != "diverged" and last <= REFERENCE_TOLERANCE * first):
-            return best["x"].astype(np.float64)
-        said = (
-            f"Newton ended {step.status} after {step.iteration} iterations with gradient norm {last:.3e}, more than "
-            f"{REFERENCE_TOLERANCE:g} x its first value {first:.3e} and more than rounding leaves"
-        )
-    except RuntimeError as error:
-        said = f"Newton failed: {error}"
-    warnings.warn(
-        f"reference: {said}; there will be no relative_loss and no relative_error. Give reference= an array or an earlier "
-        "comparison's .reference, or None to do without",
-        RuntimeWarning,
-        stacklevel=3,
-    )
-    return None
