@@ -1,6 +1,8 @@
-# make demo     build, then compare every solver on a mesh: out/convergence.png, out/convergence.csv, out/scene.png
-#               MESH=path (any file meshio reads; the mesh that ships with pdgpu)   OUT=folder (out)
+# make demo     build, then compare eight solvers on a mesh: out/convergence.png, out/convergence.csv, out/scene.png
+#               MESH=path (any file meshio reads; the mesh that ships with pdgpu)   OUT=folder (out)   ALL=1 all fourteen solvers
+#               A first build is of double precision alone; `make build` adds float32.
 # make build    .venv with pdgpu; seconds when nothing changed. The CUDA modules are built where a GPU is to be seen, or with PDGPU_CUDA=ON
+# make quick    build, then the tests of tests/quick.py: each subject in two minutes at most on two cores
 # make test     build, then the tests             TESTS="tests/elements -k polar" for some of them, JOBS=1 one after the other
 # make stress   build, then the tests that are too long for `make test`: long scenes and large meshes; TESTS, JOBS as above
 # make lint     formatting and lint of C, CUDA and Python; `make format` puts right what it can
@@ -11,6 +13,8 @@
 #               tables and what came out; a table of their seconds, and an error that names what failed or took too long
 # make docs     the guide and the reference of all classes and functions as HTML: OUT/docs/index.html
 # make golden   the bits of ten steps of every solver against those of tests/golden.csv; WRITE=1 writes them anew
+# make compare-speed REF=commit   processor time of the ten cases of tests/iteration_cases.py against another commit, in turns (TURNS=5)
+# make coverage  build with gcov, then the tests: which part of the lines of csrc they enter, for each folder; TESTS as above
 # make wheel    dist/: a self-contained wheel with SuiteSparse and BLAS inside
 # make gpu      on a machine with a GPU: build the CUDA modules, run GPU tests, compute-sanitizer and benchmarks into OUT
 #               PARTS="build tests sanitizer benchmarks" for some of them, GPU_SECONDS=570 where a call may not take longer (the next
@@ -27,6 +31,9 @@ JOBS   ?= 2
 PARTS  ?=
 WRITE  ?=
 CHOSEN ?=
+ALL    ?=
+REF    ?=
+TURNS  ?= 5
 # nvcc takes ten times as long as everything else together, so CUDA modules are built only where a GPU can run them, or where they are
 # asked for: PDGPU_CUDA=ON. CUDA_ARCHITECTURES=90-real compiles for one GPU only, in half the time; empty: for all of CMakeLists.txt.
 # OFF leaves the direct solver out: PDGPU_CHOLMOD=OFF; the exact intersection tests: PDGPU_GMP=OFF.
@@ -37,18 +44,22 @@ CUDA_ARCHITECTURES ?=
 PDGPU_CHOLMOD ?= ON
 PDGPU_GMP     ?= ON
 PDGPU_WERROR  ?= ON
+PDGPU_PRECISIONS ?= f32;f64
 
+# pytest keeps the bytecode of the tests with its assertions. Without, each process compiles all of them again, for 10 seconds.
+unexport PYTHONDONTWRITEBYTECODE
 export PYTHON VENV OUT JOBS WRITE CHOSEN PDGPU_CUDA PDGPU_CHOLMOD PDGPU_GMP
 .DELETE_ON_ERROR:
 # no rule of make itself: it would link csrc/dynamics/methods, a folder, from methods.c
 .SUFFIXES:
-.PHONY: always build test stress demo wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring gpu-try papers docs clean
+.PHONY: always build quick test stress demo compare-speed coverage wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring gpu-try papers docs clean
 
 # Folders are in the list too: their time changes when a file in them is removed.
 SOURCES := $(shell find csrc python -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt README.md LICENSE NOTICE
 BIN     := $(VENV)/bin
 # read where it is used (=): `make cuda` sets PDGPU_CUDA for what it needs
 OPTIONS = -C build-dir=build/make -C cmake.define.PDGPU_WERROR=$(PDGPU_WERROR) \
+    -C "cmake.define.PDGPU_PRECISIONS=$(PDGPU_PRECISIONS)" \
     -C cmake.define.PDGPU_CUDA=$(PDGPU_CUDA) -C cmake.define.PDGPU_CHOLMOD=$(PDGPU_CHOLMOD) -C cmake.define.PDGPU_GMP=$(PDGPU_GMP) \
     -C "cmake.define.CMAKE_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTURES)"
 
@@ -77,14 +88,19 @@ $(VENV)/.development: pyproject.toml $(VENV)/.tools
 	$(BIN)/python -m pip install --quiet --group test --group lint
 	touch $@
 
+quick: build $(VENV)/.development
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --quick $(TESTS)
+
 test: build $(VENV)/.development
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TESTS)
 
 stress: build $(VENV)/.development
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --stress $(TESTS)
 
+# What is built stays: only a first build leaves float32 out.
+demo: PDGPU_PRECISIONS := $(if $(wildcard $(VENV)/.built),$(if $(shell grep -s 'PRECISIONS=f64"' $(VENV)/.options),f64,f32;f64),f64)
 demo: build
-	$(BIN)/python -m pdgpu compare $(MESH) --out $(OUT)
+	$(BIN)/python -m pdgpu compare $(MESH) $(if $(ALL),--all) --out $(OUT)
 
 papers: build
 	$(BIN)/python scripts/papers --out $(OUT)/papers
@@ -92,6 +108,12 @@ papers: build
 docs: build
 	$(BIN)/python -m pip install --quiet --group docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs $(OUT)/docs
+
+compare-speed: build
+	scripts/compare_speed "$(REF)" --turns $(TURNS)
+
+coverage: build $(VENV)/.development
+	scripts/c_coverage $(TESTS)
 
 wheel: build
 	scripts/build_wheel $(OPTIONS)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pdgpu
-from pdgpu.command_line import SOLVERS, main, stretched_scene
+from pdgpu.command_line import SOLVERS, _parser, main, stretched_scene
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def mesh(tmp_path):
 def test_compare_writes_what_it_promises(mesh, tmp_path, capsys):
     """If not, `make demo` ends without its picture."""
     out = tmp_path / "results"
-    assert main(["compare", mesh, "--out", str(out)]) == 0
+    assert main(["compare", mesh, "--all", "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert all(title in printed for title, _ in SOLVERS.values())
     assert {path.name for path in out.iterdir()} == {"convergence.csv", "convergence.png", "scene.png"}
@@ -33,6 +33,15 @@ def test_compare_writes_what_it_promises(mesh, tmp_path, capsys):
     assert all(float(row["relative_loss"]) == 1.0 for row in rows if row["iteration"] == "0")
     best = {title: min(float(row["relative_loss"]) for row in rows if row["solver"] == title) for title, _ in SOLVERS.values()}
     assert best["Newton"] < 1e-10 and best["PD direct"] < 1e-2
+
+
+def test_compare_shows_eight_solvers_by_default():
+    """If not, `make demo` takes longer than anyone waits for a first look."""
+    chosen = _parser().parse_args(["compare"]).solvers
+    assert len(chosen) == 8 and set(chosen) <= set(SOLVERS)
+    assert _parser().parse_args(["compare", "--all"]).solvers == tuple(SOLVERS)
+    with pytest.raises(SystemExit):
+        _parser().parse_args(["compare", "--all", "--solvers", "pd"])
 
 
 def test_the_version_is_told_and_shells_are_as_light_as_cloth(capsys):

@@ -4,12 +4,14 @@ import copy
 import importlib
 import inspect
 import pickle
+import sys
 import warnings
 
 import numpy as np
 import pytest
 
 import pdgpu
+from pdgpu._internal import backends
 from pdgpu._internal.backends import device_or_default
 from pdgpu.collision import BroadPhase
 from pdgpu.command_line import main
@@ -287,3 +289,14 @@ def test_info_prints_the_variables_that_are_set(monkeypatch, capsys):
     main(["info"])
     printed = capsys.readouterr().out
     assert "PDGPU_DEVICE: 'cuda:1'\n" in printed and "PDGPU_DTYPE: 'float32'\n" in printed
+
+
+def test_a_precision_that_the_build_left_out_is_named(monkeypatch):
+    """If not, whoever ran `make demo` first and then asks for float32 is told that there is no CPU."""
+    backends._loaded.cache_clear()
+    monkeypatch.setitem(sys.modules, "pdgpu._cpu_f32", None)  # which makes its import fail
+    monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(RuntimeError, match="dtype: 'float32' is not in this build of pdgpu.*make build"):
+        backends.backend("cpu", "float32")
+    assert backends.backend("cpu", "float64")
+    backends._loaded.cache_clear()

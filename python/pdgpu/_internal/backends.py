@@ -71,7 +71,7 @@ def backend(device, dtype):
     ValueError
         An unknown device or dtype.
     RuntimeError
-        A device that is not there: this build left it out, or its driver or libraries are missing.
+        A device that is not there: this build left it out, or its driver or libraries are missing. A dtype that this build left out.
     """
     kind, number = device_parts(device)
     try:
@@ -83,9 +83,13 @@ def backend(device, dtype):
     try:
         loaded = _loaded(kind, found)
     except ImportError as error:
-        raise RuntimeError(
-            f"device: {device!r} is not available: the module {_module_name(kind, found)} cannot be loaded ({error})"
-        ) from None
+        module = _module_name(kind, found)
+        if kind == "cpu" and importlib.util.find_spec(f"pdgpu.{module}") is None:
+            raise RuntimeError(
+                f"dtype: {found.name!r} is not in this build of pdgpu, which has no module {module}; build it too with `make build`, or "
+                "with -DPDGPU_PRECISIONS='f32;f64'"
+            ) from None
+        raise RuntimeError(f"device: {device!r} is not available: the module {module} cannot be loaded ({error})") from None
     reason = loaded.unavailable()  # asked every time: a process may fork, and a device go
     if reason:
         raise RuntimeError(f"device: {device!r} is not available: no device was found, {reason}")
