@@ -20,6 +20,7 @@ def pytest_addoption(parser):
         action="store_true",
         help="of a test's combinations of parameters only as many as let every value of every parameter occur",
     )
+    parser.addoption("--quick", action="store_true", help="the tests of tests/quick.py, and only these")
     parser.addoption("--stress", action="store_true", help="the tests marked `stress`, and only these")
     parser.addoption(
         "--continue", metavar="FILE", type=Path, help="leave out the tests that FILE names, and add to it those that pass or are skipped"
@@ -47,8 +48,12 @@ def cuda_fault():
     return None
 
 
-def pytest_ignore_collect(collection_path):
-    """Without a device the tests of the kernels are not collected: they are a fifth of all."""
+def pytest_ignore_collect(collection_path, config):
+    """Without a device the tests of the kernels are not collected: they are a fifth of all. Nor are files that --quick leaves out."""
+    if config.getoption("--quick") and collection_path.suffix == ".py":
+        import quick  # not at the top: other folders of tests take this file alone
+
+        return True if collection_path.relative_to(config.rootpath).as_posix() not in quick.files() else None
     kernels = collection_path.parent.name == "cuda" and collection_path.name.startswith("test_")
     return True if kernels and collection_path.name not in WITHOUT_DEVICE and cuda_fault() else None
 
@@ -63,6 +68,10 @@ def pytest_pycollect_makeitem(collector, obj):
 
 def pytest_collection_modifyitems(config, items):
     leave_out(config, items, [item for item in items if bool(item.get_closest_marker("stress")) != config.getoption("--stress")])
+    if config.getoption("--quick"):
+        import quick
+
+        leave_out(config, items, [item for item in items if not any(quick.selects(entry, item.nodeid) for entry in quick.entries())])
     if config.getoption("--each-choice"):
         leave_out(config, items, repeated(items))
     if continued := config.pluginmanager.get_plugin("continued"):
