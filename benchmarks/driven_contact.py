@@ -91,7 +91,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", help="a CSV file with the table")
     parser.add_argument("--summary", help="a Markdown file with the counts; they are printed in any case")
-    parser.add_argument("--covering", action="store_true", help="the 40 runs of `make test`")
+    parser.add_argument("--covering", action="store_true", help="the 24 runs of `make test`")
     parser.add_argument("--tiny", action="store_true", help="two runs: only that everything runs")
     chosen = parser.parse_args()
     cases = covering_array() if chosen.covering else product()

@@ -34,6 +34,7 @@ SOLVERS = {
 DTYPES = ("float32", "float64")
 STIFFNESSES = {"auto": "auto", "explicit": 1e6}  # Pa
 FACTORS = (OBSTACLES, tuple(SPEEDS), tuple(SOLVERS), DTYPES, tuple(STIFFNESSES))
+SLOWEST = "Block Jacobi"  # for `make stress` alone: it takes the most iterations, and test_never_intersects.py runs it in contact
 
 SIDE, DENSITY = 0.2, 1000.0  # of the block
 GAP, DISTANCE = 3e-3, 2e-3  # at the start; activation distance
@@ -287,9 +288,14 @@ def product():
     return list(itertools.product(*FACTORS))
 
 
-def covering_array(rows=40):
-    """Some of the combinations, chosen greedily: all pairs of values of two factors, and then many triples [Cohen et al. 1997, AETG]."""
-    left, chosen = {row: (parts(row, 2), parts(row, 3)) for row in product()}, []
+def array_rows():
+    """The combinations of which `covering_array` has all pairs: those of every solver but SLOWEST."""
+    return [row for row in product() if row[2] != SLOWEST]
+
+
+def covering_array(rows=24):
+    """Some of the combinations, chosen greedily: all pairs of values of two factors [Cohen et al. 1997, AETG]."""
+    left, chosen = {row: (parts(row, 2), parts(row, 3)) for row in array_rows()}, []
     pairs, triples = (set().union(*each) for each in zip(*left.values(), strict=True))
     while len(chosen) < rows:
         chosen.append(max(left, key=lambda row: (len(left[row][0] & pairs), len(left[row][1] & triples))))

@@ -473,8 +473,13 @@ def test_figures_of_papers_are_reproduced(name, tmp_path):
     assert tables and all(path.read_text().startswith("# claim: ") for path in tables)
 
 
+NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
+# those that take the longest; what they call has tests of its own
+LONG_NOTEBOOKS = ("from_runs_to_tables.ipynb", "solvers_when_bodies_touch.ipynb", "when_does_a_schur_complement_pay.ipynb")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb")))
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.stress] if name in LONG_NOTEBOOKS else []) for name in NOTEBOOKS])
 def test_notebooks_execute(name, monkeypatch):
     """If not, a study cannot be repeated."""
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")

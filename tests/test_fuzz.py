@@ -2,7 +2,8 @@
 
 Two kinds of attack: calls that are right but for one argument, since a call that is wrong everywhere is refused at the first
 check and goes no deeper; and files and calls of the compiled modules where everything may be wrong at once. Sizes are either
-small or absurd: what lies between is a lawful request for more memory than a test may take. PDGPU_FUZZ=1000 makes more examples.
+small or absurd: what lies between is a lawful request for more memory than a test may take. PDGPU_FUZZ=1000, as in
+.ci/scheduled, makes more examples.
 """
 
 import os
@@ -509,7 +510,7 @@ BATCHES = {
 }
 
 
-@profile(300)
+@profile(150)
 @given(st.sampled_from(sorted(HOST)), st.integers(0, 2), garbage, st.lists(garbage, max_size=5))
 def test_host_module(name, which, value, everything):
     """If not, a mistake in our own Python layer is a crash instead of an exception."""
@@ -524,7 +525,7 @@ def test_host_module(name, which, value, everything):
     )
 
 
-@profile(300)
+@profile(150)
 @given(st.integers(0, len(SYSTEM) - 1), st.integers(0, 15), garbage, st.sampled_from(BACKENDS))
 def test_backend_linear(which, part, value, module):
     """If not, a matrix or settings that make no sense are read past their ends."""
@@ -545,7 +546,7 @@ def test_backend_linear(which, part, value, module):
                 survives(getattr(system, name), *call)
 
 
-@profile(300)
+@profile(150)
 @given(st.integers(-1, 3), st.integers(0, 7), st.integers(0, 3), garbage, st.lists(garbage, max_size=5))
 def test_backend_broad_phase(method, which, part, value, everything):
     """If not, a primitive whose corners are no points is read past the end of the positions."""
@@ -580,7 +581,7 @@ class Shrinking(list):
         super().__init__([(self.Kind(self), *SET[1:]), SET])
 
 
-@profile(300)
+@profile(150)
 @given(st.integers(0, len(CORE) - 1), st.integers(0, 4), garbage, st.sampled_from(BACKENDS))
 def test_backend_simulation(which, part, value, module):
     """If not, arrays that do not fit together are read past their ends."""
@@ -644,7 +645,7 @@ def test_settings_that_change_while_they_are_read():
         _cpu_f64.Simulation(*CORE[:5], settings, 1, None)
 
 
-@profile(300)
+@profile(150)
 @given(st.sampled_from(sorted(CALLS[_cpu_f64])), st.integers(0, 4), garbage, st.lists(garbage, max_size=5), st.sampled_from(BACKENDS))
 def test_backend_methods(name, which, value, everything, module):
     """If not, a wrong array given to a method of the core is written past its end."""
@@ -657,7 +658,7 @@ def test_backend_methods(name, which, value, everything, module):
     survives(sim.step, *CALLS[module]["step"])
 
 
-@profile(300)
+@profile(150)
 @given(
     st.sampled_from(sorted(BATCHES[_cpu_f64])),
     st.integers(0, 7),
@@ -685,7 +686,7 @@ def test_backend_element_batch(kind, quantity, which, value, module):
     survives(module.element_batch, *arguments)
 
 
-@profile(200)
+@profile(100)
 @given(st.integers(-2, 6), st.integers(0, 6), garbage, st.sampled_from(BACKENDS))
 def test_backend_collider_query(shape, which, value, module):
     """If not, a grid of the wrong shape is read past its end."""
@@ -800,7 +801,7 @@ def test_saved_simulations_with_another_header(made, tmp_path, monkeypatch):
 
     everywhere = [path for path in places(header) if path]
 
-    @profile(200)
+    @profile(100)
     @given(st.sampled_from(everywhere), json_garbage, st.sampled_from([None, *sorted(right)]), garbage)
     def attack(path, value, name, array):
         changed = json.loads(json.dumps(header))

@@ -9,6 +9,7 @@ from driven_scenes import (
     SOLVERS,
     SPEEDS,
     SQUEEZE,
+    array_rows,
     covering_array,
     driven_scene,
     faults,
@@ -72,8 +73,8 @@ def test_a_step_longer_than_the_activation_distance(solver, obstacle):
 def test_the_covering_array_has_every_pair():
     """If it failed, two choices that fail together only would never meet in a run of the tests."""
     rows = covering_array()
-    assert len(set(rows)) == 40 and len(product()) == 400
-    assert set().union(*(parts(row, 2) for row in rows)) == set().union(*(parts(row, 2) for row in product()))
+    assert len(set(rows)) == 24 and len(array_rows()) == 320 and len(product()) == 400
+    assert set().union(*(parts(row, 2) for row in rows)) == set().union(*(parts(row, 2) for row in array_rows()))
 
 
 @pytest.mark.parametrize("obstacle", OBSTACLES)

@@ -18,11 +18,12 @@ def test_the_answer_is_a_minimum(name):
 
 
 def cases():
-    """The cloths take the most iterations: of them every run of the tests sees two solvers."""
+    """The cloths and the ball take the most iterations: of them every run of the tests sees two solvers by PD and quasi-Newton."""
     for solver in SOLVERS:
         for name in SCENES:
             long = name in ("cloth on sphere", "crossing cloths") and solver not in ("PD by PCG", "quasi-Newton")
             long |= solver == "vertex block descent, Chebyshev" and name != "cube on cube"
+            long |= name == "squeezed ball" and solver.startswith("PD by") and solver != "PD by PCG"
             long |= name == "squeezed bunny" and solver != "quasi-Newton"
             yield pytest.param(solver, name, marks=[pytest.mark.stress] if long else [])
 

@@ -6,10 +6,12 @@ from proxy_scenes import BODIES, OBSTACLES, answers
 
 AWAY = 1e-7  # of what the farthest vertex moves by; the force that is left is 1e-10 of that at the start
 SCENES = OBSTACLES | BODIES
+# an obstacle of each kind of distance and bodies of each kind are in the others
+LONG = ("plane", "grid", "two bars")
 
 
 @pytest.mark.filterwarnings("ignore:linear. SchurDirect")  # two factors: slow, and the tolerance tells
-@pytest.mark.parametrize("which", SCENES)
+@pytest.mark.parametrize("which", [pytest.param(name, marks=[pytest.mark.stress] if name in LONG else []) for name in SCENES])
 def test_all_rivals_end_at_one_place(which):
     """If not, one of them answers another contact, or only seems to converge. With obstacles it is a minimum: whatever way one goes from
     there by a ten-thousandth of an edge, the energy grows. With the field of a rest shape there is no energy whose gradient the springs

@@ -352,7 +352,7 @@ def test_what_is_beside_each_other_in_a_cloth_is_not_in_the_list():
 @pytest.mark.parametrize(
     ("name", "solver", "dtype"),
     [
-        ("needle", "Newton", "float64"),
+        pytest.param("needle", "Newton", "float64", marks=pytest.mark.stress),  # test_a_cloth_hangs_on_a_needle looks at its paths too
         ("knot", "PD", "float32"),
         ("rings", "XPBD", "float64"),
         ("bodies in a box", "VBD", "float32"),

@@ -76,10 +76,10 @@ def newton(name):
 
 
 def pairs():
-    """A real mesh takes methods of first order thousands of iterations, which is for `make stress`."""
+    """A real mesh is for `make stress`: it takes methods of first order thousands of iterations, and Newton's method seconds."""
     for name, (_, solvers) in SCENES.items():
         for solver in solvers:
-            long = name == "bunny" and solver != "quasi-Newton"
+            long = name == "bunny"
             yield pytest.param(name, solver, marks=pytest.mark.stress if long else ())
 
 

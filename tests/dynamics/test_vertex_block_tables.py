@@ -124,8 +124,8 @@ def test_potential_of_the_start_and_of_the_answer(case, dt, first, last):
         pytest.param(BUNNY, None, (19, 232, None, None), marks=pytest.mark.stress),
         pytest.param(BUNNY, 0.75, (12, 153, None, None), marks=pytest.mark.stress),
         pytest.param(BUNNY, 0.86, (9, 117, None, None), marks=pytest.mark.stress),
-        (BUNNY, 0.93, (8, 84, 268, None)),
-        (BUNNY, 0.95, (8, 71, 227, None)),
+        pytest.param(BUNNY, 0.93, (8, 84, 268, None), marks=pytest.mark.stress),
+        pytest.param(BUNNY, 0.95, (8, 71, 227, None), marks=pytest.mark.stress),
         (BUNNY, 0.97, (10, 54, 176, None)),
     ],
 )

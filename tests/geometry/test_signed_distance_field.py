@@ -116,7 +116,9 @@ def test_interpolated_gradient():
     np.testing.assert_allclose(single.distance, field.distance(x), atol=2e-6)
 
 
-REAL = ["tet/ipc_bunny.msh", "tri/ipc_sphere1K.obj", "tri/itd_bunny.ply", "tri/rigidipc_spot.obj"]
+# the larger ones take seconds each, and differ in their shape alone
+LARGE = [pytest.param(name, marks=pytest.mark.stress) for name in ("tet/ipc_bunny.msh", "tri/rigidipc_spot.obj")]
+REAL = ["tri/ipc_sphere1K.obj", "tri/itd_bunny.ply", *LARGE]
 
 
 @pytest.mark.parametrize("name", REAL)
