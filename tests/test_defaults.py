@@ -296,7 +296,7 @@ def test_a_precision_that_the_build_left_out_is_named(monkeypatch):
     backends._loaded.cache_clear()
     monkeypatch.setitem(sys.modules, "pdgpu._cpu_f32", None)  # which makes its import fail
     monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(RuntimeError, match="dtype: 'float32' is not in this build of pdgpu.*make build"):
+    with pytest.raises(RuntimeError, match=r"dtype: 'float32' is not in this build of pdgpu.*make build"):
         backends.backend("cpu", "float32")
     assert backends.backend("cpu", "float64")
     backends._loaded.cache_clear()
