@@ -197,7 +197,7 @@ static size_t run_length(const face_record *records, size_t first, size_t end) {
     return last - first;
 }
 
-pd_status pd_surface_create(int **triangles, int *n_triangles, const int *tets, int n_tets, int n_points, pd_error *error) {
+pd_status pd_boundary_create(int **triangles, int *n_triangles, const int *tets, int n_tets, int n_points, pd_error *error) {
     *triangles = NULL;
     *n_triangles = 0;
     pd_status status = pd_elements_check(tets, n_tets, 4, n_points, "tets", error);

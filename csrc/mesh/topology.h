@@ -17,7 +17,7 @@ pd_status pd_edges_create(int **edges, int *n_edges, const int *elements, int n_
 /* The triangles that belong to one tet only, counter-clockwise seen from outside where that tet is positive.
  *   triangles [n_triangles,3]  out  in the order of the tets     tets [n_tets,4]  in
  * Errors also: PD_ERROR_VALUE where three tets share a triangle. */
-pd_status pd_surface_create(int **triangles, int *n_triangles, const int *tets, int n_tets, int n_points, pd_error *error);
+pd_status pd_boundary_create(int **triangles, int *n_triangles, const int *tets, int n_tets, int n_points, pd_error *error);
 
 /* The pairs of triangles that meet in an edge: x0, x1 the edge, x2, x3 the wings.
  *   hinges [n_hinges,4]  out  x0 < x1, sorted by x0, x1; x2 lies in the triangle that runs x0 -> x1

@@ -50,9 +50,9 @@ ALLOWED = {
 def reports():
     """{(module, source): text} of the newest build that has any."""
     for build in BUILDS:
-        found = sorted(build.glob("CMakeFiles/_cuda_f??.dir/**/*.resources"))
+        found = sorted(build.glob("CMakeFiles/pdgpu_core_cuda_f??.dir/**/*.resources"))
         if found:
-            return {(path.parts[len(build.parts) + 1][6:9], path.name.split(".")[0]): path for path in found}
+            return {(path.parts[len(build.parts) + 1][16:19], path.name.split(".")[0]): path for path in found}
     return {}
 
 

@@ -126,7 +126,7 @@ static PyObject *surface(PyObject *module, PyObject *arguments, PyObject *keywor
 
     pd_error error;
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = pd_surface_create(&triangles, &n_triangles, ints(tets), m, (int)n_points, &error);
+    Py_BEGIN_ALLOW_THREADS status = pd_boundary_create(&triangles, &n_triangles, ints(tets), m, (int)n_points, &error);
     Py_END_ALLOW_THREADS Py_DECREF((PyObject *)tets);
     return status ? pd_raise(module, status, &error) : rows_out(triangles, n_triangles, 3);
 }

@@ -1,0 +1,42 @@
+/* A simulation as the C interface holds it. */
+#ifndef PD_LIBRARY_SIMULATION_OBJECT_H
+#define PD_LIBRARY_SIMULATION_OBJECT_H
+
+#include "dynamics/step/simulation.h"
+#include "library/scene_object.h"
+
+/* Of an obstacle: its first driven point, its number of points, and those of a plane's normal that stay. */
+typedef struct pd_driven_obstacle {
+    pd_obstacle_shape shape;
+    int first, n_points;
+    double normal[3]; /* of a plane */
+} pd_driven_obstacle;
+
+struct pdgpu_simulation {
+    pd_simulation *core;
+    pd_arena arena; /* what the core borrows, and the arrays below */
+    int n_vertices, n_attachments, n_obstacles, n_driven;
+    const double *masses;       /* [n_vertices] kg */
+    const unsigned char *fixed; /* [n_vertices] */
+    double gravity[3];
+    real *vectors; /* [n_vertices,3] scratch */
+    pd_driven_obstacle *obstacles;
+    real *driven;     /* [n_driven,3] m: where driven points go */
+    int barrier;      /* contact is a barrier, */
+    int start_is_new; /* and the state has not been checked yet */
+    int busy;         /* a step runs, and calls its watch */
+};
+
+/* factors.c: the sparse factorisation of the library pdgpu_factors. */
+struct pd_cholesky_functions;
+PDGPU_API const struct pd_cholesky_functions *pdgpu_factors_cholesky(void);
+
+/* state.c: the load by gravity and forces [n_vertices,3] N, or NULL. */
+pd_status pd_simulation_load(pdgpu_simulation *self, const double *forces, pd_error *error);
+/* Fails for NULL, and within a step of the same simulation. */
+pd_status pd_simulation_enter(const pdgpu_simulation *self, pd_error *error);
+/* n doubles, or values of the state, rounded to real. Errors: PD_ERROR_NOT_FINITE, also for a value that is infinite in this precision. */
+pd_status pd_round_all(real *out, const double *values, size_t n, const char *name, pd_error *error);
+pd_status pd_need_finite_reals(const real *values, size_t n, const char *name, pd_error *error);
+
+#endif
