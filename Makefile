@@ -12,6 +12,7 @@
 # make papers   every script of examples/papers in full, each within PAPERS_SECONDS (120) or the limit it names, into OUT/papers: pictures,
 #               tables and what came out; a table of their seconds, and an error that names what failed or took too long
 # make docs     the guide and the reference of all classes and functions as HTML: OUT/docs/index.html
+# make library  the C library: build it, run its tests, install it into build/library/prefix, build and run the example in C against that
 # make golden   the bits of ten steps of every solver against those of tests/golden.csv; WRITE=1 writes them anew
 # make compare-speed REF=commit   processor time of the ten cases of tests/iteration_cases.py against another commit, in turns (TURNS=5)
 # make coverage  build with gcov, then the tests: which part of the lines of csrc they enter, for each folder; TESTS as above
@@ -52,7 +53,7 @@ export PYTHON VENV OUT JOBS WRITE CHOSEN PDGPU_CUDA PDGPU_CHOLMOD PDGPU_GMP
 .DELETE_ON_ERROR:
 # no rule of make itself: it would link csrc/dynamics/methods, a folder, from methods.c
 .SUFFIXES:
-.PHONY: always build quick test stress demo compare-speed coverage wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring gpu-try papers docs clean
+.PHONY: always build library quick test stress demo compare-speed coverage wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring gpu-try papers docs clean
 
 # Folders are in the list too: their time changes when a file in them is removed.
 SOURCES := $(shell find csrc python -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt README.md LICENSE NOTICE
@@ -135,6 +136,9 @@ cuda: build
 
 cuda-on-host: build $(VENV)/.development
 	scripts/cuda_on_host $(TESTS)
+
+library: build
+	scripts/c_library
 
 golden: build $(VENV)/.development
 	scripts/golden $(TESTS)

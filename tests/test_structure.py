@@ -204,6 +204,8 @@ INCLUDES = {
     "linear": "base updates loops mesh sparse threads",
     "contact": "base geometry elements updates loops linear",
     "dynamics": "base elements updates loops mesh sparse threads linear contact",
+    "include": "",
+    "library": "base geometry elements loops threads mesh sparse linear contact dynamics include",
     "python": "base geometry elements loops threads mesh sparse judge linear contact dynamics",
 }
 CALLED = ("contact", "dynamics")  # folders of algorithms that are divided

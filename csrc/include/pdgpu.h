@@ -43,46 +43,46 @@
 #define PDGPU_NAME_OF(name, device, end)    PDGPU_PASTE_NAME(name, device, end)
 #define PDGPU_NAME(name)                    PDGPU_NAME_OF(name, PDGPU_DEVICE, PDGPU_SUFFIX_OF(PDGPU_REAL))
 
-#define pdgpu_scene                              PDGPU_NAME(pdgpu_scene)
-#define pdgpu_solver                             PDGPU_NAME(pdgpu_solver)
-#define pdgpu_simulation                         PDGPU_NAME(pdgpu_simulation)
-#define pdgpu_version                            PDGPU_NAME(pdgpu_version)
-#define pdgpu_status_name                        PDGPU_NAME(pdgpu_status_name)
-#define pdgpu_scene_create                       PDGPU_NAME(pdgpu_scene_create)
-#define pdgpu_scene_destroy                      PDGPU_NAME(pdgpu_scene_destroy)
-#define pdgpu_scene_add_body                     PDGPU_NAME(pdgpu_scene_add_body)
-#define pdgpu_scene_add_material                 PDGPU_NAME(pdgpu_scene_add_material)
-#define pdgpu_scene_set_masses                   PDGPU_NAME(pdgpu_scene_set_masses)
-#define pdgpu_scene_set_velocities               PDGPU_NAME(pdgpu_scene_set_velocities)
-#define pdgpu_scene_set_damping                  PDGPU_NAME(pdgpu_scene_set_damping)
-#define pdgpu_scene_pin                          PDGPU_NAME(pdgpu_scene_pin)
-#define pdgpu_scene_attach                       PDGPU_NAME(pdgpu_scene_attach)
-#define pdgpu_scene_add_plane                    PDGPU_NAME(pdgpu_scene_add_plane)
-#define pdgpu_scene_add_sphere                   PDGPU_NAME(pdgpu_scene_add_sphere)
-#define pdgpu_scene_add_capsule                  PDGPU_NAME(pdgpu_scene_add_capsule)
-#define pdgpu_scene_add_surface                  PDGPU_NAME(pdgpu_scene_add_surface)
-#define pdgpu_scene_set_barrier                  PDGPU_NAME(pdgpu_scene_set_barrier)
-#define pdgpu_scene_set_penalty                  PDGPU_NAME(pdgpu_scene_set_penalty)
-#define pdgpu_scene_n_vertices                   PDGPU_NAME(pdgpu_scene_n_vertices)
-#define pdgpu_scene_first_vertex                 PDGPU_NAME(pdgpu_scene_first_vertex)
-#define pdgpu_scene_masses                       PDGPU_NAME(pdgpu_scene_masses)
-#define pdgpu_solver_create                      PDGPU_NAME(pdgpu_solver_create)
-#define pdgpu_solver_destroy                     PDGPU_NAME(pdgpu_solver_destroy)
-#define pdgpu_solver_set                         PDGPU_NAME(pdgpu_solver_set)
-#define pdgpu_solver_get                         PDGPU_NAME(pdgpu_solver_get)
-#define pdgpu_solver_set_linear                  PDGPU_NAME(pdgpu_solver_set_linear)
-#define pdgpu_simulation_create                  PDGPU_NAME(pdgpu_simulation_create)
-#define pdgpu_simulation_destroy                 PDGPU_NAME(pdgpu_simulation_destroy)
-#define pdgpu_simulation_prepare                 PDGPU_NAME(pdgpu_simulation_prepare)
-#define pdgpu_simulation_step                    PDGPU_NAME(pdgpu_simulation_step)
-#define pdgpu_simulation_get_state               PDGPU_NAME(pdgpu_simulation_get_state)
-#define pdgpu_simulation_set_state               PDGPU_NAME(pdgpu_simulation_set_state)
-#define pdgpu_simulation_set_forces              PDGPU_NAME(pdgpu_simulation_set_forces)
-#define pdgpu_simulation_set_attachment_targets  PDGPU_NAME(pdgpu_simulation_set_attachment_targets)
-#define pdgpu_simulation_set_obstacle_targets    PDGPU_NAME(pdgpu_simulation_set_obstacle_targets)
-#define pdgpu_simulation_energies                PDGPU_NAME(pdgpu_simulation_energies)
-#define pdgpu_simulation_incremental_potential   PDGPU_NAME(pdgpu_simulation_incremental_potential)
-#define pdgpu_simulation_gradient                PDGPU_NAME(pdgpu_simulation_gradient)
+#define pdgpu_scene                             PDGPU_NAME(pdgpu_scene)
+#define pdgpu_solver                            PDGPU_NAME(pdgpu_solver)
+#define pdgpu_simulation                        PDGPU_NAME(pdgpu_simulation)
+#define pdgpu_version                           PDGPU_NAME(pdgpu_version)
+#define pdgpu_status_name                       PDGPU_NAME(pdgpu_status_name)
+#define pdgpu_scene_create                      PDGPU_NAME(pdgpu_scene_create)
+#define pdgpu_scene_destroy                     PDGPU_NAME(pdgpu_scene_destroy)
+#define pdgpu_scene_add_body                    PDGPU_NAME(pdgpu_scene_add_body)
+#define pdgpu_scene_add_material                PDGPU_NAME(pdgpu_scene_add_material)
+#define pdgpu_scene_set_masses                  PDGPU_NAME(pdgpu_scene_set_masses)
+#define pdgpu_scene_set_velocities              PDGPU_NAME(pdgpu_scene_set_velocities)
+#define pdgpu_scene_set_damping                 PDGPU_NAME(pdgpu_scene_set_damping)
+#define pdgpu_scene_pin                         PDGPU_NAME(pdgpu_scene_pin)
+#define pdgpu_scene_attach                      PDGPU_NAME(pdgpu_scene_attach)
+#define pdgpu_scene_add_plane                   PDGPU_NAME(pdgpu_scene_add_plane)
+#define pdgpu_scene_add_sphere                  PDGPU_NAME(pdgpu_scene_add_sphere)
+#define pdgpu_scene_add_capsule                 PDGPU_NAME(pdgpu_scene_add_capsule)
+#define pdgpu_scene_add_surface                 PDGPU_NAME(pdgpu_scene_add_surface)
+#define pdgpu_scene_set_barrier                 PDGPU_NAME(pdgpu_scene_set_barrier)
+#define pdgpu_scene_set_penalty                 PDGPU_NAME(pdgpu_scene_set_penalty)
+#define pdgpu_scene_n_vertices                  PDGPU_NAME(pdgpu_scene_n_vertices)
+#define pdgpu_scene_first_vertex                PDGPU_NAME(pdgpu_scene_first_vertex)
+#define pdgpu_scene_masses                      PDGPU_NAME(pdgpu_scene_masses)
+#define pdgpu_solver_create                     PDGPU_NAME(pdgpu_solver_create)
+#define pdgpu_solver_destroy                    PDGPU_NAME(pdgpu_solver_destroy)
+#define pdgpu_solver_set                        PDGPU_NAME(pdgpu_solver_set)
+#define pdgpu_solver_get                        PDGPU_NAME(pdgpu_solver_get)
+#define pdgpu_solver_set_linear                 PDGPU_NAME(pdgpu_solver_set_linear)
+#define pdgpu_simulation_create                 PDGPU_NAME(pdgpu_simulation_create)
+#define pdgpu_simulation_destroy                PDGPU_NAME(pdgpu_simulation_destroy)
+#define pdgpu_simulation_prepare                PDGPU_NAME(pdgpu_simulation_prepare)
+#define pdgpu_simulation_step                   PDGPU_NAME(pdgpu_simulation_step)
+#define pdgpu_simulation_get_state              PDGPU_NAME(pdgpu_simulation_get_state)
+#define pdgpu_simulation_set_state              PDGPU_NAME(pdgpu_simulation_set_state)
+#define pdgpu_simulation_set_forces             PDGPU_NAME(pdgpu_simulation_set_forces)
+#define pdgpu_simulation_set_attachment_targets PDGPU_NAME(pdgpu_simulation_set_attachment_targets)
+#define pdgpu_simulation_set_obstacle_targets   PDGPU_NAME(pdgpu_simulation_set_obstacle_targets)
+#define pdgpu_simulation_energies               PDGPU_NAME(pdgpu_simulation_energies)
+#define pdgpu_simulation_incremental_potential  PDGPU_NAME(pdgpu_simulation_incremental_potential)
+#define pdgpu_simulation_gradient               PDGPU_NAME(pdgpu_simulation_gradient)
 
 #if defined(__GNUC__)
 #define PDGPU_API __attribute__((visibility("default")))
@@ -179,7 +179,7 @@ PDGPU_API pdgpu_status pdgpu_scene_pin(pdgpu_scene *scene, int body, const int *
 PDGPU_API pdgpu_status pdgpu_scene_attach(pdgpu_scene *scene, int body, const int *vertices, int n, const double *targets, double stiffness,
                                           int *first, pdgpu_error *error);
 
-PDGPU_API int pdgpu_scene_n_vertices(const pdgpu_scene *scene);            /* of all bodies; 0 for NULL */
+PDGPU_API int pdgpu_scene_n_vertices(const pdgpu_scene *scene);             /* of all bodies; 0 for NULL */
 PDGPU_API int pdgpu_scene_first_vertex(const pdgpu_scene *scene, int body); /* of a body; -1: there is no such body */
 /* The masses of all vertices: masses [n_vertices] out, kg. */
 PDGPU_API pdgpu_status pdgpu_scene_masses(const pdgpu_scene *scene, double *masses, pdgpu_error *error);
@@ -194,8 +194,8 @@ PDGPU_API pdgpu_status pdgpu_scene_add_plane(pdgpu_scene *scene, const double *p
 PDGPU_API pdgpu_status pdgpu_scene_add_sphere(pdgpu_scene *scene, const double *centre, double radius, int *obstacle, pdgpu_error *error);
 PDGPU_API pdgpu_status pdgpu_scene_add_capsule(pdgpu_scene *scene, const double *start, const double *end, double radius, int *obstacle,
                                                pdgpu_error *error);
-PDGPU_API pdgpu_status pdgpu_scene_add_surface(pdgpu_scene *scene, const double *points, int n_points, const int *triangles, int n_triangles,
-                                               int *obstacle, pdgpu_error *error);
+PDGPU_API pdgpu_status pdgpu_scene_add_surface(pdgpu_scene *scene, const double *points, int n_points, const int *triangles,
+                                               int n_triangles, int *obstacle, pdgpu_error *error);
 
 /* A barrier between all surfaces: nothing comes nearer than `separation` [Li et al. 2020, Incremental Potential Contact]. */
 typedef struct pdgpu_barrier {

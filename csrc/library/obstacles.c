@@ -42,8 +42,8 @@ pdgpu_status pdgpu_scene_add_sphere(pdgpu_scene *scene, const double *centre, do
     PD_TRY(pd_need(scene, "scene", &found));
     PD_TRY(pd_need_finite(centre, 3, "centre", &found));
     PD_TRY(pd_need_number(radius, 0.0, 1, "radius", &found));
-    PD_TRY(add_obstacle(scene, (pd_obstacle){.shape = PD_OBSTACLE_SPHERE, .n_points = 1, .radius = radius}, centre, NULL, obstacle,
-                        &found));
+    PD_TRY(
+        add_obstacle(scene, (pd_obstacle){.shape = PD_OBSTACLE_SPHERE, .n_points = 1, .radius = radius}, centre, NULL, obstacle, &found));
 done:
     return pd_report(status, &found, error);
 }
@@ -57,8 +57,7 @@ pdgpu_status pdgpu_scene_add_capsule(pdgpu_scene *scene, const double *start, co
     PD_TRY(pd_need_finite(start, 3, "start", &found));
     PD_TRY(pd_need_finite(end, 3, "end", &found));
     PD_TRY(pd_need_number(radius, 0.0, 1, "radius", &found));
-    if (memcmp(start, end, sizeof both / 2) == 0)
-        PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "end: is equal to start; add a sphere instead"));
+    if (memcmp(start, end, sizeof both / 2) == 0) PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "end: is equal to start; add a sphere instead"));
     memcpy(both, start, sizeof both / 2);
     memcpy(both + 3, end, sizeof both / 2);
     PD_TRY(add_obstacle(scene, (pd_obstacle){.shape = PD_OBSTACLE_CAPSULE, .n_points = 2, .radius = radius}, both, NULL, obstacle, &found));

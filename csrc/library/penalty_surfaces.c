@@ -116,8 +116,10 @@ static pd_status fill_neighbours(int *neighbours, int *behind, const pd_touching
         if (memcmp(faces[i].corners, faces[i + 1].corners, sizeof faces[i].corners) != 0) continue;
         int first = faces[i].slot, second = faces[i + 1].slot;
         if (first >= 4 * m) continue;
-        if (second >= 4 * m) behind[second - 4 * m] = first / 4;
-        else neighbours[first] = second / 4, neighbours[second] = first / 4;
+        if (second >= 4 * m)
+            behind[second - 4 * m] = first / 4;
+        else
+            neighbours[first] = second / 4, neighbours[second] = first / 4;
     }
     free(faces);
     return PD_OK;

@@ -137,8 +137,7 @@ pdgpu_status pdgpu_scene_add_material(pdgpu_scene *scene, int body, pdgpu_materi
     if ((int)material < 0 || material >= PDGPU_MATERIAL_COUNT)
         PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "material: %d is none", (int)material));
     PD_TRY(pd_need(constants, "constants", &found));
-    if (owner->has[material])
-        PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "material: body %d has %s already", body, pd_material_name(material)));
+    if (owner->has[material]) PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "material: body %d has %s already", body, pd_material_name(material)));
     PD_TRY(pd_material_group(&group, scene, owner, material, constants, n_rows, &found));
     owner->has[material] = 1;
     owner->groups[owner->n_groups++] = group;

@@ -159,10 +159,11 @@ static pd_status write_option(pdgpu_solver *self, const char *path, double value
                        option->least, option->most, value);
     if (option->type != PD_OPTION_NUMBER && value != floor(value))
         return pd_fail(error, PD_ERROR_VALUE, "%s: must be a whole number, got %g", path, value);
-    if (strcmp(path, "linear.block") == 0 && value == 2.0)
-        return pd_fail(error, PD_ERROR_VALUE, "%s: must be 1 or 3, got 2", path);
-    if (option->type == PD_OPTION_NUMBER) *(double *)(void *)(slot + option->offset) = value;
-    else *(int *)(void *)(slot + option->offset) = (int)value;
+    if (strcmp(path, "linear.block") == 0 && value == 2.0) return pd_fail(error, PD_ERROR_VALUE, "%s: must be 1 or 3, got 2", path);
+    if (option->type == PD_OPTION_NUMBER)
+        *(double *)(void *)(slot + option->offset) = value;
+    else
+        *(int *)(void *)(slot + option->offset) = (int)value;
     if (strcmp(path, "chebyshev.rho") == 0) self->outer.enabled = 1;
     if (strcmp(path, "linear.chebyshev.rho") == 0) linear_of(self)->chebyshev.enabled = 1;
     return PD_OK;
@@ -216,8 +217,7 @@ pdgpu_status pdgpu_solver_create(pdgpu_solver **out, const char *name, pdgpu_err
     for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
         if (find_option(self->settings.method->options, defaults[i].name))
             PD_TRY(write_option(self, defaults[i].name, defaults[i].value, &found));
-    if (find_option(self->settings.method->options, "line_search"))
-        PD_TRY(write_option(self, "line_search", traits->line_search, &found));
+    if (find_option(self->settings.method->options, "line_search")) PD_TRY(write_option(self, "line_search", traits->line_search, &found));
     *out = self;
 done:
     if (status) pdgpu_solver_destroy(self);

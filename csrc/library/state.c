@@ -89,8 +89,8 @@ pdgpu_status pdgpu_simulation_set_obstacle_targets(pdgpu_simulation *simulation,
     PD_TRY(pd_need_finite(targets, 3 * n, "targets", &found));
     PD_TRY(pd_round_all(simulation->driven + 3 * (size_t)moved->first, targets, 3 * n, "targets", &found));
     PD_TRY(told(simulation,
-                pd_simulation_keep_error(simulation->core, pd_contact_set_driven(pd_simulation_contact(simulation->core), NULL,
-                                                                                 simulation->driven)),
+                pd_simulation_keep_error(simulation->core,
+                                         pd_contact_set_driven(pd_simulation_contact(simulation->core), NULL, simulation->driven)),
                 &found));
 done:
     return pd_report(status, &found, error);
@@ -122,8 +122,10 @@ pdgpu_status pdgpu_simulation_energies(pdgpu_simulation *simulation, pdgpu_energ
         for (int i = 0; i < simulation->n_vertices; i++)
             for (int c = 0; c < 3; c++) {
                 double value = (double)x[3 * i + c];
-                if (velocities) energies->kinetic += 0.5 * simulation->masses[i] * value * value;
-                else energies->gravity -= simulation->masses[i] * simulation->gravity[c] * value;
+                if (velocities)
+                    energies->kinetic += 0.5 * simulation->masses[i] * value * value;
+                else
+                    energies->gravity -= simulation->masses[i] * simulation->gravity[c] * value;
             }
     }
     energies->total = energies->kinetic + energies->gravity + energies->elastic + energies->contact;

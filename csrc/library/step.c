@@ -66,8 +66,8 @@ pdgpu_status pdgpu_simulation_step(pdgpu_simulation *simulation, const pdgpu_rea
     for (int i = 0; i < simulation->n_vertices && targets; i++)
         for (int c = 0; c < 3 && simulation->fixed[i]; c++)
             if (!(pd_fabs(targets[3 * i + c]) < (real)INFINITY))
-                PD_TRY(pd_fail(&found, PD_ERROR_NOT_FINITE, "targets: %g of the pinned vertex %d is not finite",
-                               (double)targets[3 * i + c], i));
+                PD_TRY(pd_fail(&found, PD_ERROR_NOT_FINITE, "targets: %g of the pinned vertex %d is not finite", (double)targets[3 * i + c],
+                               i));
     PD_TRY(check_start(simulation, &found));
     PD_TRY(pd_simulation_prepare(simulation->core, &seconds));
     const pd_observer observer = {(void *)(uintptr_t)watch, watch && watch->record ? record : NULL,

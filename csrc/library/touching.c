@@ -10,8 +10,7 @@
 /* The triangles of a body in its own indices, owned by the caller. */
 static pd_status body_surface(const pd_body *body, int **triangles, int *n, pd_error *error) {
     *triangles = NULL, *n = 0;
-    if (body->type == PDGPU_SOLID)
-        return pd_boundary_create(triangles, n, body->elements, body->n_elements, body->n_points, error);
+    if (body->type == PDGPU_SOLID) return pd_boundary_create(triangles, n, body->elements, body->n_elements, body->n_points, error);
     if (body->type != PDGPU_SHELL) return PD_OK;
     size_t bytes = 3 * (size_t)body->n_elements * sizeof **triangles;
     if (!(*triangles = malloc(bytes))) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for %d triangles", body->n_elements);
@@ -53,8 +52,7 @@ static pd_status merge_edges(pd_touching *self, pair_list *others, pair_list *pa
     make_unique(others);
     make_unique(particles);
     size_t most = (size_t)own.n + (size_t)others->n + (size_t)particles->n;
-    if (!(self->edges = pd_arena_take(arena, most, 2 * sizeof(int), error)) ||
-        !(self->of_triangle = pd_arena_take(arena, most, 1, error)))
+    if (!(self->edges = pd_arena_take(arena, most, 2 * sizeof(int), error)) || !(self->of_triangle = pd_arena_take(arena, most, 1, error)))
         PD_TRY(PD_ERROR_MEMORY);
     for (int i = 0, j = 0; i < own.n || j < others->n; self->n_edges++) {
         int order = i == own.n ? 1 : j == others->n ? -1 : by_pair(own.pairs + 2 * i, others->pairs + 2 * j);
@@ -111,8 +109,7 @@ static void put_obstacle(pd_touching *self, const pdgpu_scene *scene, int which,
     const pd_obstacle *obstacle = &scene->obstacles[which];
     int first = self->first_point[which] = self->n_points;
     memcpy(self->points + 3 * (size_t)first, obstacle->points, 3 * (size_t)obstacle->n_points * sizeof(double));
-    for (int i = first; i < first + obstacle->n_points; i++)
-        self->owners[i] = scene->n_bodies + which, self->radii[i] = obstacle->radius;
+    for (int i = first; i < first + obstacle->n_points; i++) self->owners[i] = scene->n_bodies + which, self->radii[i] = obstacle->radius;
     for (int i = 0; i < 3 * obstacle->n_triangles; i++) self->triangles[3 * self->n_triangles + i] = first + obstacle->triangles[i];
     self->n_triangles += obstacle->n_triangles;
     if (obstacle->shape == PD_OBSTACLE_PLANE) self->planes[self->n_planes++] = first;
@@ -205,8 +202,10 @@ static int row_of(const pd_touching *touching, int a, int b) {
     while (high > 0 && touching->edges[2 * high] == touching->edges[2 * high + 1]) high--;
     while (low < high) {
         int middle = low + (high - low) / 2;
-        if (by_pair(touching->edges + 2 * middle, wanted) < 0) low = middle + 1;
-        else high = middle;
+        if (by_pair(touching->edges + 2 * middle, wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }

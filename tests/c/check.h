@@ -10,36 +10,36 @@
 #include <string.h>
 
 /* TEST(name) for each: a function void test_NAME(void), and a test of ctest. */
-#define TESTS(TEST)                    \
-    TEST(free_fall)                    \
-    TEST(free_fall_of_a_solid)         \
-    TEST(spring_step)                  \
-    TEST(forces)                       \
-    TEST(pinned_targets)               \
-    TEST(hanging_mass)                 \
-    TEST(uniform_stretch)              \
-    TEST(gradients)                    \
-    TEST(energies)                     \
-    TEST(lumped_masses)                \
-    TEST(one_answer)                   \
-    TEST(every_solver)                 \
-    TEST(threads)                      \
-    TEST(convergence_record)           \
-    TEST(set_state)                    \
-    TEST(barrier)                      \
-    TEST(friction)                     \
-    TEST(penalty)                      \
-    TEST(moving_obstacle)              \
-    TEST(touching_start)               \
-    TEST(null_pointers)                \
-    TEST(indices)                      \
-    TEST(not_finite)                   \
-    TEST(values)                       \
-    TEST(solver_options)               \
-    TEST(combinations)                 \
-    TEST(cancel)                       \
-    TEST(divergence)                   \
-    TEST(calls_within_a_step)          \
+#define TESTS(TEST)            \
+    TEST(free_fall)            \
+    TEST(free_fall_of_a_solid) \
+    TEST(spring_step)          \
+    TEST(forces)               \
+    TEST(pinned_targets)       \
+    TEST(hanging_mass)         \
+    TEST(uniform_stretch)      \
+    TEST(gradients)            \
+    TEST(energies)             \
+    TEST(lumped_masses)        \
+    TEST(one_answer)           \
+    TEST(every_solver)         \
+    TEST(threads)              \
+    TEST(convergence_record)   \
+    TEST(set_state)            \
+    TEST(barrier)              \
+    TEST(friction)             \
+    TEST(penalty)              \
+    TEST(moving_obstacle)      \
+    TEST(touching_start)       \
+    TEST(null_pointers)        \
+    TEST(indices)              \
+    TEST(not_finite)           \
+    TEST(values)               \
+    TEST(solver_options)       \
+    TEST(combinations)         \
+    TEST(cancel)               \
+    TEST(divergence)           \
+    TEST(calls_within_a_step)  \
     TEST(memory)
 
 #define DECLARE_TEST(name) void test_##name(void);
@@ -54,25 +54,25 @@ _Noreturn void fail_at(const char *file, int line, const char *format, ...) __at
     do {                                               \
         if (!(condition)) FAIL("not so: " #condition); \
     } while (0)
-#define CHECK_NEAR(value, expected, tolerance)                                                                                   \
-    do {                                                                                                                         \
-        double found_ = (value), wanted_ = (expected);                                                                           \
-        if (!(fabs(found_ - wanted_) <= (tolerance))) FAIL(#value ": expected %.17g, found %.17g", wanted_, found_);             \
+#define CHECK_NEAR(value, expected, tolerance)                                                                       \
+    do {                                                                                                             \
+        double found_ = (value), wanted_ = (expected);                                                               \
+        if (!(fabs(found_ - wanted_) <= (tolerance))) FAIL(#value ": expected %.17g, found %.17g", wanted_, found_); \
     } while (0)
 /* A call that must succeed; `error` is a variable of the place. */
-#define OK(call)                                                                                       \
-    do {                                                                                               \
-        pdgpu_error error;                                                                             \
-        pdgpu_status status_ = (call);                                                                 \
-        if (status_) FAIL(#call ": %s: %s", pdgpu_status_name(status_), error.text);                   \
+#define OK(call)                                                                     \
+    do {                                                                             \
+        pdgpu_error error;                                                           \
+        pdgpu_status status_ = (call);                                               \
+        if (status_) FAIL(#call ": %s: %s", pdgpu_status_name(status_), error.text); \
     } while (0)
 /* A call that must fail with that status and a text that holds `part`. */
-#define REFUSED(call, expected, part)                                                                                        \
-    do {                                                                                                                     \
-        pdgpu_error error;                                                                                                   \
-        pdgpu_status status_ = (call);                                                                                       \
-        if (status_ != (expected)) FAIL(#call ": expected %s, found %s", #expected, pdgpu_status_name(status_));             \
-        if (!strstr(error.text, part)) FAIL(#call ": expected \"%s\" in \"%s\"", part, error.text);                          \
+#define REFUSED(call, expected, part)                                                                            \
+    do {                                                                                                         \
+        pdgpu_error error;                                                                                       \
+        pdgpu_status status_ = (call);                                                                           \
+        if (status_ != (expected)) FAIL(#call ": expected %s, found %s", #expected, pdgpu_status_name(status_)); \
+        if (!strstr(error.text, part)) FAIL(#call ": expected \"%s\" in \"%s\"", part, error.text);              \
     } while (0)
 
 enum { CUBE_POINTS = 27, CUBE_TETS = 48 };

@@ -74,8 +74,10 @@ void test_indices(void) {
     REFUSED(pdgpu_scene_add_body(scene, PDGPU_SHELL, shape.points[0], 4, (const int[]){0, 1, 3}, 1, 1.0, NULL, &error), PDGPU_ERROR_VALUE,
             "vertex 2 belongs to no element");
     REFUSED(pdgpu_scene_add_body(scene, (pdgpu_body_type)9, shape.points[0], 4, NULL, 0, 1.0, NULL, &error), PDGPU_ERROR_VALUE, "type: 9");
-    REFUSED(pdgpu_scene_add_body(scene, PDGPU_PARTICLES, shape.points[0], -1, NULL, 0, 1.0, NULL, &error), PDGPU_ERROR_VALUE, "n_points: -1");
-    REFUSED(pdgpu_scene_pin(scene, 0, (const int[]){1, -4}, 2, &error), PDGPU_ERROR_VALUE, "vertices: index -4 at 1 is out of range for 27");
+    REFUSED(pdgpu_scene_add_body(scene, PDGPU_PARTICLES, shape.points[0], -1, NULL, 0, 1.0, NULL, &error), PDGPU_ERROR_VALUE,
+            "n_points: -1");
+    REFUSED(pdgpu_scene_pin(scene, 0, (const int[]){1, -4}, 2, &error), PDGPU_ERROR_VALUE,
+            "vertices: index -4 at 1 is out of range for 27");
     REFUSED(pdgpu_scene_pin(scene, 3, (const int[]){1}, 1, &error), PDGPU_ERROR_VALUE, "body: 3 is out of range for 1");
     REFUSED(pdgpu_scene_attach(scene, 0, (const int[]){27}, 1, ZERO, 1.0, NULL, &error), PDGPU_ERROR_VALUE, "index 27 at 0");
     REFUSED(pdgpu_scene_add_material(scene, -1, PDGPU_ARAP, ZERO, 1, &error), PDGPU_ERROR_VALUE, "body: -1");

@@ -47,8 +47,8 @@ static void check_gradient(pdgpu_scene *scene, int n, const char *name) {
 
 /* Finite differences of G, of every material on every body that takes it. */
 void test_gradients(void) {
-    static const double grid[9][3] = {{0, 0, 0}, {0, 0, 0.1}, {0, 0, 0.2}, {0.1, 0, 0}, {0.1, 0.02, 0.1}, {0.1, 0, 0.2}, {0.2, 0, 0},
-                                      {0.2, 0, 0.1}, {0.2, 0, 0.2}};
+    static const double grid[9][3] = {{0, 0, 0},     {0, 0, 0.1}, {0, 0, 0.2},   {0.1, 0, 0},  {0.1, 0.02, 0.1},
+                                      {0.1, 0, 0.2}, {0.2, 0, 0}, {0.2, 0, 0.1}, {0.2, 0, 0.2}};
     static const int triangles[8][3] = {{0, 1, 4}, {0, 4, 3}, {1, 2, 5}, {1, 5, 4}, {3, 4, 7}, {3, 7, 6}, {4, 5, 8}, {4, 8, 7}};
     static const double constants[3] = {1e4, 0.99, 1.01}, lame[3] = {1e4, 4e4, 0.0};
     static const double gravity[3] = {0.0, -9.81, 0.0};
@@ -65,8 +65,7 @@ void test_gradients(void) {
             OK(pdgpu_scene_create(&scene, gravity, &error));
             if (type == PDGPU_SOLID)
                 OK(pdgpu_scene_add_body(scene, PDGPU_SOLID, shape.points[0], CUBE_POINTS, shape.tets[0], CUBE_TETS, 1e3, NULL, &error));
-            if (type == PDGPU_SHELL)
-                OK(pdgpu_scene_add_body(scene, PDGPU_SHELL, grid[0], 9, triangles[0], 8, 1.0, NULL, &error));
+            if (type == PDGPU_SHELL) OK(pdgpu_scene_add_body(scene, PDGPU_SHELL, grid[0], 9, triangles[0], 8, 1.0, NULL, &error));
             if (type == PDGPU_ROD) OK(pdgpu_scene_add_body(scene, PDGPU_ROD, grid[0], 3, edges[0], 2, 1.0, NULL, &error));
             pdgpu_status status = pdgpu_scene_add_material(scene, 0, (pdgpu_material)material, given, 1, &error);
             CHECK(status == PDGPU_OK || status == PDGPU_ERROR_TYPE);
