@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from c_library import PREFIX, Barrier, CProgram, Penalty
 
 import pdgpu
 
@@ -64,6 +65,118 @@ def test_the_example_in_c_has_the_numbers_of_python():
         assert int(pairs) == record["active_contacts"][row]
 
 
+def cube(height, shift=0.0):
+    mesh = pdgpu.shapes.beam((0.3, 0.2, 0.2), cells=(3, 2, 2))
+    return mesh.points + [shift, height, 0.0], mesh.tets
+
+
+def cloth(height):
+    mesh = pdgpu.shapes.grid((0.4, 0.4), (5, 5))
+    points = mesh.points - mesh.points.mean(axis=0)
+    flat = points[:, np.argsort(np.ptp(points, axis=0))]  # the flat axis first
+    return np.stack([flat[:, 1], flat[:, 0] + height, flat[:, 2]], axis=1), mesh.triangles
+
+
+CLOTH = {"friction": 0.3, "friction_velocity": 1e-2}
+# name: bodies (type, mesh, density, {material: constants}, damping s), obstacles, contact, solver, options
+SCENES = {
+    "cloth on a sphere": (
+        [("shell", cloth(0.005), 0.3, {"StVK": (500.0, 300.0), "Bending": (1e-4,)}, 0.002)],
+        [("sphere", (0.0, -0.1, 0.0), 0.1)],
+        ("barrier", {"distance": 0.004, "stiffness": 1e5, **CLOTH}),
+        ("Newton", {"iterations": 30, "tolerance": 1e-9}),
+    ),
+    "two solids": (
+        [
+            ("solid", cube(0.02), 1000.0, {"ARAP": (2e4,), "Volume": (1e5,)}, 0.0),
+            ("solid", cube(0.24, 0.05), 500.0, {"StrainLimit": (0.95, 1.05, 3e4), "Spring": (300.0,)}, 0.003),
+        ],
+        [("plane", (0.0, 0.0, 0.0), (0.0, 1.0, 0.0))],
+        ("barrier", {"distance": 0.01, "stiffness": 1e6, "separation": 0.001, "by_reach": 1}),
+        ("ProjectiveDynamics", {"iterations": 30}),
+    ),
+    "hair and grains": (
+        [
+            (
+                "rod",
+                (np.array([[0.02 * i, 0.03, 0.001 * i] for i in range(10)]), np.array([[i, i + 1] for i in range(9)])),
+                0.01,
+                {"Spring": (50.0,)},
+                0.0,
+            ),
+            ("particles", (np.array([[0.05, 0.05, 0.004], [0.11, 0.06, 0.006]]), np.zeros((0, 1), int)), 0.002, {}, 0.0),
+        ],
+        [("capsule", (0.1, 0.0, -0.2), (0.1, 0.0, 0.2), 0.02)],
+        ("barrier", {"distance": 0.004, "stiffness": 100.0, "unweighted": 1}),
+        ("VertexBlockDescent", {"iterations": 30}),
+    ),
+    "penalty": (
+        [
+            ("solid", cube(0.01), 1000.0, {"Corotated": (2e4, 4e4)}, 0.0),
+            ("shell", cloth(0.25), 0.3, {"Area": (500.0,), "ARAP": (300.0,)}, 0.0),
+        ],
+        [("surface", *(lambda mesh: (mesh.points - [0.5, 0.4, 0.5], mesh.surface))(pdgpu.shapes.beam((1.0, 0.4, 1.0), cells=(2, 1, 2))))],
+        ("penalty", {"thickness": 0.01, "stiffness": 500.0, "depth": 0.02, "detection_interval": 5, **CLOTH}),
+        ("VertexBlockDescent", {"iterations": 20}),
+    ),
+}
+
+
+def in_python(bodies, obstacles, contact, solver):
+    scene = pdgpu.Scene()
+    for kind, (points, elements), density, materials, damping in bodies:
+        made = [getattr(pdgpu, name)(*constants) for name, constants in materials.items()]
+        rows = {"solid": "tets", "shell": "triangles", "rod": "edges"}
+        if kind == "particles":
+            scene.add_particles(points, mass=density)
+        else:
+            mesh = pdgpu.Mesh(points, **{rows[kind]: elements})
+            getattr(scene, f"add_{kind}")(mesh, made, density=density, damping=damping)
+    shapes = {"plane": pdgpu.Plane, "sphere": pdgpu.Sphere, "capsule": pdgpu.Capsule}
+    for kind, *numbers in obstacles:
+        scene.add_obstacle(shapes[kind](*numbers) if kind in shapes else pdgpu.Mesh(numbers[0], triangles=numbers[1]))
+    kind, fields = contact
+    fields = {"detection_interval": 0, **fields} if kind == "penalty" else {**fields}
+    if kind == "barrier":
+        fields["guard"] = "reach" if fields.pop("by_reach", 0) else "impact"
+        fields["area_weighted"] = not fields.pop("unweighted", 0)
+    law = (pdgpu.BarrierContact if kind == "barrier" else pdgpu.PenaltyContact)(**fields)
+    name, options = solver
+    return pdgpu.Simulation(scene, getattr(pdgpu, name)(**options), dt=0.01, contact=law, dtype="float64", threads=1)
+
+
+def in_c(bodies, obstacles, contact, solver):
+    program = CProgram()
+    for kind, (points, elements), density, materials, damping in bodies:
+        body = program.add_body(kind, points, elements, density)
+        for name, constants in materials.items():
+            program.add_material(body, name, *constants)
+        program.call("scene_set_damping", program.scene, body, damping)
+    for kind, *numbers in obstacles:
+        if kind == "surface":
+            points, triangles = numbers
+            numbers = [points, len(points), triangles, len(triangles)]
+        program.call(f"scene_add_{kind}", program.scene, *numbers, None)
+    kind, fields = contact
+    program.call(f"scene_set_{kind}", program.scene, (Barrier if kind == "barrier" else Penalty)(**fields))
+    program.simulate(*solver, 0.01, sum(len(body[1][0]) for body in bodies))
+    return program
+
+
+@built
+@pytest.mark.parametrize("name", SCENES)
+def test_scenes_in_c_move_as_in_python(name):
+    """If not, a material, an obstacle or a contact has other numbers in C."""
+    sim, program = in_python(*SCENES[name]), in_c(*SCENES[name])
+    start, touched = sim.positions.copy(), False
+    for _ in range(8):
+        sim.step(record=True)
+        touched |= sim.last_step["active_contacts"].max() > 0
+        np.testing.assert_allclose(program.step(), sim.positions, rtol=0.0, atol=1e-11)
+    program.close()
+    assert touched and np.abs(sim.positions - start).max() > 1e-3
+
+
 def options_of(solver):
     """The fields of a solver that the C interface has as numbers."""
     fields = pdgpu.solvers.solver_support.settings_of(solver, "cpu")
@@ -75,7 +188,7 @@ def test_the_defaults_of_solvers_are_those_of_python(tmp_path):
     """If not, a solver of the same name does something else in C."""
     from pdgpu.solvers.solvers import SOLVERS
 
-    prefix, program = ROOT / "build" / "library" / "prefix", tmp_path / "defaults"
+    program = tmp_path / "defaults"
     expected = {(cls.__name__, name): value for cls in SOLVERS for name, value in options_of(cls()).items()}
     asks = "\n".join(f'    ask("{solver}", "{name}");' for solver, name in expected)
     program.with_suffix(".c").write_text(
@@ -87,8 +200,8 @@ def test_the_defaults_of_solvers_are_those_of_python(tmp_path):
         '    else printf("%s %s %.17g\\n", name, option, value);\n    pdgpu_solver_destroy(solver);\n}\n'
         f"int main(void) {{\n{asks}\n    return 0;\n}}\n"
     )
-    libraries = next(prefix.glob("lib*/libpdgpu_cpu_f64.so")).parent
-    command = [os.environ.get("CC", "cc"), "-std=c11", f"-I{prefix}/include", program.with_suffix(".c"), "-o", program]
+    libraries = next(PREFIX.glob("lib*/libpdgpu_cpu_f64.so")).parent
+    command = [os.environ.get("CC", "cc"), "-std=c11", f"-I{PREFIX}/include", program.with_suffix(".c"), "-o", program]
     subprocess.run([*command, f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lpdgpu_cpu_f64"], check=True)
     lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
     found = {tuple(line.split()[:2]): float(line.split()[2]) for line in lines if len(line.split()) == 3}

@@ -139,7 +139,7 @@ typedef enum pdgpu_material {
     PDGPU_ARAP,         /* solids, shells: mu; mu V |F - R|^2 */
     PDGPU_VOLUME,       /* solids: k; k V/2 |F - P|^2, P the nearest matrix of determinant 1 */
     PDGPU_AREA,         /* shells: k; the same with the nearest 3x2 matrix of area 1 */
-    PDGPU_STRAIN_LIMIT, /* solids, shells: k, least and greatest stretch, 0 <= least <= 1 <= greatest; k V/2 |F - P|^2 */
+    PDGPU_STRAIN_LIMIT, /* solids, shells: least and greatest stretch, k, 0 <= least <= 1 <= greatest; k V/2 |F - P|^2 */
     PDGPU_NEO_HOOKEAN,  /* solids: mu, lam > mu/3; V (mu/2 (|F|^2 - 3) - mu (J - 1) + lam/2 (J - 1)^2)  [Smith et al. 2018] */
     PDGPU_STVK,         /* solids, shells: mu, lam; V (mu |E|^2 + lam/2 tr(E)^2), E = (F^T F - I)/2 */
     PDGPU_COROTATED,    /* solids, shells: mu, lam; V (mu |F - R|^2 + lam/2 tr(R^T F - I)^2) */

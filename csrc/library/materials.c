@@ -15,7 +15,7 @@ typedef enum form {
     FORM_SPRING,       /* c0, m */
     FORM_SCALED,       /* c0 m */
     FORM_LAME,         /* 2 c0 m, c1 m; with one constant 2 c0 m */
-    FORM_STRAIN_LIMIT, /* c0 m, c1, c2 */
+    FORM_STRAIN_LIMIT, /* c2 m, c0, c1 */
     FORM_BENDING       /* 3 c0/m, |F| at rest */
 } form;
 
@@ -33,7 +33,7 @@ static const material MATERIALS[PDGPU_MATERIAL_COUNT] = {
     [PDGPU_VOLUME] = {"PDGPU_VOLUME", PD_VOLUME, -1, -1, FORM_SCALED, 1, {"k"}},
     [PDGPU_AREA] = {"PDGPU_AREA", -1, PD_AREA, -1, FORM_SCALED, 1, {"k"}},
     [PDGPU_STRAIN_LIMIT] =
-        {"PDGPU_STRAIN_LIMIT", PD_STRAIN_LIMIT_TET, PD_STRAIN_LIMIT_TRIANGLE, -1, FORM_STRAIN_LIMIT, 3, {"k", "least", "greatest"}},
+        {"PDGPU_STRAIN_LIMIT", PD_STRAIN_LIMIT_TET, PD_STRAIN_LIMIT_TRIANGLE, -1, FORM_STRAIN_LIMIT, 3, {"least", "greatest", "k"}},
     [PDGPU_NEO_HOOKEAN] = {"PDGPU_NEO_HOOKEAN", PD_NEO_HOOKEAN_TET, -1, -1, FORM_LAME, 2, {"mu", "lam"}},
     [PDGPU_STVK] = {"PDGPU_STVK", PD_STVK_TET, PD_STVK_TRIANGLE, -1, FORM_LAME, 2, {"mu", "lam"}},
     [PDGPU_COROTATED] = {"PDGPU_COROTATED", PD_COROTATED_TET, PD_COROTATED_TRIANGLE, -1, FORM_LAME, 2, {"mu", "lam"}},
@@ -66,9 +66,9 @@ static pd_status check_constants(const material *self, pdgpu_material which, con
             return pd_fail(error, PD_ERROR_VALUE,
                            "constants: lam of %s at row %d must be greater than mu/3, or the rest shape is unstable; got lam = %g, mu = %g",
                            self->name, r, c[1], c[0]);
-        if (which == PDGPU_STRAIN_LIMIT && !(c[1] <= 1.0 && c[2] >= 1.0))
+        if (which == PDGPU_STRAIN_LIMIT && !(c[0] <= 1.0 && c[1] >= 1.0))
             return pd_fail(error, PD_ERROR_VALUE, "constants: %s at row %d needs least <= 1 <= greatest, got %g and %g", self->name, r,
-                           c[1], c[2]);
+                           c[0], c[1]);
     }
     return PD_OK;
 }
@@ -140,7 +140,7 @@ pd_status pd_material_group(pd_element_group *out, pdgpu_scene *scene, const pd_
             q[0] = 2.0 * c[0] * m;
             if (p > 1) q[1] = c[1] * m;
             break;
-        case FORM_STRAIN_LIMIT: q[0] = c[0] * m, q[1] = c[1], q[2] = c[2]; break;
+        case FORM_STRAIN_LIMIT: q[0] = c[2] * m, q[1] = c[0], q[2] = c[1]; break;
         case FORM_BENDING: q[0] = 3.0 * c[0] / m, q[1] = rest_curvature(body->points, rows + 4 * e, rest + r * e); break;
         }
         for (size_t i = 0; i < p; i++)

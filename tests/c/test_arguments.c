@@ -138,7 +138,7 @@ void test_values(void) {
     REFUSED(pdgpu_scene_attach(scene, 0, (const int[]){0}, 1, ZERO, 0.0, NULL, &error), PDGPU_ERROR_VALUE, "stiffness");
     REFUSED(pdgpu_scene_add_material(scene, 0, PDGPU_ARAP, (const double[]){-1.0}, 1, &error), PDGPU_ERROR_VALUE, "got -1");
     REFUSED(pdgpu_scene_add_material(scene, 0, PDGPU_NEO_HOOKEAN, (const double[]){1e4, 1e5}, 1, &error), PDGPU_ERROR_VALUE, "already");
-    REFUSED(pdgpu_scene_add_material(scene, 0, PDGPU_STRAIN_LIMIT, (const double[]){1e4, 1.2, 1.3}, 1, &error), PDGPU_ERROR_VALUE,
+    REFUSED(pdgpu_scene_add_material(scene, 0, PDGPU_STRAIN_LIMIT, (const double[]){1.2, 1.3, 1e4}, 1, &error), PDGPU_ERROR_VALUE,
             "least <= 1 <= greatest");
     REFUSED(pdgpu_scene_add_plane(scene, ZERO, ZERO, NULL, &error), PDGPU_ERROR_VALUE, "normal: must not be zero");
     REFUSED(pdgpu_scene_add_sphere(scene, ZERO, 0.0, NULL, &error), PDGPU_ERROR_VALUE, "radius");

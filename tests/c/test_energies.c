@@ -50,7 +50,7 @@ void test_gradients(void) {
     static const double grid[9][3] = {{0, 0, 0},     {0, 0, 0.1}, {0, 0, 0.2},   {0.1, 0, 0},  {0.1, 0.02, 0.1},
                                       {0.1, 0, 0.2}, {0.2, 0, 0}, {0.2, 0, 0.1}, {0.2, 0, 0.2}};
     static const int triangles[8][3] = {{0, 1, 4}, {0, 4, 3}, {1, 2, 5}, {1, 5, 4}, {3, 4, 7}, {3, 7, 6}, {4, 5, 8}, {4, 8, 7}};
-    static const double constants[3] = {1e4, 0.99, 1.01}, lame[3] = {1e4, 4e4, 0.0};
+    static const double constants[3] = {0.99, 1.01, 1e4}, lame[3] = {1e4, 4e4, 0.0};
     static const double gravity[3] = {0.0, -9.81, 0.0};
     int tried = 0;
     for (int material = 0; material < PDGPU_MATERIAL_COUNT; material++)
