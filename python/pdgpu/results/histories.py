@@ -20,9 +20,10 @@ class History(Mapping):
 
     "step" and "time" (s) since the simulation was made; energies, J, as in `Simulation.energies`, those of materials as "elastic_ARAP" and
     so on; "momentum_x" to "momentum_z", kg m/s, and "angular_momentum_x" to "angular_momentum_z" about the origin, kg m^2/s; "contacts"
-    that push, and "smallest_distance" of them, m, infinite where there is none; of the step that ended there "iterations", "status",
-    "solve_seconds", "behind" (the target lag, m) and "stiffness" (of contact, as in `StepRecord`; NaN where that is None). In the first row
-    these are 0, "", 0, 0 and NaN. "inverted_tets" counts the tets of negative volume in each row.
+    that push (with `TwoWayContact` pairs nearer than its `distance`), and "smallest_distance" of them, m, infinite where there is none.
+    Of the step that ended there "iterations", "status", "solve_seconds", "behind" (the target lag, m) and "stiffness" (of contact, as in
+    `StepRecord`; NaN where that is None). In the first row these are 0, "", 0, 0 and NaN. "inverted_tets" counts the tets of negative
+    volume in each row.
     """
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:

@@ -12,7 +12,7 @@ from pdgpu.contact.penalty_contact import PenaltyContact
 from pdgpu.contact.projective_contact import ProjectiveContact
 from pdgpu.simulation.contacts import FEATURES, KINDS, PER_PAIR, Contacts
 
-__all__ = ["ContactForces"]
+__all__ = ["ContactForces", "forces_of", "pair_distances"]
 
 # of pairs, in their order: kind and nearest features as numbers of pdgpu.simulation.contacts
 NAMES = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-collider")
@@ -67,15 +67,13 @@ class ContactForces(Contacts):
 def forces_of(core):
     """What `Simulation.contact_forces` says."""
     scene, lagged = core.touching, core.backend.friction_columns()
-    x = core.backend.positions()
-    x = np.concatenate([x, scene.embedded(x.astype(np.float64)).astype(x.dtype), core.backend.driven()])
+    x = _touched_points(core)
     measured = {PenaltyContact: _frozen, ProjectiveContact: _projected}.get(type(core.contact), _nearest)
     columns, weights, normal, points, distance, feature = measured(core, x)
     kind, vertices, gradient = columns["kind"], columns["vertices"], columns["gradient"]
 
     # spheres and capsules: from their centres and axes to their surfaces
-    second = np.where(kind == EDGE_EDGE, vertices[:, 2], np.where(kind == VERTEX_PLANE, -1, vertices[:, 1]))
-    radii = np.stack([scene.radii[vertices[:, 0]], np.where(second >= 0, scene.radii[second], 0.0)], axis=1)
+    second, radii = _second(columns), _radii(scene, columns)
     distance -= radii.sum(axis=1).astype(x.dtype)
     points -= (radii * [1.0, -1.0])[:, :, None].astype(x.dtype) * normal[:, None]
 
@@ -114,6 +112,30 @@ def forces_of(core):
         forces[:n],
         pressure,
     )
+
+
+def pair_distances(core):
+    """Distances of the pairs that are nearer than the activation distance, (k,) m; for contact without forces, such as `TwoWayContact`."""
+    columns, *_, distance, _ = _nearest(core, _touched_points(core))
+    return distance - _radii(core.touching, columns).sum(axis=1)
+
+
+def _touched_points(core):
+    """Vertices, embedded points and driven points, (p, 3) m: the numbering of the pairs."""
+    x = core.backend.positions()
+    return np.concatenate([x, core.touching.embedded(x.astype(np.float64)).astype(x.dtype), core.backend.driven()])
+
+
+def _radii(scene, columns):
+    """Radii of the spheres and capsules of pairs, (k, 2) m: of the first and the second side; 0 for other shapes."""
+    first, second = columns["vertices"][:, 0], _second(columns)
+    return np.stack([scene.radii[first], np.where(second >= 0, scene.radii[second], 0.0)], axis=1)
+
+
+def _second(columns):
+    """A point of the second side of each pair; -1 for planes."""
+    kind, vertices = columns["kind"], columns["vertices"]
+    return np.where(kind == EDGE_EDGE, vertices[:, 2], np.where(kind == VERTEX_PLANE, -1, vertices[:, 1]))
 
 
 def _nearest(core, x):

@@ -12,8 +12,10 @@ import numpy as np
 
 from pdgpu._internal.arguments import flag, integer, number, real_array
 from pdgpu._internal.parts import Part, core_of
+from pdgpu.contact.two_way_contact import TwoWayContact
 from pdgpu.errors import DivergenceError
 from pdgpu.results.histories import History
+from pdgpu.simulation.contact_forces import pair_distances
 from pdgpu.simulation.stepping import times_of_steps
 from pdgpu.simulation.targets import lagging
 from pdgpu.simulation.volume_files import Film, write_state
@@ -51,9 +53,8 @@ def history_row(simulation: Any, first: bool) -> dict[str, Any]:
     row |= {f"elastic_{name}": energy for name, energy in elastic.items()}
     row |= {f"momentum_{axis}": float(value) for axis, value in zip("xyz", momentum.linear, strict=True)}
     row |= {f"angular_momentum_{axis}": float(value) for axis, value in zip("xyz", momentum.angular, strict=True)}
-    touching = None if core.touching is None else simulation.contact_forces()
-    row["contacts"] = 0 if touching is None else len(touching)
-    row["smallest_distance"] = math.inf if not row["contacts"] else float(touching.distance.min())
+    distances = _distances(simulation, core)
+    row["contacts"], row["smallest_distance"] = len(distances), float(distances.min(initial=math.inf))
     if core.springs is not None:
         row["contacts"] = int(simulation.proxies().active.sum())
     last = core.memory.last_step
@@ -63,6 +64,13 @@ def history_row(simulation: Any, first: bool) -> dict[str, Any]:
         row["stiffness"] = math.nan if last.stiffness is None else last.stiffness
     row["inverted_tets"] = len(core.inverted.at(core.backend.positions()))
     return row
+
+
+def _distances(simulation, core):
+    """Of the pairs in contact, (k,) m."""
+    if core.touching is None:
+        return np.zeros(0)
+    return pair_distances(core) if isinstance(core.contact, TwoWayContact) else simulation.contact_forces().distance
 
 
 class Motion(Part):
@@ -201,10 +209,10 @@ class Motion(Part):
         """Write all bodies as they are now, with fields, to a .vtu or .vtk file for ParaView.
 
         Solids are their tets, shells their triangles, rods their edges, particles points, embedded surfaces triangles; obstacles are not
-        written. Fields of the
-        points: "velocity" (m/s), "displacement" from rest (m), "elastic_force" and "contact_force" (N), "mass" (kg), "pinned", "body" (its
-        number); of the cells: "body", "stress" (Cauchy, 9 numbers by rows, Pa) and "von_mises" (Pa), NaN where there are no tets or no
-        material on them. The file is put in place whole.
+        written. Fields of the points: "velocity" (m/s), "displacement" from rest (m), "elastic_force" and "contact_force" (N; the latter
+        NaN with `TwoWayContact`, which acts by no force), "mass" (kg), "pinned", "body" (its number). Fields of the cells: "body", "stress"
+        (Cauchy, 9 numbers by rows, Pa) and "von_mises" (Pa), NaN where there are no tets or no material on them. The file is put in place
+        whole.
 
         Raises
         ------

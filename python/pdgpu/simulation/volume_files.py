@@ -11,6 +11,7 @@ import numpy as np
 
 from pdgpu._internal.atomic_files import replacing
 from pdgpu._internal.parts import core_of
+from pdgpu.contact.two_way_contact import TwoWayContact
 from pdgpu.mesh.io.mesh_files import as_path
 from pdgpu.mesh.io.mesh_writers import write_cells
 
@@ -42,9 +43,7 @@ def write_state(simulation, path):
         of_cells["body"].append(np.full(len(elements), k, dtype=np.int32))
         of_cells["stress"].append(stress.reshape(len(elements), 9))
         of_cells["von_mises"].append(np.sqrt(1.5 * np.einsum("mij,mij->m", shear, shear)))
-    contact = np.zeros((n, 3)) if core.touching is None else simulation.contact_forces().forces
-    if core.springs is not None:
-        contact = simulation.proxies().vertex_forces
+    contact = _contact_forces(simulation, core, n)
     carried = [(k, part, simulation.embedding_matrix(part)) for k, body in enumerate(scene.bodies) for part in body.embeddings]
     velocities, first = simulation.velocities.astype(np.float64), n
     for k, part, _ in carried:
@@ -74,6 +73,17 @@ def write_state(simulation, path):
         "body": np.concatenate([owner, *(np.full(len(part.points), k, np.int32) for k, part, _ in carried)]),
     }
     write_cells(path, moved, cells, of_points, of_cells)
+
+
+def _contact_forces(simulation, core, n):
+    """On each vertex, (n, 3) N; NaN where contact acts by no force."""
+    if core.springs is not None:
+        return simulation.proxies().vertex_forces
+    if core.touching is None:
+        return np.zeros((n, 3))
+    if isinstance(core.contact, TwoWayContact):
+        return np.full((n, 3), np.nan)
+    return simulation.contact_forces().forces
 
 
 def _cells(body):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -168,8 +169,16 @@ def animate(
         writer.grab_frame()
 
     try:
-        with plt.rc_context(settings), replacing(path) as unfinished, writer.saving(figure, unfinished, dpi):
-            return simulation.run(seconds, every=every, callback=draw, progress=progress)
+        with plt.rc_context(settings), replacing(path) as unfinished:
+            writer.setup(figure, unfinished, dpi)
+            try:
+                history = simulation.run(seconds, every=every, callback=draw, progress=progress)
+            except BaseException:
+                with contextlib.suppress(Exception):  # a film without a frame cannot be finished, which would hide the cause
+                    writer.finish()
+                raise
+            writer.finish()
+            return history
     finally:
         plt.close(figure)
 
