@@ -229,6 +229,7 @@ def simulation_calls(module, n):
         "set_driven": (np.ones((DRIVEN, 3), dtype), np.zeros((DRIVEN, 3), dtype)),
         "gradient": (ones.copy(),),
         "gradient_rounding": (),
+        "potential_rounding": (1.0,),
         "unbalanced": (),
         "hessian": (ones.copy(), False),
         "system_matrix": (),

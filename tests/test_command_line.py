@@ -3,6 +3,8 @@
 import csv
 import importlib.metadata
 import os
+import platform
+import re
 import subprocess
 import sys
 
@@ -96,6 +98,11 @@ def test_info_says_what_this_is(capsys):
     printed = capsys.readouterr().out
     for word in (pdgpu.__version__, "_cpu_f64: cpu", "_cuda_f64", "direct solver", "threads"):
         assert word in printed
+    lines = dict(line.split(": ", 1) for line in printed.splitlines() if ": " in line)
+    assert re.fullmatch(r"[0-9a-f]{12,40}(-changed)?|unknown", lines["commit"])
+    assert lines["licence of this build"].startswith("GPL-2.0-or-later" if pdgpu._host.HAS_CHOLMOD else "Apache-2.0")
+    assert platform.machine() in lines["system"] and lines["processor"].endswith("logical cores")
+    assert f"Python {platform.python_version()}, numpy {np.__version__}, scipy " in printed
     cuda = next(line for line in printed.splitlines() if line.startswith("_cuda_f64: "))
     # where it was built: which runtime, and the GPU or why none can be used
     assert "not available" in cuda or ("CUDA runtime" in cuda and ("no " in cuda or "driver for CUDA" in cuda))

@@ -1,5 +1,7 @@
 """A simulation that begins at a given time with given positions and velocities."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -231,3 +233,85 @@ def test_an_attribute_that_cannot_be_set_names_the_arguments():
     scene.add_solid(cube(0.0), SOFT, density=1000.0)
     with pytest.raises(AttributeError, match="start_time=, positions= and velocities="):
         pdgpu.Simulation(scene, NEWTON).dt = 0.1
+
+
+def test_a_step_that_is_recorded_returns_its_record():
+    """If not, ``record = sim.step(record=True)``, as the docs have it, is None."""
+    scene, _ = sliding()
+    sim = pdgpu.Simulation(scene, NEWTON)
+    record = sim.step(3, record=True)
+    assert record is sim.last_step and len(record["gradient_norm"]) == record.iteration + 1
+    assert sim.step(record="positions").positions.shape[1:] == sim.positions.shape
+    assert sim.step() is None
+
+
+def test_dt_has_one_default():
+    """If not, the step that was compared is not the step that is simulated."""
+    defaults = [inspect.signature(each).parameters["dt"].default for each in (pdgpu.Simulation, pdgpu.compare)]
+    assert defaults == [1 / 100, 1 / 100]
+
+
+@pytest.mark.parametrize(
+    ("material", "contact", "solver"),
+    [
+        (SOFT, None, pdgpu.ProjectiveDynamics),
+        (pdgpu.NeoHookean.from_young(2e4, 0.3), None, pdgpu.Newton),
+        (pdgpu.NeoHookean.from_young(2e4, 0.3), pdgpu.BarrierContact(1e-3), pdgpu.Newton),
+        (SOFT, pdgpu.ProjectiveContact(1e-3), pdgpu.ProjectiveDynamics),
+        ("rigid", None, pdgpu.Newton),
+        ("rigid", pdgpu.BarrierContact(1e-3), pdgpu.Newton),
+    ],
+)
+def test_the_default_solver_takes_the_scene(material, contact, solver):
+    """If not, a scene without a solver is refused for what another solver takes."""
+    scene = pdgpu.Scene()
+    if material == "rigid":
+        scene.add_rigid(pdgpu.shapes.box((0.1, 0.1, 0.1)), density=1000.0)
+    else:
+        scene.add_solid(cube(0.06), material, density=1000.0)
+    sim = pdgpu.Simulation(scene, contact=contact)
+    assert type(sim.solver) is solver
+    sim.step()
+
+
+def test_materials_that_nothing_takes_with_the_contact_are_named():
+    """If not, the default solver fails without a word of the two that do not go together."""
+    scene = pdgpu.Scene()
+    scene.add_solid(cube(0.06), pdgpu.NeoHookean.from_young(2e4, 0.3), density=1000.0)
+    with pytest.raises(TypeError, match="ProjectiveDynamics cannot treat the material NeoHookean"):
+        pdgpu.Simulation(scene, contact=pdgpu.ProjectiveContact(1e-3))
+
+
+def test_the_time_can_be_set():
+    """If not, a simulation that goes on from another program's state has pins and obstacles at the wrong time."""
+    scene, contact = pdgpu.Scene(), pdgpu.BarrierContact(2e-3, stiffness=1e5, friction=0.4)
+    body = scene.add_solid(cube(0.053), SOFT, density=1000.0)
+    body.pin(lambda points: points[:, 1] > 0.1, motion=lambda time, rest: rest + [0.0, 0.0, 0.1 * time])
+    scene.add_obstacle(floor(), lambda time, rest: rest + [0.1 * time, -0.01 * np.sin(9.0 * time) ** 2, 0.0], name="floor")
+    made = pdgpu.Simulation(scene, NEWTON, dt=DT, contact=contact, start_time=22 * DT)
+    later = pdgpu.Simulation(scene, NEWTON, dt=DT, contact=contact)
+    later.step(2)
+    later.set_state(positions=made.positions, velocities=made.velocities, time=22 * DT)
+    assert later.time == 22 * DT
+    for _ in range(3):
+        made.step()
+        later.step()
+        assert later.time == made.time and np.array_equal(later.positions, made.positions)
+    x, v = later.positions, later.velocities
+    later.set_state(time=0.7)  # alone: bodies stay, and any number is the time to the last bit
+    assert later.time == 0.7 and np.array_equal(later.positions, x) and np.array_equal(later.velocities, v)
+    with pytest.raises(ValueError, match="time: must be finite, got nan"):
+        later.set_state(time=float("nan"))
+
+
+def test_a_motion_that_fails_leaves_the_time():
+    """If not, a simulation is left between two times."""
+    scene = pdgpu.Scene()
+    scene.add_solid(cube(0.3), SOFT, density=1000.0)
+    scene.add_obstacle(floor(), lambda time, rest: rest + (np.nan if time > 1.0 else 0.0), name="floor")
+    sim = pdgpu.Simulation(scene, NEWTON, dt=DT, contact=pdgpu.BarrierContact(1e-3))
+    sim.step()
+    with pytest.raises(ValueError, match=r"motion: positions at time 2\.0: value nan"):
+        sim.set_state(time=2.0)
+    assert sim.time == DT
+    sim.step()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pdgpu
+from pdgpu.viz import viewers
 
 
 @pytest.fixture
@@ -134,3 +135,13 @@ def test_a_viewer_that_is_not_installed_is_named(sim, backend, monkeypatch):
         pdgpu.viewer(sim, backend)
     with pytest.raises(ValueError, match="backend"):
         pdgpu.viewer(sim, "paraview")
+
+
+def test_it_opens_at_the_present(sim, tmp_path):
+    """If not, the first look at a run is at its start, and looks as if nothing had happened."""
+    pytest.importorskip("k3d")
+    view = pdgpu.viewer(sim, "k3d")
+    sim.run(0.03, callback=view)
+    assert view.plot().time == view.times[-1] == pytest.approx(0.03)
+    slider = next(each for each in viewers._with_slider(view.plot(), view.times).children if hasattr(each, "min"))
+    assert (slider.min, slider.value, slider.max) == (0.0, view.times[-1], view.times[-1])

@@ -9,6 +9,7 @@ _UInt8 = NDArray[np.uint8]
 
 HAS_CHOLMOD: bool
 HAS_GMP: bool
+COMMIT: str  # of the build; "unknown" where it was none of a repository
 # names by place: columns of the arrays that steps and linear solves fill, parts of a step's time, what ends one, parts of the potential
 RECORD_COLUMNS: tuple[str, ...]
 UPDATE_COLUMNS: tuple[str, ...]

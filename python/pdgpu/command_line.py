@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib
 import importlib.resources
 import os
-import re
 import signal
 import sys
 
@@ -16,15 +14,13 @@ import numpy as np
 import pdgpu
 from pdgpu._internal.atomic_files import replacing
 from pdgpu._internal.backends import (
-    DEVICE_VARIABLE,
-    DEVICES,
-    DTYPE_VARIABLE,
     PRECISIONS,
     device_or_default,
-    direct_library,
     dtype_or_default,
     thread_count,
 )
+from pdgpu._internal.counted import counted
+from pdgpu._internal.installation import described_installation
 from pdgpu.linear.linear_solvers import PCG, Chebyshev, Direct, Jacobi
 from pdgpu.solvers.solvers import (
     ADMM,
@@ -116,7 +112,7 @@ def _parser():
     simulate.add_argument("--steps", type=_count, default=60, help="time steps (60)")
     simulate.add_argument("--iterations", type=_count, default=20, help="iterations of Projective Dynamics per step (20)")
     simulate.add_argument("--stretch", type=_positive, default=1.2, help="how far the start is stretched (1.2)")
-    commands.add_parser("info", help="version, modules, devices, BLAS, threads")
+    commands.add_parser("info", help="commit, licence, system, versions, modules, devices, BLAS, threads")
     return parser
 
 
@@ -175,8 +171,8 @@ def stretched_scene(mesh, young, density, stretch, gravity=(0.0, 0.0, 0.0)):
 def _read(path):
     mesh = pdgpu.read_mesh(path or default_mesh())
     clean = mesh.without_unused_vertices()
-    if len(clean.points) < len(mesh.points):
-        print(f"{len(mesh.points) - len(clean.points)} vertices belong to no element and are left out")
+    if n := len(mesh.points) - len(clean.points):
+        print(f"{counted(n, 'vertex', 'vertices')} of no element left out")
     print(f"{path or 'the mesh that ships with pdgpu'}: {clean!r}")
     return clean
 
@@ -189,7 +185,7 @@ def _compare(options):
     device, dtype, threads = device_or_default(options.device), dtype_or_default(options.dtype), thread_count(options.threads)
     print(
         f"one step of {options.dt:.4g} s from a pose stretched by {options.stretch:g}, E = {options.young:g}, "
-        f"{device}, {dtype}, {threads} thread{'s' if threads > 1 else ''}"
+        f"{device}, {dtype}, {counted(threads, 'thread')}"
     )
     comparison = pdgpu.compare(
         scene,
@@ -237,45 +233,9 @@ def _simulate(options):
         file.write('<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1">\n<Collection>\n')
         file.writelines(f'<DataSet timestep="{time:.9g}" file="{name}"/>\n' for time, name in frames)
         file.write("</Collection>\n</VTKFile>\n")
-    print(f"written: {path} and {len(frames)} frames; t = {simulation.time:.4g} s")
-
-
-# ---- info ----------------------------------------------------------------------------------------------------------------------
-
-
-def _blas():
-    """Shared libraries in this process that are a BLAS, and which of them CHOLMOD would use is for the reader to see."""
-    try:
-        with open("/proc/self/maps") as file:
-            paths = {line.split()[-1] for line in file if "/" in line}
-    except OSError:
-        return []
-    return sorted(
-        path
-        for path in paths
-        if re.search(r"lib(blas|openblas|mkl|blis|scipy_openblas)[^/]*$", os.path.realpath(path)) or "/libblas" in path
-    )
+    print(f"written: {path} and {counted(len(frames), 'frame')}; t = {simulation.time:.4g} s")
 
 
 def _info(options):
-    print(f"pdgpu {pdgpu.__version__}, {os.path.dirname(pdgpu.__file__)}")
-    for device in DEVICES:
-        for short in PRECISIONS.values():
-            name = f"_{device}_{short}"
-            try:
-                module = importlib.import_module(f"pdgpu.{name}")
-            except ImportError as error:
-                print(f"{name}: not available ({error})")
-                continue
-            devices, versions = ", ".join(module.devices()), module.versions()
-            print(f"{name}: {devices or f'built, but {module.unavailable()}'}{f' ({versions})' if versions else ''}")
-    from pdgpu import _host
-
-    print(f"direct solver: {'CHOLMOD' if _host.HAS_CHOLMOD else 'left out of this build'}")
-    if resident := direct_library("cuda"):
-        print(f"direct solver on 'cuda': {resident}")
-    print(f"BLAS in this process: {', '.join(_blas()) or 'none found'}")
-    print(f"threads: {thread_count(0)}")
-    for variable in (DEVICE_VARIABLE, DTYPE_VARIABLE):
-        if variable in os.environ:
-            print(f"{variable}: {os.environ[variable]!r}")
+    for line in described_installation(pdgpu.__version__, os.path.dirname(pdgpu.__file__)):
+        print(line)

@@ -10,7 +10,7 @@ import scenes
 
 import pdgpu
 from pdgpu.results.records import COLUMNS
-from pdgpu.study import comparison
+from pdgpu.study import evaluator, reference
 
 MU = 1e5 / 2.6
 
@@ -166,7 +166,7 @@ def test_comparison_by_its_definitions(tmp_path):
     x = scenes.stretched_and_twisted(inputs.B20()[0])
     solvers = {"direct": scenes.DIRECT, "newton": pdgpu.Newton(iterations=20)}
     comparison = pdgpu.compare(scene, solvers, start=(x, None))
-    sim = pdgpu.Simulation(scene, scenes.DIRECT, dt=1 / 30)
+    sim = pdgpu.Simulation(scene, scenes.DIRECT)
     sim.set_state(positions=x)
     star = comparison.reference
     G0, Gs = sim.incremental_potential(x), sim.incremental_potential(star)
@@ -243,8 +243,13 @@ def test_no_finished_result_is_lost(monkeypatch):
     scene = pdgpu.Scene()
     scene.add_solid(pdgpu.shapes.beam((1, 1, 1), cells=(2, 2, 2)), pdgpu.NeoHookean(1e5, 1e6), density=1e3)
     ran = []
-    step = comparison.take_step
-    monkeypatch.setattr(comparison, "take_step", lambda core, *a, **k: (ran.append(core.solver), step(core, *a, **k)))
+    step = evaluator.take_step
+
+    def put(function):
+        for module in (evaluator, reference):
+            monkeypatch.setattr(module, "take_step", function)
+
+    put(lambda core, *a, **k: (ran.append(core.solver), step(core, *a, **k)))
     with pytest.raises(TypeError, match="ProjectiveDynamics cannot treat the material NeoHookean"):
         pdgpu.compare(scene, {"good": pdgpu.Newton(), "bad": scenes.DIRECT})
     assert not ran  # refused before anything took its time
@@ -254,7 +259,7 @@ def test_no_finished_result_is_lost(monkeypatch):
             raise RuntimeError("out of luck")
         return step(core, *arguments, **options)
 
-    monkeypatch.setattr(comparison, "take_step", fails)
+    put(fails)
     with pytest.warns(RuntimeWarning, match="'bad' is left out of the comparison: out of luck"):
         found = pdgpu.compare(scene, {"good": pdgpu.Newton(), "bad": pdgpu.VertexBlockDescent()})
     assert list(found) == ["good"]

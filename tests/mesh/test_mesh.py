@@ -49,7 +49,7 @@ def test_absent_elements_are_empty_arrays():
     mesh = Mesh(POINTS, edges=[[0, 1]])
     assert mesh.tets.shape == (0, 4) and mesh.triangles.shape == (0, 3) and mesh.surface.shape == (0, 3) and mesh.hinges.shape == (0, 4)
     assert Mesh(POINTS, tets=TET, triangles=[], edges=np.zeros((0, 2))).edges.shape == (0, 2)
-    assert repr(Mesh(POINTS, tets=TET, edges=[[0, 1]])) == "Mesh(4 points, 1 tets, 1 edges)"
+    assert repr(Mesh(POINTS, tets=TET, edges=[[0, 1]])) == "Mesh(4 points, 1 tet, 1 edge)"
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,8 @@ pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradi
 pd_status pd_simulation_unbalanced(pd_simulation *self, real *forces, int *known);
 /* The norm of the gradient that rounding alone leaves at the present positions, N: where no solver gets below; see rounding.h. */
 double pd_simulation_gradient_rounding(pd_simulation *self);
+/* What rounding alone may change in an incremental potential whose parts add up to `magnitude`, J. */
+double pd_simulation_potential_rounding(pd_simulation *self, double magnitude);
 /* blocks [nnz,3,3] H on *pattern, both owned by the simulation and there until its next call; `filter` as in backend.h. */
 pd_status pd_simulation_hessian(pd_simulation *self, const real *x, pd_hessian_filter filter, const pd_csr **pattern, const real **blocks);
 

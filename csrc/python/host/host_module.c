@@ -47,6 +47,7 @@ static int host_execute(PyObject *module) {
 #else
     if (PyModule_AddObjectRef(module, "HAS_GMP", Py_False) < 0) return -1;
 #endif
+    if (PyModule_AddStringConstant(module, "COMMIT", PD_COMMIT) < 0) return -1;
     if (pd_host_add_cholesky(module) < 0 || pd_host_add_names(module) < 0) return -1;
     return 0;
 }

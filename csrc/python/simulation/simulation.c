@@ -177,6 +177,8 @@ static PyMethodDef simulation_methods[] = {
     {"gradient", (PyCFunction)pd_call_gradient, METH_O, "gradient($self, x, /)\n--\n\ndG/dx at x (None: here), (n,3) N."},
     {"gradient_rounding", (PyCFunction)pd_call_gradient_rounding, METH_NOARGS,
      "gradient_rounding($self, /)\n--\n\nNorm of dG/dx, N, that rounding the present positions leaves."},
+    {"potential_rounding", (PyCFunction)pd_call_potential_rounding, METH_O,
+     "potential_rounding($self, magnitude, /)\n--\n\nWhat rounding may change in a potential whose parts add up to magnitude, J."},
     {"unbalanced", (PyCFunction)pd_call_unbalanced, METH_NOARGS,
      "unbalanced($self, /)\n--\n\nForces that contact had to balance at the end of the last step, (n,3) N; None where no step has ended."},
     {"hessian", (PyCFunction)pd_call_hessian, METH_VARARGS,

@@ -48,6 +48,19 @@ PyObject *pd_call_gradient_rounding(pd_simulation_object *self, PyObject *unused
     return pd_object_call(self, gradient_rounding, NULL, &norm) ? PyFloat_FromDouble(norm) : NULL;
 }
 
+static pd_status potential_rounding(pd_simulation *core, const void *magnitude, void *out) {
+    pd_status status = pd_simulation_begin(core);
+    if (!status) *(double *)out = pd_simulation_potential_rounding(core, *(const double *)magnitude);
+    return status;
+}
+
+PyObject *pd_call_potential_rounding(pd_simulation_object *self, PyObject *object) {
+    double magnitude = PyFloat_AsDouble(object), rounding = 0.0;
+    if (magnitude == -1.0 && PyErr_Occurred()) return NULL;
+    if (!(magnitude >= 0.0)) return PyErr_Format(PyExc_ValueError, "magnitude: must be at least 0, got %R", object);
+    return pd_object_call(self, potential_rounding, &magnitude, &rounding) ? PyFloat_FromDouble(rounding) : NULL;
+}
+
 typedef struct {
     real *forces;
     int known;

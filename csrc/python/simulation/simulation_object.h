@@ -94,6 +94,7 @@ PyObject *pd_call_set_steps(pd_simulation_object *self, PyObject *object);
 PyObject *pd_call_energies(pd_simulation_object *self, PyObject *arguments);
 PyObject *pd_call_gradient(pd_simulation_object *self, PyObject *object);
 PyObject *pd_call_gradient_rounding(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_potential_rounding(pd_simulation_object *self, PyObject *object);
 PyObject *pd_call_unbalanced(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_hessian(pd_simulation_object *self, PyObject *arguments);
 PyObject *pd_call_system_matrix(pd_simulation_object *self, PyObject *unused);

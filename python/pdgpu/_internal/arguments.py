@@ -7,6 +7,8 @@ import numbers
 
 import numpy as np
 
+TIME_STEP = 1 / 100  # s, the default of dt=
+
 
 def integer(name, value, minimum, maximum=2**31 - 1):
     """`value` as an int with minimum <= value <= maximum."""

@@ -14,6 +14,7 @@ import numpy as np
 from pdgpu import _host
 from pdgpu._internal.arguments import any_array, real_array
 from pdgpu._internal.backends import thread_count
+from pdgpu._internal.counted import counted
 
 if TYPE_CHECKING:
     from typing import Any
@@ -55,7 +56,7 @@ class Intersections:
         return len(self.edge_triangle) + len(self.edge_edge) + len(self.close_pairs)
 
     def __str__(self):
-        close = f", {len(self.close_pairs)} pairs too near" if self.close_pairs else ""
+        close = f", {counted(len(self.close_pairs), 'pair')} too near" if self.close_pairs else ""
         return f"{len(self.edge_triangle)} edge-triangle and {len(self.edge_edge)} edge-edge intersections{close}"
 
 

@@ -11,6 +11,7 @@ from pdgpu import _host
 from pdgpu._internal.arguments import choice, coordinates, flag, number
 from pdgpu._internal.attributes import read_only
 from pdgpu._internal.backends import backend, thread_count
+from pdgpu._internal.counted import counted
 from pdgpu.collision.geometry import common_precision
 from pdgpu.contact.barrier_contact import LAWS, WEIGHTINGS, BarrierContact
 from pdgpu.contact.contact_surface import KINDS, TouchingSurface
@@ -67,7 +68,7 @@ class ContactPairs:
 
     def __repr__(self):
         counts = ", ".join(f"{int((self.kind == i).sum())} {name}" for i, name in enumerate(KINDS) if (self.kind == i).any())
-        return f"<ContactPairs: {len(self)} pairs{f' ({counts})' if counts else ''}>"
+        return f"<ContactPairs: {counted(len(self), 'pair')}{f' ({counts})' if counts else ''}>"
 
     def distance(self, x: ArrayLike, *, threads: int = 0) -> Floats:
         """Of each pair, (k,) m, separation not subtracted. Arguments and errors as for `energy`."""

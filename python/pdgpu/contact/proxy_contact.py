@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from pdgpu._internal.arguments import any_array, choice, number, per_item, vertex_indices
+from pdgpu._internal.counted import counted
 from pdgpu.contact.rest_field import RestField, RestShape, rest_description
 from pdgpu.linear.linear_solvers import keep
 from pdgpu.linear.schur import SchurDirect
@@ -90,8 +91,8 @@ class ProxyContact:
         choice("detection", self.detection, DETECTIONS)
 
     def __repr__(self):
-        proxies = self.proxies if isinstance(self.proxies[0], str) else f"<{len(self.proxies)} vertices>"
-        stiffness = self.stiffness if isinstance(self.stiffness, float) else f"<{len(self.stiffness)} numbers>"
+        proxies = self.proxies if isinstance(self.proxies[0], str) else f"<{counted(len(self.proxies), 'vertex', 'vertices')}>"
+        stiffness = self.stiffness if isinstance(self.stiffness, float) else f"<{counted(len(self.stiffness), 'number')}>"
         return f"ProxyContact({proxies}, {stiffness}, field={self.field}, detection={self.detection!r})"
 
 

@@ -16,6 +16,7 @@ from pdgpu import _host
 from pdgpu._internal.arguments import flag, integer
 from pdgpu._internal.attributes import GuardedAttributes
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default, thread_count
+from pdgpu._internal.counted import counted
 from pdgpu.linear.automatic import resolve
 from pdgpu.linear.chebyshev_search import floor_of, search, search_iterations
 from pdgpu.linear.linear_arguments import array_of_shape, array_or_none, right_hand_side, symmetric_matrix
@@ -208,7 +209,7 @@ class System(GuardedAttributes):
         return self
 
     def __repr__(self):
-        return f"<System: {self._A.shape[0]} rows, {self._A.nnz} nonzeros, {self.solver!r}>"
+        return f"<System: {counted(self._A.shape[0], 'row')}, {counted(self._A.nnz, 'nonzero')}, {self.solver!r}>"
 
     def solve(self, b: ArrayLike, x0: ArrayLike | None = None, record: bool = True, *, reference: ArrayLike | None = None) -> LinearResult:
         """Solve A x = b; see `pdgpu.linear.solve`."""

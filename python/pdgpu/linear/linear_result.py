@@ -7,6 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from pdgpu._internal.counted import counted
+
 __all__ = ["LinearResult", "shares_above_rounding"]
 
 # residual norms below this share of the first say nothing about a rate
@@ -68,7 +70,7 @@ class LinearResult:
         return self._predicted_rate()
 
     def __repr__(self):
-        return f"<LinearResult: {self.status} after {self.iterations} iterations, residual norm {self.residual_norm[-1]:.3e}>"
+        return f"<LinearResult: {self.status} after {counted(self.iterations, 'iteration')}, residual norm {self.residual_norm[-1]:.3e}>"
 
 
 def shares_above_rounding(norms, rounding, dtype):

@@ -13,6 +13,7 @@ import numpy as np
 from pdgpu import _host
 from pdgpu._internal.arguments import any_array, choice, having, real_array
 from pdgpu._internal.attributes import GuardedAttributes, read_only
+from pdgpu._internal.counted import counted
 from pdgpu.mesh.io.mesh_files import of_meshio, read_arrays
 from pdgpu.mesh.io.mesh_writers import write_arrays
 from pdgpu.mesh.mesh_groups import cell_data_of, groups_of
@@ -132,8 +133,8 @@ class Mesh(GuardedAttributes):
         return self
 
     def __repr__(self):
-        counts = [f"{len(rows)} {name}" for name, rows in self._elements.items() if len(rows)]
-        return f"Mesh({len(self.points)} points, {', '.join(counts)})"
+        counts = [counted(len(rows), name.removesuffix("s")) for name, rows in self._elements.items() if len(rows)]
+        return f"Mesh({counted(len(self.points), 'point')}, {', '.join(counts)})"
 
     @property
     def points(self) -> Floats:

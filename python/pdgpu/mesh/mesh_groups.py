@@ -9,6 +9,7 @@ import numpy as np
 
 from pdgpu._internal.arguments import any_array, in_range
 from pdgpu._internal.attributes import read_only
+from pdgpu._internal.counted import counted
 
 __all__ = ["Group", "cell_data_of", "groups_of"]
 
@@ -37,8 +38,8 @@ class Group:
     edges = property(lambda self: self._rows["edges"])
 
     def __repr__(self):
-        counts = [f"{len(self._rows[kind])} {kind}" for kind in KINDS if len(self._rows[kind])]
-        return f"<Group: {', '.join(counts) or 'nothing'}, {len(self.vertices)} vertices>"
+        counts = [counted(len(self._rows[kind]), kind.removesuffix("s")) for kind in KINDS if len(self._rows[kind])]
+        return f"<Group: {', '.join(counts) or 'nothing'}, {counted(len(self.vertices), 'vertex', 'vertices')}>"
 
     def given(self):
         """The rows, as `Mesh` takes them."""

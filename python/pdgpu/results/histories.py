@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdgpu.results.tables import data_frame, text_table, write_csv
+from pdgpu._internal.counted import counted
+from pdgpu._internal.text_tables import html_table, text_table
+from pdgpu.results.tables import data_frame, write_csv
 
 if TYPE_CHECKING:
     from pdgpu.types import Path
@@ -56,10 +58,19 @@ class History(Mapping):
 
     def table(self) -> str:
         """First and last rows of time, energies, contacts and iterations, as text."""
+        return text_table(*self._cells(), left=0)
+
+    def _cells(self):
+        """Heads and rows of `table`."""
         shown = ("step", "time", "kinetic", "gravity", "contact", "total", "contacts", "iterations")
         kept = self._rows if len(self._rows) <= 10 else [*self._rows[:5], None, *self._rows[-4:]]
-        rows = [["..." if row is None else f"{row[name]:.6g}" for name in shown] for row in kept]
-        return text_table(shown, rows, left=0)
+        return shown, [["..." if row is None else f"{row[name]:.6g}" for name in shown] for row in kept]
 
     def __repr__(self):
-        return f"<History: {len(self._rows)} rows of {len(self)} columns>" + (f"\n{self.table()}" if self._rows else "")
+        return f"<{self._head()}>" + (f"\n{self.table()}" if self._rows else "")
+
+    def _repr_html_(self):
+        return html_table(*self._cells(), left=0, caption=self._head())
+
+    def _head(self):
+        return f"History: {counted(len(self._rows), 'row')} of {counted(len(self), 'column')}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.special
 
-from pdgpu.results.tables import text_table
+from pdgpu._internal.text_tables import html_table, text_table
 
 __all__ = ["Rate", "Rates", "fit_rate"]
 
@@ -85,6 +85,16 @@ class Rates(dict):
     """Name of a solver -> `Rate`; made by `Comparison.rates`. `repr` shows a table."""
 
     def __repr__(self):
+        return f"<{self._head()}>\n{text_table(*self._cells())}"
+
+    def _repr_html_(self):
+        return html_table(*self._cells(), caption=self._head())
+
+    def _head(self):
+        return f"Rates of {len(self)}, {next(iter(self.values())).column if self else ''}"
+
+    def _cells(self):
+        """Heads and rows of the table."""
         head = ("solver", "per iteration", "low", "high", "iterations", "decades", "its/digit", "ms/digit", "no rate because")
         rows = [
             (
@@ -98,8 +108,7 @@ class Rates(dict):
             )
             for name, rate in self.items()
         ]
-        column = next(iter(self.values())).column if self else ""
-        return f"<Rates of {len(self)}, {column}>\n{text_table(head, rows)}"
+        return head, rows
 
 
 def fit_rate(iterations, values, column, seconds=None, confidence=0.95):

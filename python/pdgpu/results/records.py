@@ -9,8 +9,10 @@ import numpy as np
 
 from pdgpu import _host
 from pdgpu._internal.arguments import number
+from pdgpu._internal.counted import counted
+from pdgpu._internal.text_tables import html_table, text_table
 from pdgpu.results.rates import fit_rate
-from pdgpu.results.tables import data_frame, record_table, text_table, write_csv
+from pdgpu.results.tables import data_frame, record_table, write_csv
 
 if TYPE_CHECKING:
     from typing import Any
@@ -177,12 +179,15 @@ class StepRecord(Mapping):
 
     def table(self) -> str:
         """First and last rows of what was recorded, as text."""
+        return text_table(*self._cells(), left=0)
+
+    def _cells(self):
+        """Heads and rows of `table`."""
         columns = [name for name in TABLE_COLUMNS if name in self]
         n = len(next(iter(self.values()), ()))
         kept = range(n) if n <= 8 else [*range(4), None, *range(n - 3, n)]
         head = [name.replace("_", " ") for name in columns]
-        rows = [["..."] * len(columns) if k is None else [_text(name, self[name][k]) for name in columns] for k in kept]
-        return text_table(head, rows, left=0)
+        return head, [["..."] * len(columns) if k is None else [_text(name, self[name][k]) for name in columns] for k in kept]
 
     def plot_contact(self, *, x: ArrayLike = "iterations") -> Any:
         """How contact converged in the step, in panels: see `pdgpu.viz.contact_plotting.plot_contact`. Returns a matplotlib figure."""
@@ -200,12 +205,21 @@ class StepRecord(Mapping):
         return len(self._columns)
 
     def __repr__(self):
-        n = len(next(iter(self._columns.values()), ()))
+        return f"<{self._head()}>\n{self.table()}" if self._rows() else f"<{self._head()}>"
+
+    def _repr_html_(self):
+        return html_table(*(self._cells() if self._rows() else ((), ())), left=0, caption=self._head())
+
+    def _rows(self):
+        return len(next(iter(self._columns.values()), ()))
+
+    def _head(self):
+        n = self._rows()
         status = f"{self.status}{' at rounding' if self.at_rounding else ''}"
         late = f", what is driven {self.behind:.3g} m behind" if self.behind > 0.0 else ""
-        late += f", {self.inverted_tets} tets inverted" if self.inverted_tets else ""
-        head = f"<StepRecord: {status} after {self.iteration} iterations{late}, {n or 'no'} rows recorded>"
-        return f"{head}\n{self.table()}" if n else head
+        late += f", {counted(self.inverted_tets, 'tet')} inverted" if self.inverted_tets else ""
+        rows = counted(n, "row") if n else "no rows"
+        return f"StepRecord: {status} after {counted(self.iteration, 'iteration')}{late}, {rows} recorded"
 
 
 def _text(name, value):

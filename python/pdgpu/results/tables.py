@@ -9,7 +9,7 @@ import numpy as np
 
 from pdgpu._internal.atomic_files import replacing
 
-__all__ = ["IDENTITY", "data_frame", "joined", "record_table", "scene_numbers", "summary", "text_table", "write_csv"]
+__all__ = ["IDENTITY", "data_frame", "joined", "record_table", "scene_numbers", "summary", "write_csv"]
 
 # what a row says beside the columns of a step: whose it is, of which scene, and how the step ended
 IDENTITY = (
@@ -100,13 +100,3 @@ def _cell(value):
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     return repr(value) if isinstance(value, float) else value
-
-
-def text_table(head, rows, left=1):
-    """Rows of text in columns; the first `left` columns begin at the left, numbers end at the right."""
-    rows = [tuple(head), *(tuple(row) for row in rows)]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-    lines = [
-        "  ".join(cell.ljust(w) if k < left else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))) for row in rows
-    ]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])

@@ -11,6 +11,7 @@ import numpy as np
 
 from pdgpu._internal.arguments import any_array, flag, number, per_item, real_array, vertex_indices
 from pdgpu._internal.attributes import GuardedAttributes, keep_attributes, read_only
+from pdgpu._internal.counted import counted
 from pdgpu.materials.materials import Bending, HingeBending, RodBending, Spring
 from pdgpu.scene.colliders import Collider
 from pdgpu.scene.embedding import Embedding, embedded_in
@@ -115,7 +116,8 @@ class Body(GuardedAttributes):
 
     def __repr__(self):
         materials = ", ".join(map(repr, self.materials)) or "no material"
-        return f"<{', '.join([f'{self.type} {self.name!r}: {len(self.points)} vertices', materials, *self._holds()])}>"
+        size = counted(len(self.points), "vertex", "vertices")
+        return f"<{', '.join([f'{self.type} {self.name!r}: {size}', materials, *self._holds()])}>"
 
     def _holds(self):
         """What holds the body, in words."""

@@ -11,6 +11,7 @@ import scipy.spatial
 
 from pdgpu._internal.arguments import any_array, real_array
 from pdgpu._internal.attributes import read_only
+from pdgpu._internal.counted import counted
 from pdgpu.collision import geometry
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.mesh.tet_neighbours import tet_neighbours
@@ -67,8 +68,8 @@ class Embedding:
     collides: bool = False
 
     def __repr__(self):
-        surface = f", {len(self.triangles)} triangles" if len(self.triangles) else ""
-        return f"<embedding {self.name!r} in {self.body!r}: {len(self.points)} points{surface}>"
+        surface = f", {counted(len(self.triangles), 'triangle')}" if len(self.triangles) else ""
+        return f"<embedding {self.name!r} in {self.body!r}: {counted(len(self.points), 'point')}{surface}>"
 
     @property
     def matrix(self) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from pdgpu import _host
 from pdgpu._internal.arguments import number, real_array
 from pdgpu._internal.attributes import read_only
+from pdgpu._internal.counted import counted
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.bodies import Body
 from pdgpu.scene.held_parts import CARRIERS, selectable_points
@@ -77,7 +78,8 @@ class RigidBody(Body):
         self._groups = {group: part.vertices for group, part in mesh.groups.items()}
 
     def __repr__(self):
-        return f"<{', '.join([f'rigid {self.name!r}: {len(selectable_points(self))} vertices, {self.mass:.6g} kg', *self._holds()])}>"
+        size = counted(len(selectable_points(self)), "vertex", "vertices")
+        return f"<{', '.join([f'rigid {self.name!r}: {size}, {self.mass:.6g} kg', *self._holds()])}>"
 
     @property
     def arms(self) -> Floats:

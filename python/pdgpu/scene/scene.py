@@ -9,6 +9,7 @@ import numpy as np
 
 from pdgpu._internal.arguments import flag, number, per_item, real_array
 from pdgpu._internal.attributes import GuardedAttributes, keep_attributes, read_only
+from pdgpu._internal.counted import counted
 from pdgpu.materials.hinge_bending import HingeBending
 from pdgpu.materials.locking import warn_of_locking
 from pdgpu.materials.material import Material, joined, with_bending
@@ -74,7 +75,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         count = len(self.obstacles)
         obstacles = f", {count} obstacle{'s'[: count > 1]}" if count else ""
         box = "" if self.world_box is None else f", walls by {self.world_box!r}"
-        return f"Scene({len(self.bodies)} bodies, {self.n_vertices} vertices{obstacles}{box})"
+        return f"Scene({counted(len(self.bodies), 'body', 'bodies')}, {counted(self.n_vertices, 'vertex', 'vertices')}{obstacles}{box})"
 
     def copy(self) -> Scene:
         """A scene with copies of the bodies and with the same obstacles, which do not change."""

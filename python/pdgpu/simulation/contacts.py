@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from pdgpu._internal.arguments import LARGEST, flag, number
+from pdgpu._internal.counted import counted
 from pdgpu._internal.relative_core import relative_frame
 from pdgpu.collision.collision import BroadPhase
 from pdgpu.scene.bodies import Body, Obstacle
@@ -88,10 +89,10 @@ class Contacts:
         return len(self.distance)
 
     def __repr__(self):
-        counted = np.bincount(self.kind_number, minlength=len(KINDS)).tolist()
-        counts = ", ".join(f"{count} {name}" for count, name in zip(counted, KINDS, strict=True) if count)
+        numbers = np.bincount(self.kind_number, minlength=len(KINDS)).tolist()
+        counts = ", ".join(f"{count} {name}" for count, name in zip(numbers, KINDS, strict=True) if count)
         nearest = f", nearest at {self.distance.min():g} m" if len(self) else ""
-        return f"<{type(self).__name__}: {len(self)} pairs{f' ({counts})' if counts else ''}{nearest}>"
+        return f"<{type(self).__name__}: {counted(len(self), 'pair')}{f' ({counts})' if counts else ''}{nearest}>"
 
     def __getitem__(self, which):
         """The contacts a mask, a slice or indices select; one integer selects one."""

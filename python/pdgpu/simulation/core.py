@@ -11,7 +11,7 @@ import scipy.sparse
 
 from pdgpu._internal.arguments import number, real_array
 from pdgpu._internal.backends import backend, thread_count
-from pdgpu._internal.motion_calls import refusal
+from pdgpu._internal.motion_calls import asking, refusal
 from pdgpu._internal.relative_core import RelativeCore, moved_origin, relative_elements
 from pdgpu.contact.contact_laws import contact_description, has_own_law, law_of
 from pdgpu.contact.contact_scene import ContactScene
@@ -38,6 +38,7 @@ from pdgpu.solvers.solver_support import (
     check_rigid,
     check_slides,
     check_support,
+    default_solver,
     settings_of,
     with_region,
     with_relaxation,
@@ -131,7 +132,9 @@ class SimulationCore:
             raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
         if not scene.n_vertices:
             raise ValueError("scene: it has no bodies")
-        solver = with_region(ProjectiveDynamics() if solver is None else solver, scene)
+        if solver is None:
+            solver = default_solver(scene, contact, {MATERIAL_OF_KIND[kind] for kind in scene.element_groups()})
+        solver = with_region(solver, scene)
         check_contact(solver, contact, dt)
         self.dt = None if dt is None else number("dt", dt, above=0.0)
         self.threads, self.contact = thread_count(threads), contact
@@ -241,6 +244,19 @@ class SimulationCore:
             self.numbers.apply(linear, self.backend.set_linear)
         self.backend.prepare()
         self.memory.setup_seconds += time.perf_counter() - start
+
+    def restart_at(self, time: float) -> None:
+        """Sets the time, s: steps are counted from here, and obstacles are at the places of their motions. Bodies stay."""
+        driven = None
+        if self.touching is not None and self.touching.n_driven:
+            with asking(self):  # before anything changes
+                driven = self.cast_positions(self.in_range("motion", self.touching.driven(time)))
+        self.backend.set_steps(0)
+        self.start_time = time
+        if driven is not None:
+            self.backend.set_driven(driven, None)
+        self.memory.aimed, self.memory.driven_before, self.memory.lag = (None, None), None, TargetLag()
+        self.memory.start_is_checked = False
 
     @property
     def backend(self) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu import _host
+from pdgpu._internal.counted import counted
 
 if TYPE_CHECKING:
     from typing import Any
@@ -42,6 +43,5 @@ class InvertedTets:
     def described(self, found: Any) -> str:
         """Inverted tets in words: how many, the body with the first, and its number there."""
         body = int(np.searchsorted(self._starts, found[0], side="right")) - 1
-        return (
-            f"{len(found)} of {len(self)} tets are inverted; the first is tet {int(found[0] - self._starts[body])} of {self._names[body]!r}"
-        )
+        which = f"the first is tet {int(found[0] - self._starts[body])} of {self._names[body]!r}"
+        return f"{len(found)} of {counted(len(self), 'tet')} {'is' if len(found) == 1 else 'are'} inverted; {which}"

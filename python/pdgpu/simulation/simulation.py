@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu._internal.arguments import number
+from pdgpu._internal.arguments import TIME_STEP, number
 from pdgpu._internal.attributes import GuardedAttributes
 from pdgpu._internal.backends import device_or_default, dtype_or_default
+from pdgpu._internal.counted import counted
 from pdgpu.scene.scene import take_note
 from pdgpu.simulation.contact_queries import ContactQueries
 from pdgpu.simulation.core import SimulationCore, diagnostic_core
@@ -48,8 +49,9 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
         Read once, now; later changes of the scene have no effect, which a warning says. Without `contact` obstacles take part in
         `contacts` and in pictures only.
     solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton, VertexBlockDescent, BlockJacobi, GradientDescent, ADMM, XPBD or PBD
+        By default ProjectiveDynamics, or Newton where that does not take a material, the contact or the rigid bodies of the scene.
     dt : float or None
-        Time step h, s. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
+        Time step h, s; by default 1/100, as in `compare`. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : BarrierContact, PenaltyContact, ProjectiveContact, ProxyContact or TwoWayContact, optional
         What keeps bodies and obstacles apart; without it nothing touches. `capabilities` tells which solvers take it. One that refuses a
         start that intersects warns of every obstacle mesh that intersects itself.
@@ -91,7 +93,7 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
         scene: Scene,
         solver: Solver | None = None,
         *,
-        dt: float | None = 1 / 100,
+        dt: float | None = TIME_STEP,
         contact: Contact | None = None,
         device: Device | None = None,
         dtype: Precision | None = None,
@@ -179,7 +181,8 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
     def __repr__(self):
         core = self._core
         dt = "quasistatic" if core.dt is None else f"dt={core.dt:g}"
-        return f"<Simulation: {len(core.masses)} vertices, {core.solver!r}, {dt}, {core.device}, {core.dtype.name}, t={core.time:g}>"
+        size = counted(len(core.masses), "vertex", "vertices")
+        return f"<Simulation: {size}, {core.solver!r}, {dt}, {core.device}, {core.dtype.name}, t={core.time:g}>"
 
     @property
     def parameters(self) -> dict[str, Any]:

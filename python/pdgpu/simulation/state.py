@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu._internal.arguments import real_array
+from pdgpu._internal.arguments import number, real_array
 from pdgpu._internal.motion_calls import asking
 from pdgpu._internal.parts import Part
 from pdgpu.materials.shape_target import place_of_target
@@ -104,15 +104,20 @@ class State(Part):
         """s; the start time plus the number of steps times dt. With dt=None the time of the last step, as it was given."""
         return self._core.time
 
-    def set_state(self, *, positions: ArrayLike | None = None, velocities: ArrayLike | None = None) -> None:
-        """Put the vertices somewhere, e.g. to start from a stretched pose; pinned ones too.
+    def set_state(self, *, positions: ArrayLike | None = None, velocities: ArrayLike | None = None, time: float | None = None) -> None:
+        """Put the vertices somewhere, e.g. to start from a stretched pose; pinned ones too. Or set the time.
 
         Parameters
         ----------
         positions, velocities : array_like, shape (n, 3), optional
-            m, m/s. What is left out stays. The adaptive first guess starts anew. With contact the next step raises a ValueError where
-            something meets. With positions a contact stiffness "auto" goes back to its start value.
+            m, m/s. What is left out stays. The adaptive first guess starts again from no acceleration. With contact the next step raises
+            a ValueError where something meets. With positions a contact stiffness "auto" goes back to its start value.
+        time : float, optional
+            s. Steps are counted from here, and obstacles are at the places of their motions at this time. A scripted pin goes from its
+            present place to its target in the next step. With contact the next step raises a ValueError where something meets.
         """
+        if time is not None:
+            time = number("time", time)
         n = len(self._core.masses)
         given = {
             name: real_array(name, value, (n, 3))
@@ -129,7 +134,10 @@ class State(Part):
         # a state that was rounded to float32 is as far off as float32 allows, also in a simulation in float64
         single = any(getattr(value, "dtype", None) == np.float32 for value in (positions, velocities))
         check_rigid_state(core.scene, *arrays, np.dtype(np.float32) if single else core.dtype)
-        core.backend.set_state(*arrays, None)
+        if time is not None:
+            core.restart_at(time)
+        if given or time is None:
+            core.backend.set_state(*arrays, None)
         core.memory.start_is_checked = positions is None and core.memory.start_is_checked
 
     def set_shape_targets(self, body: BodyName, targets: ArrayLike | Callable[[float], ArrayLike]) -> None:

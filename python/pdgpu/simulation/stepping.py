@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu._internal.arguments import any_array, integer, number, real_array
+from pdgpu._internal.counted import counted
 from pdgpu._internal.motion_calls import asking
 from pdgpu._internal.parts import Part
 from pdgpu.contact.contact_start import rounding_of_contact
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from numpy.typing import ArrayLike
+
+    from pdgpu.results.records import StepRecord
 
 __all__ = ["Stepping", "times_of_steps"]
 
@@ -49,7 +52,7 @@ def times_of_steps(scene: Any, dt: float | None, n: int | None, time: Any, name:
     else:
         times = real_array(name, time, (None,)).tolist()
     if len(times) != n and n is not None:
-        raise ValueError(f"{name}: expected {n} {'number' if n == 1 else 'numbers'}, one for each of n = {n} steps, got {len(times)}")
+        raise ValueError(f"{name}: expected {counted(n, 'number')}, one for each of n = {counted(n, 'step')}, got {len(times)}")
     return times
 
 
@@ -63,7 +66,7 @@ class Stepping(Part):
         time: ArrayLike | None = None,
         record: bool | Literal["positions"] = False,
         progress: bool = False,
-    ) -> None:
+    ) -> StepRecord | None:
         """Take n time steps, or n quasi-static steps.
 
         Parameters
@@ -76,7 +79,7 @@ class Stepping(Part):
             `StepRecord.behind` is the distance that is left. A further step with the same time continues. Without `time` a scene
             without motions is solved, and `time` stays.
         record : False, True or "positions"
-            Fill `last_step` (of the last of the n steps); "positions" keeps the iterates too.
+            Fill `last_step` (of the last of the n steps) and return it; "positions" keeps the iterates too.
         progress : bool
             Show a bar.
 
@@ -118,6 +121,7 @@ class Stepping(Part):
         for k, end in zip(steps, times, strict=True):
             self._follow_scene()
             take_step(self._core, record if k == n - 1 else False, time=end)
+        return self._core.memory.last_step if record else None
 
     def snapshot(self, iterations: int = 0, *, time: float | None = None) -> Snapshot:
         """The step about to be solved as it is after some iterations, for other solvers to go on from: `compare` takes it as `start`.

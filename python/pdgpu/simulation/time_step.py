@@ -130,7 +130,7 @@ def _checked_guess(core, guess, targets, end):
     """The first guess (n, 3) m with pinned vertices at their targets; ValueError where it intersects."""
     pinned, guess = core.fixed.astype(bool), core.cast_positions(guess).copy()
     guess[pinned] = (core.backend.positions() if targets is None else core.cast_positions(targets))[pinned]
-    if core.touching is not None:
+    if core.touching is not None and not isinstance(core.contact, PenaltyContact):  # which may be anywhere
         check_contact_start(core.scene, guess, end, core.contact.separation, threads=core.threads)
     return guess
 

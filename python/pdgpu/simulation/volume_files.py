@@ -10,6 +10,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from pdgpu._internal.atomic_files import replacing
+from pdgpu._internal.counted import counted
 from pdgpu._internal.parts import core_of
 from pdgpu.contact.two_way_contact import TwoWayContact
 from pdgpu.mesh.io.mesh_files import as_path
@@ -128,4 +129,4 @@ class Film:
         return len(self._frames)
 
     def __repr__(self):
-        return f"<Film: {len(self)} frames, {os.fspath(self.path)}>"
+        return f"<Film: {counted(len(self), 'frame')}, {os.fspath(self.path)}>"

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from pdgpu._internal.backends import device_parts
+from pdgpu._internal.counted import counted
 from pdgpu.contact.barrier_contact import LAWS, BarrierContact
 from pdgpu.contact.proxy_contact import ProxyContact
 from pdgpu.linear.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
@@ -23,6 +24,7 @@ __all__ = [
     "check_rigid",
     "check_slides",
     "check_support",
+    "default_solver",
     "settings_of",
     "warn_idle_acceleration",
     "warn_slow_factors",
@@ -36,6 +38,19 @@ def _linear_of(solver):
     if solver.linear is not None:
         return solver.linear
     return Direct() if getattr(solver, "preconditioner", None) == "direct" else Jacobi(weight=1.0)
+
+
+def default_solver(scene, contact, materials):
+    """ProjectiveDynamics, or Newton where that does not take the materials, the contact or the rigid bodies of a scene."""
+    rigid = any(isinstance(body, RigidBody) for body in scene.bodies)
+    embedded = any(part.collides for body in scene.bodies if body.collides for part in body.embeddings)
+    for solver in (ProjectiveDynamics(), Newton()):
+        touches = contact is None or type(contact).__name__ in solver.contacts
+        carries = contact is None or isinstance(contact, ProxyContact) or not embedded or solver.embedded
+        if materials <= {*solver.materials, *((Slide.__name__, Swing.__name__) if solver.rigid else ())} and touches and carries:
+            if solver.rigid or not rigid:
+                return solver
+    return ProjectiveDynamics()  # whose checks name what it does not take
 
 
 def with_region(solver, scene):
@@ -144,8 +159,8 @@ def warn_idle_acceleration(solver, stacklevel):
     for name, chebyshev, iterations, unit in levels:
         if chebyshev is not None and iterations <= chebyshev.start:
             warnings.warn(
-                f"{name}: the acceleration starts after {chebyshev.start} iterations, and {unit} has {iterations}: nothing is accelerated; "
-                "give Chebyshev a smaller start, or more iterations",
+                f"{name}: the acceleration starts after {counted(chebyshev.start, 'iteration')}, and {unit} has {iterations}: nothing is "
+                "accelerated; give Chebyshev a smaller start, or more iterations",
                 stacklevel=stacklevel + 1,
             )
 

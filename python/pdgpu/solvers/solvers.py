@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pdgpu._internal.arguments import choice, integer, number
 from pdgpu._internal.backends import DEVICES, direct_library
+from pdgpu._internal.text_tables import html_table, text_table
 from pdgpu.contact.barrier_contact import LAWS
 from pdgpu.linear.linear_solvers import (
     LINEAR_SOLVERS,
@@ -32,9 +32,6 @@ from pdgpu.solvers.time_step_solver import (
     PROXIES,
     TimeStepSolver,
 )
-
-if TYPE_CHECKING:
-    from typing import Any
 
 __all__ = [
     "ADMM",
@@ -358,27 +355,50 @@ SOLVERS = (
 )
 
 
-def capabilities() -> dict[str, Any]:
+class Capabilities(dict):
+    """Name of a solver -> what it takes; made by `capabilities`. `repr` and notebooks show a matrix."""
+
+    def __repr__(self):
+        return text_table(*self._cells())
+
+    def _repr_html_(self):
+        return html_table(*self._cells(), caption="What each solver takes")
+
+    def _cells(self):
+        """Heads and rows of the matrix: a row for each thing that a solver may take, a column for each solver."""
+        sections = ("devices", "materials", "linear", "contacts")
+        rows = []
+        for section in sections:
+            for item in dict.fromkeys(item for entry in self.values() for item in entry[section]):
+                rows.append((f"{section}: {item}", *("yes" if item in entry[section] else "" for entry in self.values())))
+        rows.append(("rigid bodies", *("yes" if entry["rigid"] else "" for entry in self.values())))
+        rows.append(("embedded surfaces on", *(", ".join(entry["embedded"]) for entry in self.values())))
+        return ("", *self), rows
+
+
+def capabilities() -> Capabilities:
     """Which solver treats which material with which linear solver and which contact, on which device, and whether it takes rigid bodies.
 
     Returns
     -------
-    dict
-        Name of the solver -> dict with "materials", "linear", "contacts" and "devices", lists of names, and "rigid", a bool, which
-        holds on all of its devices; "embedded", the devices on which surfaces embedded in solids collide by BarrierContact and, where it
-        takes that, PenaltyContact; "direct", of those that take Direct, what factorises their matrices on each device that is there:
-        "CHOLMOD", or on a GPU cuDSS where that is installed.
+    Capabilities
+        A dict, shown as a matrix. Name of the solver -> dict with "materials", "linear", "contacts" and "devices", lists of names;
+        "rigid", a bool, which holds on all of its devices; "embedded", the devices on which surfaces embedded in solids collide by
+        BarrierContact and, where it takes that, PenaltyContact; "direct", of those that take Direct, what factorises their matrices on
+        each device that is there: "CHOLMOD", or on a GPU cuDSS where that is installed.
     """
     libraries = {device: library for device in DEVICES if (library := direct_library(device))}
-    return {
-        solver.__name__: {
-            "materials": list(solver.materials),
-            "linear": [linear.__name__ for linear in solver.linear_solvers],
-            "contacts": list(solver.contacts),
-            "devices": list(solver.devices),
-            "rigid": solver.rigid,
-            "embedded": list(solver.embedded),
-            "direct": {device: library for device, library in libraries.items() if Direct in solver.linear_solvers},
+    return Capabilities(
+        {
+            solver.__name__: {
+                "materials": list(solver.materials),
+                "linear": [linear.__name__ for linear in solver.linear_solvers],
+                "contacts": list(solver.contacts),
+                "devices": list(solver.devices),
+                "rigid": solver.rigid,
+                "embedded": list(solver.embedded),
+                "direct": {device: library for device, library in libraries.items() if Direct in solver.linear_solvers},
+            }
+            for solver in SOLVERS
         }
-        for solver in SOLVERS
-    }
+    )

@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from pdgpu._internal.arguments import choice, integer, real_array
+from pdgpu._internal.arguments import TIME_STEP, choice, integer
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default
-from pdgpu._internal.parts import core_of
+from pdgpu._internal.counted import counted
+from pdgpu._internal.text_tables import html_table, text_table
 from pdgpu.contact.penalty_contact import PenaltyContact
 from pdgpu.contact.two_way_contact import TwoWayContact
 from pdgpu.materials.materials import MATERIAL_OF_KIND
 from pdgpu.results.rates import Rates
 from pdgpu.results.records import COLUMNS as STEP_COLUMNS
-from pdgpu.results.records import StepRecord
-from pdgpu.results.tables import data_frame, joined, record_table, text_table, write_csv
-from pdgpu.simulation.simulation import Simulation, diagnostic_simulation
+from pdgpu.results.tables import data_frame, joined, record_table, write_csv
 from pdgpu.simulation.snapshots import Snapshot, check_same_step
 from pdgpu.simulation.stepping import times_of_steps
-from pdgpu.simulation.time_step import take_step
 from pdgpu.solvers.solver_support import check_contact, check_slides, check_support
 from pdgpu.solvers.solvers import SOLVERS
 from pdgpu.solvers.time_step_solver import INITIALIZATIONS
-from pdgpu.study.reference import find_pairs_at, newton_reference, penalised, put_at
+from pdgpu.study.evaluator import Evaluator, run_step
+from pdgpu.study.reference import USUAL_SOURCE, Step, chosen_reference, given_reference, lower_reference
 
 if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import ArrayLike
 
+    from pdgpu.results.records import StepRecord
     from pdgpu.scene.scene import Scene
     from pdgpu.solvers.time_step_solver import TimeStepSolver
     from pdgpu.types import Contact, Device, Path, Precision
@@ -41,43 +39,6 @@ __all__ = ["Comparison", "compare"]
 
 # of a table: those of a step, with the errors before the timings
 COLUMNS = (*STEP_COLUMNS[:5], "relative_loss", "relative_error", *STEP_COLUMNS[5:])
-
-CONTACT_COLUMNS = STEP_COLUMNS[STEP_COLUMNS.index("contact_potential") : STEP_COLUMNS.index("searches") + 1]
-
-
-class _Evaluator:
-    """G, gradient norm and errors in float64, at positions of any precision."""
-
-    def __init__(self, scene, dt, start, threads, contact):
-        self.simulation = diagnostic_simulation(scene, dt, threads, contact)
-        put_at(self.simulation, start)
-        self.core = core_of(self.simulation)
-        self.masses, self.free = self.core.masses, self.core.fixed == 0
-
-    def gradient_rounding(self, dtype):
-        """The gradient norm that rounding positions to a dtype leaves, N."""
-        return self.core.backend.gradient_rounding() * float(np.finfo(dtype).eps / np.finfo(np.float64).eps)
-
-    def position_rounding(self, x, dtype):
-        """A bound of `distance` between two positions that are equal but for a few roundings to a dtype."""
-        return 4.0 * float(np.finfo(dtype).eps * np.abs(x).max() * np.sqrt(3.0 * self.masses[self.free].sum()))
-
-    def potential(self, x):
-        return self.simulation.incremental_potential(x)
-
-    def gradient_norm(self, x):
-        # not np.linalg.norm: a threaded BLAS keeps its threads spinning for a while, on the cores the solver is timed on
-        gradient = self.core.gradient(self.core.cast_positions(x))
-        return float(np.sqrt(np.einsum("ij,ij->", gradient, gradient)))
-
-    def contact_row(self, x, first):
-        """The columns of a record that contact alone fills; `first`: of a record."""
-        return self.core.backend.contact_row(x, first)
-
-    def distance(self, x, y):
-        """Mass-weighted norm of x - y over the free vertices."""
-        difference = (x - y)[self.free]
-        return float(np.sqrt(np.einsum("i,ij,ij->", self.masses[self.free], difference, difference)))
 
 
 class Comparison:
@@ -93,15 +54,66 @@ class Comparison:
         x*, (n, 3) float64 m; can be given to another `compare` of the same step.
     reference_potential : float or None
         G(x*), J.
+    reference_source : str
+        The words for where x* is from, such as "Newton from the first guess"; "" without a reference. Where a solver has seen a lower G
+        than that of the reference, they name the solver and the iteration.
     start_positions : ndarray
     positions : dict
         Name -> last iterate, (n, 3) float64.
     """
 
-    def __init__(self, records, positions, reference, reference_potential, start_positions):
+    def __init__(self, records, positions, reference, reference_potential, start_positions, reference_source="", parts=None):
         self.records, self.positions = records, positions
         self.reference, self.reference_potential = reference, reference_potential
-        self.start_positions = start_positions
+        self.start_positions, self.reference_source = start_positions, reference_source
+        self._parts = parts  # of a concatenation: name of a record -> (name of the solver, label)
+
+    @classmethod
+    def concat(cls, comparisons: Sequence[Comparison], labels: Sequence[Any] | None = None) -> Comparison:
+        """Several comparisons as one, such as those of several starts or scenes, for `plot(band="quartiles")` and one table.
+
+        Parameters
+        ----------
+        comparisons : sequence of Comparison
+        labels : sequence, optional
+            One for each, all different; a column "label" of `to_dataframe`. By default 0, 1, ..
+
+        Returns
+        -------
+        Comparison
+            A record is named "NAME (LABEL)". `reference`, `reference_potential` and `start_positions` are None: each part has its own.
+        """
+        comparisons = list(comparisons)
+        labels = list(range(len(comparisons))) if labels is None else list(labels)
+        if not comparisons:
+            raise ValueError("comparisons: expected one or more, got none")
+        for k, each in enumerate(comparisons):
+            if not isinstance(each, Comparison):
+                raise TypeError(f"comparisons: expected a Comparison at {k}, got {each!r}")
+            if len(each.methods()) < len(each):
+                raise ValueError(f"comparisons: the one at {k} is a concatenation; give its parts")
+        if len(labels) != len(comparisons) or len(set(map(str, labels))) != len(labels):
+            raise ValueError(f"labels: expected {len(comparisons)} different ones, got {labels!r}")
+        parts = {f"{name} ({label})": (name, label) for each, label in zip(comparisons, labels, strict=True) for name in each}
+        records, positions = {}, {}
+        for each, label in zip(comparisons, labels, strict=True):
+            records |= {f"{name} ({label})": record for name, record in each.records.items()}
+            positions |= {f"{name} ({label})": x for name, x in each.positions.items()}
+        sources = dict.fromkeys(
+            f"{each.reference_source} ({label})" for each, label in zip(comparisons, labels, strict=True) if each.has_unusual_reference()
+        )
+        return cls(records, positions, None, None, None, "; ".join(sources), parts)
+
+    def methods(self) -> dict[str, list[StepRecord]]:
+        """Name of a solver -> its records: one, or one of each part of a concatenation."""
+        parts, found = getattr(self, "_parts", None) or {}, {}
+        for name, record in self.records.items():
+            found.setdefault(parts.get(name, (name, None))[0], []).append(record)
+        return found
+
+    def has_unusual_reference(self) -> bool:
+        """Whether x* is from another place than Newton from the first guess; `reference_source` says where."""
+        return getattr(self, "reference_source", "") not in ("", USUAL_SOURCE)  # pickles of an earlier version have none
 
     def __getitem__(self, name):
         return self.records[name]
@@ -114,6 +126,10 @@ class Comparison:
 
     def table(self) -> str:
         """The last recorded row of every solver, as text; "at rounding" says which of those that converged have no decrease left."""
+        return text_table(*self._cells(), left=3) + (f"\nG* and x*: {self.reference_source}" if self.has_unusual_reference() else "")
+
+    def _cells(self):
+        """Heads and rows of `table`."""
         measured = ("ms/iteration", "setup ms", "relative loss", "relative error", "gradient norm")
         head = ("solver", "status", "at rounding", "iterations", *measured)
         rows = []
@@ -133,13 +149,26 @@ class Comparison:
                     f"{last['gradient_norm']:.3e}",
                 )
             )
-        return text_table(head, rows, left=3)
+        return head, rows
 
     def __repr__(self):
-        return f"<Comparison of {len(self)}>\n{self.table()}"
+        return f"<{self._head()}>\n{self.table()}"
+
+    def _head(self):
+        return f"Comparison of {counted(len(self), 'solver')}"
+
+    def _repr_html_(self):
+        source = f"G* and x*: {self.reference_source}" if self.has_unusual_reference() else ""
+        return html_table(*self._cells(), left=3, caption=self._head(), note=source)
 
     def _rows(self, further):
-        return joined(record_table(record, COLUMNS, {**further, "solver": name}) for name, record in self.records.items())
+        parts = getattr(self, "_parts", None) or {}
+        tables = []
+        for key, record in self.records.items():
+            name, label = parts.get(key, (key, None))
+            more = {"label": label} if parts else {}
+            tables.append(record_table(record, COLUMNS, {**further, **more, "solver": name}))
+        return joined(tables)
 
     def to_dataframe(self, **further: Any) -> Any:
         """A pandas DataFrame, a row for every recorded iteration of every solver.
@@ -163,11 +192,16 @@ class Comparison:
         """Name -> how fast that solver converged in its linear phase, a dict of `Rate` that shows as a table; see `StepRecord.rate`."""
         return Rates({name: record.rate(column, confidence=confidence) for name, record in self.records.items()})
 
-    def plot(self, x: str = "iterations", y: str = "relative_loss", *, axes: Any = None) -> Any:
-        """Plot a column of every solver against iterations or seconds, logarithmic. Returns matplotlib axes."""
+    def plot(self, x: str = "iterations", y: str | None = None, *, axes: Any = None, band: str | None = None) -> Any:
+        """Plot a column of every solver against iterations or seconds, logarithmic. Returns matplotlib axes, whose `figure` writes PNG, PDF
+        and SVG.
+
+        See `pdgpu.plotting.plot_comparison`. `y` is by default "relative_loss", and "gradient_norm" without a reference. With
+        `band="quartiles"` a concatenation (`concat`) has the median of each solver in a band between its quartiles.
+        """
         from pdgpu.viz.plotting import plot_comparison
 
-        return plot_comparison(self, x, y, axes)
+        return plot_comparison(self, x, y, axes, band)
 
     def plot_contact(self, *, x: str = "iterations") -> Any:
         """How contact converged with every solver: see `pdgpu.viz.contact_plotting.plot_contact`. Returns a matplotlib figure."""
@@ -180,10 +214,10 @@ def compare(
     scene: Scene,
     solvers: Mapping[str, TimeStepSolver],
     *,
-    dt: float | None = 1 / 30,
+    dt: float | None = TIME_STEP,
     time: float | None = None,
     start: tuple[ArrayLike | None, ArrayLike | None] | Snapshot | None = None,
-    reference: ArrayLike | str = "newton",
+    reference: ArrayLike | str | Sequence[ArrayLike | str] | None = "newton",
     contact: Contact | None = None,
     initialization: str = "previous",
     device: Device | None = None,
@@ -204,17 +238,19 @@ def compare(
     solvers : dict
         Name -> solver.
     dt : float or None
-        s; None: quasistatic.
+        s; by default 1/100, as for `Simulation`; None: quasistatic.
     time : float, optional
         For dt=None only, s: the time of the step, as `Simulation.step` takes it. A scene with motions needs it. A Snapshot has its own.
     start : (positions, velocities) or Snapshot, optional
         (n, 3) m and m/s, either may be None; by default the rest state. From a `Simulation.snapshot` every solver goes on
         at its iterate, to the bit, instead of a first guess; `initialization` is not used then. dt and contact must be those of the
         simulation it was taken from, whose external forces act.
-    reference : "newton", array_like of shape (n, 3), or None
+    reference : "newton", array_like of shape (n, 3), sequence of starts, or None
         The converged answer x*: from Newton in float64, down to |g| <= 1e-10 |g0| or to what rounding leaves (`StepRecord.at_rounding`), as
         given, or none (no relative columns). Where Newton does not get there, a RuntimeWarning says how far it came, and the comparison
-        goes on without a reference.
+        goes on without a reference. A step may have several minima: of a sequence of starts, each "newton" (the first guess) or (n, 3) m,
+        Newton runs from each, and x* is the lowest minimum. Where a solver has a lower G than x*, by more than rounding and 1e-9 of
+        G0 - G*, a RuntimeWarning names it, the minimum that Newton finds from there becomes x*, and all solvers run again.
     contact : BarrierContact or PenaltyContact, optional
         What keeps bodies apart, for all solvers: a part of the objective that they are measured on. Friction is lagged once: with
         further lags every solver would end with an objective of its own. With a penalty, whose pairs every solver would find on its own
@@ -264,7 +300,7 @@ def compare(
             "contact: friction_lags must be 1, so that there is one objective for all: a second pass takes friction from where a solver "
             f"ended the first, got {contact.friction_lags}"
         )
-    evaluator = _Evaluator(scene, dt, start, threads, contact)
+    evaluator = Evaluator(scene, dt, start, threads, contact)
     (time,) = times_of_steps(scene, dt, 1, time)
     if time is not None:
         evaluator.core.start_time = time
@@ -273,40 +309,39 @@ def compare(
         check_support(solver, device, {MATERIAL_OF_KIND[kind] for kind in scene.element_groups()})
         check_slides(solver, scene.subspace(), contact)
         check_contact(solver, contact)
-    n = len(evaluator.masses)
+    given = given_reference(reference, len(evaluator.masses))
+    step = Step(scene, dt, start, initialization, threads, contact, time, evaluator, rows_per_decade)
     bar = _bar(progress, len(solvers) + (reference is not None))
+    if given is not None:
+        bar("reference")
+    answer = chosen_reference(step, given)
+    run = {"device": device, "dtype": dtype}
+    records, positions, lowest = _run_all(step, solvers, run, answer, guess, bar)
+    first = next(iter(records.values()))["incremental_potential"][0]
+    if (lower := lower_reference(step, answer, lowest, first)) is not None:
+        answer = lower
+        records, positions, _ = _run_all(step, solvers, run, answer, guess, _bar(progress, len(solvers)))
+    return Comparison(records, positions, answer.positions, answer.potential, evaluator.simulation.positions, answer.source)
 
-    x_star = found_at = None
-    if isinstance(reference, str):
-        choice("reference", reference, ("newton",))
-        bar("reference: Newton")
-        if soft:
-            found_at = penalised(scene, dt, start, initialization, threads, contact, time)
-            find_pairs_at(evaluator.simulation, found_at)
-        x_star = newton_reference(scene, dt, start, initialization, threads, evaluator, contact, found_at, time)
-    elif reference is not None:
-        x_star = real_array("reference", reference, (n, 3))
-        found_at = x_star if soft else None
-        find_pairs_at(evaluator.simulation, found_at)
-    g_star = None if x_star is None else evaluator.potential(x_star)
 
-    records, positions, failures = {}, {}, []
+def _run_all(step, solvers, run, answer, guess, bar):
+    """Records, last iterates and iterates of the lowest G, by the names of the solvers."""
+    records, positions, lowest, failures = {}, {}, {}, []
     for name, solver in solvers.items():
         bar(name)
-        solver = dataclasses.replace(solver, initialization=initialization)
+        solver = dataclasses.replace(solver, initialization=step.initialization)
         try:
-            simulation = Simulation(scene, solver, dt=dt, contact=contact, device=device, dtype=dtype, threads=threads)
-            put_at(simulation, start)
-            find_pairs_at(simulation, found_at)
-            records[name], positions[name] = _run(simulation, evaluator, x_star, g_star, guess, time, rows_per_decade)
+            simulation = step.simulation(solver, answer.found_at, **run)
+            found = run_step(simulation, step.evaluator, answer.positions, answer.potential, guess, step.time, step.rows_per_decade)
+            records[name], positions[name], lowest[name] = found
         except (RuntimeError, ValueError) as error:
             failures.append(error)
             if len(failures) < len(solvers):
-                warnings.warn(f"{name!r} is left out of the comparison: {error}", RuntimeWarning, stacklevel=2)
+                warnings.warn(f"{name!r} is left out of the comparison: {error}", RuntimeWarning, stacklevel=3)
     bar(None)
     if not records:
         raise failures[-1]
-    return Comparison(records, positions, x_star, g_star, evaluator.simulation.positions)
+    return records, positions, lowest
 
 
 def _bar(progress, total):
@@ -328,69 +363,3 @@ def _bar(progress, total):
             bar.set_description(name)
 
     return advance
-
-
-def _at_intervals(most, per_decade):
-    """(most + 1,) uint8: 1 for iteration 0 and `per_decade` of each decade up to `most`, all where a decade has no more."""
-    chosen = np.zeros(most + 1, dtype=np.uint8)
-    exponents = np.arange(np.ceil(per_decade * np.log10(most)) + 1) / per_decade
-    chosen[0] = 1
-    chosen[np.minimum(np.rint(10.0**exponents).astype(np.int64), most)] = 1
-    return chosen
-
-
-def _run(simulation, evaluator, x_star, g_star, guess, time, rows_per_decade=None):
-    """One step; its record and last iterate."""
-    rows, last = [], []
-
-    def observe(row):
-        x = row.pop("positions").astype(np.float64)
-        finite = bool(np.isfinite(x).all())
-        row["incremental_potential"] = evaluator.potential(x) if finite else np.inf
-        row["gradient_norm"] = evaluator.gradient_norm(x) if finite else np.inf
-        row |= evaluator.contact_row(x, first=not rows) if finite else dict.fromkeys(CONTACT_COLUMNS, np.inf)
-        if x_star is not None:
-            row["error"] = evaluator.distance(x, x_star) if finite else np.inf
-        rows.append(row)
-        last[:] = [x]
-
-    core = core_of(simulation)
-    chosen = None if rows_per_decade is None else _at_intervals(core.most_iterations, rows_per_decade)
-    take_step(core, False, observer=observe, keep_diverged=True, guess=guess, time=time, chosen=chosen)
-    columns = {name: np.array([row[name] for row in rows]) for name in STEP_COLUMNS}
-    if x_star is not None:
-        losses = columns["incremental_potential"] - g_star
-        errors = np.array([row["error"] for row in rows])
-        norms, dtype = columns["gradient_norm"], simulation.dtype
-        near = errors <= evaluator.position_rounding(x_star, dtype)
-        if near[0] or norms[0] <= evaluator.gradient_rounding(np.float64):  # x_0 = x*: nothing to be relative to
-            there = near | (norms <= evaluator.gradient_rounding(dtype))
-            columns["relative_loss"] = columns["relative_error"] = np.where(there, 0.0, np.inf)
-        else:
-            columns["relative_loss"], columns["relative_error"] = _ratio(losses), _ratio(errors)
-    step = simulation.last_step
-    record = StepRecord(
-        columns,
-        status=step.status,
-        at_rounding=step.at_rounding,
-        iteration=int(columns["iteration"][-1]),
-        setup_seconds=step.setup_seconds,
-        solve_seconds=float(columns["seconds"][-1]),
-        phases=step.phases,
-        stiffness=step.stiffness,
-        numbers=step.numbers,
-    )
-    return record, last[0]
-
-
-def _ratio(values):
-    """values / the first finite one of them; all 0 where it starts at the answer.
-
-    With contact G is infinite as long as something that is driven has yet to push its way: no loss is relative to that.
-    """
-    finite = np.flatnonzero(np.isfinite(values))
-    first = values[finite[0]] if len(finite) else values[0]
-    if first == 0.0:
-        return np.where(np.isfinite(values), values, np.inf)
-    with np.errstate(invalid="ignore"):  # a diverged run may begin and end with infinity
-        return values / first

@@ -1,84 +1,187 @@
-"""The answer that `compare` measures solvers against: a step by Newton in float64, on the CPU."""
+"""The answer x* that a comparison measures distances from: Newton in float64, what was given, or the lowest minimum that was found."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdgpu._internal.arguments import choice, real_array
+from pdgpu._internal.counted import counted
 from pdgpu._internal.parts import core_of
+from pdgpu.contact.barrier_contact import BarrierContact
+from pdgpu.contact.penalty_contact import PenaltyContact
 from pdgpu.simulation.simulation import Simulation
-from pdgpu.simulation.snapshots import Snapshot, place
 from pdgpu.simulation.time_step import take_step
 from pdgpu.solvers.solvers import Newton
+from pdgpu.study.evaluator import Evaluator, Lowest, find_pairs_at, place_at
 
-__all__ = ["find_pairs_at", "newton_reference", "penalised", "put_at"]
+if TYPE_CHECKING:
+    from pdgpu.types import Floats
+
+__all__ = ["USUAL_SOURCE", "Reference", "Step", "chosen_reference", "given_reference", "lower_reference"]
 
 # what Newton must reach to serve as the reference, relative to the first gradient norm, where rounding does not end it before
-REFERENCE_TOLERANCE = 1e-10
-REFERENCE_RUN = {"device": "cpu", "dtype": "float64"}
+TOLERANCE = 1e-10
+LOWER = 1e-9  # of G0 - G*: a lower G by more than this is another minimum, or a reference that has not converged
+USUAL_SOURCE = "Newton from the first guess"
+RUN = {"device": "cpu", "dtype": "float64"}
 
 
-def put_at(simulation, start):
-    """Sets the state: a Snapshot, (positions, velocities), or None for the rest state."""
-    if isinstance(start, Snapshot):
-        place(simulation, start)
-    elif start is not None:
-        simulation.set_state(positions=start[0], velocities=start[1])
+@dataclass
+class Step:
+    """The step that all solvers of a comparison solve."""
+
+    scene: Any
+    dt: float | None
+    start: Any
+    initialization: str
+    threads: int
+    contact: Any
+    time: float | None
+    evaluator: Evaluator
+    rows_per_decade: int | None = None
+
+    def simulation(self, solver: Any, found_at: Floats | None, **run: Any) -> Simulation:
+        """At the start of the step; `found_at` (n, 3) m: where a penalty has its pairs."""
+        simulation = Simulation(self.scene, solver, dt=self.dt, contact=self.contact, threads=self.threads, **run)
+        place_at(simulation, self.start)
+        find_pairs_at(simulation, found_at)
+        return simulation
 
 
-def find_pairs_at(simulation, x):
-    """Holds the pairs of a penalty to those at x; None: there is no penalty."""
-    if x is not None:
-        core = core_of(simulation)
-        core.backend.find_pairs_at(core.cast_positions(x))
+@dataclass
+class Reference:
+    """x* (n, 3) m, G*, J, where a penalty has its pairs, (n, 3) m or None, and the words for where x* is from."""
+
+    positions: Floats | None = None
+    potential: float | None = None
+    found_at: Floats | None = None
+    source: str = ""
 
 
-def penalised(scene, dt, start, initialization, threads, contact, time):
+def given_reference(reference: Any, n: int) -> Any:
+    """The checked argument `reference` of a comparison: None, "newton", an answer (n, 3), or a list of starts of Newton, each "newton"
+    (the common first guess) or (n, 3) m."""
+    if reference is None or isinstance(reference, str):
+        if reference is not None:
+            choice("reference", reference, ("newton",))
+        return reference
+    several = isinstance(reference, list | tuple) and any(isinstance(each, str) or np.ndim(each) == 2 for each in reference)
+    if not several and np.ndim(reference) != 3:
+        return real_array("reference", reference, (n, 3))
+    starts = list(reference)
+    if not starts:
+        raise ValueError("reference: expected one start or more, got none")
+    for k, start in enumerate(starts):
+        if isinstance(start, str):
+            choice(f"reference[{k}]", start, ("newton",))
+        else:
+            starts[k] = real_array(f"reference[{k}]", start, (n, 3))
+    return starts
+
+
+def chosen_reference(step: Step, given: Any) -> Reference:
+    """The reference that was asked for, as `given_reference` returned it."""
+    if given is None:
+        return Reference()
+    evaluator, soft = step.evaluator, isinstance(step.contact, PenaltyContact)
+    if isinstance(given, np.ndarray):
+        found_at = given if soft else None
+        find_pairs_at(evaluator.simulation, found_at)
+        return Reference(given, evaluator.potential(given), found_at, "as given")
+    found_at = _penalised(step) if soft else None
+    find_pairs_at(evaluator.simulation, found_at)
+    best = Reference(found_at=found_at)
+    starts = [given] if isinstance(given, str) else given
+    for k, start in enumerate(starts):
+        words = "the first guess" if isinstance(start, str) else f"reference[{k}]"
+        x, fault = _newton(step, found_at, None if isinstance(start, str) else start)
+        if fault:
+            rest = "this start is left out" if len(starts) > 1 else (
+                "there will be no relative_loss and no relative_error. Give reference= an array or an earlier comparison's .reference, or "
+                "None to do without"
+            )  # fmt: skip
+            where = "" if len(starts) == 1 else f"from {words} "
+            warnings.warn(f"reference: {where}{fault}; {rest}", RuntimeWarning, stacklevel=3)
+        elif best.potential is None or evaluator.potential(x) < best.potential:
+            best = Reference(x, evaluator.potential(x), found_at, f"Newton from {words}")
+    return best
+
+
+def lower_reference(step: Step, reference: Reference, lowest: dict[str, Lowest], first: float) -> Reference | None:
+    """A reference of the lowest G that the solvers have seen, by the name of each; None: there is none below G*. Warns.
+
+    It is the minimum that Newton finds from that iterate, or the iterate itself where Newton does not get there. `first`: G of the
+    common first guess, J.
+    """
+    if reference.potential is None or not isinstance(step.contact, BarrierContact | PenaltyContact | None):
+        return None  # the other contacts are no term of the G that is measured
+    name, best = min(lowest.items(), key=lambda item: item[1].potential)
+    drop, scale = reference.potential - best.potential, abs(first - reference.potential)
+    if not drop > max(LOWER * scale, 2.0 * step.evaluator.potential_rounding(reference.positions)):
+        return None
+    try:
+        x, fault = _newton(step, reference.found_at, best.positions)
+    except ValueError as error:  # it meets something, or something driven lags
+        x, fault = None, str(error)
+    source = f"{name!r} at iteration {best.iteration}"
+    found = best.positions
+    if not fault and step.evaluator.potential(x) <= best.potential:
+        found, source = x, f"Newton from {source}"
+    warnings.warn(
+        f"reference: {name!r}, {_start_in_words(step)}, has a lower G at iteration {best.iteration} than the reference "
+        f"({reference.source}), by {drop / scale if scale else np.inf:.2g} of G0 - G*: the step has several minima, or the reference had "
+        f"not converged. G* and x* are now those of {source}, and all solvers run again. Give reference= several starts to look for a "
+        "lower one",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    return Reference(found, step.evaluator.potential(found), reference.found_at, source)
+
+
+def _start_in_words(step):
+    if step.start is None:
+        return f'from the rest state and initialization="{step.initialization}"'
+    if isinstance(step.start, tuple | list):
+        return f'from the given start and initialization="{step.initialization}"'
+    return f"from the Snapshot at iteration {step.start.iteration}"
+
+
+def _penalised(step):
     """Where Newton comes with a penalty whose pairs it finds on its way."""
-    solver = Newton(iterations=100, initialization=initialization)
-    simulation = Simulation(scene, solver, dt=dt, contact=contact, **REFERENCE_RUN, threads=threads)
-    put_at(simulation, start)
-    simulation.step(time=time)
+    simulation = step.simulation(Newton(iterations=100, initialization=step.initialization), None, **RUN)
+    simulation.step(time=step.time)
     return simulation.positions
 
 
-def newton_reference(scene, dt, start, initialization, threads, evaluator, contact, found_at, time):
-    """x* of the step, converged to the floor of double precision; None, with a warning, where it is not."""
-    solver = Newton(iterations=500, initialization=initialization)
-    norms = {}
-    best = {}
+def _newton(step, found_at, guess):
+    """x* of the step from a guess (n, 3) m, None: the common first guess; and the words for why it is none, or ""."""
+    norms, best = {}, {}
 
     def observe(row):
-        norm = evaluator.gradient_norm(row["positions"])
+        norm = step.evaluator.gradient_norm(row["positions"])
         norms.setdefault("first", norm)
         if row["iteration"] == 0 or norm <= norms["last"]:
             best["x"] = row["positions"]
         norms["last"] = norm
 
     try:
-        simulation = Simulation(scene, solver, dt=dt, contact=contact, **REFERENCE_RUN, threads=threads)
-        put_at(simulation, start)
-        find_pairs_at(simulation, found_at)
-        take_step(core_of(simulation), False, observer=observe, keep_diverged=True, time=time)
-        step, first, last = simulation.last_step, norms["first"], norms["last"]
-        if step.behind > 0.0:
-            raise ValueError(
-                f"reference: pins or obstacles are still {step.behind:g} m from where they go after {step.iteration} iterations of Newton; "
-                "take a shorter step"
-            )
-        if step.at_rounding or (step.status != "diverged" and last <= REFERENCE_TOLERANCE * first):
-            return best["x"].astype(np.float64)
-        said = (
-            f"Newton ended {step.status} after {step.iteration} iterations with gradient norm {last:.3e}, more than "
-            f"{REFERENCE_TOLERANCE:g} x its first value {first:.3e} and more than rounding leaves"
-        )
+        simulation = step.simulation(Newton(iterations=500, initialization=step.initialization), found_at, **RUN)
+        take_step(core_of(simulation), False, observer=observe, keep_diverged=True, guess=guess, time=step.time)
     except RuntimeError as error:
-        said = f"Newton failed: {error}"
-    warnings.warn(
-        f"reference: {said}; there will be no relative_loss and no relative_error. Give reference= an array or an earlier "
-        "comparison's .reference, or None to do without",
-        RuntimeWarning,
-        stacklevel=3,
+        return None, f"Newton failed: {error}"
+    taken, first, last = simulation.last_step, norms["first"], norms["last"]
+    if taken.behind > 0.0:
+        raise ValueError(
+            f"reference: pins or obstacles are still {taken.behind:g} m from where they go after "
+            f"{counted(taken.iteration, 'iteration')} of Newton; take a shorter step"
+        )
+    if taken.at_rounding or (taken.status != "diverged" and last <= TOLERANCE * first):
+        return best["x"].astype(np.float64), ""
+    return None, (
+        f"Newton ended {taken.status} after {counted(taken.iteration, 'iteration')} with gradient norm {last:.3e}, more than "
+        f"{TOLERANCE:g} x its first value {first:.3e} and more than rounding leaves"
     )
-    return None

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdgpu._internal.arguments import flag
+from pdgpu._internal.counted import counted
 from pdgpu._internal.row_file import RowFile
+from pdgpu._internal.text_tables import html_table, text_table
 from pdgpu.linear.linear_result import LinearResult
 from pdgpu.results.records import StepRecord
-from pdgpu.results.tables import data_frame, summary, text_table, write_csv
+from pdgpu.results.tables import data_frame, summary, write_csv
 from pdgpu.study.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -144,15 +146,24 @@ class Sweep(Sequence):
 
     def table(self) -> str:
         """The first and last rows as text, in the columns that vary, as many as a line holds."""
+        return text_table(*self._cells(), left=len(self.names))
+
+    def _cells(self):
+        """Heads and rows of `table`."""
         always = (*self.names, "case_status", *(["error"] if self.failures else []))
         varying = [name for name in self.columns[len(self.names) : -len(OWN)] if len({repr(row.get(name)) for row in self._rows}) > 1]
         shown = [*self.names, *varying[: max(12 - len(always), 0)], *always[len(self.names) :]]
         kept = self._rows if len(self) <= 12 else [*self._rows[:6], None, *self._rows[-5:]]
-        rows = [["..." if row is None else _text(row.get(name)) for name in shown] for row in kept]
-        return text_table(shown, rows, left=len(self.names))
+        return shown, [["..." if row is None else _text(row.get(name)) for name in shown] for row in kept]
 
     def __repr__(self):
-        return f"<Sweep: {len(self)} rows, {len(self.failures)} failed>\n{self.table()}"
+        return f"<{self._head()}>\n{self.table()}"
+
+    def _repr_html_(self):
+        return html_table(*self._cells(), left=len(self.names), caption=self._head())
+
+    def _head(self):
+        return f"Sweep: {counted(len(self), 'row')}, {len(self.failures)} failed"
 
 
 # ---- cases -----------------------------------------------------------------------------------------------------------------------
@@ -265,7 +276,7 @@ def _lines(function, cases, executor):
             yield key, (future.result() if error is None else _failed(cases[key][0], error, 0.0))
     except concurrent.futures.BrokenExecutor as error:
         raise RuntimeError(
-            f"executor: it broke, {len(futures)} cases are left: {error}; the same sweep goes on from what is done"
+            f"executor: it broke, {counted(len(futures), 'case is', 'cases are')} left: {error}; the same sweep goes on from what is done"
         ) from error
     finally:
         for future in futures:

@@ -12,6 +12,7 @@ import numpy as np
 
 from pdgpu._internal.arguments import flag, having, number, real_array
 from pdgpu._internal.backends import thread_count
+from pdgpu._internal.counted import counted
 from pdgpu.collision.intersections import PAIR_KINDS, ClosePair, JudgedScene
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.scene import Scene
@@ -104,8 +105,8 @@ class Certificate:
             gap += f"; of obstacles alone {_counts(self.obstacle_intersections, self.obstacle_crossings)}"
         if self.clean:
             near = f", nothing nearer than {self.separation:.6g} m" if self.separation else ""
-            return f"{self.frames} frames without intersections or crossings{near}{gap}"
-        text = f"{self.frames} frames: {_counts(self.intersections, self.crossings)}"
+            return f"{counted(self.frames, 'frame')} without intersections or crossings{near}{gap}"
+        text = f"{counted(self.frames, 'frame')}: {_counts(self.intersections, self.crossings)}"
         if self.intersections:
             text += f"; first intersecting frame {min(self.intersections)}"
         if self.crossings:
@@ -114,14 +115,14 @@ class Certificate:
         if self.inner_vertices:
             frame, (first, *_) = next(iter(self.inner_vertices.items()))
             n = sum(map(len, self.inner_vertices.values()))
-            text += f"; {n} inner vertices at a wrong place in {len(self.inner_vertices)} frames, the first in frame {frame}: "
-            text += f"vertex {first.vertex} {first.where} {first.name!r}"
+            places = f"{counted(n, 'inner vertex', 'inner vertices')} at a wrong place in {counted(len(self.inner_vertices), 'frame')}"
+            text += f"; {places}, the first in frame {frame}: vertex {first.vertex} {first.where} {first.name!r}"
         return text + gap
 
 
 def _counts(intersections, crossings):
     pairs = sum(len(found) for found in intersections.values())
-    return f"{pairs} intersections in {len(intersections)} of them, {len(crossings)} crossings"
+    return f"{counted(pairs, 'intersection')} in {len(intersections)} of them, {counted(len(crossings), 'crossing')}"
 
 
 def certify(

@@ -6,6 +6,7 @@ import numpy as np
 
 from pdgpu._internal.arguments import choice, number
 from pdgpu.viz.body_plotting import turned
+from pdgpu.viz.curve_styles import curve_styles
 from pdgpu.viz.plotting import LABELS, _pyplot
 
 __all__ = ["draw_forces", "plot_contact"]
@@ -50,13 +51,15 @@ def plot_contact(records, *, x="iterations", figure=None):
     few = len(records) <= 3
     if figure is None:
         figure = _pyplot().figure(figsize=(6.4 if len(records) < 5 else 8.4, 1.8 * len(chosen)), layout="constrained")
+    curves = curve_styles(records)
     panels = figure.subplots(len(chosen), 1, sharex=True)
     for axes, (label, columns, styles) in zip(panels, chosen, strict=True):
-        for k, (name, record) in enumerate(records.items()):
+        for name, record in records.items():
             abscissa = record["iteration" if x == "iterations" else "seconds"]
-            for column, style in zip(columns, styles, strict=True) if few else ((columns[0], ("-", "--", ":")[k // 10 % 3]),):
+            for column, style in zip(columns, styles, strict=True) if few else ((columns[0], curves[name]["linestyle"]),):
                 values = np.where(np.isfinite(record[column]), record[column], np.nan)
-                axes.plot(abscissa, values, style, color=f"C{k % 10}", label=name, linewidth=1.6, marker="." if few else None, markersize=4)
+                look = {"color": curves[name]["color"], "marker": "." if few else None, "markersize": 4}
+                axes.plot(abscissa, values, style, label=name, linewidth=1.6, **look)
         if columns[0] in ("relative_loss", "smallest_distance", "gradient_norm"):
             axes.set_yscale("log")
         if columns[0] == "relative_loss":

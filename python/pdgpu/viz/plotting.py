@@ -9,8 +9,10 @@ import numpy as np
 
 from pdgpu._internal.arguments import choice, having, number
 from pdgpu._internal.atomic_files import replacing
+from pdgpu._internal.counted import counted
 from pdgpu.mesh.io.mesh_files import as_path
 from pdgpu.viz.body_plotting import collider_surface, draw_contacts, draw_simulation, draw_surface
+from pdgpu.viz.curve_styles import curve_styles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
     from pdgpu.study.comparison import Comparison
     from pdgpu.types import Bounds, Path
 
-__all__ = ["animate", "collider_surface", "draw_contacts", "draw_simulation", "draw_surface", "plot_comparison"]
+__all__ = ["animate", "collider_surface", "curve_styles", "draw_contacts", "draw_simulation", "draw_surface", "plot_comparison"]
+
+BELOW_ROUNDING = 1e-12  # of G0 - G*: what rounding of G leaves of a loss in float64
+TEXT_AS_TEXT = {"pdf.fonttype": 42, "svg.fonttype": "none"}
+BAND_POINTS = 512  # of a band in a plot
 
 LABELS = {
     "iterations": "iterations",
@@ -34,13 +40,6 @@ LABELS = {
 }
 
 
-# one for each solver of `make demo`, neighbours in the legend unlike each other; lines beyond them are dashed
-CURVES = (
-    *("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f"),
-    *("#bcbd22", "#17becf", "#0b3c6f", "#f4b183", "#145a32", "#000000"),
-)
-
-
 def _pyplot():
     try:
         import matplotlib.pyplot as plt
@@ -49,18 +48,23 @@ def _pyplot():
     return plt
 
 
-def plot_comparison(comparison: Comparison, x: str = "iterations", y: str = "relative_loss", axes: Any = None) -> Any:
+def plot_comparison(comparison: Comparison, x: str = "iterations", y: str | None = None, axes: Any = None, band: str | None = None) -> Any:
     """Draw one curve per solver, logarithmic in y.
 
-    Values that are not positive (a loss at the floor of rounding can be 0 or slightly negative) are not drawn. A solver that
-    diverged ends with a cross.
+    Values that are not positive are not drawn; where such a loss is more than rounding, a note counts them. A note also says whose the
+    reference is, unless it is Newton's from the first guess. A solver that diverged ends with a cross. A solver has the same colour in
+    all figures.
 
     Parameters
     ----------
     comparison : Comparison
     x : "iterations" or "seconds"
     y : "relative_loss", "relative_error" or "gradient_norm"
+        By default "relative_loss", and "gradient_norm" without a reference.
     axes : matplotlib axes, optional
+    band : "quartiles", optional
+        Of several comparisons (`Comparison.concat`): the median of each solver, in a band from the lower to the upper quartile. A run that
+        ended keeps its last value, and one that diverged is infinite from there on.
 
     Returns
     -------
@@ -68,36 +72,84 @@ def plot_comparison(comparison: Comparison, x: str = "iterations", y: str = "rel
     """
     having("comparison", comparison, "records", "what pdgpu.compare returned")
     choice("x", x, ("iterations", "seconds"))
+    records = comparison.records
+    if y is None:
+        y = "relative_loss" if all("relative_loss" in record for record in records.values()) else "gradient_norm"
     choice("y", y, ("relative_loss", "relative_error", "gradient_norm"))
-    if axes is None:
-        _, axes = _pyplot().subplots(figsize=(6.4, 4.4), layout="constrained")
-    drawn = []
-    for k, (name, record) in enumerate(comparison.records.items()):
+    for record in records.values():
         if y not in record:
             raise ValueError(f"y: {y!r} needs a reference, and this comparison has none")
-        abscissa = record["iteration" if x == "iterations" else "seconds"]
-        values = np.where(np.isfinite(record[y]) & (record[y] > 0.0), record[y], np.nan)
-        # markers as far apart as can be seen, whatever the axis: enough to tell curves apart in print, not a carpet
-        style = {"color": CURVES[k % len(CURVES)], "marker": "osD^vP*X"[k % 8], "markersize": 4.5, "markevery": 0.1, "linewidth": 1.6}
-        style["linestyle"] = ("-", "--", ":")[k // len(CURVES) % 3]
-        axes.plot(abscissa, values, label=name, **style)
-        if record.status == "diverged" and np.isfinite(values).any():
-            last = np.flatnonzero(np.isfinite(values))[-1]
-            axes.plot(abscissa[last], values[last], "x", color=style["color"], markersize=10, markeredgewidth=2.5)
-        drawn.append(values)
+    if band is not None:
+        choice("band", band, ("quartiles",))
+    if axes is None:
+        _, axes = _pyplot().subplots(figsize=(6.4, 4.4), layout="constrained")
+    methods = comparison.methods()
+    styles = curve_styles(methods)
+    if band is None:
+        drawn = [_draw_runs(axes, styles[name], name, runs, x, y) for name, runs in methods.items()]
+    else:
+        drawn = [_draw_band(axes, styles[name], name, runs, x, y) for name, runs in methods.items()]
     axes.set_yscale("log")
     values = np.concatenate(drawn)
     if np.isfinite(values).any():
         # one diverging solver must not flatten all the others
-        axes.set_ylim(
-            max(0.3 * np.nanmin(values), 1e-16 if y.startswith("relative") else 0.0), min(5.0 * np.nanmax(values), 1e3 * values[0])
-        )
+        firsts = np.array([record[y][0] for record in records.values()])
+        highest = 1e3 * np.max(firsts, where=np.isfinite(firsts), initial=np.nanmin(values))
+        axes.set_ylim(max(0.3 * np.nanmin(values), 1e-16 if y.startswith("relative") else 0.0), min(5.0 * np.nanmax(values), highest))
     axes.set_xlabel(LABELS[x])
     axes.set_ylabel(LABELS[y])
     axes.grid(True, which="major", color="0.88")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=9)
+    if notes := _notes(comparison, y):
+        axes.text(0.0, 1.01, "\n".join(notes), transform=axes.transAxes, fontsize=8, color="0.3", va="bottom")
     return axes
+
+
+def _notes(comparison, y):
+    """The sentences above a plot."""
+    notes = []
+    if y != "gradient_norm" and comparison.has_unusual_reference():
+        notes.append(f"G* and x*: {comparison.reference_source}")
+    for name, record in comparison.records.items() if y == "relative_loss" else ():
+        below = int((record[y] < -BELOW_ROUNDING).sum())
+        if below:
+            notes.append(f"{name}: {below} of {counted(len(record[y]), 'point')} below zero, not drawn")
+    return notes
+
+
+def _draw_runs(axes, style, name, runs, x, y):
+    """Every run of a method; returns the values that are drawn."""
+    drawn = []
+    for record in runs:
+        abscissa = record["iteration" if x == "iterations" else "seconds"]
+        values = np.where(np.isfinite(record[y]) & (record[y] > 0.0), record[y], np.nan)
+        # markers as far apart as can be seen, whatever the axis: enough to tell curves apart in print, not a carpet
+        axes.plot(abscissa, values, label=None if drawn else name, markersize=4.5, markevery=0.1, linewidth=1.6, **style)
+        if record.status == "diverged" and np.isfinite(values).any():
+            last = np.flatnonzero(np.isfinite(values))[-1]
+            axes.plot(abscissa[last], values[last], "x", color=style["color"], markersize=10, markeredgewidth=2.5)
+        drawn.append(values)
+    return np.concatenate(drawn)
+
+
+def _draw_band(axes, style, name, runs, x, y):
+    """The quartiles of a method; returns the values that are drawn."""
+    columns = [record["iteration" if x == "iterations" else "seconds"] for record in runs]
+    abscissa = np.unique(np.concatenate(columns))
+    if len(abscissa) > BAND_POINTS:
+        abscissa = abscissa[np.unique(np.linspace(0, len(abscissa) - 1, BAND_POINTS).round().astype(int))]
+    values = []
+    for record, column in zip(runs, columns, strict=True):
+        last = np.searchsorted(column, abscissa, side="right") - 1
+        ended = (record.status == "diverged") & (abscissa > column[-1])
+        values.append(np.where(ended, np.inf, record[y][last]))
+    # a rank, since a mean with an infinite value is no number
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0, method="nearest")
+    low, middle, high = (np.where(np.isfinite(each) & (each > 0.0), each, np.nan) for each in (low, middle, high))
+    axes.plot(abscissa, middle, label=name, markersize=4.5, markevery=0.1, linewidth=1.6, **style)
+    axes.fill_between(abscissa, low, high, color=style["color"], alpha=0.2, linewidth=0.0)
+    return np.concatenate([low, middle, high])
 
 
 def animate(
@@ -195,20 +247,25 @@ def _ffmpeg(writer):
 
 
 def save_convergence(comparison: Comparison, path: Path) -> None:
-    """Relative loss against iterations and against seconds, side by side, as a picture."""
+    """Relative loss against iterations and against seconds, side by side, as a picture: .png, or .pdf and .svg, whose text stays text.
+
+    Without a reference it is the gradient norm.
+    """
     having("comparison", comparison, "records", "a Comparison")
     plt = _pyplot()
     figure, panels = plt.subplots(1, 2, figsize=(12.5, 4.6), sharey=True, layout="constrained")
     for axes, x in zip(panels, ("iterations", "seconds"), strict=True):
-        plot_comparison(comparison, x, "relative_loss", axes=axes)
+        plot_comparison(comparison, x, axes=axes)
         axes.get_legend().remove()
+    for text in [*panels[1].texts]:  # what stands above the first one
+        text.remove()
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
     panels[0].set_xscale("symlog", linthresh=10)
     panels[0].set_xlim(left=0)
     panels[1].set_xscale("symlog", linthresh=1e-2)
     panels[1].set_xlim(left=0)
     panels[1].set_ylabel("")
-    with replacing(path) as unfinished:
+    with replacing(path) as unfinished, plt.rc_context(TEXT_AS_TEXT):
         figure.savefig(unfinished, dpi=130)
     plt.close(figure)
 
@@ -224,6 +281,6 @@ def save_states(states: Mapping[str, ArrayLike], triangles: ArrayLike, path: Pat
         axes = figure.add_subplot(1, len(states), k + 1, projection="3d")
         draw_surface(axes, points, triangles, bounds=bounds, azimuth=azimuth)
         axes.set_title(title, fontsize=11)
-    with replacing(path) as unfinished:
+    with replacing(path) as unfinished, plt.rc_context(TEXT_AS_TEXT):
         figure.savefig(unfinished, dpi=110)
     plt.close(figure)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pdgpu._internal.arguments import choice, having
 from pdgpu._internal.atomic_files import replacing
+from pdgpu._internal.counted import counted
 from pdgpu._internal.motion_calls import asking
 from pdgpu._internal.parts import core_of
 from pdgpu.viz.body_plotting import collider_surface
@@ -37,8 +38,8 @@ def viewer(simulation: Simulation, backend: str = "auto") -> Viewer:
     Returns
     -------
     Viewer
-        With one frame, the present state. Called, or given to `Simulation.run` as the callback, it takes further ones. In a notebook what
-        is shown already moves with every one of them; shown again it has a slider for the time.
+        With one frame, the present state. Called, or given to `Simulation.run` as the callback, it takes further ones, and it opens at the
+        last of them. In a notebook what is shown already moves with every one of them; shown again it has a slider for the time.
 
     Raises
     ------
@@ -89,7 +90,7 @@ class Viewer:
         return len(self.times)
 
     def __repr__(self):
-        return f"<Viewer: {len(self)} frames, {self.backend}>"
+        return f"<Viewer: {counted(len(self), 'frame')}, {self.backend}>"
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         if self.backend != "k3d":
@@ -181,6 +182,7 @@ def _k3d_plot(k3d, times, frames):
     # from the front and above, y up
     far = 1.25 * float(np.linalg.norm(high - low) or 1.0)
     plot.camera_auto_fit = False
+    plot.time = times[-1]  # the present, which is also what a page opens at
     _k3d_look(plot, 0.5 * (low + high), far * np.array([0.35, 0.3, 0.9]), (0.0, 1.0, 0.0))
     return plot
 
@@ -191,7 +193,7 @@ def _with_slider(plot, times):
 
     first, last = min(times), max(times)
     shown = {"description": "t, s", "readout_format": ".4g", "layout": ipywidgets.Layout(width="80%")}
-    slider = ipywidgets.FloatSlider(value=first, min=first, max=last, step=(last - first) / (len(times) - 1), **shown)
+    slider = ipywidgets.FloatSlider(value=times[-1], min=first, max=last, step=(last - first) / (len(times) - 1), **shown)
     ipywidgets.jslink((slider, "value"), (plot, "time"))
     return ipywidgets.VBox([plot, slider])
 
@@ -248,7 +250,7 @@ def _polyscope_window(polyscope, times, frames):
         polyscope.init()
     polyscope.set_up_dir("y_up")
     shown = {}
-    for name, (kind, points, rows, colour) in frames[0].items():
+    for name, (kind, points, rows, colour) in frames[-1].items():
         colour = tuple((colour >> shift & 255) / 255.0 for shift in (16, 8, 0))
         if kind == "surface":
             shown[name] = polyscope.register_surface_mesh(name, points, rows, color=colour)
@@ -256,7 +258,7 @@ def _polyscope_window(polyscope, times, frames):
             shown[name] = polyscope.register_curve_network(name, points, rows, color=colour)
         else:
             shown[name] = polyscope.register_point_cloud(name, points, color=colour)
-    state = {"frame": 0}
+    state = {"frame": len(frames) - 1}
 
     def slider():
         changed, frame = polyscope.imgui.SliderInt(f"t = {times[state['frame']]:.4g} s", state["frame"], 0, len(times) - 1)
@@ -264,7 +266,7 @@ def _polyscope_window(polyscope, times, frames):
             state["frame"] = frame
             for name, (kind, points, _, _) in frames[frame].items():
                 update = {"surface": "update_vertex_positions", "lines": "update_node_positions", "points": "update_point_positions"}
-                if name in shown and len(points) == len(frames[0][name][1]):
+                if name in shown and len(points) == len(frames[-1][name][1]):
                     getattr(shown[name], update[kind])(points)
 
     if len(times) > 1:
