@@ -157,7 +157,7 @@ def test_a_broken_executor_is_named_and_not_a_result(tmp_path):
     """If not, cases that never ran stand in the table as failures, and are not tried again."""
     with (
         concurrent.futures.ProcessPoolExecutor(1) as executor,
-        pytest.raises(RuntimeError, match="executor: it broke, (3 cases are|1 case is) left"),
+        pytest.raises(RuntimeError, match=r"executor: it broke, \d cases? (is|are) left"),
     ):
         pdgpu.sweep(die, {"n": [1, 2, 3]}, tmp_path / "s", executor=executor)
     assert lines(tmp_path / "s") == 1
