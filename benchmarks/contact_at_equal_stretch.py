@@ -37,7 +37,7 @@ def drape(cells):
 
 def methods(stretch):
     """Name -> solver of so many iterations, and contact."""
-    barrier, limit = pdgpu.BarrierContact(DISTANCE, 1e4), 1.0 + 0.8 * (stretch - 1.0)
+    barrier, limit = pdgpu.BarrierContact(DISTANCE, stiffness=1e4), 1.0 + 0.8 * (stretch - 1.0)
     return {
         "full IPC": (lambda k: pdgpu.Newton(iterations=k), barrier),
         "projective IPC": (lambda k: pdgpu.ProjectiveDynamics(iterations=k), pdgpu.ProjectiveContact(DISTANCE)),
@@ -96,7 +96,7 @@ def errors(scene, truth, solver, contact):
 def rows(cells, stretch, steps, rounds):
     scene, cloth = drape(cells)
     length, n = longest_edge(cloth), scene.n_vertices
-    reference = pdgpu.Newton(iterations=200, tolerance=1e-8), pdgpu.BarrierContact(DISTANCE, 1e4)
+    reference = pdgpu.Newton(iterations=200, tolerance=1e-8), pdgpu.BarrierContact(DISTANCE, stiffness=1e4)
     exact = Fall(scene, *reference, steps)
     least = max(map(length, exact.frames))
     yield n, "full IPC, to its end", "", f"{least:.3f}", *measured(scene, exact, [exact.seconds], *reference), "0", "0"

@@ -46,7 +46,7 @@ def sheets(cells, degrees):
 
 
 def our_programs(x, triangles, distance):
-    pairs = contact.find_pairs(pdgpu.BarrierContact(distance, STIFFNESS, area_weighted=False), x, triangles, threads=1)
+    pairs = contact.find_pairs(pdgpu.BarrierContact(distance, stiffness=STIFFNESS, area_weighted=False), x, triangles, threads=1)
     columns = (pairs.contact, pairs.n_vertices, pairs.dtype, pairs.kind, pairs.vertices, pairs.activation, pairs.weight, pairs.threshold)
     programs = (
         lambda: pairs.energy(x, threads=1),

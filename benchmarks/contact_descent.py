@@ -67,7 +67,7 @@ def cloths(cells, _):
 def stiffness_at_rest(scene, edge):
     """With which the blocks press on each other as much as they weigh, all three gaps together: the force is proportional to it."""
     weights = np.array([body.masses.sum() for body in scene.bodies]) * 9.81
-    contact = pdgpu.BarrierContact(PART * edge, PRESSED)
+    contact = pdgpu.BarrierContact(PART * edge, stiffness=PRESSED)
     sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=1), dt=1 / 200, contact=contact)
     return PRESSED * np.dot(np.arange(len(weights)), weights) / np.abs(sim.contact_forces().normal_force).sum()
 
@@ -104,7 +104,7 @@ def main():
         for dtype in chosen.dtype:
             sims = {}
             for kind, friction in (("without", None), ("contact", 0.0), ("with faint friction", FAINT), ("with friction", 0.4)):
-                contact = None if friction is None else pdgpu.BarrierContact(PART * edge, stiffness, friction=friction)
+                contact = None if friction is None else pdgpu.BarrierContact(PART * edge, stiffness=stiffness, friction=friction)
                 solver = pdgpu.VertexBlockDescent(iterations=chosen.iterations)
                 sims[kind] = pdgpu.Simulation(scene, solver, dt=1 / 200, contact=contact, dtype=dtype, threads=chosen.threads)
             found = {kind: [] for kind in sims}

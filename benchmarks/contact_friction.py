@@ -26,7 +26,7 @@ def simulation(cells, friction):
     upper = (points - [0.5, 0.0, 0.5]) @ np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]) + [0.5, 0.18 / cells, 0.5]
     for each in (points, upper):
         scene.add_shell(pdgpu.Mesh(each, triangles=sheet.triangles), pdgpu.Spring(10.0), density=0.2)
-    contact = pdgpu.BarrierContact(0.3 / cells, 1e4, friction=friction)
+    contact = pdgpu.BarrierContact(0.3 / cells, stiffness=1e4, friction=friction)
     return pdgpu.Simulation(scene, pdgpu.Newton(), dt=0.01, contact=contact, threads=1)
 
 

@@ -41,7 +41,7 @@ SOLVERS = {
 }
 CONTACTS = {
     "barrier": pdgpu.BarrierContact(DISTANCE),
-    "penalty": pdgpu.PenaltyContact(DISTANCE, 300.0),
+    "penalty": pdgpu.PenaltyContact(DISTANCE, stiffness=300.0),
     "projective": pdgpu.ProjectiveContact(DISTANCE),
     "two-way": pdgpu.TwoWayContact(DISTANCE, steps=64, passes=1),  # bounds a step, since the sweeps double every 16
 }

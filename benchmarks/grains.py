@@ -27,7 +27,7 @@ THIN, APART, EDGES = 1e-3, 4e-3, 10  # of hairs: as thick as that, side by side 
 TWO_WAY = (pdgpu.ProjectiveDynamics(iterations=1), pdgpu.TwoWayContact(ACTIVATION, steps=10, passes=1))
 DESCENT = (
     pdgpu.VertexBlockDescent(iterations=10),
-    pdgpu.BarrierContact(ACTIVATION, 1e8, area_weighted=False, guard="reach"),
+    pdgpu.BarrierContact(ACTIVATION, stiffness=1e8, area_weighted=False, guard="reach"),
 )
 
 

@@ -77,7 +77,9 @@ def rows(sizes, dtypes, steps):
     for name, dtype in itertools.product(sizes, dtypes):
         for size in sizes[name]:
             scene, thickness = {"blocks": blocks, "stacks": stacks}[name](size)
-            contact = pdgpu.PenaltyContact(thickness, 1e6 * thickness, detection_interval=INTERVAL, friction=0.2, friction_velocity=1e-2)
+            contact = pdgpu.PenaltyContact(
+                thickness, stiffness=1e6 * thickness, detection_interval=INTERVAL, friction=0.2, friction_velocity=1e-2
+            )
             seconds, pairs = measured(scene, contact, dtype, steps)
             alone, _ = measured(scene, None, dtype, steps)
             tets, least, bare = sum(len(body.mesh.tets) for body in scene.bodies), min(seconds), min(alone)

@@ -214,8 +214,8 @@ def rows_of(scene, vertices, elements, iterations, interval, ours, measured):
 
 def cloth_rows(cells, level, fall, steps, iterations, interval, peers):
     scene, cloth, sphere = cloth_on_sphere(cells, level)
-    penalty = pdgpu.PenaltyContact(THICKNESS, STIFFNESS, detection_interval=interval, friction=FRICTION, friction_velocity=1e-2)
-    barrier = pdgpu.BarrierContact(THICKNESS, STIFFNESS, friction=FRICTION, friction_velocity=1e-2)
+    penalty = pdgpu.PenaltyContact(THICKNESS, stiffness=STIFFNESS, detection_interval=interval, friction=FRICTION, friction_velocity=1e-2)
+    barrier = pdgpu.BarrierContact(THICKNESS, stiffness=STIFFNESS, friction=FRICTION, friction_velocity=1e-2)
     first = pdgpu_program(scene, barrier, iterations, "float64")
     for _ in range(fall):
         first[0]()
@@ -237,7 +237,7 @@ def cloth_rows(cells, level, fall, steps, iterations, interval, peers):
 
 def block_rows(cells, steps, iterations, peers):
     scene, meshes, pinned = blocks(cells)
-    contact = pdgpu.PenaltyContact(1e-3, BLOCK_STIFFNESS, depth=0.01, detection_interval=0)
+    contact = pdgpu.PenaltyContact(1e-3, stiffness=BLOCK_STIFFNESS, depth=0.01, detection_interval=0)
     programs = {("pdgpu", "penalty", dtype): pdgpu_program(scene, contact, iterations, dtype)[:2] for dtype in ("float32", "float64")}
     if "pbatoolkit" in peers:
         programs["pbatoolkit", "penalty", "float64"] = pbatoolkit_program(meshes, pinned, iterations)

@@ -55,7 +55,7 @@ def measured_step(make, state, repeats):
 def measured(chosen):
     """The rows, one by one."""
     cells, steps, repeats = (8, 4, 1) if chosen.tiny else (chosen.cells, 12, 3)
-    barrier = pdgpu.BarrierContact(DISTANCE, 2e4)
+    barrier = pdgpu.BarrierContact(DISTANCE, stiffness=2e4)
     scene = cloth_on_creature(cells)
     fall = pdgpu.Simulation(scene, pdgpu.Newton(iterations=30, tolerance=1e-3), dt=DT, contact=barrier, threads=1)
     fall.step(steps)

@@ -67,7 +67,7 @@ def solvers(prone, iterations):
 
 def stepped(scene, solver):
     """The record of one step from rest."""
-    contact = pdgpu.PenaltyContact(stiffness=STIFFNESS, thickness=2e-3, detection_interval=1)
+    contact = pdgpu.PenaltyContact(stiffness=STIFFNESS, distance=2e-3, detection_interval=1)
     simulation = pdgpu.Simulation(scene, solver, dt=None, contact=contact, threads=1)
     simulation.step(record="positions")
     return simulation.last_step
@@ -75,7 +75,7 @@ def stepped(scene, solver):
 
 def converged(scene, mesh):
     """Newton's positions; its pairs are found once a step, so steps go on until they stay."""
-    contact = pdgpu.PenaltyContact(stiffness=STIFFNESS, thickness=2e-3, detection_interval=1)
+    contact = pdgpu.PenaltyContact(stiffness=STIFFNESS, distance=2e-3, detection_interval=1)
     simulation = pdgpu.Simulation(scene, pdgpu.Newton(iterations=100), dt=None, contact=contact)
     for _ in range(10):
         before = simulation.positions

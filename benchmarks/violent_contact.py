@@ -83,7 +83,7 @@ def run(name, iterations, threads, dtype, steps, tiny):
     """Processor time of each step, s, and where they lead."""
     make, cells = SCENES[name]
     scene, edge = make(8 if tiny else cells)
-    contact = pdgpu.BarrierContact(PART * edge, 1e5)
+    contact = pdgpu.BarrierContact(PART * edge, stiffness=1e5)
     sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=iterations), dt=DT, contact=contact, dtype=dtype, threads=threads)
     seconds = []
     for _ in range(steps):

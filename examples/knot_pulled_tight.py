@@ -63,7 +63,7 @@ def draw(axes, points, colour, title, width=4.0):
 draw(pictures[0], mesh.points, "0.45", "at the beginning")
 for (name, solver), colour in zip(SOLVERS.items(), COLOURS, strict=True):
     mesh, scene = knotted()
-    sim = pdgpu.Simulation(scene, solver, dt=DT, contact=pdgpu.TwoWayContact(DISTANCE, 1e-3), threads=1)
+    sim = pdgpu.Simulation(scene, solver, dt=DT, contact=pdgpu.TwoWayContact(DISTANCE, separation=1e-3), threads=1)
     steps, gaps, late = [], [], 0.0
     for _ in range(STEPS):
         sim.step(record=True)

@@ -67,7 +67,7 @@ for k, (x, z) in enumerate(((-0.11, -0.02), (0.02, -0.11), (0.07, 0.06))):  # ov
     )
 scene.add_joint("ball", "ball0", "brick0", at=[-0.085, top + 0.09, 0.0], stiffness=1e4)
 scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
-contact = pdgpu.BarrierContact(1e-3, 1e7, area_weighted=False, friction=0.3)
+contact = pdgpu.BarrierContact(1e-3, stiffness=1e7, area_weighted=False, friction=0.3)
 
 sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=15 if QUICK else 30), dt=DT, contact=contact)
 for _ in range(round(SECONDS / DT) - 1):

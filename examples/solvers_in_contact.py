@@ -113,7 +113,7 @@ HEADER = ("scene", "stiffness Pa", "friction", "contacts", "solver", "status", "
 def comparison_of(make, stiffness, friction):
     """The step that begins where the bodies touch."""
     scene, pair, steps = make()
-    contact = pdgpu.BarrierContact(1e-3, stiffness, friction={pair: friction})
+    contact = pdgpu.BarrierContact(1e-3, stiffness=stiffness, friction={pair: friction})
     fall = pdgpu.Simulation(scene, pdgpu.Newton(iterations=100, tolerance=1e-3), dt=DT, contact=contact, threads=1)
     fall.step(steps)
     start = (fall.positions, fall.velocities)

@@ -174,7 +174,7 @@ def needle(fine):
     top = [[0.01 * np.cos(t), 0.1, 0.01 * np.sin(t)] for t in (0.0, 2.1, 4.2)]
     points = np.array([[0.0, 0.0, 0.0], *top]) + [0.011, 0.002, 0.007]
     solid(scene, positive(points, np.array([[0, 1, 2, 3]])), 1e7, 5000.0, velocity=(0.0, -2.0, 0.0))
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e4), steps=40 if fine else 6)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e4), steps=40 if fine else 6)
 
 
 def blade(fine):
@@ -186,7 +186,7 @@ def blade(fine):
     section = np.array([[0.0, 0.0, 0.0], [0.0, 0.06, -0.003], [0.0, 0.06, 0.003]])
     layers = [section + [x, 0.002, 0.3 * x] for x in np.linspace(-0.1, 0.1, 13 if fine else 5)]
     solid(scene, layered(layers, [(0, 1, 2)]), 1e7, 5000.0, velocity=(0.0, -2.0, 0.0))
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e4), steps=40 if fine else 6)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e4), steps=40 if fine else 6)
 
 
 def spike(fine):
@@ -197,7 +197,7 @@ def spike(fine):
     points = [[-0.05, -0.3, -0.05], [0.05, -0.3, -0.05], [0.05, -0.3, 0.05], [-0.05, -0.3, 0.05], [0.003, 0.0, 0.002]]
     triangles = [(0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4), (0, 2, 1), (0, 3, 2)]
     scene.add_obstacle(pdgpu.Mesh(points, triangles=triangles), name="spike")
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e4), steps=60 if fine else 6)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e4), steps=60 if fine else 6)
 
 
 # ---- through and around -----------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def funnel(fine):
     solid(scene, ball(0.08, 3 if fine else 2, 4 if fine else 2, (0.0, 0.078, 0.0)), 2e4, velocity=(0.0, -2.0, 0.0))
     profile = [(0.25, 0.2), (0.15, 0.0975), (0.055, 0.0), (0.055, -0.25)]
     scene.add_obstacle(revolved(profile, 48 if fine else 16), name="funnel")
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e5), steps=80 if fine else 6)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e5), steps=80 if fine else 6)
 
 
 def knot(fine):
@@ -224,7 +224,7 @@ def knot(fine):
     rope = scene.add_rod(mesh, pdgpu.Spring(50.0), density=0.02, damping=1e-3)
     for end, sign in ((0, 1.0), (len(mesh.points) - 1, -1.0)):
         rope.pin([end], motion=lambda time, rest, sign=sign: rest + [sign * 1.0 * time, 0.0, 0.0])
-    contact = pdgpu.BarrierContact(1e-3, 1e7, separation=1e-3, area_weighted=False)
+    contact = pdgpu.BarrierContact(1e-3, stiffness=1e7, separation=1e-3, area_weighted=False)
     return ContactCase(scene=scene, contact=contact, steps=60 if fine else 14)
 
 
@@ -236,7 +236,7 @@ def rings(fine):
     solid(scene, held).pin(held.points[:, 1] > 0.09)
     loose = torus(0.1, 0.015, around, [0.0, -0.163, 0.0], [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     solid(scene, loose, velocity=(0.0, -1.0, 0.0))
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e5), steps=60 if fine else 6)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e5), steps=60 if fine else 6)
 
 
 def rod_round_capsule(fine):
@@ -251,7 +251,7 @@ def rod_round_capsule(fine):
     for end, sign in ((0, -1.0), (len(points) - 1, 1.0)):
         rope.pin([end], motion=lambda time, rest, sign=sign: rest + [0.0, 0.0, sign * 0.5 * time])
     scene.add_obstacle(pdgpu.Capsule((-0.1, 0.0, 0.0), (0.15, 0.0, 0.0), radius), name="capsule")
-    contact = pdgpu.BarrierContact(1e-3, 1e7, separation=1e-3, area_weighted=False)
+    contact = pdgpu.BarrierContact(1e-3, stiffness=1e7, separation=1e-3, area_weighted=False)
     return ContactCase(scene=scene, contact=contact, steps=60 if fine else 6)
 
 
@@ -266,7 +266,7 @@ def rods_on_capsules(fine):
         scene.add_rod(string(points), pdgpu.Spring(100.0), density=0.02, damping=1e-3, velocity=(0.0, -1.0 - 0.2 * k, 0.0))
     for k, x in enumerate((-0.1, 0.0, 0.1)):
         scene.add_obstacle(pdgpu.Capsule((x, 0.0, -0.3), (x, 0.0, 0.3), 0.03), name=f"capsule{k}")
-    contact = pdgpu.BarrierContact(1e-3, 1e7, separation=1e-3, area_weighted=False)
+    contact = pdgpu.BarrierContact(1e-3, stiffness=1e7, separation=1e-3, area_weighted=False)
     return ContactCase(scene=scene, contact=contact, steps=60 if fine else 6)
 
 
@@ -291,7 +291,7 @@ def twisted_mat(fine):
     mesh = sheet(0.4, 0.2, cells)
     scene = pdgpu.Scene(NO_GRAVITY)
     wrung(cloth(scene, mesh, cells=cells), mesh.points, 1.0, 0.05)
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e4), dt=1 / 50, steps=100 if fine else 18)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e4), dt=1 / 50, steps=100 if fine else 18)
 
 
 def twisted_beam(fine):
@@ -300,7 +300,7 @@ def twisted_beam(fine):
     mesh = moved(shapes.beam((0.4, 0.06, 0.06), cells), [-0.2, -0.03, -0.03])
     scene = pdgpu.Scene(NO_GRAVITY)
     wrung(solid(scene, mesh), mesh.points, 1.0, 0.1)
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e5), dt=1 / 50, steps=100 if fine else 60)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e5), dt=1 / 50, steps=100 if fine else 60)
 
 
 def squeezed(mesh, height, *, shells, **others):
@@ -320,7 +320,7 @@ def squeezed(mesh, height, *, shells, **others):
             scene.add_shell(box, pdgpu.Spring(1.0), density=1.0, name=name).pin(np.arange(8), motion=motion)
         else:
             scene.add_obstacle(box, name=name, motion=motion)
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(2e-3 * height, 1e5), **others)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(2e-3 * height, stiffness=1e5), **others)
 
 
 def squeezed_bunny(fine):
@@ -348,7 +348,7 @@ def cloth_over_creature(fine):
     cells = 60 if fine else 14
     cloth(scene, sheet(0.4, 0.4, cells, body.points[:, 1].max() + 0.003), cells=cells, velocity=(0.0, -1.0, 0.0))
     scene.add_obstacle(body, name="creature")
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e4), steps=60 if fine else 6)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e4), steps=60 if fine else 6)
 
 
 def crossing_cloths(fine):
@@ -360,7 +360,7 @@ def crossing_cloths(fine):
     flat = shapes.grid((0.3, 0.2), (cells, cells))
     upright = pdgpu.Mesh(flat.points + [-0.15, 0.002, 0.003] + 0.02 * flat.points[:, :1] * [0.0, 0.0, 1.0], triangles=flat.triangles)
     cloth(scene, upright, cells=cells, velocity=(0.0, -2.0, 0.0))
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e4), steps=60 if fine else 6)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e4), steps=60 if fine else 6)
 
 
 def cloth_on_sphere(fine):
@@ -370,7 +370,7 @@ def cloth_on_sphere(fine):
     cloth(scene, sheet(0.4, 0.4, cells, 0.103), cells=cells, velocity=(0.0, -1.0, 0.0))
     scene.add_obstacle(pdgpu.Sphere((0.0, 0.0, 0.0), 0.1), motion=lambda time: (np.eye(3), [0.3 * time, 0.0, 0.0]), name="ball")
     # pairs with the middle of a ball have no area
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e8, area_weighted=False), steps=60 if fine else 6)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e8, area_weighted=False), steps=60 if fine else 6)
 
 
 def thrown_ball(fine):
@@ -380,7 +380,7 @@ def thrown_ball(fine):
     flat = shapes.grid((0.4, 0.4), (cells, cells))
     cloth(scene, flat, cells=cells).pin(border(flat.points))
     solid(scene, ball(0.05, 2 if fine else 1, 2, (0.21, 0.19, 0.3)), 1e6, velocity=(0.0, 0.0, -100.0))
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e4), steps=20 if fine else 3)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e4), steps=20 if fine else 3)
 
 
 # ---- many bodies ------------------------------------------------------------------------------------------------------------
@@ -393,7 +393,7 @@ def cube_on_floor(fine):
     mesh = moved(mesh, [0.0, 0.003 - mesh.points[:, 1].min(), 0.0])
     solid(scene, mesh, velocity=(0.3, -2.0, 0.0))
     scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e5), steps=60 if fine else 6)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e5), steps=60 if fine else 6)
 
 
 def cube_on_cube(fine):
@@ -403,7 +403,7 @@ def cube_on_cube(fine):
     solid(scene, lower, 1e5, 100.0).pin(lower.points[:, 1] < -0.0999)
     upper = turned(cube(0.08, 4 if fine else 2, (0.0, 0.0, 0.0)), (0.0, 1.0, 0.0), 0.4)
     solid(scene, moved(upper, [0.004, 0.042, 0.003]), 2e8, 2e5, velocity=(0.0, -0.5, 0.0))
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e6), steps=40 if fine else 6)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e6), steps=40 if fine else 6)
 
 
 def stack(fine):
@@ -413,7 +413,7 @@ def stack(fine):
         mesh = turned(cube(0.1, 5 if fine else 2, (0.0, 0.0, 0.0)), (0.0, 1.0, 0.0), 0.5 * k)
         solid(scene, moved(mesh, [0.01 * (-1) ** k, 0.052 + 0.102 * k, 0.0]), velocity=(0.0, -0.3 * (k + 1), 0.0))
     scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e5), steps=60 if fine else 6)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e5), steps=60 if fine else 6)
 
 
 def bodies_in_a_box(fine):
@@ -431,7 +431,7 @@ def bodies_in_a_box(fine):
     points = shapes.box((2 * half, 0.4, 2 * half)).points - [half, 0.0, half]
     walls = pdgpu.Mesh(points, triangles=[row for row in shapes.box((1, 1, 1)).triangles if (points[row, 1] < 0.39).any()])
     scene.add_obstacle(walls, name="box")
-    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, 1e5), steps=80 if fine else 8)
+    return ContactCase(scene=scene, contact=pdgpu.BarrierContact(1e-3, stiffness=1e5), steps=80 if fine else 8)
 
 
 def sand(fine):
@@ -446,7 +446,7 @@ def sand(fine):
     whole = shapes.sphere(0.05, 3)
     bowl = pdgpu.Mesh(whole.points, triangles=whole.triangles[whole.points[whole.triangles, 1].max(axis=1) < 0.02])
     scene.add_obstacle(bowl.without_unused_vertices(), name="bowl")
-    contact = pdgpu.BarrierContact(1e-3, 1e6, separation=2e-3, area_weighted=False)
+    contact = pdgpu.BarrierContact(1e-3, stiffness=1e6, separation=2e-3, area_weighted=False)
     return ContactCase(scene=scene, contact=contact, steps=60 if fine else 6)
 
 
@@ -470,7 +470,7 @@ def thick_bodies(fine):
     solid(scene, block, velocity=2.5 * down, thickness=1e-3)
     scene.add_obstacle(pdgpu.Sphere((0.0, 0.0, 0.0), 0.05), name="ball")
     scene.add_obstacle(pdgpu.Plane((0.0, -0.06, 0.0), (0.0, 1.0, 0.0)), name="floor")
-    contact = pdgpu.BarrierContact(1e-3, 1e6, area_weighted=False)
+    contact = pdgpu.BarrierContact(1e-3, stiffness=1e6, area_weighted=False)
     return ContactCase(scene=scene, contact=contact, dt=1 / 200, steps=60 if fine else 5)
 
 

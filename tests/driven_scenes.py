@@ -159,7 +159,7 @@ def case_of(obstacle, speed, dt, steps, mu, solver, dtype, stiffness, hold=None)
         speed=speed,
         dt=dt,
         steps=steps + COAST,
-        contact=pdgpu.BarrierContact(DISTANCE, STIFFNESSES[stiffness]),
+        contact=pdgpu.BarrierContact(DISTANCE, stiffness=STIFFNESSES[stiffness]),
         solver=kind(**settings),  # to rounding: a tolerance counts from the first guess, which may lie deep in the barrier
         dtype=dtype,
     )
@@ -171,7 +171,7 @@ def static_force(obstacle):
     steps, dt = 24, 10.0
     hold = ramp(-(SQUEEZE + GAP) / (steps * dt), steps * dt)
     scene = assemble(obstacle, lambda now: 0.0, SPEEDS[0.1][2], hold=hold)
-    contact = pdgpu.BarrierContact(DISTANCE, STIFFNESSES["explicit"])
+    contact = pdgpu.BarrierContact(DISTANCE, stiffness=STIFFNESSES["explicit"])
     sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=200, tolerance=1e-9), dt=dt, contact=contact, threads=1)
     sim.step(steps)
     assert sim.last_step.status == "converged" and sim.last_step.behind == 0.0

@@ -42,7 +42,7 @@ def ours(x_t, x, triangles, rest, distance, form):
         scene = pdgpu.Scene((0.0, 0.0, 0.0))
         scene.add_shell(pdgpu.Mesh(rest, triangles=triangles), pdgpu.Spring(1e-6), density=1e-6)
         settings = {"area_weighted": area_weighted, "weighting": "sum", "friction": friction, "friction_velocity": EXTENT / DT}
-        contact = pdgpu.BarrierContact(distance, stiffness, **settings)
+        contact = pdgpu.BarrierContact(distance, stiffness=stiffness, **settings)
         sims.append(pdgpu.Simulation(scene, pdgpu.Newton(), dt=DT, contact=contact))
         sims[-1].set_state(positions=x_t)
     rubs, slides = sims

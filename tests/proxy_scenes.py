@@ -137,7 +137,7 @@ def answers(made, iterations=30000, tolerance=1e-10):
     scene, proxies, field, stiffness, start, region = made
     for name, linear in rivals(region, stiffness).items():
         solver = pdgpu.ProjectiveDynamics(iterations=iterations, linear=linear, initialization="previous", tolerance=tolerance)
-        contact = pdgpu.ProxyContact(proxies, stiffness, field=field)
+        contact = pdgpu.ProxyContact(proxies, stiffness=stiffness, field=field)
         simulation = pdgpu.Simulation(scene, solver, dt=None, contact=contact, threads=1)
         simulation.set_state(positions=start)
         simulation.step(record=True)

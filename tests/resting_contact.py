@@ -80,7 +80,7 @@ def pressed(mesh, dt):
     low, high = mesh.points[:, 1].min(), mesh.points[:, 1].max()
     scene.add_obstacle(plate(0.3, 0.02, low - 0.02 - 1e-4), name="lower")
     scene.add_obstacle(plate(0.3, 0.02, high + 1e-4), name="upper")
-    return Resting(projective(_case(scene)).scene, pdgpu.BarrierContact(4e-4, 1e5), mesh.points, dt)
+    return Resting(projective(_case(scene)).scene, pdgpu.BarrierContact(4e-4, stiffness=1e5), mesh.points, dt)
 
 
 def _case(scene):

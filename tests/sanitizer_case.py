@@ -187,7 +187,7 @@ def rigid_bodies(device, dtype):
 
 def penalties(device, dtype):
     """On obstacles of every kind."""
-    penalty = pdgpu.PenaltyContact(0.03, 1e3, depth=0.1, detection_interval=1, friction=0.3)
+    penalty = pdgpu.PenaltyContact(0.03, stiffness=1e3, depth=0.1, detection_interval=1, friction=0.3)
     for solver in (pdgpu.VertexBlockDescent(iterations=2), pdgpu.XPBD(iterations=2)):
         heap = scenes.heap()
         heap.add_obstacle(pdgpu.SignedDistanceField.from_mesh(pdgpu.shapes.sphere(0.1, 1), spacing=0.05))
@@ -213,12 +213,12 @@ def proxies(device, dtype):
         scene.add_obstacle(pdgpu.Sphere(positions.mean(axis=0), 0.2))
         proxies = scenes.GLOBAL_STEPS["schur"].prone(scene)
         solver = pdgpu.ProjectiveDynamics(iterations=2, linear=linear)
-        law = pdgpu.ProxyContact(proxies, 10.0)
+        law = pdgpu.ProxyContact(proxies, stiffness=10.0)
         yield f"contact: proxies, {name}", partial(run, scene, positions, solver, device, dtype, law)
         solid, positions = scene.bodies[0], positions.copy()
         guests = np.flatnonzero(np.isin(proxies, np.arange(solid.slice.stop, scene.n_vertices)))[:3]
         positions[np.array(proxies)[guests]] = positions[solid.mesh.tets[0] + solid.slice.start].mean(axis=0)
-        inside = pdgpu.ProxyContact(proxies, 10.0, field=pdgpu.RestField(solid.name, spacing=0.1, apart=0.3))
+        inside = pdgpu.ProxyContact(proxies, stiffness=10.0, field=pdgpu.RestField(solid.name, spacing=0.1, apart=0.3))
         wide = pdgpu.SchurDirect(np.union1d(proxies, np.arange(solid.slice.stop)), inner=2) if name == "schur" else linear
         solver = pdgpu.ProjectiveDynamics(iterations=2, linear=wide)
         yield f"contact: proxies in a body, {name}", partial(run, scene, positions, solver, device, dtype, inside)
@@ -226,7 +226,7 @@ def proxies(device, dtype):
 
 def embedded_surfaces(device, dtype):
     """By both laws that take them."""
-    for law in (pdgpu.BarrierContact(0.03, friction=0.3), pdgpu.PenaltyContact(0.03, 1e3, friction=0.3)):
+    for law in (pdgpu.BarrierContact(0.03, friction=0.3), pdgpu.PenaltyContact(0.03, stiffness=1e3, friction=0.3)):
         solver = pdgpu.Newton(iterations=2)
         yield f"contact: embedded, {type(law).__name__}", partial(run, resting_scene(True), None, solver, device, dtype, law)
 

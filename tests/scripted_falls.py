@@ -36,7 +36,7 @@ def slope(solver):
     def check(course):
         return [sliding(course, angle, mu), *balanced(course)]
 
-    return ScriptedCase(scene=scene, solver=solver, contact=pdgpu.BarrierContact(1e-3, 1e5, friction=mu), steps=50, check=check)
+    return ScriptedCase(scene=scene, solver=solver, contact=pdgpu.BarrierContact(1e-3, stiffness=1e5, friction=mu), steps=50, check=check)
 
 
 def straight_fall(solver, contact, *, steps=60, floor=FLOOR):

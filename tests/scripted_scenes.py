@@ -74,7 +74,7 @@ def pd(linear=None, **settings):
 
 
 def barrier(stiffness="auto", *, friction=0.0, distance=1e-3):
-    return pdgpu.BarrierContact(distance, stiffness, friction=friction)
+    return pdgpu.BarrierContact(distance, stiffness=stiffness, friction=friction)
 
 
 def projective(friction=0.0, *, blocks=False, distance=1e-3):
@@ -86,11 +86,11 @@ def two_way(friction=0.0, *, distance=1e-3):
 
 
 def penalty(stiffness=1e4, *, friction=0.0, distance=1e-3):
-    return pdgpu.PenaltyContact(distance, stiffness, friction=friction)
+    return pdgpu.PenaltyContact(distance, stiffness=stiffness, friction=friction)
 
 
 def proxies(vertices, stiffness=1e4):
-    return pdgpu.ProxyContact(np.arange(vertices), stiffness)
+    return pdgpu.ProxyContact(np.arange(vertices), stiffness=stiffness)
 
 
 def single(case):

@@ -92,7 +92,7 @@ def proxies():
     scene, body = solid(pdgpu.ARAP(1e4))
     body.embed(BEAM.points * 0.9 + 0.01, name="skin")
     scene.add_obstacle(pdgpu.Sphere((0.2, -0.1, 0.1), 0.15), turn)
-    return scene, scenes.DIRECT, pdgpu.ProxyContact("skin", 100.0), None
+    return scene, scenes.DIRECT, pdgpu.ProxyContact("skin", stiffness=100.0), None
 
 
 def touching(solver, contact, gap=0.004):
@@ -134,7 +134,7 @@ FEATURES = {
     "joints": rigid(scenes.linkage),
     "rigid bodies in contact": rigid(scenes.slope, BARRIER),
     "barrier": touching(scenes.VBD, BARRIER),
-    "penalty": touching(scenes.NEWTON, pdgpu.PenaltyContact(0.01, 100.0, friction=0.3)),
+    "penalty": touching(scenes.NEWTON, pdgpu.PenaltyContact(0.01, stiffness=100.0, friction=0.3)),
     "projective contact": touching(scenes.DIRECT, pdgpu.ProjectiveContact(0.01, friction=0.3)),
     "two-way contact": touching(scenes.VBD, pdgpu.TwoWayContact(0.01)),
 }

@@ -451,7 +451,7 @@ def test_copies_of_a_proxy_share_its_stiffness(stiffness, detection):
     proxies = first + np.arange((N + 1) ** 2)
     c = 300.0 if stiffness == "number" else 200.0 + np.arange(len(proxies))
     scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 1e-2), (0.0, 0.0, 1.0)), name="table")
-    contact = pdgpu.ProxyContact(proxies, c, field="table", detection=detection)
+    contact = pdgpu.ProxyContact(proxies, stiffness=c, field="table", detection=detection)
     sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=2), contact=contact)
     start = sim.proxies()
     assert start.active.all()

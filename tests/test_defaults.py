@@ -225,7 +225,7 @@ def references():
         assert sim.time < 0.5
     found["positions"], found["near"], found["pushes"] = sim.positions, sim.contacts(0.05).distance, sim.contact_forces().forces
     assert len(found["near"])
-    penalty = pdgpu.PenaltyContact(1e-3, 1e4)
+    penalty = pdgpu.PenaltyContact(1e-3, stiffness=1e4)
     found["penalty"] = pdgpu.compare(falling, {"VBD": pdgpu.VertexBlockDescent(iterations=2)}, contact=penalty, **where).reference
     assert found["penalty"] is not None
 

@@ -122,7 +122,7 @@ def simulation(contact):
     if contact == "barrier":
         solver, law = pdgpu.VertexBlockDescent(iterations=3), pdgpu.BarrierContact(0.02, stiffness=10.0)
     else:
-        solver, law = pdgpu.ProjectiveDynamics(iterations=3), pdgpu.ProxyContact("skin", 100.0)
+        solver, law = pdgpu.ProjectiveDynamics(iterations=3), pdgpu.ProxyContact("skin", stiffness=100.0)
     sim = pdgpu.Simulation(scene, solver, dt=0.01, contact=law, threads=1)
     sim.step()
     return sim, motions

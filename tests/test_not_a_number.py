@@ -53,7 +53,7 @@ CONTACTS = {
     "none": None,
     "barrier": pdgpu.BarrierContact(5e-3, stiffness=1e5),
     "by reach": pdgpu.BarrierContact(5e-3, stiffness=1e5, guard="reach"),
-    "penalty": pdgpu.PenaltyContact(5e-3, 1e5),
+    "penalty": pdgpu.PenaltyContact(5e-3, stiffness=1e5),
     "projective": pdgpu.ProjectiveContact(5e-3),
     "two-way": pdgpu.TwoWayContact(5e-3),
 }

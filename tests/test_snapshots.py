@@ -151,7 +151,7 @@ def test_snapshots_that_are_none_are_refused():
         pdgpu.compare(scene, {"a": scenes.NEWTON}, dt=1 / 50, start=taken, contact=pdgpu.BarrierContact(1e-3))
     with pytest.raises(ValueError, match="iterations"):
         sim.snapshot(-1)
-    soft = pdgpu.Simulation(scene, scenes.NEWTON, contact=pdgpu.PenaltyContact(1e-3, 1e3))
+    soft = pdgpu.Simulation(scene, scenes.NEWTON, contact=pdgpu.PenaltyContact(1e-3, stiffness=1e3))
     with pytest.raises(ValueError, match="contact: PenaltyContact finds its pairs"):
         soft.snapshot()
     with pytest.raises(ValueError, match="friction_lags must be 1"):

@@ -34,7 +34,7 @@ def slide(mu):
     scene = pdgpu.Scene(GRAVITY * np.array([np.sin(ANGLE), -np.cos(ANGLE), 0.0]))
     scene.add_solid(mesh, pdgpu.NeoHookean.from_young(1e5, 0.4), density=1000.0, name="cube")
     scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="incline")
-    contact = pdgpu.PenaltyContact(1e-3, 1e5, detection_interval=5, friction=mu, friction_velocity=CREEP)
+    contact = pdgpu.PenaltyContact(1e-3, stiffness=1e5, detection_interval=5, friction=mu, friction_velocity=CREEP)
     simulation = pdgpu.Simulation(scene, SOLVER, dt=1 / RATE, contact=contact, threads=1)
     way, lowest, start = [], np.inf, simulation.positions[:, 0].mean()
     for _ in range(round(SECONDS * RATE)):

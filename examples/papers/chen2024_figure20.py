@@ -60,7 +60,7 @@ def drop(solver, rate, rigid):
     else:
         bodies.append(scene.add_solid(large, material, density=DENSITY, name="heavy", damping=1e-6))
     scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
-    contact = pdgpu.PenaltyContact(1e-3, 1e5, depth=0.02, detection_interval=0, friction=0.3, friction_velocity=1e-2)
+    contact = pdgpu.PenaltyContact(1e-3, stiffness=1e5, depth=0.02, detection_interval=0, friction=0.3, friction_velocity=1e-2)
     if rigid:
         contact = pdgpu.BarrierContact(1e-3, friction=0.3, friction_velocity=1e-2)
     simulation = pdgpu.Simulation(scene, solver, dt=1 / rate, contact=contact, threads=1)

@@ -64,7 +64,7 @@ def drop(solver):
     material = pdgpu.NeoHookean(2e4, 2e5)
     scene.add_solid(mesh, material, density=1000.0, name="ball", damping=1e-5, velocity=(0.0, -2.0, 0.0))
     scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
-    contact = pdgpu.PenaltyContact(1e-3, 500.0, detection_interval=20, friction=0.1, friction_velocity=1e-2)
+    contact = pdgpu.PenaltyContact(1e-3, stiffness=500.0, detection_interval=20, friction=0.1, friction_velocity=1e-2)
     simulation = pdgpu.Simulation(scene, solver, dt=1 / RATE, contact=contact, threads=1)
     states, begun = [], time.perf_counter()
     for _ in range(STEPS):

@@ -38,7 +38,7 @@ def pile(iterations):
         material = pdgpu.NeoHookean.from_young(2e4, 0.4)
         scene.add_solid(pdgpu.Mesh(points, tets=mesh.tets), material, density=1000.0, velocity=(0.0, -0.3, 0.0))
     scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
-    contact = pdgpu.PenaltyContact(4e-3, 500.0, depth=0.02, detection_interval=5, friction=0.3, friction_velocity=0.01)
+    contact = pdgpu.PenaltyContact(4e-3, stiffness=500.0, depth=0.02, detection_interval=5, friction=0.3, friction_velocity=0.01)
     solver = pdgpu.VertexBlockDescent(iterations=iterations, chebyshev=pdgpu.Chebyshev(rho=0.95, start=2))
     return pdgpu.Simulation(scene, solver, dt=DT, contact=contact, threads=1)
 

@@ -69,7 +69,7 @@ def tank():
 
 METHODS = {
     "projections": (pdgpu.ProjectiveDynamics(iterations=400), pdgpu.ProjectiveContact(DISTANCE)),
-    "barrier, Newton": (pdgpu.Newton(iterations=60, tolerance=1e-3, linear=pdgpu.PCG()), pdgpu.BarrierContact(DISTANCE, 1e5)),
+    "barrier, Newton": (pdgpu.Newton(iterations=60, tolerance=1e-3, linear=pdgpu.PCG()), pdgpu.BarrierContact(DISTANCE, stiffness=1e5)),
 }
 COLOURS = {"projections": "#0072B2", "barrier, Newton": "#000000"}
 

@@ -82,7 +82,7 @@ def on_rods(diameter):
     return scene
 
 
-barrier = pdgpu.BarrierContact(DISTANCE, 1e5)
+barrier = pdgpu.BarrierContact(DISTANCE, stiffness=1e5)
 METHODS = {
     "projections": (pdgpu.ProjectiveDynamics(iterations=400), pdgpu.ProjectiveContact(DISTANCE)),
     "barrier, Newton": (pdgpu.Newton(iterations=60, tolerance=1e-3), barrier),

@@ -52,7 +52,7 @@ def test_ten_thousand_random_pairs():
             start += len(x)
     of_point = np.repeat(np.arange(len(points)), [len(x) for x in points])
     x, triangles, edges = np.concatenate(points), np.array(triangles), np.array(edges)
-    described = pdgpu.BarrierContact(0.97, 3.0, separation=0.05, area_weighted=False)
+    described = pdgpu.BarrierContact(0.97, stiffness=3.0, separation=0.05, area_weighted=False)
     pairs = contact.find_pairs(described, x, triangles, edges)
     assert len(pairs) > 9500 and len(points) == 10000
     assert (pairs.threshold > 0).sum() > 2000
@@ -77,7 +77,7 @@ def test_meshes(name, form):
     if physical and edges is not None:
         pytest.skip("of rods and particles ipctk takes lengths and ones for areas")
     for given in (None, rest) if name != "fold" else (None,):  # the fold is finer than the activation distance
-        described = pdgpu.BarrierContact(distance, 2e4, separation=1e-4, area_weighted=physical)
+        described = pdgpu.BarrierContact(distance, stiffness=2e4, separation=1e-4, area_weighted=physical)
         pairs = contact.find_pairs(described, x, triangles, edges, given)
         assert len(pairs) > 10
         energy, gradient, *hessians = ours(pairs, x)

@@ -47,7 +47,7 @@ def test_friction_has_a_panel():
     scene = pdgpu.Scene()
     scene.add_solid(pdgpu.shapes.beam((0.1, 0.1, 0.1), cells=(1, 1, 1)), pdgpu.ARAP(1e5), density=1000.0, velocity=(0.5, 0.0, 0.0))
     scene.add_obstacle(pdgpu.Plane((0.0, -5e-4, 0.0), (0.0, 1.0, 0.0)))
-    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=9), dt=1 / 100, contact=pdgpu.BarrierContact(1e-3, 1e5, friction=0.5))
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=9), dt=1 / 100, contact=pdgpu.BarrierContact(1e-3, stiffness=1e5, friction=0.5))
     sim.step(record=True)
     record = sim.last_step
     assert record["friction_potential"].max() > 0.0
@@ -77,7 +77,7 @@ def test_losses_count_from_where_the_potential_is_finite():
     mesh = pdgpu.shapes.beam((0.1, 0.1, 0.1), cells=(2, 2, 2))
     scene.add_solid(mesh, pdgpu.ARAP(1e4), density=1000.0)
     scene.add_obstacle(pdgpu.Plane((0.0, -5e-4, 0.0), (0.0, 1.0, 0.0)), motion=lambda time: (np.eye(3), [0.0, 0.3 * time, 0.0]))
-    contact = pdgpu.BarrierContact(1e-3, 1e5)
+    contact = pdgpu.BarrierContact(1e-3, stiffness=1e5)
     record = pdgpu.compare(scene, {"a": pdgpu.Newton(iterations=60, tolerance=1e-9)}, dt=1 / 100, contact=contact).records["a"]
     behind, loss = record["behind"] > 0.0, record["relative_loss"]
     assert behind.any() and np.isinf(loss[behind]).any() and np.isfinite(loss[~behind]).all()

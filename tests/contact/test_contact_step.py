@@ -340,7 +340,7 @@ def test_a_mesh_whose_motion_begins_elsewhere_starts_there(dtype):
         scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
         scene.add_solid(pdgpu.shapes.beam((1, 1, 1), cells=(1, 1, 1)), pdgpu.NeoHookean(1e5, 2e5), density=1000.0)
         scene.add_obstacle(pdgpu.TriangleMesh(pdgpu.Mesh(points, triangles=made.triangles), motion=motion), name="floor")
-        sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=20), dt=0.01, contact=pdgpu.BarrierContact(0.01, 1e6), dtype=dtype)
+        sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=20), dt=0.01, contact=pdgpu.BarrierContact(0.01, stiffness=1e6), dtype=dtype)
         first = sim._core.backend.driven()
         sim.step(3)
         return first, sim.positions

@@ -44,7 +44,7 @@ def test_what_touches_is_not_extrapolated():
     scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
     scene.add_particles([[0.0, 5e-4, 0.0], [1.0, 0.5, 0.0]], mass=1.0)
     scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)))
-    contact = pdgpu.BarrierContact(1e-3, 1e6)
+    contact = pdgpu.BarrierContact(1e-3, stiffness=1e6)
     moves = {}
     for chebyshev in (None, pdgpu.Chebyshev(rho=0.9, start=1)):
         solver = pdgpu.VertexBlockDescent(iterations=8, chebyshev=chebyshev, initialization="previous")
@@ -62,7 +62,7 @@ def test_an_extrapolation_begins_anew_after_a_move_that_was_cut():
     scene.add_particles([[0.0, 0.02, 0.0], [1.0, 0.5, 0.0]], mass=1.0)
     scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)))
     solver = pdgpu.ProjectiveDynamics(iterations=12, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1), initialization="previous")
-    sim = pdgpu.Simulation(scene, solver, dt=0.1, contact=pdgpu.BarrierContact(1e-3, 1e6))
+    sim = pdgpu.Simulation(scene, solver, dt=0.1, contact=pdgpu.BarrierContact(1e-3, stiffness=1e6))
     sim.step(record="positions")
     record, target = sim.last_step, 0.5 - 9.81 * 0.1**2
     away = record.positions[:, 1, 1] - target

@@ -53,7 +53,7 @@ def heap():
 
 
 def in_the_heap(friction, dtype="float64", **chosen):
-    contact = pdgpu.BarrierContact(5e-3, 1e6, area_weighted=False, friction=friction, friction_velocity=0.02)
+    contact = pdgpu.BarrierContact(5e-3, stiffness=1e6, area_weighted=False, friction=friction, friction_velocity=0.02)
     return pdgpu.Simulation(heap(), dataclasses.replace(SOLVERS["newton"], **chosen), dt=0.01, contact=contact, dtype=dtype)
 
 

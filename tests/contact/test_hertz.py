@@ -64,7 +64,7 @@ def force_and_approach(elements):
         else:
             body.slide(where, **directions)
     scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
-    contact = pdgpu.BarrierContact(DISTANCE, STIFFNESS)
+    contact = pdgpu.BarrierContact(DISTANCE, stiffness=STIFFNESS)
     # nearly without mass, and in large steps: at rest after each
     sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=60, tolerance=1e-7, initialization="previous"), dt=10.0, contact=contact)
     found = []

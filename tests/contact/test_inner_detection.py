@@ -31,7 +31,7 @@ SCENES = {"floor": on_a_floor, "ball": on_a_ball, "bodies": in_each_other}
 def simulate(made, linear, iterations, **options):
     scene, proxies, field, stiffness = made
     detection = options.pop("detection", "iteration")
-    contact = pdgpu.ProxyContact(proxies, stiffness, field=field, detection=detection)
+    contact = pdgpu.ProxyContact(proxies, stiffness=stiffness, field=field, detection=detection)
     solver = pdgpu.ProjectiveDynamics(iterations=iterations, linear=linear, initialization="previous")
     sim = pdgpu.Simulation(scene, solver, dt=None, contact=contact, **options)
     sim.set_state(positions=start(scene))

@@ -28,7 +28,7 @@ def stored():
 def test_stored_numbers_of_ipctk(row):
     """If it failed, energy, force or stiffness of a mesh would not be those of the code everyone compares with (write_ipctk_numbers.py)."""
     x, triangles, edges, rest, distance = MESHES[row[0]]()
-    described = pdgpu.BarrierContact(distance, 1e5, separation=2e-4, area_weighted=row[1] == "1")
+    described = pdgpu.BarrierContact(distance, stiffness=1e5, separation=2e-4, area_weighted=row[1] == "1")
     pairs = contact.find_pairs(described, x, triangles, edges, rest if row[2] == "1" else None)
     along = probe(len(x))
     found = [pairs.energy(x), pairs.gradient(x).ravel() @ along, *(along @ (pairs.hessian(x, psd=psd) @ along) for psd in (False, True))]
@@ -38,12 +38,14 @@ def test_stored_numbers_of_ipctk(row):
 def test_a_particle_above_a_triangle_and_beside_another_particle():
     """If it failed, sand would not see the floor, or not itself."""
     x = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, 0.01], [0.2, 0.2, 0.03]], float)
-    plain = pdgpu.BarrierContact(0.025, 100.0, area_weighted=False)
+    plain = pdgpu.BarrierContact(0.025, stiffness=100.0, area_weighted=False)
     s = 0.025**2
     expected = 100 * (barrier(0.01**2, s) + barrier(0.02**2, s))
     np.testing.assert_allclose(contact.energy(plain, x, [[0, 1, 2]]), expected, rtol=1e-12)
     # with areas: a particle has none and counts as 1 m^2, in Pa
-    np.testing.assert_allclose(contact.energy(pdgpu.BarrierContact(0.025, 100.0), x, [[0, 1, 2]]), expected * 0.025 / s**2, rtol=1e-12)
+    np.testing.assert_allclose(
+        contact.energy(pdgpu.BarrierContact(0.025, stiffness=100.0), x, [[0, 1, 2]]), expected * 0.025 / s**2, rtol=1e-12
+    )
     gradient = contact.gradient(plain, x, [[0, 1, 2]])
     np.testing.assert_allclose(gradient.sum(axis=0), 0, atol=1e-15 * np.abs(gradient).max())
 
@@ -51,7 +53,7 @@ def test_a_particle_above_a_triangle_and_beside_another_particle():
 def test_a_particle_beside_a_rod():
     """If it failed, a bead would fall through the thread it hangs on."""
     x = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [1.4, 0, 0.01]], float)
-    plain = pdgpu.BarrierContact(0.02, 100.0, area_weighted=False)
+    plain = pdgpu.BarrierContact(0.02, stiffness=100.0, area_weighted=False)
     pairs = contact.find_pairs(plain, x, [], [[0, 1], [1, 2]])
     assert pairs.kind.tolist() == [contact_surface.VERTEX_EDGE] and pairs.vertices.tolist() == [[3, 1, 2, -1]]
     np.testing.assert_allclose(pairs.energy(x), 100 * barrier(1e-4, 4e-4), rtol=1e-12)
@@ -63,7 +65,7 @@ def test_areas():
     # a corner of one triangle above the middle of another, far from all edges
     x = np.array([[-1, -1, 0], [2, -1, 0], [-1, 2, 0], [0, 0, 0.01], [0.1, 0, 1], [0, 0.1, 1]], float)
     area = np.linalg.norm(np.cross(x[4] - x[3], x[5] - x[3])) / 2
-    described = pdgpu.BarrierContact(0.02, 100.0)
+    described = pdgpu.BarrierContact(0.02, stiffness=100.0)
     expected = area / 3 / 4 * 100 * 0.02 * barrier(0.25, 1.0)
     np.testing.assert_allclose(contact.energy(described, x, [[0, 1, 2], [3, 4, 5]]), expected, rtol=1e-12)
     # at rest it was twice as large
@@ -83,18 +85,20 @@ def test_a_mesh_finer_than_the_activation_distance_is_at_rest_at_rest():
     rest = np.array(pdgpu.shapes.grid((1, 1), cells=(10, 10)).points)
     triangles = pdgpu.shapes.grid((1, 1), cells=(10, 10)).triangles
     for separation in (0.0, 0.03):
-        described = pdgpu.BarrierContact(0.5, 1e3, separation=separation)
+        described = pdgpu.BarrierContact(0.5, stiffness=1e3, separation=separation)
         assert contact.energy(described, rest, triangles, rest=rest) == 0.0
         squeezed = rest * [0.7, 1, 1]
         assert contact.energy(described, squeezed, triangles, rest=rest) > 0.0
-    assert contact.energy(pdgpu.BarrierContact(0.5, 1e3), rest, triangles) > 0.0
+    assert contact.energy(pdgpu.BarrierContact(0.5, stiffness=1e3), rest, triangles) > 0.0
     # two parts are not one body
     both = np.concatenate([rest, rest + [0, 0, 0.2]])
-    assert contact.energy(pdgpu.BarrierContact(0.3, 1e3), both, np.concatenate([triangles, triangles + len(rest)]), rest=both) > 0.0
+    assert (
+        contact.energy(pdgpu.BarrierContact(0.3, stiffness=1e3), both, np.concatenate([triangles, triangles + len(rest)]), rest=both) > 0.0
+    )
     with pytest.raises(
         ValueError, match=r"rest: the .* pair of vertices \[.*\] is 0\.0707107 m apart, which must be more than the separation 0\.08 m"
     ):
-        contact.energy(pdgpu.BarrierContact(0.01, 1e3, separation=0.08), rest, triangles, rest=rest)
+        contact.energy(pdgpu.BarrierContact(0.01, stiffness=1e3, separation=0.08), rest, triangles, rest=rest)
 
 
 @pytest.mark.parametrize("make", [layers, fold, rods_and_particles])
@@ -102,7 +106,7 @@ def test_derivatives_against_differences(make):
     """If it failed, the assembled gradient or Hessian would leave out a pair or put one in the wrong place."""
     x, triangles, edges, rest, distance = make()
     x = x + 1e-3 * distance * np.random.default_rng(5).normal(size=x.shape)  # away from the borders of features, where a Hessian jumps
-    described = pdgpu.BarrierContact(distance, 1e4, area_weighted=False)
+    described = pdgpu.BarrierContact(distance, stiffness=1e4, area_weighted=False)
     step, along = 1e-6 * distance, probe(len(x)).reshape(-1, 3)
     pairs = contact.find_pairs(described, x, triangles, edges, rest, margin=4 * step)
     assert len(pairs) > 20
@@ -124,7 +128,7 @@ def test_derivatives_against_differences(make):
 def test_a_list_with_a_margin_serves_while_nothing_moves_farther():
     """If it failed, a contact that begins between two searches would go unseen."""
     x, triangles, edges, _, distance = layers()
-    described = pdgpu.BarrierContact(distance, 1e4, area_weighted=False)
+    described = pdgpu.BarrierContact(distance, stiffness=1e4, area_weighted=False)
     margin = 0.5 * distance
     pairs = contact.find_pairs(described, x, triangles, edges, x, margin=margin)
     moves = np.random.default_rng(0).normal(size=x.shape)
@@ -138,7 +142,7 @@ def test_a_list_with_a_margin_serves_while_nothing_moves_farther():
 def test_float32():
     """If it failed, float32 would be taken for float64 or the other way round, without a word."""
     x, triangles, _, _, distance = layers()
-    described = pdgpu.BarrierContact(distance, 1e4)
+    described = pdgpu.BarrierContact(distance, stiffness=1e4)
     single = x.astype(np.float32)
     exact, near = (contact.find_pairs(described, at, triangles) for at in (single.astype(float), single))
     assert abs(len(exact) - len(near)) <= 2
@@ -154,7 +158,7 @@ def test_float32():
 def test_the_same_bits_for_any_number_of_threads():
     """If it failed, the same scene would end differently on another machine."""
     x, triangles, _, _, distance = layers(24)
-    described = pdgpu.BarrierContact(distance, 1e4)
+    described = pdgpu.BarrierContact(distance, stiffness=1e4)
     results = []
     for threads in (1, 4):
         pairs = contact.find_pairs(described, x, triangles, threads=threads)
@@ -166,7 +170,7 @@ def test_the_same_bits_for_any_number_of_threads():
 
 def test_nothing_near():
     """If it failed, a scene without contact could not be asked about it."""
-    described, x = pdgpu.BarrierContact(1e-3, 1e4), np.array(SHEET.points)
+    described, x = pdgpu.BarrierContact(1e-3, stiffness=1e4), np.array(SHEET.points)
     assert contact.energy(described, x, SHEET.triangles) == 0.0
     assert contact.gradient(described, x, SHEET.triangles).tolist() == np.zeros_like(x).tolist()
     assert contact.hessian(described, x, SHEET.triangles).nnz == 0
@@ -177,7 +181,7 @@ def test_nothing_near():
 def test_what_touches():
     """If it failed, an intersecting state could pass for one with a large force."""
     x = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, 0.01]], float)
-    described = pdgpu.BarrierContact(0.02, 1e4, separation=0.01)
+    described = pdgpu.BarrierContact(0.02, stiffness=1e4, separation=0.01)
     assert contact.energy(described, x, [[0, 1, 2]]) == np.inf
     for function in (contact.gradient, contact.hessian):
         with pytest.raises(
@@ -188,7 +192,7 @@ def test_what_touches():
 
 def test_descriptions():
     """If it failed, a contact could not be sent to another process, or stored beside its results."""
-    described = pdgpu.BarrierContact(1e-3, 2e5, separation=1e-4, area_weighted=False)
+    described = pdgpu.BarrierContact(1e-3, stiffness=2e5, separation=1e-4, area_weighted=False)
     assert repr(described) == (
         "BarrierContact(distance=0.001, stiffness=200000.0, separation=0.0001, area_weighted=False, guard='impact', friction=0.0, "
         "friction_velocity=0.001, friction_lags=1, weighting='harmonic')"
@@ -244,7 +248,7 @@ def test_descriptions_that_make_no_sense(arguments, exception, message):
 def test_meshes_that_make_no_sense(change, exception, message):
     """If it failed, C would read what is not there."""
     arguments = {
-        "contact": pdgpu.BarrierContact(1e-3, 1.0),
+        "contact": pdgpu.BarrierContact(1e-3, stiffness=1.0),
         "x": SHEET.points,
         "triangles": SHEET.triangles,
         "edges": None,
@@ -254,7 +258,7 @@ def test_meshes_that_make_no_sense(change, exception, message):
     for function in (contact.energy, contact.gradient, contact.hessian):
         with pytest.raises(exception, match=message):
             function(**arguments)
-    pairs = contact.find_pairs(pdgpu.BarrierContact(1e-3, 1.0), SHEET.points, SHEET.triangles)
+    pairs = contact.find_pairs(pdgpu.BarrierContact(1e-3, stiffness=1.0), SHEET.points, SHEET.triangles)
     with pytest.raises(ValueError, match=r"x: expected shape \(16, 3\), got \(4, 3\)"):
         pairs.energy(np.zeros((4, 3)))
     assert repr(pairs) == "<ContactPairs: 0 pairs>"

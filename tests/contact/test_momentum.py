@@ -14,7 +14,7 @@ def test_a_collision_keeps_the_momentum(dtype):
     scene = pdgpu.Scene(NO_GRAVITY)
     solid(scene, ball(0.05, 1, 2, (-0.051, 0.01, 0.0)), 1e5, 1000.0, velocity=(2.0, 0.0, 0.1))
     solid(scene, cube(0.08, 2, (0.041, 0.0, 0.004)), 2e5, 3000.0, velocity=(-1.0, 0.2, 0.0))
-    contact = pdgpu.BarrierContact(1e-3, 1e5)
+    contact = pdgpu.BarrierContact(1e-3, stiffness=1e5)
     sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=60, tolerance=1e-6), dt=0.01, contact=contact, dtype=dtype, threads=1)
     masses = sim.masses[:, None].astype(np.float64)
     before, most = (masses * sim.velocities).sum(axis=0), 0

@@ -66,7 +66,7 @@ def test_admm_with_friction_does_not_cycle(friction):
     lifted = pdgpu.Mesh(mesh.points + [0.0, 0.002, 0.0], tets=mesh.tets)
     scene.add_solid(lifted, pdgpu.ARAP.from_young(1e5, 0.3), density=1000.0, velocity=(0.5, -1.0, 0.0))
     scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
-    contact = pdgpu.BarrierContact(1e-3, 1e7, friction=friction)
+    contact = pdgpu.BarrierContact(1e-3, stiffness=1e7, friction=friction)
     fall = pdgpu.Simulation(scene, pdgpu.Newton(iterations=100, tolerance=1e-3), dt=dt, contact=contact, threads=1)
     fall.step(3)
     errors = []

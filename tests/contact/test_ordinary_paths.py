@@ -17,7 +17,7 @@ CONTACTS = {
     "penalty": pdgpu.PenaltyContact(DISTANCE, stiffness=1e3),
     "projective": pdgpu.ProjectiveContact(DISTANCE),
     "two-way": pdgpu.TwoWayContact(DISTANCE),
-    "proxies": pdgpu.ProxyContact([0, 1, 2], 1e3),
+    "proxies": pdgpu.ProxyContact([0, 1, 2], stiffness=1e3),
 }
 
 

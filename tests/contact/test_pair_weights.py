@@ -37,7 +37,9 @@ def block_before(obstacle=None, cells=4, motion=None):
 def weights(scene, **options):
     """Kind, vertices and weight of the listed pairs, and the scene of contact."""
     dtype = options.pop("dtype", "float64")
-    sim = pdgpu.Simulation(scene, pdgpu.Newton(), dt=0.01, contact=pdgpu.BarrierContact(2e-3, 1e5, **options), dtype=dtype, threads=1)
+    sim = pdgpu.Simulation(
+        scene, pdgpu.Newton(), dt=0.01, contact=pdgpu.BarrierContact(2e-3, stiffness=1e5, **options), dtype=dtype, threads=1
+    )
     columns = sim._core.backend.contact_columns()
     assert columns["weight"].dtype == dtype
     return columns["kind"], columns["vertices"], columns["weight"], sim._core.touching
@@ -86,7 +88,7 @@ def test_a_vertex_weighs_at_most_as_the_triangle(dtype):
         expected = np.minimum(quarter, before) if weighting == "harmonic" else quarter
         np.testing.assert_allclose(weight[rows], expected, rtol=4.0 * np.finfo(dtype).eps)
         x, triangles = touching.rest, touching.triangles
-        pairs = pdgpu.contact.find_pairs(pdgpu.BarrierContact(2e-3, 1e5), x, triangles, rest=x, weighting=weighting)
+        pairs = pdgpu.contact.find_pairs(pdgpu.BarrierContact(2e-3, stiffness=1e5), x, triangles, rest=x, weighting=weighting)
         assert pairs.weight.sum() == pytest.approx(weight.sum(), rel=1e-5)
 
 
@@ -136,7 +138,7 @@ def test_without_areas_a_pair_counts_as_one():
     for shape in (pdgpu.Sphere((0.5, 0.0, 0.1 + GAP), 0.1), pdgpu.Capsule((-0.5, -1.0, 0.1 + GAP), (-0.5, 1.0, 0.1 + GAP), 0.1)):
         scene.add_obstacle(shape)
     for weighting in ("harmonic", "sum"):
-        sim = pdgpu.Simulation(scene, pdgpu.Newton(), dt=0.01, contact=pdgpu.BarrierContact(4e-3, 1.0, weighting=weighting))
+        sim = pdgpu.Simulation(scene, pdgpu.Newton(), dt=0.01, contact=pdgpu.BarrierContact(4e-3, stiffness=1.0, weighting=weighting))
         columns = sim._core.backend.contact_columns()
         rows = (columns["vertices"] < 4).any(axis=1) & (columns["distance"] < 0.11)
         alone = rows & ~((columns["vertices"] >= 4) & (columns["vertices"] < 4 + len(slab().points))).any(axis=1)
@@ -157,7 +159,7 @@ def test_flat_triangles_keep_their_barrier(weighting):
     rows, expected = np.flatnonzero(kind == EDGE_EDGE), area(shell.points) / 3.0 / 4.0
     assert len(rows) > 0 and weight[rows] == pytest.approx(expected)
     x, triangles = touching.rest, touching.triangles
-    pairs = pdgpu.contact.find_pairs(pdgpu.BarrierContact(2e-3, 1.0), x, triangles, rest=None, weighting=weighting)
+    pairs = pdgpu.contact.find_pairs(pdgpu.BarrierContact(2e-3, stiffness=1.0), x, triangles, rest=None, weighting=weighting)
     assert pairs.weight[pairs.kind == EDGE_EDGE] == pytest.approx(expected)
 
 
@@ -169,7 +171,7 @@ def stiffness_of_sheet(shape, onto):
     scene = pdgpu.Scene()
     scene.add_shell(pdgpu.Mesh(onto(flat @ turn), triangles=mesh.triangles), pdgpu.Spring(1e2), density=1.0)
     scene.add_obstacle(shape)
-    contact = pdgpu.BarrierContact(1e-2, 1e4)
+    contact = pdgpu.BarrierContact(1e-2, stiffness=1e4)
     sim = pdgpu.Simulation(scene, pdgpu.Newton(), dt=0.01, contact=contact)
     push = sim.contact_forces().normal_force.sum()
     # of a pair of weight 1 at the same gap: a particle, which has no area
@@ -211,7 +213,7 @@ def test_derivatives(obstacle, weighting):
         "capsule": pdgpu.Capsule((0.011, 0.003, -0.05 - GAP), (0.2, 0.01, -0.05 - GAP), 0.05),
         "slab": slab(),
     }
-    contact = pdgpu.BarrierContact(2e-3, 1e7, weighting=weighting)
+    contact = pdgpu.BarrierContact(2e-3, stiffness=1e7, weighting=weighting)
     sim = pdgpu.Simulation(block_before(shapes[obstacle]), pdgpu.Newton(), dt=0.01, contact=contact, threads=1)
     rng = np.random.default_rng(3)
     x = sim.positions + 1e-5 * rng.standard_normal(sim.positions.shape)
@@ -283,7 +285,7 @@ def test_automatic_stiffness_fits_the_weights(shape):
     contact = pdgpu.BarrierContact(2e-3)
     sim = pdgpu.Simulation(block_before(shape), pdgpu.Newton(), dt=0.01, contact=contact)
     columns = sim._core.backend.contact_columns()
-    law = pdgpu.BarrierContact(2e-3, sim.parameters["contact"]["stiffness"])
+    law = pdgpu.BarrierContact(2e-3, stiffness=sim.parameters["contact"]["stiffness"])
     free = pdgpu.Simulation(block_before(), pdgpu.Newton(), dt=0.01)
     surface = np.unique(sim._core.scene.bodies[0].mesh.surface)
     vertex = np.median(free.hessian().diagonal().reshape(-1, 3).mean(axis=1)[surface])
@@ -293,17 +295,17 @@ def test_automatic_stiffness_fits_the_weights(shape):
 
 def test_descriptions_of_before_weigh_as_before(tmp_path):
     """If not, a run that was saved goes on with another contact than it began with."""
-    contact = pdgpu.BarrierContact(2e-3, 1e5)
-    assert contact.weighting == "harmonic" and contact == pdgpu.BarrierContact(2e-3, 1e5, weighting="harmonic")
+    contact = pdgpu.BarrierContact(2e-3, stiffness=1e5)
+    assert contact.weighting == "harmonic" and contact == pdgpu.BarrierContact(2e-3, stiffness=1e5, weighting="harmonic")
     state = dict(vars(contact))
     assert pickle.loads(pickle.dumps(contact)) == contact
     del state["weighting"]
     old = object.__new__(pdgpu.BarrierContact)
     old.__setstate__(state)  # what a pickle of before brings
-    assert old == pdgpu.BarrierContact(2e-3, 1e5, weighting="sum") and pickle.loads(pickle.dumps(old)) == old
+    assert old == pdgpu.BarrierContact(2e-3, stiffness=1e5, weighting="sum") and pickle.loads(pickle.dumps(old)) == old
     path = tmp_path / "s"
     for weighting in ("harmonic", "sum"):
-        described = pdgpu.BarrierContact(2e-3, 1e5, weighting=weighting)
+        described = pdgpu.BarrierContact(2e-3, stiffness=1e5, weighting=weighting)
         pdgpu.Simulation(block_before(slab()), pdgpu.Newton(), dt=0.01, contact=described).save(path)
         with np.load(path) as archive:
             header = json.loads(bytes(archive["header"]))

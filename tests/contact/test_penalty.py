@@ -52,7 +52,7 @@ def bodies_in_a_heap():
 
 
 def heap(dtype="float64", friction=0.7):
-    contact = pdgpu.PenaltyContact(5e-3, 1e4, detection_interval=1, friction=friction, friction_velocity=0.02)
+    contact = pdgpu.PenaltyContact(5e-3, stiffness=1e4, detection_interval=1, friction=friction, friction_velocity=0.02)
     return simulation(bodies_in_a_heap(), contact, dtype=dtype)
 
 
@@ -61,7 +61,7 @@ def heap(dtype="float64", friction=0.7):
 
 def test_derivatives():
     """Of frozen pairs. If not, what a solver minimises is not what its record shows."""
-    sim, without = heap(), pdgpu.Simulation(bodies_in_a_heap(), SOLVER, dt=0.01, contact=pdgpu.PenaltyContact(1e-9, 1e-9))
+    sim, without = heap(), pdgpu.Simulation(bodies_in_a_heap(), SOLVER, dt=0.01, contact=pdgpu.PenaltyContact(1e-9, stiffness=1e-9))
     rng = np.random.default_rng(5)
     x = sim.positions + 4e-4 * rng.uniform(-1.0, 1.0, sim.positions.shape)
     hessian = (sim.hessian(x) - without.hessian(x)).toarray()
@@ -113,7 +113,9 @@ def pairs_of(sim):
 def test_one_pair_for_one_nearest_point():
     """Over a face, over an edge that two triangles share, and over a corner: one pair each, or a weight would rest on several springs."""
     z = 0.1005
-    sim = simulation(soft([[0.4, 0.3, z], [0.5, 0.5, z], [1.0002, 1.0002, z]]), pdgpu.PenaltyContact(1e-3, 1e5, detection_interval=1))
+    sim = simulation(
+        soft([[0.4, 0.3, z], [0.5, 0.5, z], [1.0002, 1.0002, z]]), pdgpu.PenaltyContact(1e-3, stiffness=1e5, detection_interval=1)
+    )
     with_plate = copy.deepcopy(sim._core.scene)
     plate(with_plate)
     pairs = pairs_of(simulation(with_plate, sim.contact))
@@ -127,7 +129,7 @@ def test_a_thin_sheet_stops_what_is_fast():
     scene = soft([[0.21, 0.3, 0.5], [0.5, 0.52, 0.5], [0.7, 0.2, 0.5]], velocity=(0.0, 0.0, -100.0))
     mesh = pdgpu.Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.0]], triangles=[[0, 1, 2], [0, 2, 3]])
     scene.add_obstacle(pdgpu.TriangleMesh(mesh), name="sheet")
-    sim = simulation(scene, pdgpu.PenaltyContact(1e-3, 1e8, detection_interval=5))
+    sim = simulation(scene, pdgpu.PenaltyContact(1e-3, stiffness=1e8, detection_interval=5))
     for _ in range(20):
         sim.step()
     np.testing.assert_allclose(sim.positions[:, 2], 1e-3 - 20.0 / 1e8, rtol=1e-3)
@@ -140,7 +142,7 @@ def test_edges_that_cross_keep_their_side():
     body = scene.add_rod(rod, pdgpu.Spring(1e4), density=0.1, name="rod", velocity=(0.0, 0.0, -40.0))
     body.pin([1])
     plate(scene)
-    sim = simulation(scene, pdgpu.PenaltyContact(1e-3, 1e7, detection_interval=1), pdgpu.VertexBlockDescent(iterations=60))
+    sim = simulation(scene, pdgpu.PenaltyContact(1e-3, stiffness=1e7, detection_interval=1), pdgpu.VertexBlockDescent(iterations=60))
     for _ in range(20):
         sim.step()
     a, b = sim.positions[0], sim.positions[2]
@@ -161,7 +163,7 @@ def test_edges_that_meet_have_the_normal_of_both(turn):
     scene.add_solid(upper, material, density=1000.0, velocity=(0.0, 0.0, -20.0))
     below = pdgpu.Mesh(wedge * [1.0, 1.0, -1.0], triangles=[[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
     scene.add_obstacle(pdgpu.TriangleMesh(below))
-    sim = simulation(scene, pdgpu.PenaltyContact(1e-2, 1e3), pdgpu.VertexBlockDescent(iterations=1))
+    sim = simulation(scene, pdgpu.PenaltyContact(1e-2, stiffness=1e3), pdgpu.VertexBlockDescent(iterations=1))
     pairs = pairs_of(sim)
     rows, low = np.sort(pairs["vertices"], axis=1).tolist(), np.flatnonzero(upper.points[:, 2] < 0.06).tolist()
     ridges = [*low, 4, 5]  # the lower one's first two corners lie behind the four of the upper
@@ -189,7 +191,7 @@ def test_every_near_pair_is_listed(dtype):
         edges = pdgpu.Mesh(starts[k], edges=np.arange(2 * n).reshape(n, 2))
         scene.add_rod(edges, pdgpu.Spring(1e-9), density=1.0, velocity=velocities[k], name="ab"[k])
     solver = pdgpu.VertexBlockDescent(iterations=1, initialization="inertial_target")
-    sim = simulation(scene, pdgpu.PenaltyContact(thickness, 1e-9, detection_interval=0), solver, dt=dt, dtype=dtype)
+    sim = simulation(scene, pdgpu.PenaltyContact(thickness, stiffness=1e-9, detection_interval=0), solver, dt=dt, dtype=dtype)
     pairs = pairs_of(sim)
     first, second = (grid.ravel() for grid in np.meshgrid(np.arange(n), np.arange(n), indexing="ij"))
     ends = (starts + dt * velocities).reshape(2, n, 2, 3)
@@ -303,7 +305,7 @@ def without_contact(sim):
 def test_plain_algorithm(iterations, variant):
     """Against the loops of the paper's Algorithm 1 with collisions, in Python. If not, it is another method that goes by its name."""
     settings = {"detection_interval": 1, "friction": MU, "friction_velocity": VELOCITY, "variant": variant}
-    contact = pdgpu.PenaltyContact(THICKNESS, STIFFNESS, **settings)
+    contact = pdgpu.PenaltyContact(THICKNESS, stiffness=STIFFNESS, **settings)
     solver = pdgpu.VertexBlockDescent(iterations=iterations, initialization="previous")
     sim = simulation(spike(), contact, solver)
     elastic = without_contact(sim)
@@ -321,7 +323,7 @@ def test_plain_algorithm(iterations, variant):
 def test_plain_algorithm_with_acceleration():
     """What has pushed once in a step is not extrapolated any more in it, and is again in the next (Eq. 18). If not, a vertex would be
     thrown back into what it has just left, or crawl for good once it has touched something."""
-    contact = pdgpu.PenaltyContact(THICKNESS, STIFFNESS, detection_interval=1, friction=MU, friction_velocity=VELOCITY)
+    contact = pdgpu.PenaltyContact(THICKNESS, stiffness=STIFFNESS, detection_interval=1, friction=MU, friction_velocity=VELOCITY)
     solver = pdgpu.VertexBlockDescent(iterations=6, chebyshev=pdgpu.Chebyshev(rho=0.8, start=1), initialization="previous")
     sim = simulation(spike(), contact, solver)
     elastic, start, marks = without_contact(sim), sim.positions, []
@@ -369,7 +371,7 @@ def pile(solver, contact, **options):
 @pytest.mark.parametrize("name", MINIMISERS)
 def test_one_minimum(name):
     """Of all who take it, with friction, in the third step. If not, the result depends on who computes it."""
-    contact = pdgpu.PenaltyContact(2e-3, 3e4, detection_interval=0, friction=0.5, friction_velocity=0.01)
+    contact = pdgpu.PenaltyContact(2e-3, stiffness=3e4, detection_interval=0, friction=0.5, friction_velocity=0.01)
     sims = [pile(solver, contact) for solver in (MINIMISERS["newton"], MINIMISERS[name])]
     for sim in sims:
         sim.step(2)
@@ -387,7 +389,7 @@ def test_one_minimum(name):
 def test_a_step_length_holds_across_detections(kind, interval):
     """Where all vertices move at once, G is compared over new pairs as well. If it were not, pairs found anew in every iteration
     would let every state pass, and the cubes would fly apart: by 19 to 92 mm in these three steps."""
-    contact = pdgpu.PenaltyContact(2e-3, 3e4, detection_interval=interval, friction=0.5, friction_velocity=0.01)
+    contact = pdgpu.PenaltyContact(2e-3, stiffness=3e4, detection_interval=interval, friction=0.5, friction_velocity=0.01)
     sim, exact = pile(kind(iterations=400), contact), pile(MINIMISERS["newton"], contact)
     for _ in range(3):
         exact.set_state(positions=sim.positions, velocities=sim.velocities)
@@ -398,7 +400,7 @@ def test_a_step_length_holds_across_detections(kind, interval):
 @pytest.mark.parametrize("name", MINIMISERS)
 def test_bits_of_every_solver(name):
     """For any number of threads, with detections on the way."""
-    contact = pdgpu.PenaltyContact(2e-3, 3e4, detection_interval=3, friction=0.5)
+    contact = pdgpu.PenaltyContact(2e-3, stiffness=3e4, detection_interval=3, friction=0.5)
     solver = dataclasses.replace(MINIMISERS[name], iterations=8, tolerance=0.0)
     one, two = (pile(solver, contact, threads=threads) for threads in (1, 2))
     for sim in (one, two):
@@ -409,7 +411,7 @@ def test_bits_of_every_solver(name):
 
 def piled(offset=0.0):
     """The scene of `pile` and a state of it in which both cubes are pressed, m and m/s."""
-    sim = pile(MINIMISERS["newton"], pdgpu.PenaltyContact(2e-3, 3e4, friction=0.5, friction_velocity=0.01))
+    sim = pile(MINIMISERS["newton"], pdgpu.PenaltyContact(2e-3, stiffness=3e4, friction=0.5, friction_velocity=0.01))
     sim.step(2)
     return sim._core.scene, (sim.positions + offset, sim.velocities)
 
@@ -419,7 +421,7 @@ def test_comparison(interval):
     """All solvers have one objective, that of the pairs at the answer: they end there, and none of them below it, however often each would
     look for pairs by itself. If not, a curve would end at an answer of its own."""
     scene, start = piled()
-    contact = pdgpu.PenaltyContact(2e-3, 3e4, detection_interval=interval, friction=0.5, friction_velocity=0.01)
+    contact = pdgpu.PenaltyContact(2e-3, stiffness=3e4, detection_interval=interval, friction=0.5, friction_velocity=0.01)
     comparison = pdgpu.compare(scene, MINIMISERS, dt=0.01, start=start, contact=contact)
     assert set(comparison) == set(MINIMISERS)
     for name in comparison:
@@ -434,7 +436,7 @@ def test_comparison(interval):
 def test_comparison_with_a_given_reference():
     """Pairs are those there: with none near it, what would touch has nothing to touch."""
     scene, start = piled()
-    contact = pdgpu.PenaltyContact(2e-3, 3e4)
+    contact = pdgpu.PenaltyContact(2e-3, stiffness=3e4)
     solvers = {"vbd": pdgpu.VertexBlockDescent(iterations=30)}
     found = pdgpu.compare(scene, solvers, dt=0.01, start=start, contact=contact)
     again = pdgpu.compare(scene, solvers, dt=0.01, start=start, contact=contact, reference=found.reference)
@@ -453,7 +455,7 @@ def test_depth_at_rest():
     floor(scene), plate(scene)
     scene.add_obstacle(pdgpu.Sphere((-2.0, 0.0, 0.0), 0.5), name="ball")
     scene.add_obstacle(pdgpu.Capsule((-1.0, 3.0, 0.0), (1.0, 3.0, 0.0), 0.2), name="bar")
-    sim = simulation(scene, pdgpu.PenaltyContact(1e-3, 1e5))
+    sim = simulation(scene, pdgpu.PenaltyContact(1e-3, stiffness=1e5))
     for _ in range(100):
         sim.step()
     np.testing.assert_allclose(sim.positions[:, 2] - [0.0, 0.1, 0.5, 0.2], 1e-3 - 20.0 / 1e5, rtol=1e-9)
@@ -470,7 +472,7 @@ def test_incline(angle):
     scene = pdgpu.Scene((10.0 * np.sin(angle), 0.0, -10.0 * np.cos(angle)))
     scene.add_particles([[0.0, 0.0, 1e-3 - 2e-4 * np.cos(angle)]], mass=2.0)
     floor(scene)
-    contact = pdgpu.PenaltyContact(1e-3, 1e5, detection_interval=1, friction=mu, friction_velocity=velocity)
+    contact = pdgpu.PenaltyContact(1e-3, stiffness=1e5, detection_interval=1, friction=mu, friction_velocity=velocity)
     sim = simulation(scene, contact, pdgpu.VertexBlockDescent(iterations=60), dt=dt)
     for _ in range(steps):
         sim.step()
@@ -492,7 +494,7 @@ def two_balls(distance, velocity=0.0):
 
 def test_momentum():
     """Two balls that meet, with friction: what one gets the other loses."""
-    contact = pdgpu.PenaltyContact(5e-3, 1e3, friction=0.5, detection_interval=0)
+    contact = pdgpu.PenaltyContact(5e-3, stiffness=1e3, friction=0.5, detection_interval=0)
     sim = simulation(two_balls(0.22, 1.0), contact, pdgpu.VertexBlockDescent(iterations=1500))
     masses, half = sim._core.masses, len(sim.positions) // 2
     for _ in range(8):
@@ -505,7 +507,7 @@ def test_momentum():
 
 def test_bodies_half_inside_each_other_come_apart():
     """Two balls of 0.1 m whose centres are 0.12 m apart: by the nearest point of what a vertex is inside of, at every detection."""
-    sim = simulation(two_balls(0.12), pdgpu.PenaltyContact(2e-3, 2000.0, depth=0.1))
+    sim = simulation(two_balls(0.12), pdgpu.PenaltyContact(2e-3, stiffness=2000.0, depth=0.1))
     assert meeting(sim) > 10
     for _ in range(15):
         sim.step()
@@ -516,7 +518,7 @@ def test_bodies_half_inside_each_other_come_apart():
 def test_it_goes_into_what_a_barrier_keeps_apart(capsys):
     """Counted by the judge. If not, this page would promise for a penalty what only the barrier keeps."""
     counts = {}
-    for contact in (pdgpu.PenaltyContact(2e-3, 1e2), pdgpu.BarrierContact(2e-3)):
+    for contact in (pdgpu.PenaltyContact(2e-3, stiffness=1e2), pdgpu.BarrierContact(2e-3)):
         sim = simulation(two_balls(0.22, 4.0), contact, pdgpu.VertexBlockDescent(iterations=20))
         counts[type(contact).__name__] = 0
         for _ in range(12):
@@ -533,7 +535,7 @@ def test_it_goes_into_what_a_barrier_keeps_apart(capsys):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_bits(dtype, tmp_path):
     """The same for any number of threads, for a copy, and for a run that was saved in between."""
-    contact = pdgpu.PenaltyContact(3e-3, 1e4, friction={("left", "right"): 0.4}, detection_interval=3, depth=0.05)
+    contact = pdgpu.PenaltyContact(3e-3, stiffness=1e4, friction={("left", "right"): 0.4}, detection_interval=3, depth=0.05)
     solver = pdgpu.VertexBlockDescent(iterations=10, chebyshev=pdgpu.Chebyshev(rho=0.9, start=2))
     sims = [simulation(two_balls(0.2, 1.0), contact, solver, dtype=dtype, threads=threads) for threads in (1, 2, 3)]
     for step in range(6):
@@ -553,7 +555,9 @@ def test_bits(dtype, tmp_path):
 
 def test_record():
     """The detections of a step, its pairs and its potential."""
-    sim = simulation(two_balls(0.201, 0.5), pdgpu.PenaltyContact(3e-3, 1e4, detection_interval=4), pdgpu.VertexBlockDescent(iterations=10))
+    sim = simulation(
+        two_balls(0.201, 0.5), pdgpu.PenaltyContact(3e-3, stiffness=1e4, detection_interval=4), pdgpu.VertexBlockDescent(iterations=10)
+    )
     sim.step()
     sim.step(record=True)
     record = sim.last_step
@@ -568,7 +572,7 @@ def test_record():
 @pytest.mark.parametrize(
     ("settings", "error", "words"),
     [
-        ({"thickness": 0.0}, ValueError, "thickness"),
+        ({"distance": 0.0}, ValueError, "distance"),
         ({"stiffness": -1.0}, ValueError, "stiffness"),
         ({"stiffness": "auto"}, TypeError, "stiffness"),
         ({"depth": -1e-9}, ValueError, "depth"),
@@ -583,15 +587,15 @@ def test_record():
 )
 def test_bad_settings(settings, error, words):
     with pytest.raises(error, match=words):
-        pdgpu.PenaltyContact(**{"thickness": 1e-3, "stiffness": 1e4, **settings})
+        pdgpu.PenaltyContact(**{"distance": 1e-3, "stiffness": 1e4, **settings})
 
 
 def test_refusals():
     """Who does not take it, and what it does not take."""
-    contact = pdgpu.PenaltyContact(1e-3, 1e4)
+    contact = pdgpu.PenaltyContact(1e-3, stiffness=1e4)
     with pytest.raises(TypeError, match="ADMM does not take PenaltyContact"):
         simulation(two_balls(0.3), contact, pdgpu.ADMM())
-    paper = pdgpu.PenaltyContact(1e-3, 1e4, friction=0.1, variant="paper")
+    paper = pdgpu.PenaltyContact(1e-3, stiffness=1e4, friction=0.1, variant="paper")
     with pytest.raises(TypeError, match='Newton does not take PenaltyContact with variant="paper"'):
         simulation(two_balls(0.3), paper, pdgpu.Newton())
     with pytest.raises(ValueError, match="line_search"):
@@ -602,4 +606,4 @@ def test_refusals():
         pdgpu.compare(two_balls(0.3), {"vbd": SOLVER}, dt=0.01, contact=contact, reference=None)
     scene = two_balls(0.3)
     with pytest.raises(ValueError, match="friction: no body and no obstacle is called 'cloth'"):
-        simulation(scene, pdgpu.PenaltyContact(1e-3, 1e4, friction={("cloth", "left"): 0.1}))
+        simulation(scene, pdgpu.PenaltyContact(1e-3, stiffness=1e4, friction={("cloth", "left"): 0.1}))

@@ -5,7 +5,7 @@ import pytest
 
 import pdgpu
 
-LOAD = pdgpu.PenaltyContact(1e-3, 1e5, detection_interval=1, friction=0.8, friction_velocity=1e-3)
+LOAD = pdgpu.PenaltyContact(1e-3, stiffness=1e5, detection_interval=1, friction=0.8, friction_velocity=1e-3)
 
 
 def turn(angle):
@@ -38,7 +38,7 @@ def test_grains_stay_on_a_plate(dtype, cells, interval, speed):
         moved = pdgpu.Mesh(mesh.points @ R, triangles=mesh.triangles)
         motion = (lambda time, rest: rest + speed * time) if speed.any() else None
         scene.add_obstacle(pdgpu.TriangleMesh(moved, motion=motion), name="plate")
-        contact = pdgpu.PenaltyContact(1e-3, 1e5, detection_interval=interval, friction=0.8, friction_velocity=1e-3)
+        contact = pdgpu.PenaltyContact(1e-3, stiffness=1e5, detection_interval=interval, friction=0.8, friction_velocity=1e-3)
         sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=20), dt=0.01, contact=contact, dtype=dtype)
         sim.step(25)
         above = ((sim.positions - speed * sim.time) @ R.T)[:, 2] - 0.1

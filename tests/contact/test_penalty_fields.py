@@ -28,7 +28,7 @@ def grains(points, obstacle, gravity=(0.0, 0.0, -10.0), velocity=None):
 
 
 def simulation(scene, solver=SOLVER, contact=None, **options):
-    contact = contact or pdgpu.PenaltyContact(1e-3, 1e5, detection_interval=1)
+    contact = contact or pdgpu.PenaltyContact(1e-3, stiffness=1e5, detection_interval=1)
     return pdgpu.Simulation(scene, solver, **{"dt": 0.01, **options}, contact=contact)
 
 
@@ -60,7 +60,7 @@ def test_a_field_stops_what_is_fast():
     """Grains of 100 m/s go a metre in a step, through a slab of a tenth of it, and nothing is near it before or after."""
     sim = simulation(
         grains([[0.21, 0.3, 0.5], [0.5, 0.52, 0.5], [3.0, 0.0, 0.5]], field(), velocity=(0.0, 0.0, -100.0)),
-        contact=pdgpu.PenaltyContact(1e-3, 1e8, detection_interval=5),
+        contact=pdgpu.PenaltyContact(1e-3, stiffness=1e8, detection_interval=5),
     )
     sim.step(20)
     np.testing.assert_allclose(sim.positions[:2, 2], 0.101 - 20.0 / 1e8, rtol=1e-3)
@@ -71,7 +71,7 @@ def test_a_field_that_comes_pushes():
     """One that moves by its own thickness in a step takes along what it meets, in front of it."""
     sim = simulation(
         grains([[0.5, 0.5, 0.35]], field(lambda time: (np.eye(3), [0.0, 0.0, 10.0 * time])), gravity=(0.0, 0.0, 0.0)),
-        contact=pdgpu.PenaltyContact(1e-3, 1e8, detection_interval=2),
+        contact=pdgpu.PenaltyContact(1e-3, stiffness=1e8, detection_interval=2),
     )
     for step in range(1, 10):
         sim.step()
@@ -85,7 +85,7 @@ def test_incline(angle):
     mu, velocity, dt = 0.3, 1e-2, 0.005
     tilt = turned([0.0, 1.0, 0.0], angle)
     start = tilt @ [0.2, 0.5, 0.1 + 1e-3 - 2e-4 * np.cos(angle)]
-    contact = pdgpu.PenaltyContact(1e-3, 1e5, detection_interval=1, friction=mu, friction_velocity=velocity)
+    contact = pdgpu.PenaltyContact(1e-3, stiffness=1e5, detection_interval=1, friction=mu, friction_velocity=velocity)
     sim = simulation(grains([start], field(lambda time: (tilt, [0.0, 0.0, 0.0]))), contact=contact, dt=dt)
     sim.step(80)
     down = tilt @ [1.0, 0.0, 0.0]
@@ -111,7 +111,7 @@ def test_slip_counts_from_what_the_field_moved(axis, dtype):
     for point, carried in zip(start, obstacle.displacement(start, 0.0, 0.01), strict=True):  # so that nothing meets on the way
         scene.add_particles([point], mass=2.0, velocity=carried / 0.01 + [0.07, 0.05, 0.02])
     scene.add_obstacle(obstacle)
-    contact = pdgpu.PenaltyContact(2e-3, 1e5, detection_interval=1, friction=0.4, friction_velocity=0.05)
+    contact = pdgpu.PenaltyContact(2e-3, stiffness=1e5, detection_interval=1, friction=0.4, friction_velocity=0.05)
     sim = simulation(scene, contact=contact, dtype=dtype)
     sim.step()
     x, forces = sim.positions.astype(float), sim.contact_forces()
@@ -145,7 +145,7 @@ MOVING = {
 @pytest.mark.parametrize("name", MOVING)
 def test_what_moves_pushes_and_rubs(name):
     """Every kind of obstacle that goes up lifts a grain as fast, and one that goes aside takes it along, until it lies still on it."""
-    contact = pdgpu.PenaltyContact(2e-3, 1e5, detection_interval=1, friction=0.5, friction_velocity=1e-3, depth=0.02)
+    contact = pdgpu.PenaltyContact(2e-3, stiffness=1e5, detection_interval=1, friction=0.5, friction_velocity=1e-3, depth=0.02)
     for direction in ([0.0, 0.0, 0.1], [0.0, 0.1, 0.0]):
         obstacle = MOVING[name](lambda time, direction=direction: (np.eye(3), time * np.array(direction)))
         sim = simulation(grains([[0.5, 0.45 if name in ("plane", "capsule") else 0.5, 0.1018]], obstacle), contact=contact)
@@ -184,7 +184,7 @@ MINIMISERS = {
 @pytest.mark.parametrize("name", MINIMISERS)
 def test_one_minimum(name):
     """Of all who take it, with friction, on a field that turns and comes. If not, the result depends on who computes it."""
-    contact = pdgpu.PenaltyContact(2e-3, 3e4, detection_interval=0, friction=0.5, friction_velocity=0.01)
+    contact = pdgpu.PenaltyContact(2e-3, stiffness=3e4, detection_interval=0, friction=0.5, friction_velocity=0.01)
     sims = [simulation(blocks(drift), each, contact) for each in (pdgpu.Newton(iterations=100, tolerance=1e-9), MINIMISERS[name])]
     for sim in sims:
         sim.step()
@@ -198,7 +198,7 @@ def test_one_minimum(name):
 
 def test_derivatives():
     """Of frozen pairs. If not, what a solver minimises is not what its record shows."""
-    contact = pdgpu.PenaltyContact(2e-3, 3e4, friction=0.5, friction_velocity=0.01)
+    contact = pdgpu.PenaltyContact(2e-3, stiffness=3e4, friction=0.5, friction_velocity=0.01)
     sim = simulation(blocks(drift), SOLVER, contact)
     sim.step()
     rng = np.random.default_rng(3)
@@ -216,7 +216,7 @@ def test_derivatives():
 @pytest.mark.parametrize("solver", [pdgpu.VertexBlockDescent(iterations=8), pdgpu.XPBD(iterations=8)])
 def test_bits(solver, dtype, tmp_path):
     """The same for any number of threads, and for a run that was saved in between."""
-    contact = pdgpu.PenaltyContact(2e-3, 3e4, friction=0.4, detection_interval=3)
+    contact = pdgpu.PenaltyContact(2e-3, stiffness=3e4, friction=0.4, detection_interval=3)
     sims = [simulation(blocks(), solver, contact, dtype=dtype, threads=threads) for threads in (1, 2)]
     for step in range(4):
         if step == 2:
@@ -239,7 +239,9 @@ def test_a_field_of_a_ball_is_as_the_ball():
     directions /= np.linalg.norm(directions, axis=1)[:, None]
     pairs = []
     for obstacle in (pdgpu.Sphere((0.0, 0.0, 0.0), radius), sampled):
-        sim = simulation(grains(directions * (radius + 2e-3), obstacle, gravity=(0.0, 0.0, 0.0)), contact=pdgpu.PenaltyContact(5e-3, 1.0))
+        sim = simulation(
+            grains(directions * (radius + 2e-3), obstacle, gravity=(0.0, 0.0, 0.0)), contact=pdgpu.PenaltyContact(5e-3, stiffness=1.0)
+        )
         sim.step()
         pairs.append(sim.contact_forces())
         assert sorted(pairs[-1].vertices[:, 0]) == list(range(40))

@@ -41,7 +41,7 @@ def barycentric(corners, point):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_way_out_is_the_shortest_through_the_other_arm(dtype):
     """Against every triangle and every tet of that arm. If not, a body that lies in itself is pulled through itself."""
-    contact = pdgpu.PenaltyContact(1e-3, 1e-3, depth=0.1, detection_interval=0)
+    contact = pdgpu.PenaltyContact(1e-3, stiffness=1e-3, depth=0.1, detection_interval=0)
     sim = closing(contact, solver=pdgpu.VertexBlockDescent(iterations=1, initialization="previous"), dt=1e-6, dtype=dtype)
     x, mesh = sim.positions.astype(np.float64), sim._core.scene.bodies[0].mesh
     sim.step()
@@ -78,7 +78,7 @@ def test_what_began_inside_itself_keeps_its_way_out(dtype):
     cube = pdgpu.shapes.beam((0.1, 0.1, 0.1), cells=(4, 4, 4))
     n, inside = len(cube.points), 0.003
     mesh = pdgpu.Mesh(np.concatenate([cube.points, cube.points + [0.013, 0.017, 0.1]]), tets=np.concatenate([cube.tets, cube.tets + n]))
-    contact = pdgpu.PenaltyContact(1e-3, 1e-3, depth=0.005, detection_interval=0)
+    contact = pdgpu.PenaltyContact(1e-3, stiffness=1e-3, depth=0.005, detection_interval=0)
     upper = (np.arange(2 * n) >= n)[:, None]
 
     def pairs(speed):
@@ -100,7 +100,7 @@ def test_what_began_inside_itself_keeps_its_way_out(dtype):
 
 def test_a_solid_inside_itself_comes_out():
     """It is soft, and by itself would not for a long time."""
-    sim, alone = closing(pdgpu.PenaltyContact(1e-3, 200.0, depth=0.04, detection_interval=20)), closing(None)
+    sim, alone = closing(pdgpu.PenaltyContact(1e-3, stiffness=200.0, depth=0.04, detection_interval=20)), closing(None)
     assert meeting(sim) > 40
     for each in (sim, alone):
         each.step(16)
@@ -114,7 +114,7 @@ def test_what_a_solid_is_thick_is_no_contact():
     bar = pdgpu.shapes.beam((0.1, 0.02, 0.001), cells=(10, 2, 1))
     scene = pdgpu.Scene((0.0, 0.0, 0.0))
     scene.add_solid(bar, pdgpu.NeoHookean.from_young(1e5, 0.3), density=1000.0)
-    sim = pdgpu.Simulation(scene, SOLVER, dt=0.01, contact=pdgpu.PenaltyContact(0.01, 1e4, depth=0.05, detection_interval=1))
+    sim = pdgpu.Simulation(scene, SOLVER, dt=0.01, contact=pdgpu.PenaltyContact(0.01, stiffness=1e4, depth=0.05, detection_interval=1))
     sim.set_state(positions=bar.points * [1.0, 1.0, 0.5])
     sim.step()
     columns = sim._core.backend.penalty_columns()
@@ -129,7 +129,7 @@ def test_outside_of_a_thin_plate_is_outside():
     scene.add_particles(np.column_stack([[0.4, 0.5, 0.6, 0.35, 0.7], [0.3, 0.31, 0.32, 0.33, 0.36], heights]), mass=2.0)
     wall = pdgpu.shapes.box((1.0, 1.0, 0.1))
     scene.add_obstacle(pdgpu.TriangleMesh(pdgpu.Mesh(wall.points, triangles=wall.triangles)), name="plate")
-    sim = pdgpu.Simulation(scene, SOLVER, dt=0.01, contact=pdgpu.PenaltyContact(1e-3, 1e5, depth=0.2))
+    sim = pdgpu.Simulation(scene, SOLVER, dt=0.01, contact=pdgpu.PenaltyContact(1e-3, stiffness=1e5, depth=0.2))
     for _ in range(20):
         sim.step()
     z = sim.positions[:, 2]

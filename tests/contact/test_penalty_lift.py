@@ -16,7 +16,7 @@ def test_a_lift_carries_what_lies_on_it_and_what_falls_on_it(dtype):
     scene.add_particles([[0.4, 0.3, 0.1005], [0.62, 0.55, 0.12]], mass=2.0, name="grains")
     mesh = pdgpu.Mesh(WALL.points, triangles=WALL.triangles)
     scene.add_obstacle(pdgpu.TriangleMesh(mesh, motion=lambda time, rest: rest + SPEED * time), name="lift")
-    contact = pdgpu.PenaltyContact(1e-3, 1e5, detection_interval=1, friction=0.5, friction_velocity=1e-3)
+    contact = pdgpu.PenaltyContact(1e-3, stiffness=1e5, detection_interval=1, friction=0.5, friction_velocity=1e-3)
     sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=60), dt=0.01, contact=contact, dtype=dtype)
     sim.step(100)
     exact = dtype == "float64"

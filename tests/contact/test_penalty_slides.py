@@ -35,7 +35,7 @@ def sliding_block(angle, density=1000.0):
 
 
 def simulation(scene, solver="newton", dtype="float64", **options):
-    contact = pdgpu.PenaltyContact(THICKNESS, STIFFNESS, **options)
+    contact = pdgpu.PenaltyContact(THICKNESS, stiffness=STIFFNESS, **options)
     return pdgpu.Simulation(scene, SOLVERS[solver], dt=1e-2, contact=contact, dtype=dtype, threads=1)
 
 
@@ -135,7 +135,7 @@ def test_edges_alone_keep_crossed_bars_apart(angle, speed):
     falling = scene.add_solid(pdgpu.Mesh(points, tets=high.tets), hard, density=1000.0, velocity=(0.0, -speed, 0.0), damping=1e-2)
     falling.slide(lambda p: np.ones(len(p), bool), line=(0.0, 1.0, 0.0))  # else it tips over
     scene.add_obstacle(pdgpu.Mesh(low.points, triangles=low.surface).without_unused_vertices())
-    sim = pdgpu.Simulation(scene, SOLVERS["newton"], dt=5e-3, contact=pdgpu.PenaltyContact(2e-3, 1e6), threads=1)
+    sim = pdgpu.Simulation(scene, SOLVERS["newton"], dt=5e-3, contact=pdgpu.PenaltyContact(2e-3, stiffness=1e6), threads=1)
     met = 0
     for _ in range(60):
         sim.step()
@@ -153,7 +153,7 @@ def test_an_edge_meets_the_edge_of_a_convex_corner():
     points = lean.points + (0.02 * np.sqrt(2.0) + 5e-4) * across  # the ridge is half a thickness from the rim, which is the axis of z
     scene.add_solid(pdgpu.Mesh(points, tets=lean.tets), SOFT, density=1000.0, velocity=(0.0, -0.5, 0.0))
     scene.add_obstacle(slab((0.2, 0.2, 1.0), (0.1, -0.1, 0.03)))
-    sim = pdgpu.Simulation(scene, SOLVERS["newton"], dt=5e-3, contact=pdgpu.PenaltyContact(THICKNESS, 1e3), threads=1)
+    sim = pdgpu.Simulation(scene, SOLVERS["newton"], dt=5e-3, contact=pdgpu.PenaltyContact(THICKNESS, stiffness=1e3), threads=1)
     sim.step()
     pairs = pushing(sim)
     edges = pairs["key"] >> 62 == 1
@@ -177,7 +177,7 @@ def test_an_obstacle_too_fast_for_its_friction_is_told_of(spin, warns):
         return np.stack([c * x - s * y, s * x + c * y - 0.5, rest[:, 2]], axis=1)
 
     scene.add_obstacle(moved, motion=turn, name="drum")
-    contact = pdgpu.PenaltyContact(4e-3, 1e4, friction=0.4)
+    contact = pdgpu.PenaltyContact(4e-3, stiffness=1e4, friction=0.4)
     sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=60, tolerance=1e-6), dt=0.01, contact=contact)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -65,7 +65,7 @@ def test_gradient_and_hessian(name, area_weighted, separation):
         stiffness = 0.1
     else:
         stiffness = 1e4 if area_weighted else 1e9
-    contact = pdgpu.BarrierContact(DISTANCE, stiffness, separation=separation, area_weighted=area_weighted)
+    contact = pdgpu.BarrierContact(DISTANCE, stiffness=stiffness, separation=separation, area_weighted=area_weighted)
     sim = pdgpu.Simulation(SCENES[name](), pdgpu.Newton(), dt=0.01, contact=contact, threads=1)
     free = sim._core.scene.fixed() == 0
     rng = np.random.default_rng(1)

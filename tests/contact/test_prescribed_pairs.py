@@ -7,10 +7,10 @@ from contact_scenes import NO_GRAVITY, cube
 import pdgpu
 
 SOLVERS = {
-    "Newton": (pdgpu.Newton(iterations=30), pdgpu.BarrierContact(2e-3, 1e4)),
-    "Vertex Block Descent": (pdgpu.VertexBlockDescent(iterations=30), pdgpu.BarrierContact(2e-3, 1e4)),
-    "Newton, by reach": (pdgpu.Newton(iterations=30), pdgpu.BarrierContact(2e-3, 1e4, guard="reach")),
-    "Projective Dynamics": (pdgpu.ProjectiveDynamics(iterations=30), pdgpu.BarrierContact(2e-3, 1e4)),
+    "Newton": (pdgpu.Newton(iterations=30), pdgpu.BarrierContact(2e-3, stiffness=1e4)),
+    "Vertex Block Descent": (pdgpu.VertexBlockDescent(iterations=30), pdgpu.BarrierContact(2e-3, stiffness=1e4)),
+    "Newton, by reach": (pdgpu.Newton(iterations=30), pdgpu.BarrierContact(2e-3, stiffness=1e4, guard="reach")),
+    "Projective Dynamics": (pdgpu.ProjectiveDynamics(iterations=30), pdgpu.BarrierContact(2e-3, stiffness=1e4)),
     "projections": (pdgpu.ProjectiveDynamics(iterations=30), pdgpu.ProjectiveContact(2e-3)),
     "two-way": (pdgpu.ProjectiveDynamics(iterations=30), pdgpu.TwoWayContact(2e-3)),
 }

@@ -36,7 +36,7 @@ def bar_scene(cells=(8, 3, 3), n=120, extrapolate=False, moving=None):
 
 
 def simulate(scene, linear, dt=None, iterations=6, detection="iteration", **options):
-    contact = pdgpu.ProxyContact("under", C, field="floor", detection=detection)
+    contact = pdgpu.ProxyContact("under", stiffness=C, field="floor", detection=detection)
     solver = pdgpu.ProjectiveDynamics(iterations=iterations, linear=linear, initialization="previous")
     return pdgpu.Simulation(scene, solver, dt=dt, contact=contact, **options)
 
@@ -87,7 +87,7 @@ def test_the_gradient_is_that_of_the_energy_and_of_the_springs():
     free = scene.fixed() == 0
     x = sim.positions + 1e-3 * free[:, None] * rng.normal(size=sim.positions.shape)
     sim.set_state(positions=x)
-    alone = pdgpu.Simulation(scene, sim.solver, dt=None, contact=pdgpu.ProxyContact("under", 1e-30, field="floor"))
+    alone = pdgpu.Simulation(scene, sim.solver, dt=None, contact=pdgpu.ProxyContact("under", stiffness=1e-30, field="floor"))
     alone.set_state(positions=x)
     springs, proxies = sim.gradient() - alone.gradient(), sim.proxies()
     assert 10 < proxies.active.sum() < len(proxies.active)
@@ -144,7 +144,7 @@ def test_a_weight_sinks_in_by_its_weight_over_the_stiffness(dtype):
         scene.add_particles([[0.1, 1.2, 0.2]], mass=2.0, name="weight")
         scene.add_obstacle(obstacle, name="ground")
         solver = pdgpu.ProjectiveDynamics(iterations=4, initialization="previous")
-        sim = pdgpu.Simulation(scene, solver, dt=1 / 50, contact=pdgpu.ProxyContact([0], 1e3), dtype=dtype)
+        sim = pdgpu.Simulation(scene, solver, dt=1 / 50, contact=pdgpu.ProxyContact([0], stiffness=1e3), dtype=dtype)
         sim.set_state(positions=[[0.1, top - 0.01, 0.2]])
         sim.step(400)
         assert sim.proxies().active.all()
@@ -196,7 +196,7 @@ def test_springs_held_for_a_step_are_reported_after_it(dtype):
     scene.add_particles([[0.3, -depth, 0.1], [0.6, 0.5, 0.1]], mass=m, velocity=(0.0, 1.0, 0.0), name="grains")
     scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
     solver = pdgpu.ProjectiveDynamics(iterations=3, initialization="previous")
-    sim = pdgpu.Simulation(scene, solver, dt=h, contact=pdgpu.ProxyContact([0, 1], c, detection="step"), dtype=dtype)
+    sim = pdgpu.Simulation(scene, solver, dt=h, contact=pdgpu.ProxyContact([0, 1], stiffness=c, detection="step"), dtype=dtype)
     assert sim.proxies().active.tolist() == [True, False]
     sim.step()
     y = m * (h - depth) / (m + c * h * h)
@@ -267,7 +267,7 @@ def test_a_cut_carries_vertices_that_are_proxies():
     scene.add_obstacle(pdgpu.Plane((0.0, -9.0, 0.0), (0.0, 1.0, 0.0)))
     middle = np.flatnonzero(np.isclose(sheet.points[:, 0], sheet.points[:, 0].mean()))
     stiffness = np.arange(1.0, len(middle) + 1.0)
-    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=2), contact=pdgpu.ProxyContact(middle, stiffness))
+    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=2), contact=pdgpu.ProxyContact(middle, stiffness=stiffness))
     inner = sheet.mesh.hinges[:, :2]
     cut = sim.cut("sheet", inner[np.isin(inner, middle).all(axis=1)])
     assert len(cut.new_vertices)
@@ -298,7 +298,7 @@ def test_a_step_that_leaves_all_bounds_is_an_error_and_no_crash():
     for dtype, far in (("float64", 1e300), ("float32", 1e36)):
         scene, _ = bar_scene()
         scene.add_obstacle(block, name="block")
-        contact = pdgpu.ProxyContact("under", C, field="block")
+        contact = pdgpu.ProxyContact("under", stiffness=C, field="block")
         sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=3), contact=contact, dtype=dtype)
         x = sim.positions
         x[30:] = far * np.random.default_rng(0).normal(size=x[30:].shape)
@@ -339,7 +339,7 @@ def test_a_proxy_outside_the_region_and_solvers_without_a_place_for_it_are_refus
         ValueError, match=r"proxies: \d+ of 120 lie outside the region of SchurDirect; the first is \d+, which vertex \d+ carr"
     ):
         simulate(scene, pdgpu.SchurDirect(lambda points: points[:, 0] > 0.3))
-    contact = pdgpu.ProxyContact("under", C)
+    contact = pdgpu.ProxyContact("under", stiffness=C)
     with pytest.raises(TypeError, match="Newton does not take ProxyContact; ProjectiveDynamics does"):
         pdgpu.Simulation(scene, pdgpu.Newton(), contact=contact)
     sim = simulate(scene, pdgpu.Direct())

@@ -18,7 +18,7 @@ def thrown(obstacle, at, velocity, dtype="float64", detection="iteration", gravi
     scene = pdgpu.Scene(gravity=gravity)
     scene.add_particles(np.atleast_2d(at), mass=1.0, velocity=velocity, name="grains")
     scene.add_obstacle(obstacle, name="ground")
-    contact = pdgpu.ProxyContact(range(len(np.atleast_2d(at))), stiffness, detection=detection)
+    contact = pdgpu.ProxyContact(range(len(np.atleast_2d(at))), stiffness=stiffness, detection=detection)
     return pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=3), dt=dt, contact=contact, dtype=dtype)
 
 
@@ -51,7 +51,7 @@ def test_springs_of_a_step_that_failed_are_not_reported(dtype):
     scene.add_particles([[0.2, -0.02, 0.25], [0.2, 0.03, 0.25]], mass=1.0, velocity=[[0.0, 0.5, 0.0], [1.0, 0.0, 0.0]])
     scene.add_obstacle(ground(), name="ground")
     solver = pdgpu.ProjectiveDynamics(iterations=3, initialization="previous")  # so that the end is outside, and the guess is not
-    sim = pdgpu.Simulation(scene, solver, dt=0.1, contact=pdgpu.ProxyContact([0, 1], 1e3, detection="step"), dtype=dtype)
+    sim = pdgpu.Simulation(scene, solver, dt=0.1, contact=pdgpu.ProxyContact([0, 1], stiffness=1e3, detection="step"), dtype=dtype)
     sim.step()
     found = sim.proxies()
     assert found.active.tolist() == [True, False] and found.points[0, 1] > 0
@@ -118,10 +118,10 @@ def test_of_several_fields_the_one_that_cannot_say_is_named_and_others_may_be_fa
     for name, obstacle in (("ball", ball), ("high", high), ("ground", ground())):
         scene.add_obstacle(obstacle, name=name)
     solver = pdgpu.ProjectiveDynamics(iterations=2)
-    sim = pdgpu.Simulation(scene, solver, dt=0.1, contact=pdgpu.ProxyContact([0, 1], 1e3, field=("ball", "ground", "high")))
+    sim = pdgpu.Simulation(scene, solver, dt=0.1, contact=pdgpu.ProxyContact([0, 1], stiffness=1e3, field=("ball", "ground", "high")))
     with pytest.raises(ValueError, match=r"proxy 0 at .* m is \S+ m outside the grid of obstacle 2 of the field"):
         sim.proxies()
-    sim = pdgpu.Simulation(scene, solver, dt=0.1, contact=pdgpu.ProxyContact([0, 1], 1e3, field=("ball", "ground")))
+    sim = pdgpu.Simulation(scene, solver, dt=0.1, contact=pdgpu.ProxyContact([0, 1], stiffness=1e3, field=("ball", "ground")))
     with pytest.raises(ValueError, match=r"proxy 1 at \(3, 0\.05, 0\.2\) m is 2\.5 m outside the grid of obstacle 1 of the field"):
         sim.proxies()
 
@@ -138,7 +138,7 @@ def test_parts_of_shapes_are_for_proxies_and_fields_with_no_inside_for_none(tmp_
     scene.add_particles([[0.2, 0.05, 0.2]], mass=1.0)
     scene.add_obstacle(ground(), name="ground")
     with pytest.raises(ValueError, match="contact: 'ground' is a part of a shape"):
-        pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(), contact=pdgpu.PenaltyContact(1e-2, 1e3))
+        pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(), contact=pdgpu.PenaltyContact(1e-2, stiffness=1e3))
     with pytest.raises(TypeError, match="whole: expected True or False, got 0"):
         pdgpu.SignedDistanceField(np.ones((2, 2, 2)), (0, 0, 0), 1.0, whole=0)
     with pytest.raises(ValueError, match=r"but -0\.2 at \(0, 0, 0\), on its boundary, is negative; of a part of a shape take whole=False"):

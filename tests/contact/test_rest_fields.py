@@ -28,7 +28,7 @@ def linear_solver(name, which, inner=1):
 
 def simulate(made, linear, iterations=6, detection="iteration", dt=None, stiffness=C, **options):
     scene, proxies, field, start = made
-    contact = pdgpu.ProxyContact(proxies, stiffness, field=field, detection=detection)
+    contact = pdgpu.ProxyContact(proxies, stiffness=stiffness, field=field, detection=detection)
     solver = pdgpu.ProjectiveDynamics(iterations=iterations, linear=linear, initialization="previous")
     sim = pdgpu.Simulation(scene, solver, dt=dt, contact=contact, **options)
     sim.set_state(positions=start)
@@ -155,7 +155,7 @@ def test_a_weight_sinks_in_by_its_weight_over_the_stiffness(dtype):
     scene.add_particles([[0.4, 0.49, 0.55], [0.7, 0.48, 0.5]], mass=2.0, name="weights")
     n = len(ground.points)
     solver = pdgpu.ProjectiveDynamics(iterations=6, initialization="previous")
-    sim = pdgpu.Simulation(scene, solver, dt=1 / 50, contact=pdgpu.ProxyContact([n, n + 1], 1e3, field="ground"), dtype=dtype)
+    sim = pdgpu.Simulation(scene, solver, dt=1 / 50, contact=pdgpu.ProxyContact([n, n + 1], stiffness=1e3, field="ground"), dtype=dtype)
     sim.step(400)
     sunk = 0.5 - sim.positions[n:, 1]
     np.testing.assert_allclose(sunk, 2.0 * 9.81 / 1e3, rtol=1e-5 if dtype == "float64" else 2e-3)
@@ -201,7 +201,7 @@ def test_its_own_neighbourhood_is_no_contact():
     scene, proxies, *_ = prongs()
     points = scene.rest_positions()
     scene["U"].embed(0.98 * (points[proxies] - [0.15, 0.15, 0.05]) + [0.15, 0.15, 0.05], name="under", extrapolate=True)
-    contact = pdgpu.ProxyContact("under", C, field="U")
+    contact = pdgpu.ProxyContact("under", stiffness=C, field="U")
     sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=2), dt=None, contact=contact)
     sim.set_state(positions=points)
     assert not sim.proxies().active.any()
@@ -221,7 +221,7 @@ def test_nonsense_is_refused(field, error, text):
     """If not, what is wrong shows as something else, later."""
     scene, proxies, *_ = prongs()
     with pytest.raises(error, match=text):
-        pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(), contact=pdgpu.ProxyContact(proxies, C, field=field))
+        pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(), contact=pdgpu.ProxyContact(proxies, stiffness=C, field=field))
     with pytest.raises(ValueError, match="apart: must be at least 0"):
         pdgpu.RestField("U", apart=-1.0)
     with pytest.raises(TypeError, match="of: expected the name of a solid"):

@@ -38,7 +38,9 @@ def seen(mesh, points, field=None, skin=None, dtype="float64", move=None):
     if skin is not None:
         body.embed(skin, name="skin")
     scene.add_particles(points, mass=1.0, name="grains")
-    contact = pdgpu.ProxyContact(len(mesh.points) + np.arange(len(points)), 1e3, field=field or ("body" if skin is None else "skin"))
+    contact = pdgpu.ProxyContact(
+        len(mesh.points) + np.arange(len(points)), stiffness=1e3, field=field or ("body" if skin is None else "skin")
+    )
     sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=1), contact=contact, dtype=dtype)
     if move is not None:
         sim.set_state(positions=move(scene.rest_positions()))

@@ -13,7 +13,7 @@ def cards(solver, friction=0.0):
         points = grid.points[:, [0, 2, 1]] + [0.002 * k, 2e-3 * (k + 0.6), 0.0014 * k]
         scene.add_shell(pdgpu.Mesh(points, triangles=grid.triangles), pdgpu.ARAP(200.0), density=0.3, bending=1e-3)
     scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
-    sim = pdgpu.Simulation(scene, solver, dt=0.01, contact=pdgpu.PenaltyContact(2e-3, 100.0, friction=friction), threads=1)
+    sim = pdgpu.Simulation(scene, solver, dt=0.01, contact=pdgpu.PenaltyContact(2e-3, stiffness=100.0, friction=friction), threads=1)
     start = sim.positions
     sim.step(50)
     moves = np.array([(sim.positions - start)[body.slice].mean(axis=0)[[0, 2]] for body in sim.bodies])

@@ -16,7 +16,7 @@ DT = 0.01
 CONTACTS = {
     "none": None,
     "barrier": pdgpu.BarrierContact(2e-3, stiffness=1e5, friction=0.3),
-    "penalty": pdgpu.PenaltyContact(2e-3, 1e4, friction=0.3),
+    "penalty": pdgpu.PenaltyContact(2e-3, stiffness=1e4, friction=0.3),
 }
 SOLVERS = {
     "Newton": pdgpu.Newton(iterations=60, tolerance=TOLERANCE),

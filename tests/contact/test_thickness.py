@@ -11,7 +11,7 @@ import pdgpu
 from pdgpu import _host
 
 judged = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
-BARRIER = pdgpu.BarrierContact(1e-3, 1e6, area_weighted=False)
+BARRIER = pdgpu.BarrierContact(1e-3, stiffness=1e6, area_weighted=False)
 
 
 def ball(scene, x, radius, velocity=(0.0, 0.0, 0.0), mass=1.0):
@@ -112,7 +112,7 @@ def test_what_falls_on_a_thick_ball_comes_to_where_it_should():
         others = dict(density=0.01, bending=1e-6, velocity=(0.0, -1.5, 0.0), thickness=1.5e-3)
         scene.add_rod(string(points), pdgpu.Spring(500.0), **others)
     scene.add_obstacle(pdgpu.Sphere((0.0, 0.0, 0.0), 0.05), name="ball")
-    contact = pdgpu.TwoWayContact(1e-3, 1e-5, steps=128)
+    contact = pdgpu.TwoWayContact(1e-3, separation=1e-5, steps=128)
     sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=10), dt=1 / 200, contact=contact)
     for _ in range(3):
         sim.step()
@@ -146,7 +146,7 @@ def test_what_is_too_thick_is_refused():
     with pytest.raises(ValueError, match="'hair' at rest"):
         pdgpu.Simulation(hair, pdgpu.Newton(), dt=0.01, contact=BARRIER)
     with pytest.raises(ValueError, match=r"'particles0' has a thickness of 0\.02 m, which PenaltyContact"):
-        pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(), dt=0.01, contact=pdgpu.PenaltyContact(1e4, 1e-3))
+        pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(), dt=0.01, contact=pdgpu.PenaltyContact(1e4, stiffness=1e-3))
     for bad, error in ((-1e-3, ValueError), (np.nan, ValueError), ("thin", TypeError)):
         with pytest.raises(error, match="thickness"):
             scene.add_particles([[0.0, 0.0, 0.0]], mass=1.0, thickness=bad)

@@ -88,7 +88,7 @@ def test_repulsion_is_hookes_and_parts_no_farther_than_a_tenth(stiffness, apart)
     """If it failed, bodies that come near would be thrown apart, the farther the harder they repel, or not be kept apart at all."""
     scene = pdgpu.Scene((0.0, 0.0, 0.0))
     scene.add_particles([[0.0, 0.0, 0.0], [apart, 0.0, 0.0]], mass=[1.0, 3.0])
-    sim = simulation(scene, pdgpu.TwoWayContact(2e-3, 1e-5, repulsion=stiffness))
+    sim = simulation(scene, pdgpu.TwoWayContact(2e-3, separation=1e-5, repulsion=stiffness))
     over, mass, parted = max(0.0, 2 * 2e-3 - 1e-5 - apart), 0.75, 0.0
     for _ in range(3):  # what parts as fast already gets nothing more
         most = max(parted, min(parted + 0.01**2 * stiffness * over / mass, 0.1 * over))
@@ -244,7 +244,7 @@ def test_patches_that_cross_come_apart(sweeps, most):
     scene, upper = pdgpu.Scene((0.0, 0.0, 0.0)), turned(sheet(0.1, 0.1, 12), (1.0, 0.0, 0.4), 0.3)
     cloth(scene, sheet(0.1, 0.1, 12), cells=12)
     cloth(scene, moved(upper, [0.0, 3e-3 - upper.points[:, 1].min(), 0.0]), cells=12, velocity=(0.0, -1.0, 0.0))
-    contact = pdgpu.TwoWayContact(1e-3, 1e-5, sweeps=sweeps)
+    contact = pdgpu.TwoWayContact(1e-3, separation=1e-5, sweeps=sweeps)
     sim = simulation(scene, contact)
     aim = sim.positions + 0.01 * sim.velocities
     assert len(pdgpu.geometry.find_intersections(aim, sim._core.touching.triangles)) == 44  # as many as in the specification's run
@@ -288,7 +288,7 @@ class Case:
 )
 def test_a_cloth_hangs_on_a_needle(cells, steps):
     """If it failed, a needle would pierce a cloth, or tear it, or an update would end far from where it should."""
-    scene, contact = on_needle(cells), pdgpu.TwoWayContact(1e-3, 1e-5)
+    scene, contact = on_needle(cells), pdgpu.TwoWayContact(1e-3, separation=1e-5)
     sim, most = simulation(scene, contact), 0.0
     for _ in range(steps):
         sim.step(record="positions")

@@ -30,7 +30,7 @@ def test_depth_at_rest(dtype, dt):
     scene.add_obstacle(pdgpu.Sphere((-2.0, 0.0, 0.0), 0.5), name="ball")
     depths = []
     for iterations in (1, 20):
-        sim = simulation(scene, pdgpu.PenaltyContact(1e-3, 1e5), pdgpu.XPBD(iterations=iterations), dt=dt, dtype=dtype)
+        sim = simulation(scene, pdgpu.PenaltyContact(1e-3, stiffness=1e5), pdgpu.XPBD(iterations=iterations), dt=dt, dtype=dtype)
         for _ in range(60 if dt > 0.01 else 300):
             sim.step()
         depths.append(sim.positions[:, 2] - [0.0, 0.1, 0.5])
@@ -44,7 +44,7 @@ def test_incline(angle):
     """Below the cone nothing moves at all, above it a particle slides with g (sin a - mu cos a)."""
     mu, dt = 0.3, 0.005
     scene = grains([[0.0, 0.0, 1e-3 - 2e-4 * np.cos(angle)]], (10.0 * np.sin(angle), 0.0, -10.0 * np.cos(angle)))
-    sim = simulation(scene, pdgpu.PenaltyContact(1e-3, 1e5, friction=mu), dt=dt)
+    sim = simulation(scene, pdgpu.PenaltyContact(1e-3, stiffness=1e5, friction=mu), dt=dt)
     sim.step(40)
     at, before = sim.positions[0, 0], sim.velocities[0, 0]
     sim.step(20)
@@ -59,7 +59,7 @@ def test_one_iteration_on_paper():
     scene = grains([[0.0, 0.0, 5e-4], [0.0, 1e-3, 2e-4]])
     scene.add_obstacle(pdgpu.Plane((0.0, 1.5e-3, 0.0), (0.0, -1.0, 0.0)), name="side")
     thickness, stiffness, h, w, mu, iterations = 1e-3, 3e4, 0.01, 0.5, 0.4, 3
-    contact = pdgpu.PenaltyContact(thickness, stiffness, friction={("grains", "floor"): mu})
+    contact = pdgpu.PenaltyContact(thickness, stiffness=stiffness, friction={("grains", "floor"): mu})
     sim = simulation(scene, contact, pdgpu.XPBD(iterations=iterations), dt=h)
     velocities = np.array([[0.3, 0.0, 0.0], [0.01, 0.02, 0.0]])
     sim.set_state(velocities=velocities)
@@ -103,7 +103,7 @@ def two_balls(distance, velocity):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_momentum_and_bits(dtype):
     """Two balls that meet, with friction and detections on the way: what one gets the other loses, the same for any number of threads."""
-    contact = pdgpu.PenaltyContact(5e-3, 1e4, friction=0.5, detection_interval=7)
+    contact = pdgpu.PenaltyContact(5e-3, stiffness=1e4, friction=0.5, detection_interval=7)
     sims = [simulation(two_balls(0.22, 1.0), contact, pdgpu.XPBD(iterations=20), dtype=dtype, threads=threads) for threads in (1, 2)]
     for sim in sims:
         sim.step(8)
@@ -119,7 +119,7 @@ def test_a_block_rests_on_the_floor():
     scene = grains([[5.0, 5.0, 1.0]])
     mesh = pdgpu.shapes.beam((0.1,) * 3, (2, 2, 2))
     scene.add_solid(moved(mesh, (0.0, 0.0, 0.0009)), pdgpu.NeoHookean.from_young(1e6, 0.3), density=1000.0, name="block", damping=1e-3)
-    sim = simulation(scene, pdgpu.PenaltyContact(1e-3, 1e4, friction=0.3, detection_interval=16), dt=0.005)
+    sim = simulation(scene, pdgpu.PenaltyContact(1e-3, stiffness=1e4, friction=0.3, detection_interval=16), dt=0.005)
     for _ in range(60):
         sim.step()
     forces = sim.contact_forces()

@@ -80,7 +80,7 @@ def test_descent(method, guard, dtype):
 
 ANSWERS = {
     "barrier": pdgpu.BarrierContact(0.03, stiffness=1e7, area_weighted=False),
-    "penalty": pdgpu.PenaltyContact(0.03, 3e3, depth=0.1, friction=0.4, friction_velocity=0.05),
+    "penalty": pdgpu.PenaltyContact(0.03, stiffness=3e3, depth=0.1, friction=0.4, friction_velocity=0.05),
 }
 
 
@@ -164,7 +164,7 @@ def test_bodies_that_are_far_apart(solver, contact, dtype):
 @pytest.mark.parametrize("weighting", ["harmonic", "sum"])
 def test_weights(weighting, dtype):
     """If not, a coarse floor, a ball or a capsule pushes harder on the GPU than on the CPU."""
-    scene, contact = scenes.heap(), pdgpu.BarrierContact(0.03, 1e5, weighting=weighting)
+    scene, contact = scenes.heap(), pdgpu.BarrierContact(0.03, stiffness=1e5, weighting=weighting)
     sims = [pdgpu.Simulation(scene, pdgpu.Newton(), dt=1 / 60, contact=contact, device=device, dtype=dtype) for device in ("cpu", "cuda")]
     of_cpu, of_cuda = (sim._core.backend.contact_columns() for sim in sims)
     assert set(of_cpu["kind"]) >= {1, 2, 3, 4}

@@ -16,7 +16,7 @@ SOLVERS = {"vbd": pdgpu.VertexBlockDescent(iterations=4), "xpbd": pdgpu.XPBD(ite
 @pytest.mark.parametrize("name", SOLVERS)
 def test_steps(dtype, name):
     """The same pairs with the same weights and normals, and the same way from there. If not, things touch otherwise on the GPU."""
-    contact = pdgpu.PenaltyContact(0.03, 3e3, depth=0.1, detection_interval=2, friction=0.4, friction_velocity=0.05)
+    contact = pdgpu.PenaltyContact(0.03, stiffness=3e3, depth=0.1, detection_interval=2, friction=0.4, friction_velocity=0.05)
     solver = SOLVERS[name]
     exact = dtype == "float64"
     cpu, cuda, again = (
@@ -67,7 +67,7 @@ def test_fields(dtype, name):
     nodes = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1)
     scene.add_obstacle(slab, name="slab")
     scene.add_obstacle(pdgpu.SignedDistanceField(np.linalg.norm(nodes, axis=-1) - 0.1, (0.35, 0.1, 0.25), 0.05), name="ball")
-    contact = pdgpu.PenaltyContact(2e-3, 3e4, detection_interval=2, friction=0.4, friction_velocity=0.05)
+    contact = pdgpu.PenaltyContact(2e-3, stiffness=3e4, detection_interval=2, friction=0.4, friction_velocity=0.05)
     cpu, cuda = (
         pdgpu.Simulation(scene, SOLVERS[name], dt=1 / 100, contact=contact, device=device, dtype=dtype) for device in ("cpu", "cuda")
     )
@@ -92,7 +92,7 @@ def test_grains_that_begin_inside_stay(dtype):
     scene = pdgpu.Scene((0.0, 0.0, -10.0))
     scene.add_particles(start, mass=2.0, name="grains")
     scene.add_obstacle(pdgpu.TriangleMesh(pdgpu.Mesh(wall.points, triangles=wall.triangles)), name="plate")
-    contact = pdgpu.PenaltyContact(1e-3, 1e5, detection_interval=1)
+    contact = pdgpu.PenaltyContact(1e-3, stiffness=1e5, detection_interval=1)
     velocities = rng.uniform(-1.0, 0.0, (64, 1)) * [0.0, 0.0, 1.0]
     ends = []
     for device in ("cpu", "cuda"):

@@ -36,7 +36,7 @@ def simulation(
 ):
     solver = method(iterations=iterations, check_every=check_every, **more)
     rubbing = {"friction": friction, "friction_velocity": 0.05, "variant": variant}
-    contact = pdgpu.PenaltyContact(thickness, 3e3, detection_interval=interval, **rubbing)
+    contact = pdgpu.PenaltyContact(thickness, stiffness=3e3, detection_interval=interval, **rubbing)
     return pdgpu.Simulation(scene, solver, dt=1 / 60, contact=contact, device="cuda", dtype=dtype)
 
 

@@ -28,7 +28,7 @@ def test_steps(linear, dtype):
     scene.add_obstacle(pdgpu.SignedDistanceField.from_mesh(block, spacing=0.05))
     solvers = scenes.GLOBAL_STEPS | {"direct": pdgpu.Direct(), "schur": pdgpu.SchurDirect(lambda points: points[:, 1] < 0.11)}
     solver = pdgpu.ProjectiveDynamics(iterations=4, linear=solvers[linear], check_every=1)
-    case = types.SimpleNamespace(scene=scene, contact=pdgpu.ProxyContact("under", 2e4))
+    case = types.SimpleNamespace(scene=scene, contact=pdgpu.ProxyContact("under", stiffness=2e4))
     cpu, cuda = steps_on_both(case, solver, dtype)
     found, expected = cuda.proxies(), cpu.proxies()
     assert 5 < expected.active.sum() < 90
@@ -50,7 +50,7 @@ def test_steps_in_bodies(linear, detection, dtype):
     high.embed(np.random.default_rng(3).uniform((0.22, 0.082, 0.05), (0.4, 0.09, 0.14), size=(40, 3)), name="sole")
     solvers = scenes.GLOBAL_STEPS | {"direct": pdgpu.Direct(), "schur": pdgpu.SchurDirect(lambda points: np.abs(points[:, 0] - 0.3) < 0.2)}
     solver = pdgpu.ProjectiveDynamics(iterations=4, linear=solvers[linear], check_every=1)
-    contact = pdgpu.ProxyContact("sole", 800.0, field=pdgpu.RestField("low", spacing=0.05), detection=detection)
+    contact = pdgpu.ProxyContact("sole", stiffness=800.0, field=pdgpu.RestField("low", spacing=0.05), detection=detection)
     case = types.SimpleNamespace(scene=scene, contact=contact)
     cpu, cuda = steps_on_both(case, solver, dtype, steps=2 if detection == "iteration" else 1)
     found, expected = cuda.proxies(), cpu.proxies()
@@ -68,7 +68,7 @@ def test_a_part_of_a_shape_that_a_path_leaves(dtype):
     scene.add_particles([[0.0, -0.01, 0.0], [0.1, 0.05, 0.0]], mass=1.0, velocity=(1.0, 0.0, 0.0))
     scene.add_obstacle(pdgpu.SignedDistanceField(values, (-0.2, -0.2, -0.2), 0.05, whole=False))
     solver = pdgpu.ProjectiveDynamics(iterations=2, check_every=1)
-    sim = pdgpu.Simulation(scene, solver, dt=0.1, contact=pdgpu.ProxyContact([0, 1], 1e3), dtype=dtype, device="cuda")
+    sim = pdgpu.Simulation(scene, solver, dt=0.1, contact=pdgpu.ProxyContact([0, 1], stiffness=1e3), dtype=dtype, device="cuda")
     assert sim.proxies().active.tolist() == [True, False]
     with pytest.raises(ValueError, match=r"field: proxy 1 at \(0\.3, 0\.05, 0\) m is 0\.1 m outside the grid of obstacle 0"):
         for _ in range(4):

@@ -28,7 +28,7 @@ def near(points):
     return (points[:, 1] < 0.11) & (points[:, 0] > 0.35)
 
 
-@pytest.mark.parametrize("contact", [None, pdgpu.ProxyContact("under", 2e4)], ids=["alone", "proxies"])
+@pytest.mark.parametrize("contact", [None, pdgpu.ProxyContact("under", stiffness=2e4)], ids=["alone", "proxies"])
 @pytest.mark.parametrize("inner", [1, 3])
 def test_as_the_host(inner, contact, dtype, resident):
     """If not, what couples safe and prone vertices has another sign or place on the device, or what is held moves."""
@@ -80,7 +80,7 @@ def test_with_proxies_what_comes_down_is_theirs(dtype, on_host, monkeypatch):
     """If not, contact that is found anew brings the residual down with it: what is copied grows with the vertices, not with the proxies."""
     if not on_host:
         pytest.skip("copies are counted in the stand-in alone")
-    contact = pdgpu.ProxyContact("under", 2e4)
+    contact = pdgpu.ProxyContact("under", stiffness=2e4)
     monkeypatch.setenv("PDGPU_CUDSS", "stand-in")
     few, many = (copied(dtype, cells, contact) for cells in ((10, 2, 2), (20, 2, 2)))
     assert few[3] == many[3] > 0

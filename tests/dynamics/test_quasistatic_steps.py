@@ -312,7 +312,7 @@ def on_a_plane(height, motion=None):
 CONTACTS = {
     "barrier": (NEWTON, pdgpu.BarrierContact(2e-3, stiffness=1e5)),
     "penalty": (NEWTON, pdgpu.PenaltyContact(2e-3, stiffness=1e4)),
-    "proxies": (pdgpu.ProjectiveDynamics(iterations=400, tolerance=1e-10), pdgpu.ProxyContact([0, 1, 2, 9, 10, 11], 1e4)),
+    "proxies": (pdgpu.ProjectiveDynamics(iterations=400, tolerance=1e-10), pdgpu.ProxyContact([0, 1, 2, 9, 10, 11], stiffness=1e4)),
 }
 
 

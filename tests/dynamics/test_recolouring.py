@@ -15,7 +15,7 @@ def pile(iterations=400, threads=1):
             pdgpu.Mesh(points, tets=mesh.tets), pdgpu.NeoHookean.from_young(1e5, 0.3), density=1000.0, velocity=(0.2, 0.0, -0.1)
         )
     scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)))
-    contact = pdgpu.PenaltyContact(2e-3, 1e4, detection_interval=0, friction=0.5, friction_velocity=0.05)
+    contact = pdgpu.PenaltyContact(2e-3, stiffness=1e4, detection_interval=0, friction=0.5, friction_velocity=0.05)
     return pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=iterations), dt=0.01, contact=contact, threads=threads)
 
 

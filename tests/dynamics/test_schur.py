@@ -232,7 +232,7 @@ def floor_scene():
     "contact",
     [
         pdgpu.BarrierContact(0.01, stiffness=1e4, area_weighted=False),
-        pdgpu.PenaltyContact(stiffness=1e4, thickness=0.01),
+        pdgpu.PenaltyContact(stiffness=1e4, distance=0.01),
         pdgpu.ProjectiveContact(0.01),
     ],
     ids=lambda contact: type(contact).__name__,
@@ -277,7 +277,7 @@ def test_two_factors_with_all_of_the_region_active():
 
 def test_two_factors_answer_contact(tmp_path):
     """If not, what is near contact and not in it is held back for good and not for an iteration, or a file forgets how it was solved."""
-    contact, found = pdgpu.PenaltyContact(stiffness=1e4, thickness=0.01), []
+    contact, found = pdgpu.PenaltyContact(stiffness=1e4, distance=0.01), []
     for active in (1e5, None):
         linear = pdgpu.SchurDirect(lambda points: points[:, 1] < 0.06, inner=1, active=active)
         sim = pdgpu.Simulation(floor_scene(), pdgpu.ProjectiveDynamics(iterations=400, linear=linear), dt=1 / 60, contact=contact)

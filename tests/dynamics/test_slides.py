@@ -186,7 +186,7 @@ def test_with_contact_and_friction():
         assert max(abs(moved[-1, 0] - moved[-1, 1]), abs(moved[-1, 2])) < 1e-14, name
 
 
-PENALTY, TWO_WAY = pdgpu.PenaltyContact(1e-3, 1e4, friction=0.3), pdgpu.TwoWayContact(1e-3)
+PENALTY, TWO_WAY = pdgpu.PenaltyContact(1e-3, stiffness=1e4, friction=0.3), pdgpu.TwoWayContact(1e-3)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_extended_position_based_contact_of_held_particles():
         scene = pdgpu.Scene((0.0, gravity, 0.0))
         scene.add_particles([[0.0, 4e-4, 0.0]], mass=mass, name="grain").slide([0], line=DIRECTION)
         scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
-        contact = pdgpu.PenaltyContact(thickness, stiffness)
+        contact = pdgpu.PenaltyContact(thickness, stiffness=stiffness)
         sim = pdgpu.Simulation(scene, pdgpu.XPBD(iterations=iterations), dt=dt, contact=contact)
         start = sim.positions
         sim.step(steps)

@@ -115,7 +115,7 @@ def rotation(axis, angle):
 def ball_contact(level, detection_interval, friction=0.1):
     """The thickness is a quarter of an edge, the stiffness that of a few elements."""
     return pdgpu.PenaltyContact(
-        0.25 * RADIUS * 1.1 / 2**level, 500.0, detection_interval=detection_interval, friction=friction, friction_velocity=1e-2
+        0.25 * RADIUS * 1.1 / 2**level, stiffness=500.0, detection_interval=detection_interval, friction=friction, friction_velocity=1e-2
     )
 
 
@@ -147,7 +147,7 @@ def twisted_beams(cells=(40, 3, 3), turns=1.5, seconds=0.5):
             return np.where(right[:, None], rest @ rotation(0, angle).T, rest @ rotation(0, -angle).T)
 
         body.pin(ends, motion=twisted)
-    contact = pdgpu.PenaltyContact(0.25 * thick / cells[1], 2e4, detection_interval=5, friction=0.1, friction_velocity=1e-2)
+    contact = pdgpu.PenaltyContact(0.25 * thick / cells[1], stiffness=2e4, detection_interval=5, friction=0.1, friction_velocity=1e-2)
     return Case(scene, contact, 1 / 300, 100, seconds)
 
 
@@ -235,7 +235,7 @@ def stretched_creature(pull=0.6, reach=0.8, seconds=0.6):
             return rest + reach * min(t / pull, 1.0) * rest / np.linalg.norm(rest, axis=1, keepdims=True)
 
         body.pin(held, motion=pulled)
-    contact = pdgpu.PenaltyContact(4e-3, 1e5, detection_interval=0, friction=0.2, friction_velocity=1e-2)
+    contact = pdgpu.PenaltyContact(4e-3, stiffness=1e5, detection_interval=0, friction=0.2, friction_velocity=1e-2)
     return Case(scene, contact, 1 / 300, 10, seconds)
 
 

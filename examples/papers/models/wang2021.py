@@ -29,7 +29,7 @@ class Model:
     def simulation(self, linear, iterations, stiffness=None, **options):
         """Quasistatic; without a stiffness nothing collides."""
         solver = pdgpu.ProjectiveDynamics(iterations=iterations, linear=linear, initialization="previous")
-        contact = None if stiffness is None else pdgpu.ProxyContact(self.proxies, stiffness, field=self.field)
+        contact = None if stiffness is None else pdgpu.ProxyContact(self.proxies, stiffness=stiffness, field=self.field)
         return pdgpu.Simulation(self.scene, solver, dt=None, contact=contact, **options)
 
     def prone_region(self, inner, **options):

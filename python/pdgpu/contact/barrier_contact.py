@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 from pdgpu._internal.arguments import choice, flag, integer, number
+from pdgpu._internal.deprecated import settings_by_keyword
 from pdgpu.linear.linear_solvers import keep
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class PairTable(Mapping):
         return hash(frozenset(self._values.items()))
 
 
+@settings_by_keyword(("distance", "stiffness", "separation", "area_weighted", "guard", "friction", "friction_velocity", "friction_lags"))
 @dataclass(frozen=True)
 class BarrierContact:
     """A barrier between all pairs of primitives: nothing can come nearer than `separation` [Li et al. 2020, Incremental Potential Contact].
@@ -135,6 +137,7 @@ class BarrierContact:
     """
 
     distance: float
+    _: KW_ONLY
     stiffness: float | str = "auto"
     separation: float = 0.0
     area_weighted: bool = True
@@ -142,7 +145,7 @@ class BarrierContact:
     friction: float | Mapping = field(default=0.0, metadata={"written": "where set"})
     friction_velocity: float = field(default=1e-3, metadata={"written": "where set"})
     friction_lags: int = field(default=1, metadata={"written": "where set"})
-    weighting: str = field(default="harmonic", kw_only=True, metadata={"absent": "sum"})  # descriptions stored without it meant "sum"
+    weighting: str = field(default="harmonic", metadata={"absent": "sum"})  # descriptions stored without it meant "sum"
 
     def __post_init__(self):
         keep(self, distance=number("distance", self.distance, above=0.0), separation=number("separation", self.separation, minimum=0.0))

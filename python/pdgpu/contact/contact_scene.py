@@ -223,7 +223,7 @@ class ContactScene:
             "physical": 0,
             "weighting": 0,
             "guard": 0,
-            "activation": contact.thickness,
+            "activation": contact.distance,
             "separation": 0.0,
             "lags": 1,
             "detection_interval": contact.detection_interval,

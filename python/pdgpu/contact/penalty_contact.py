@@ -4,38 +4,42 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
 from pdgpu._internal.arguments import choice, integer, number
+from pdgpu._internal.deprecated import settings_by_keyword
 from pdgpu.contact.barrier_contact import PairTable
 from pdgpu.linear.linear_solvers import keep
 
 __all__ = ["PenaltyContact"]
 
 VARIANTS = ("lagged", "paper")
-FASTEST = 5.0  # thicknesses that an obstacle may move in a step with friction; measured: 3 is right, 10 loses the friction
+FASTEST = 5.0  # distances that an obstacle may move in a step with friction; measured: 3 is right, 10 loses the friction
 
 
+@settings_by_keyword(
+    ("distance", "stiffness", "depth", "detection_interval", "friction", "friction_velocity", "variant"), {"thickness": "distance"}
+)
 @dataclass(frozen=True)
 class PenaltyContact:
     """A quadratic penalty where surfaces are nearer than a thickness, or inside each other [Chen et al. 2024, Sec. 3.5].
 
-    A pair has the energy stiffness/2 max(0, thickness - g)^2, with its gap g along a normal that is held, at points that are held, from one
-    detection to the next. So it is soft: a weight F sinks in until stiffness x (thickness - g) = F. Bodies can pass
+    A pair has the energy stiffness/2 max(0, distance - g)^2, with its gap g along a normal that is held, at points that are held, from one
+    detection to the next. So it is soft: a weight F sinks in until stiffness x (distance - g) = F. Bodies can pass
     into each other, and through each other where they are fast or pressed hard: `certify` and `pdgpu.geometry.find_intersections` tell.
     `BarrierContact` does not allow it.
 
     Parameters
     ----------
-    thickness : float
+    distance : float
         The gap below which two surfaces push each other apart, m. Within a body at most 0.9 x the distance at rest.
     stiffness : float
         Of every pair, N/m. The force on a vertex grows with the number of its pairs, and so with how fine the meshes are.
     depth : float
         How far inside a solid, the closed surface of another body or an obstacle mesh vertices are found and pushed out, m; at least twice
-        the thickness is looked through. Searches take longer with it.
+        the distance is looked through. Searches take longer with it.
     detection_interval : int
         Iterations from one detection in a step to the next, n_col in the paper; 0: one detection a step, on the way to the first guess,
         and then the incremental potential is the same in all iterations.
@@ -57,7 +61,7 @@ class PenaltyContact:
     Warns
     -----
     RuntimeWarning
-        In a step with friction in which an obstacle moves by more than five times `thickness`. Friction takes its pairs from the start of
+        In a step with friction in which an obstacle moves by more than five times `distance`. Friction takes its pairs from the start of
         the step, and the obstacle has left them at its end.
 
     Notes
@@ -65,8 +69,8 @@ class PenaltyContact:
     A detection finds three kinds of pairs, of vertices and triangles, of edges, and of particles, rods, spheres, capsules and planes:
 
     - what meets between the step's start and the present iterate: points and normal are those at the first time at which its gap is below a
-      tenth of the thickness;
-    - what is nearer than the thickness, with the normal on the side where the pair was when the step began;
+      tenth of the distance;
+    - what is nearer than the distance, with the normal on the side where the pair was when the step began;
     - in front of a closed surface of another body or obstacle: on its outer side, from `depth` inside on; also what a first guess has
       deeper inside, if it was no deeper than that when the step began: there on the way out that was the shortest then. Of the points
       of a body that a vertex is inside of the nearest counts, so that bodies may start inside each other. A vertex is inside its own
@@ -76,7 +80,7 @@ class PenaltyContact:
 
     A vertex and a mesh are a pair wherever their distance has a minimum, once; edges of triangles are pairs where both are met inside.
     The normal of a pair has to lie in the cone that the normals of the triangles next to its points span, so that what slides over a flat
-    mesh does not catch on its edges. Surfaces that go deeper into each other in one step than twice the thickness are not tested.
+    mesh does not catch on its edges. Surfaces that go deeper into each other in one step than twice the distance are not tested.
 
     Limits: a vertex that ends a step exactly below the rim of another mesh, to the rounding of a coordinate, can still push along the
     surface. This happens where grids are aligned and a step is a multiple of their spacing. A smaller dt keeps first guesses apart.
@@ -89,7 +93,8 @@ class PenaltyContact:
     accelerate.
     """
 
-    thickness: float
+    distance: float = field(metadata={"stored": "thickness"})  # its name in files
+    _: KW_ONLY
     stiffness: float
     depth: float = 0.0
     detection_interval: int = 10
@@ -98,7 +103,7 @@ class PenaltyContact:
     variant: str = "lagged"
 
     def __post_init__(self):
-        keep(self, thickness=number("thickness", self.thickness, above=0.0), stiffness=number("stiffness", self.stiffness, above=0.0))
+        keep(self, distance=number("distance", self.distance, above=0.0), stiffness=number("stiffness", self.stiffness, above=0.0))
         keep(self, depth=number("depth", self.depth, minimum=0.0))
         keep(self, detection_interval=integer("detection_interval", self.detection_interval, 0, 10**9))
         if isinstance(self.friction, Mapping):
@@ -107,6 +112,18 @@ class PenaltyContact:
             keep(self, friction=number("friction", self.friction, minimum=0.0))
         keep(self, friction_velocity=number("friction_velocity", self.friction_velocity, above=0.0))
         choice("variant", self.variant, VARIANTS)
+
+    def __setstate__(self, state):
+        """Of a pickle; those of earlier releases call the distance thickness."""
+        state = dict(state)
+        if "thickness" in state:
+            state["distance"] = state.pop("thickness")
+        self.__dict__.update(state)
+
+    @property
+    def thickness(self) -> float:
+        """`distance`, by its name of earlier releases."""
+        return self.distance
 
 
 def rings(triangles, n):
@@ -139,12 +156,12 @@ def warn_of_fast_obstacles(core, before, targets, stacklevel):
         return
     moves = np.linalg.norm(targets - before, axis=1)
     fastest = int(moves.argmax())
-    if moves[fastest] <= FASTEST * contact.thickness:
+    if moves[fastest] <= FASTEST * contact.distance:
         return
     name = touching.names[touching.owner[touching.n_moving + fastest]]
     warnings.warn(
-        f"friction: {name!r} moves by {moves[fastest]:.2g} m in a step, more than {FASTEST:g} times the thickness of PenaltyContact; "
-        "friction takes its pairs from the start of the step and loses them: take a shorter dt, a larger thickness, or BarrierContact",
+        f"friction: {name!r} moves by {moves[fastest]:.2g} m in a step, more than {FASTEST:g} times the distance of PenaltyContact; "
+        "friction takes its pairs from the start of the step and loses them: take a shorter dt, a larger distance, or BarrierContact",
         RuntimeWarning,
         stacklevel=stacklevel + 1,
     )

@@ -129,7 +129,7 @@ class ProjectiveContact:
 
 def projective_law(contact):
     """What finds the pairs; its energy does not act."""
-    return BarrierContact(contact.distance, 1.0, contact.separation, area_weighted=False)
+    return BarrierContact(contact.distance, stiffness=1.0, separation=contact.separation, area_weighted=False)
 
 
 def projective_description(contact, dt, gravity):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import scipy.sparse
 
 from pdgpu._internal.arguments import any_array, choice, number, per_item, vertex_indices
 from pdgpu._internal.counted import counted
+from pdgpu._internal.deprecated import settings_by_keyword
 from pdgpu.contact.rest_field import RestField, RestShape, rest_description
 from pdgpu.linear.linear_solvers import keep
 from pdgpu.linear.schur import SchurDirect
@@ -27,6 +28,7 @@ __all__ = ["ProxyContact", "RestField"]
 DETECTIONS = ("iteration", "step")
 
 
+@settings_by_keyword(("proxies", "stiffness", "field", "detection"))
 @dataclass(frozen=True)
 class ProxyContact:
     """Bilateral penalty contact of Projective Dynamics, by proxies [Wang et al. 2021, Localized collisions, Secs. 4.1 to 4.3].
@@ -77,6 +79,7 @@ class ProxyContact:
     """
 
     proxies: Any
+    _: KW_ONLY
     stiffness: Any
     field: Any = None
     detection: str = "iteration"
@@ -93,7 +96,7 @@ class ProxyContact:
     def __repr__(self):
         proxies = self.proxies if isinstance(self.proxies[0], str) else f"<{counted(len(self.proxies), 'vertex', 'vertices')}>"
         stiffness = self.stiffness if isinstance(self.stiffness, float) else f"<{counted(len(self.stiffness), 'number')}>"
-        return f"ProxyContact({proxies}, {stiffness}, field={self.field}, detection={self.detection!r})"
+        return f"ProxyContact({proxies}, stiffness={stiffness}, field={self.field}, detection={self.detection!r})"
 
 
 class Proxies(NamedTuple):
@@ -233,7 +236,7 @@ def carried_proxies(contact, rows, share):
         stiffness = np.array(stiffness)[np.searchsorted(contact.proxies, rows[here])]
     if (share[here] != 1.0).any():
         stiffness = stiffness * share[here]
-    return ProxyContact(here, stiffness, contact.field, contact.detection)
+    return ProxyContact(here, stiffness=stiffness, field=contact.field, detection=contact.detection)
 
 
 def _proxies(given):

@@ -11,6 +11,7 @@ import numpy as np
 
 from pdgpu import _host
 from pdgpu._internal.arguments import choice, integer, number
+from pdgpu._internal.deprecated import settings_by_keyword
 from pdgpu.contact.barrier_contact import BarrierContact, PairTable
 from pdgpu.linear.linear_solvers import keep
 
@@ -32,6 +33,7 @@ RECOVERY = 0.1  # s, in which a pair that begins a step nearer than the distance
 PASSES = 32  # of "auto"
 
 
+@settings_by_keyword(("distance", "separation"))
 @dataclass(frozen=True)
 class TwoWayContact:
     """Contact that answers after the solver, whichever that is, and lets nothing pass through anything [Wang et al. 2023, A Two-Way
@@ -132,7 +134,7 @@ class TwoWayContact:
     """
 
     distance: float
-    separation: float | str = "auto"
+    separation: float | str = field(default="auto", kw_only=True)
     sweeps: int = field(default=4, kw_only=True)
     patience: int = field(default=16, kw_only=True)
     steps: int = field(default=512, kw_only=True)
@@ -204,7 +206,7 @@ def passes_of(contact):
 
 def two_way_law(contact):
     """What finds the pairs; its energy does not act."""
-    return BarrierContact(contact.distance - contact.separation, 1.0, contact.separation, area_weighted=False)
+    return BarrierContact(contact.distance - contact.separation, stiffness=1.0, separation=contact.separation, area_weighted=False)
 
 
 def two_way_description(contact, touching, dtype, dt):

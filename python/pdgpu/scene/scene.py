@@ -175,7 +175,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         thickness : float
             m, at least 0. What is in contact reaches half of it beyond the triangles, edges and points of the body: pairs are as much
             farther apart as half the thickness of both, beside the separation of the contact, and within the body they must be at rest.
-            `BarrierContact`, `ProjectiveContact` and `TwoWayContact` take it, `PenaltyContact` has a thickness of its own. The judge
+            `BarrierContact`, `ProjectiveContact` and `TwoWayContact` take it, `PenaltyContact` has its `distance` instead. The judge
             (`certify`) asks for it.
 
         Returns

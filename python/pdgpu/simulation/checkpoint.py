@@ -274,7 +274,7 @@ def _describe(value):
     if dataclasses.is_dataclass(value):
         # a field that earlier versions do not know is written only where it says something
         known = [field for field in dataclasses.fields(value) if not field.metadata or getattr(value, field.name) != _absent(field)]
-        fields = {field.name: _describe(getattr(value, field.name)) for field in known}
+        fields = {_stored(field): _describe(getattr(value, field.name)) for field in known}
         return {"type": type(value).__name__, **fields}
     if isinstance(value, barrier_contact.PairTable):
         return {"pairs": [[*pair, number] for pair, number in value.items()]}
@@ -288,6 +288,11 @@ def _absent(field):
     return field.metadata.get("absent", field.default)
 
 
+def _stored(field):
+    """The name of a field in a file."""
+    return field.metadata.get("stored", field.name)
+
+
 def _solver(value):
     if isinstance(value, dict) and "pairs" in value:
         return {(str(first), str(second)): number for first, second, number in value["pairs"]}
@@ -296,8 +301,9 @@ def _solver(value):
         for module in DESCRIBED:
             kind = getattr(module, value["type"], None) if value["type"] in module.__all__ else None
             if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+                names = {_stored(field): field.name for field in dataclasses.fields(kind)}
                 absent = {field.name: _absent(field) for field in dataclasses.fields(kind) if "absent" in field.metadata}
-                return kind(**absent | options)
+                return kind(**absent | {names.get(name, name): option for name, option in options.items()})
         raise ValueError(f"solver: {value['type']!r} is unknown")
     if isinstance(value, list) and any(isinstance(part, dict) for part in value):
         return [_solver(part) for part in value]

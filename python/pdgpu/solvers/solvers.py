@@ -270,7 +270,7 @@ class XPBD(TimeStepSolver):
     0.06 % at 1/3000. A body at rest stays at rest. The sweeps always start from the inertial target: `initialization` sets only where
     the record begins.
 
-    Contact (PenaltyContact) is constraints too, after those of the elements in each iteration: the gap of a pair is at least the thickness
+    Contact (PenaltyContact) is constraints too, after those of the elements in each iteration: the gap of a pair is at least the distance
     but for a compliance of 1/stiffness, and friction takes back what the two slid in the step as far as mu times the normal force lets
     it, without a `friction_velocity` below which it creeps. All pairs act at once, and the mass of a vertex is shared out among its
     pairs that act [Tonge et al. 2012, Mass Splitting]. `Simulation.contact_forces` gives the normal forces; its friction, and that of a

@@ -1,0 +1,54 @@
+"""Calls that an earlier release had: they go on for one release, with a warning."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["settings_by_keyword"]
+
+Class = TypeVar("Class", bound=type)
+
+
+def settings_by_keyword(order: tuple[str, ...], renamed: Mapping[str, str] | None = None) -> Callable[[Class], Class]:
+    """A class whose settings but the first go by keyword takes them by place too, with a DeprecationWarning.
+
+    Parameters
+    ----------
+    order : tuple of str
+        The arguments in the order that an earlier release had.
+    renamed : dict, optional
+        Old name of an argument -> its name now.
+    """
+
+    def changed(cls):
+        built = cls.__init__
+
+        @functools.wraps(built)
+        def __init__(self, *arguments, **settings):
+            if len(arguments) > len(order):
+                raise TypeError(f"{cls.__name__} takes at most {len(order)} arguments by place, got {len(arguments)}")
+            given = dict(zip(order[1:], arguments[1:], strict=False))
+            if given:
+                words = ", ".join(f"{name}={value!r}" for name, value in given.items())
+                _warn(f"{cls.__name__}: give its settings by keyword, {words}; by place they go for one more release")
+            for old, new in (renamed or {}).items():
+                if old in settings:
+                    _warn(f"{cls.__name__}: {old}= is called {new}= now; the old name goes for one more release")
+                    given |= {new: settings.pop(old)}
+            if twice := [name for name in given if name in settings or (name == order[0] and arguments)]:
+                raise TypeError(f"{cls.__name__}: {twice[0]} is given twice")
+            built(self, *arguments[:1], **given, **settings)
+
+        cls.__init__ = __init__
+        return cls
+
+    return changed
+
+
+def _warn(text):
+    warnings.warn(text, DeprecationWarning, stacklevel=3)
