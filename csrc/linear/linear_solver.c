@@ -251,7 +251,7 @@ done:
     return status;
 }
 
-pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, const pd_move *move, real *direction) {
+pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, const real *residual, const pd_move *move, real *direction) {
     pd_linear_result result;
     pd_status status = PD_OK;
     PD_TRY(pd_linear_prepare(self));
@@ -260,7 +260,7 @@ pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, cons
         self->ends = (pd_sweep_ends){gather, move};
     else
         PD_TRY(pd_gather_now(self->context, gather));
-    status = pd_linear_solve(self, gather->gradient, direction, NULL, &result);
+    status = pd_linear_solve(self, residual, direction, NULL, &result);
     self->ends = (pd_sweep_ends){NULL, NULL};
     if (!status && !folds) status = pd_move_now(self->context, move, direction);
 done:

@@ -120,9 +120,9 @@ pd_status pd_linear_prepare(pd_linear *self);
 pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction, const pd_linear_observer *observer,
                           pd_linear_result *result);
 
-/* What an iteration of a simulation does with it: pd_gather_forces into r, the solve, and pd_advance by d, or no move where `move` is NULL.
- * The sweeps of Jacobi and A-Jacobi take both with them. */
-pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, const pd_move *move, real *direction);
+/* An iteration of a simulation: pd_gather_forces into the residual (gather NULL: it is there), the solve, and pd_advance by d (move NULL: no
+ * move). The sweeps of Jacobi and A-Jacobi take both with them. */
+pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, const real *residual, const pd_move *move, real *direction);
 
 /* A = A_0 + diag(added) from here on. added  B [n], nonnegative and finite, read here and not kept; NULL: zero. Only contents change, so
  * graphs made before go on; what follows from the diagonal is made anew on the device: the preconditioner, the rows sorted by colour, and

@@ -20,8 +20,19 @@ typedef struct pd_elements {
     real *rest;            /* B [n,(k-1)*d] rest gradients 1/m (springs: 1); attachments [n,3] targets, m */
     real *parameters;      /* B [n,count], see elements/table.h */
     real *damping;         /* B [n] s, or NULL */
-    real *damping_hessian; /* B [n,3d,3d] scratch, N/m in F: filled by pd_damping_hessian; NULL where damping is */
+    real *damping_hessian; /* B [n,3d,3d] scratch, J: K+ = d2E/dF2 at x_t, filled by pd_damping_prepare; NULL where damping is */
+    int *damping_entries;  /* B [n,k,k] of corners a and b: the entry of pd_damping; -1: undamped, or a = b; k = 1: that of the world */
 } pd_elements;
+
+/* The damping matrix D = sum k_d S^T K+(x_t) S of a step over the vertices, N s/m. Its damping potential is u.D u/(2h), u = x - x_t
+ * [api: incremental potential]. Rows have no diagonal: D maps a translation to 0, so that
+ *     (D u)_i = sum_j D_ij (u_j - u_i),    D_ii = -sum_j D_ij.
+ * An attachment ties its vertex to the world, an entry whose column is -1 and whose u is 0. */
+typedef struct pd_damping {
+    int *start;   /* B [n_vertices+1] entries of each row; NULL: nothing is damped */
+    int *columns; /* B [entries] vertex, or -1 */
+    real *blocks; /* B [entries,3,3] scratch, column by column, N s/m; one number more, since they are read four at a time */
+} pd_damping;
 
 typedef struct pd_model {
     int n_vertices, n_kinds, n_corners;
@@ -31,8 +42,9 @@ typedef struct pd_model {
     real *subspace;                   /* B [n,3,3] projector on the line or plane a vertex is held in, or NULL: all are free in space */
     int *corner_start;                /* B [n+1] corners of each vertex */
     int *corners;                     /* B [n_corners] */
-    real *corner_forces;              /* B [n_corners,3] scratch: dE/dx of every element corner, N */
-    double *partial_sums;             /* B [n_partial_sums] scratch of the reductions */
+    pd_damping damping;
+    real *corner_forces;  /* B [n_corners,3] scratch: dE/dx of every element corner, N */
+    double *partial_sums; /* B [n_partial_sums] scratch of the reductions */
     int n_partial_sums;
     real *element_hessians; /* B scratch of pd_hessian, pd_hessian_scratch bytes; NULL until somebody wants a Hessian */
 } pd_model;
@@ -55,26 +67,29 @@ enum { PD_ENERGY_INERTIA = PD_KIND_COUNT, PD_ENERGY_LOAD, PD_ENERGY_DAMPING, PD_
  * over all vertices or elements of its kind:
  *     inertia   sum over free vertices of m/(2 h^2) |offset|^2, offset = x - y    (quasistatic: 0)
  *     load      quasistatic only: -sum over free vertices of m load . x
- *     damping   k_d/(2h) (F-F_t) : K+(F_t) : (F-F_t)
+ *     damping   sum over elements of k_d/(2h) (F-F_t) : K+(F_t) : (F-F_t), by the damping matrix
  *   x, offset [n,3]  B  m       energies [PD_ENERGY_COUNT]  B  out  J, elastic kinds first, by pd_kind */
 pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                        double *energies);
 
-/* Fills damping_hessian with d2E/dF2 at x_t, filtered by PD_FILTER_CLAMP: once per step, since the potential, its
- * gradient and its Hessian use it in every iteration. */
-pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const real *x_t);
+/* Fills damping_hessian with d2E/dF2 at x_t, filtered by PD_FILTER_CLAMP, and the damping matrix: once per step, since the potential, its
+ * gradient and its Hessian use them in every iteration. */
+pd_status pd_damping_prepare(pd_context *context, const pd_model *model, const real *x_t);
 
 /* gradient = dG/dx, N; zero rows at fixed vertices. For Projective Dynamics this is the local step and the right-hand side
  * in one: -gradient = M/h^2 (y - x) + sum w S^T (T - S x), with T the projection of S x [Bouaziz et al. 2014, Eq. 10]. */
 pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                       real *gradient);
 
-/* corner_forces = dE/dx of every element's corners. The first half of pd_gradient. */
-pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x);
+/* corner_forces = dE/dx of every element's corners, undamped. The first part of pd_gradient. */
+pd_status pd_corner_forces(pd_context *context, const pd_model *model, const real *x);
 
 /* gradient_i = the sum of corner_forces over the corners of vertex i, in order, plus m/h^2 offset (quasistatic: -m load); zero rows at
- * fixed vertices. The second half of pd_gradient and of pd_admm_local. */
+ * fixed vertices. The second part of pd_gradient and of pd_admm_local. */
 pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient);
+
+/* Whether a step has a damping potential. */
+PD_FUNCTION int pd_is_damped(const pd_model *model, const pd_step_data *step) { return model->damping.start && step->inverse_h > 0; }
 
 /* The local step of ADMM by updates/elements/admm.h, and the right-hand side of its global step:
  *     residual = M/h^2 offset + sum w S^T (F(x) - z + u), N; zero rows at fixed vertices.

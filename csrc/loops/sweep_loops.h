@@ -38,6 +38,12 @@ typedef struct pd_sweep_neighbours {
     real *weights; /* B [.] N/m */
 } pd_sweep_neighbours;
 
+/* The damping matrix of the model as a sweep reads it. */
+typedef struct pd_sweep_damping {
+    int *slots;   /* B [entries] slot of each entry's vertex, -1: the world; NULL: nothing is damped */
+    real *starts; /* B [n_vertices,4] scratch: x_t at each slot, written where a sweep gathers positions */
+} pd_sweep_damping;
+
 /* What an update consists of, so that a loop may treat each kind in its own way: corners of one family in groups and nothing else, or
  * anything else, which includes no corners at all. */
 typedef enum pd_update_kind { PD_UPDATES_NEO_HOOKEAN, PD_UPDATES_ROTATED, PD_UPDATES_MIXED, PD_UPDATE_KINDS } pd_update_kind;
@@ -68,6 +74,7 @@ typedef struct pd_vertex_sweep {
     int *corners;                     /* B [n_corners,2] index of the kind in the model, and element * k + corner */
     pd_corner_groups groups[PD_CORNER_FAMILIES];
     pd_sweep_neighbours neighbours;
+    pd_sweep_damping damping;
     int update_threads; /* threads that share an update on CUDA: 1, 4, 8, 16 or 32; 0: the loop chooses */
     int *colours;       /* B [n_vertices] of each vertex, -1 where it is fixed; NULL where nothing touches */
 } pd_vertex_sweep;

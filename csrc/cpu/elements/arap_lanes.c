@@ -3,7 +3,7 @@
  * The polar decomposition is a Newton iteration on most tets: few operations, no branches. It runs here over arrays of lanes,
  * one tet each, with the step function of the scalar code, which gcc turns into vector instructions. Every lane takes the
  * number of steps that always suffices, so what a tet gets does not depend on its neighbours in the vector. Tets that
- * are inverted or nearly flat take the scalar path with the full singular value decomposition; so does damping, tet by tet. */
+ * are inverted or nearly flat take the scalar path with the full singular value decomposition. */
 #include "cpu/elements/arap_lanes.h"
 
 #include "elements/element.h"
@@ -63,18 +63,8 @@ static void find_differences(const pd_elements *g, const real *x, int e0, int en
         for (int l = 0; l < LANES; l++) at->difference[i][l] = at->F[i][l] - R[i][l];
 }
 
-/* F of tet e where the step begins. */
-static void deformation_at_start(const pd_elements *g, const pd_step_data *step, int e, real F_t[9]) {
-    real corners[12];
-    for (int a = 0; a < 4; a++)
-        for (int c = 0; c < 3; c++) corners[3 * a + c] = step->x_t[3 * (size_t)g->vertices[4 * (size_t)e + (size_t)a] + (size_t)c];
-    pd_element_deformation(4, 3, corners, g->rest + 9 * (size_t)e, F_t);
-}
-
-static const real *damping_hessian_of(const pd_elements *g, int e) { return g->damping_hessian + 81 * (size_t)e; }
-
-void pd_arap_tet_energy_lanes(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, double *elastic,
-                              double *damped) {
+double pd_arap_tet_energy_lanes(const pd_elements *g, const real *x, int begin, int end) {
+    double energy = 0.0;
     for (int e0 = begin; e0 < end; e0 += LANES) {
         int count = end - e0 < LANES ? end - e0 : LANES;
         lanes at;
@@ -83,19 +73,12 @@ void pd_arap_tet_energy_lanes(const pd_elements *g, const pd_step_data *step, co
         for (int i = 0; i < 9; i++)
 #pragma omp simd
             for (int l = 0; l < LANES; l++) sum[l] += at.difference[i][l] * at.difference[i][l];
-        for (int l = 0; l < count; l++) {
-            int e = e0 + l;
-            *elastic += (double)((real)0.5 * at.w[l] * sum[l]);
-            if (!g->damping || g->damping[e] <= 0) continue;
-            real F[9], F_t[9];
-            for (int i = 0; i < 9; i++) F[i] = at.F[i][l];
-            deformation_at_start(g, step, e, F_t);
-            *damped += (double)g->damping[e] * step->inverse_h * (double)pd_element_damping_energy(9, damping_hessian_of(g, e), F, F_t);
-        }
+        for (int l = 0; l < count; l++) energy += (double)((real)0.5 * at.w[l] * sum[l]);
     }
+    return energy;
 }
 
-void pd_arap_tet_gradient_lanes(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, real *f) {
+void pd_arap_tet_gradient_lanes(const pd_elements *g, const real *x, int begin, int end, real *f) {
     for (int e0 = begin; e0 < end; e0 += LANES) {
         int count = end - e0 < LANES ? end - e0 : LANES;
         lanes at;
@@ -104,15 +87,6 @@ void pd_arap_tet_gradient_lanes(const pd_elements *g, const pd_step_data *step, 
         for (int i = 0; i < 9; i++)
 #pragma omp simd
             for (int l = 0; l < LANES; l++) P[i][l] = at.w[l] * at.difference[i][l];
-        for (int l = 0; g->damping && l < count; l++) {
-            int e = e0 + l;
-            if (g->damping[e] <= 0) continue;
-            real F[9], F_t[9], stress[9];
-            for (int i = 0; i < 9; i++) F[i] = at.F[i][l], stress[i] = P[i][l];
-            deformation_at_start(g, step, e, F_t);
-            pd_element_damping_gradient(9, g->damping[e] * (real)step->inverse_h, damping_hessian_of(g, e), F, F_t, stress);
-            for (int i = 0; i < 9; i++) P[i][l] = stress[i];
-        }
 
         // dE/dx_a = P g_a, and corner 0 balances the others
         for (int c = 0; c < 3; c++)

@@ -9,6 +9,7 @@
 
 #include "cpu/context.h"
 #include "cpu/elements/arap_lanes.h"
+#include "cpu/elements/damping.h"
 
 #include <string.h>
 
@@ -19,23 +20,21 @@ enum { GRADIENT_NANOSECONDS = 30 };
 
 /* ---- energy ---------------------------------------------------------------------------------------------------------- */
 
-#define PD_ENERGY_BLOCK(KIND, name, k, d, count, ...)                                                                             \
-    static void energy_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, double *elastic, \
-                              double *damped) {                                                                                   \
-        for (int e = begin; e < end; e++) pd_element_update_energy_##name(g, step->inverse_h, step->x_t, x, e, elastic, damped);  \
+#define PD_ENERGY_BLOCK(KIND, name, k, d, count, ...)                                      \
+    static double energy_##name(const pd_elements *g, const real *x, int begin, int end) { \
+        double sum = 0.0;                                                                  \
+        for (int e = begin; e < end; e++) sum += pd_element_update_energy_##name(g, x, e); \
+        return sum;                                                                        \
     }
 PD_ELEMENT_TABLE(PD_ENERGY_BLOCK)
 
-static void energy_block(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, double *elastic,
-                         double *damped) {
-    if (g->kind == PD_ARAP_TET) {
-        pd_arap_tet_energy_lanes(g, step, x, begin, end, elastic, damped);
-        return;
-    }
+static double energy_block(const pd_elements *g, const real *x, int begin, int end) {
+    if (g->kind == PD_ARAP_TET) return pd_arap_tet_energy_lanes(g, x, begin, end);
 #define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: energy_##name(g, step, x, begin, end, elastic, damped); break;
+    case KIND: return energy_##name(g, x, begin, end);
     PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
+    return 0.0;
 }
 
 pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
@@ -50,16 +49,11 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
 #pragma omp parallel for num_threads(pd_threads(context, g->n, GRADIENT_NANOSECONDS)) schedule(static)
         for (int b = 0; b < blocks; b++) {
             int end = (b + 1) * PD_SUM_BLOCK < g->n ? (b + 1) * PD_SUM_BLOCK : g->n;
-            double elastic = 0.0, damped = 0.0;
-            energy_block(g, step, x, b * PD_SUM_BLOCK, end, &elastic, &damped);
-            partial[2 * b] = elastic;
-            partial[2 * b + 1] = damped;
+            partial[b] = energy_block(g, x, b * PD_SUM_BLOCK, end);
         }
-        for (int b = 0; b < blocks; b++) {
-            energies[g->kind] += partial[2 * b];
-            energies[PD_ENERGY_DAMPING] += partial[2 * b + 1];
-        }
+        for (int b = 0; b < blocks; b++) energies[g->kind] += partial[b];
     }
+    if (pd_is_damped(model, step)) energies[PD_ENERGY_DAMPING] = pd_damping_energy(context, model, step, x);
 
     // vertices: inertia, or the load of a quasistatic step
     int blocks = (model->n_vertices + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
@@ -84,25 +78,24 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
 
 /* ---- gradient --------------------------------------------------------------------------------------------------------- */
 
-#define PD_GRADIENT_BLOCK(KIND, name, k, d, count, ...)                                                                       \
-    static void gradient_##name(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, real *f) { \
-        for (int e = begin; e < end; e++)                                                                                     \
-            pd_element_update_gradient_##name(g, (real)step->inverse_h, step->x_t, x, e, f + (size_t)e * 3 * (k));            \
+#define PD_GRADIENT_BLOCK(KIND, name, k, d, count, ...)                                                        \
+    static void gradient_##name(const pd_elements *g, const real *x, int begin, int end, real *f) {            \
+        for (int e = begin; e < end; e++) pd_element_update_gradient_##name(g, x, e, f + (size_t)e * 3 * (k)); \
     }
 PD_ELEMENT_TABLE(PD_GRADIENT_BLOCK)
 
-static void gradient_block(const pd_elements *g, const pd_step_data *step, const real *x, int begin, int end, real *f) {
+static void gradient_block(const pd_elements *g, const real *x, int begin, int end, real *f) {
     if (g->kind == PD_ARAP_TET) {
-        pd_arap_tet_gradient_lanes(g, step, x, begin, end, f);
+        pd_arap_tet_gradient_lanes(g, x, begin, end, f);
         return;
     }
 #define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: gradient_##name(g, step, x, begin, end, f); break;
+    case KIND: gradient_##name(g, x, begin, end, f); break;
     PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
 }
 
-pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x) {
+pd_status pd_corner_forces(pd_context *context, const pd_model *model, const real *x) {
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements *g = &model->kinds[kind];
         int blocks = (g->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
@@ -110,7 +103,7 @@ pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_
 #pragma omp parallel for num_threads(pd_threads(context, g->n, GRADIENT_NANOSECONDS)) schedule(static)
         for (int b = 0; b < blocks; b++) {
             int end = (b + 1) * PD_SUM_BLOCK < g->n ? (b + 1) * PD_SUM_BLOCK : g->n;
-            gradient_block(g, step, x, b * PD_SUM_BLOCK, end, f);
+            gradient_block(g, x, b * PD_SUM_BLOCK, end, f);
         }
     }
     return PD_OK;
@@ -118,8 +111,10 @@ pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_
 
 pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                       real *gradient) {
-    pd_status status = pd_corner_forces(context, model, step, x);
-    return status ? status : pd_gather_forces(context, model, step, offset, gradient);
+    pd_status status = pd_corner_forces(context, model, x);
+    if (!status) status = pd_gather_forces(context, model, step, offset, gradient);
+    if (!status && pd_is_damped(model, step)) pd_damping_add_gradient(context, model, step, x, gradient);
+    return status;
 }
 
 pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient) {
@@ -177,28 +172,6 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
         for (int c = model->corner_start[i]; c < model->corner_start[i + 1] && !model->fixed[i]; c++)
             for (int a = 0; a < 3; a++) sum[a] += model->corner_forces[3 * (size_t)model->corners[c] + (size_t)a];
         for (int a = 0; a < 3; a++) moves[3 * (size_t)i + (size_t)a] = (real)scale * sum[a];
-    }
-    return PD_OK;
-}
-
-/* ---- damping ---------------------------------------------------------------------------------------------------------- */
-
-#define PD_DAMPING_BLOCK(KIND, name, k, d, count, ...)                                                \
-    static void damping_##name(pd_context *context, const pd_elements *g, const real *x_t) {          \
-        const int team = pd_threads(context, g->n, PD_HESSIAN_NANOSECONDS(k, d));                     \
-        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < g->n; e++) \
-            pd_element_update_hessian_##name(g, 0, x_t, PD_FILTER_CLAMP, e, NULL);                    \
-    }
-PD_ELEMENT_TABLE(PD_DAMPING_BLOCK)
-
-pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const real *x_t) {
-    for (int kind = 0; kind < model->n_kinds; kind++) {
-        const pd_elements *g = &model->kinds[kind];
-        if (!g->damping) continue;
-#define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: damping_##name(context, g, x_t); break;
-        PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
-#undef PD_CASE
     }
     return PD_OK;
 }

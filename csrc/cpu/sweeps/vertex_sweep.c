@@ -228,12 +228,26 @@ static inline __attribute__((always_inline)) void fetch_roles(const pd_vertex_sw
     }
 }
 
+/* The row of a later update in the damping matrix. */
+static inline __attribute__((always_inline)) void fetch_damping(const pd_damping *damping, const pd_vertex_sweep *sweep, int update) {
+    if (update >= sweep->n) return;
+    size_t vertex = (size_t)sweep->updates[update].vertex;
+    size_t first = (size_t)damping->start[vertex], end = (size_t)damping->start[vertex + 1];
+    const char *blocks = (const char *)(damping->blocks + 9 * first);
+    for (size_t line = 0; line < 9 * (end - first) * sizeof(real); line += 64) __builtin_prefetch(blocks + line);
+    __builtin_prefetch(sweep->damping.slots + first);
+}
+
 static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *positions, int update,
                          real sum[9]) {
     for (int i = 0; i < 9; i++) sum[i] = 0;
     add_groups(sweep, positions, update, sum);
     pd_vertex_update_add_neighbours(sweep, positions, update, 0, 1, sum);
-    pd_vertex_update_add_corners(model, sweep, step, positions, update, 0, 1, sum);
+    pd_vertex_update_add_corners(model, sweep, positions, update, 0, 1, sum);
+    if (pd_is_damped(model, step)) {
+        fetch_damping(&model->damping, sweep, update + AHEAD / 4);
+        pd_vertex_update_add_damping(&model->damping, &sweep->damping, step->inverse_h, positions, sweep->updates + update, 0, 1, sum);
+    }
 }
 
 static void finish_update(const pd_vertex_sweep *sweep, const pd_step_data *step, const pd_contact_sweep *contact, const real *offset,
@@ -316,6 +330,10 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
         for (int slot = 0; slot < (bounds.gathers ? model->n_vertices : 0); slot++) {
             for (int c = 0; c < 3; c++) positions[STRIDE * (size_t)slot + (size_t)c] = x[3 * (size_t)sweep->order[slot] + (size_t)c];
             positions[STRIDE * (size_t)slot + 3] = 0;
+            if (!sweep->damping.slots) continue;
+            real *start = sweep->damping.starts + STRIDE * (size_t)slot;
+            for (int c = 0; c < 3; c++) start[c] = step->x_t[3 * (size_t)sweep->order[slot] + (size_t)c];
+            start[3] = 0;
         }
         for (int colour = 0; colour < sweep->n_colours; colour++) {
 #pragma omp for schedule(static)

@@ -2,6 +2,7 @@
 #include "updates/elements/element_update.h"
 
 #include "cuda/context.cuh"
+#include "cuda/elements/element_hessian.cuh"
 
 /* The elements' own Hessians of one kind, a batch at a time, go into scratch memory; then every row of the pattern adds those of its
  * corners, in order. Written and read once, 576 B of a tet in float, they cost less than the tet's Hessian computed at each of its
@@ -79,7 +80,7 @@ pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_d
     return PD_OK;
 }
 
-pd_status pd_damping_hessian(pd_context *context, const pd_model *model, const real *x_t) {
+pd_status pd_damping_hessians(pd_context *context, const pd_model *model, const real *x_t) {
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements g = model->kinds[kind];
         if (!g.damping) continue;

@@ -5,30 +5,20 @@
 
 #include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
+#include "cuda/elements/damping.cuh"
 #include "cuda/linear/ends.cuh"
 
-/* ---- energy: partial [blocks,2], elastic and damping ------------------------------------------------------------------- */
+/* ---- energy ---------------------------------------------------------------------------------------------------------------- */
 
-#define PD_ENERGY_KERNEL(KIND, name, k, d, count, ...)                                                                              \
-    static __global__ void name##_energy_kernel(pd_elements g, double inverse_h, const real *x_t, const real *x, double *partial) { \
-        int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < g.n ? begin + PD_SUM_BLOCK : g.n;                  \
-        double elastic = 0.0, damped = 0.0;                                                                                         \
-        for (int e = begin + (int)threadIdx.x; e < end; e += PD_THREADS)                                                            \
-            pd_element_update_energy_##name(&g, inverse_h, x_t, x, e, &elastic, &damped);                                           \
-        elastic = pd_block_sum(elastic);                                                                                            \
-        damped = pd_block_sum(damped);                                                                                              \
-        if (threadIdx.x == 0) partial[2 * blockIdx.x] = elastic, partial[2 * blockIdx.x + 1] = damped;                              \
+#define PD_ENERGY_KERNEL(KIND, name, k, d, count, ...)                                                                     \
+    static __global__ void name##_energy_kernel(pd_elements g, const real *x, double *partial) {                           \
+        int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < g.n ? begin + PD_SUM_BLOCK : g.n;         \
+        double sum = 0.0;                                                                                                  \
+        for (int e = begin + (int)threadIdx.x; e < end; e += PD_THREADS) sum += pd_element_update_energy_##name(&g, x, e); \
+        sum = pd_block_sum(sum);                                                                                           \
+        if (threadIdx.x == 0) partial[blockIdx.x] = sum;                                                                   \
     }
 PD_ELEMENT_TABLE(PD_ENERGY_KERNEL)
-
-/* energies[kind] = sum of the elastic parts; the damping parts of all kinds add up. */
-static __global__ void collect_energy_kernel(const double *partial, unsigned blocks, int kind, double *energies) {
-    double elastic = 0.0, damped = 0.0;
-    for (unsigned b = threadIdx.x; b < blocks; b += PD_THREADS) elastic += partial[2 * b], damped += partial[2 * b + 1];
-    elastic = pd_block_sum(elastic);
-    damped = pd_block_sum(damped);
-    if (threadIdx.x == 0) energies[kind] += elastic, energies[PD_ENERGY_DAMPING] += damped;
-}
 
 static __global__ void vertex_energy_kernel(int n, const unsigned char *fixed, const real *masses, int dynamic, double half,
                                             const real *load, const real *x, const real *offset, double *partial) {
@@ -55,11 +45,12 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
         unsigned blocks = pd_sum_blocks(g.n);
         if (blocks == 0) continue;
 #define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: PD_LAUNCH_BLOCKS(context, name##_energy_kernel, blocks, g, step->inverse_h, step->x_t, x, model->partial_sums); break;
+    case KIND: PD_LAUNCH_BLOCKS(context, name##_energy_kernel, blocks, g, x, model->partial_sums); break;
         PD_SWITCH(g.kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
-        PD_LAUNCH_BLOCKS(context, collect_energy_kernel, 1, model->partial_sums, blocks, g.kind, energies);
+        if ((status = pd_add_partial_sums(context, model->partial_sums, blocks, 1, energies + g.kind))) return status;
     }
+    if (pd_is_damped(model, step) && (status = pd_damping_add_energy(context, model, step, x, energies))) return status;
     unsigned blocks = pd_sum_blocks(model->n_vertices);
     PD_LAUNCH_BLOCKS(context, vertex_energy_kernel, blocks, model->n_vertices, model->fixed, model->masses, dynamic,
                      0.5 * step->inverse_h * step->inverse_h, step->load, x, offset, model->partial_sums);
@@ -91,14 +82,14 @@ template <int k> static __device__ __forceinline__ void write_staged(const real 
     for (int j = (int)threadIdx.x; j < here * 3 * k; j += PD_THREADS) out[j] = staged[j / (3 * k) * PD_STAGED(k) + j % (3 * k)];
 }
 
-#define PD_GRADIENT_KERNEL(KIND, name, k, d, count, ...)                                                                       \
-    static __global__ void name##_gradient_kernel(pd_elements g, real inverse_h, const real *x_t, const real *x, real *f) {    \
-        real *staged = staging_of_##k();                                                                                       \
-        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                  \
-        pd_let_next_begin();                                                                                                   \
-        pd_wait_for_launch_before();                                                                                           \
-        if (e < g.n) pd_element_update_gradient_##name(&g, inverse_h, x_t, x, e, staged + (size_t)threadIdx.x * PD_STAGED(k)); \
-        write_staged<k>(staged, g.n, f);                                                                                       \
+#define PD_GRADIENT_KERNEL(KIND, name, k, d, count, ...)                                                       \
+    static __global__ void name##_gradient_kernel(pd_elements g, const real *x, real *f) {                     \
+        real *staged = staging_of_##k();                                                                       \
+        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                  \
+        pd_let_next_begin();                                                                                   \
+        pd_wait_for_launch_before();                                                                           \
+        if (e < g.n) pd_element_update_gradient_##name(&g, x, e, staged + (size_t)threadIdx.x * PD_STAGED(k)); \
+        write_staged<k>(staged, g.n, f);                                                                       \
     }
 PD_ELEMENT_TABLE(PD_GRADIENT_KERNEL)
 
@@ -110,14 +101,12 @@ static __global__ void gather_kernel(int n, pd_gathered gather) {
     gather(row, place);
 }
 
-pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x) {
+pd_status pd_corner_forces(pd_context *context, const pd_model *model, const real *x) {
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements g = model->kinds[kind];
         real *f = model->corner_forces + 3 * (size_t)g.first_corner;
-#define PD_CASE(KIND, name, k, d, count, ...)                                                                                     \
-    case KIND:                                                                                                                    \
-        PD_LAUNCH_OVERLAPPING(context, name##_gradient_kernel, pd_thread_blocks(g.n), g, (real)step->inverse_h, step->x_t, x, f); \
-        break;
+#define PD_CASE(KIND, name, k, d, count, ...) \
+    case KIND: PD_LAUNCH_OVERLAPPING(context, name##_gradient_kernel, pd_thread_blocks(g.n), g, x, f); break;
         PD_SWITCH(g.kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
     }
@@ -126,8 +115,10 @@ pd_status pd_corner_forces(pd_context *context, const pd_model *model, const pd_
 
 pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                       real *gradient) {
-    pd_status status = pd_corner_forces(context, model, step, x);
-    return status ? status : pd_gather_forces(context, model, step, offset, gradient);
+    pd_status status = pd_corner_forces(context, model, x);
+    if (!status) status = pd_gather_forces(context, model, step, offset, gradient);
+    if (!status && pd_is_damped(model, step)) status = pd_damping_add_gradient(context, model, step, x, gradient);
+    return status;
 }
 
 pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient) {

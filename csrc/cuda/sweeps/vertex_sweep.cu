@@ -329,7 +329,10 @@ static __global__ void __launch_bounds__(PD_THREADS)
         if (sweep.groups[PD_CORNERS_STVK_TRIANGLE].start) call_stvk(sweep, positions, update, lane, lanes, sum);
         if (sweep.groups[PD_CORNERS_SPRING].start) call_springs(sweep, positions, update, lane, lanes, sum);
         pd_vertex_update_add_neighbours(&sweep, positions->c, update, lane, lanes, sum);
-        pd_vertex_update_add_corners(&model, &sweep, &step, positions->c, update, lane, lanes, sum);
+        pd_vertex_update_add_corners(&model, &sweep, positions->c, update, lane, lanes, sum);
+        if (pd_is_damped(&model, &step))
+            pd_vertex_update_add_damping(&model.damping, &sweep.damping, step.inverse_h, positions->c, sweep.updates + update, lane, lanes,
+                                         sum);
     }
     for (int shift = lanes / 2; shift > 0; shift /= 2)
         for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
@@ -394,6 +397,9 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
     family_sweep family = {sweep->updates, NULL, model->subspace, *step, offset, slots, written, kind, in_place, 0, 0};
 
     if (bounds.gathers) PD_LAUNCH(context, gather_kernel, model->n_vertices, model->n_vertices, sweep->order, x, slots);
+    if (bounds.gathers && sweep->damping.slots)
+        PD_LAUNCH(context, gather_kernel, model->n_vertices, model->n_vertices, sweep->order, step->x_t,
+                  (pd_padded_row *)sweep->damping.starts);
     for (int colour = 0; colour < sweep->n_colours; colour++) {
         const int *ends = sweep->kind_end + (size_t)colour * PD_UPDATE_KINDS;
         const int first = sweep->colour_start[colour], last = sweep->colour_start[colour + 1];

@@ -47,7 +47,7 @@ pd_status pd_simulation_unbalanced(pd_simulation *self, real *forces, int *known
     if (!*known) return PD_OK;
     // damping refers to the start of the step; the next question begins at the present positions again
     PD_TRY(pd_memory_copy(problem->context, problem->x_t, self->begun_at, bytes));
-    PD_TRY(pd_damping_hessian(problem->context, problem->model, problem->x_t));
+    PD_TRY(pd_damping_prepare(problem->context, problem->model, problem->x_t));
     PD_TRY(pd_gradient(problem->context, problem->model, &problem->step, self->iterate.x, self->iterate.offset, problem->trial_gradient));
     PD_TRY(pd_memory_download(problem->context, forces, problem->trial_gradient, bytes));
 done:

@@ -35,7 +35,7 @@ void pd_corner_groups_destroy(pd_vertex_sweep *sweep, pd_context *context) {
 
 int pd_corner_family(const pd_element_set *set, int element, int grouped) {
     pd_kind_shape shape = pd_kind_shape_of(set->kind);
-    if (!grouped || (set->damping && set->damping[element] > 0.0)) return PD_CORNERS_SINGLE;
+    if (!grouped) return PD_CORNERS_SINGLE;
     if (shape.corners == PD_CORNERS_QUADRATIC && set->parameters[2 * (size_t)element + 1] > 0.0) return PD_CORNERS_SINGLE; // bent at rest
     return shape.corners;
 }

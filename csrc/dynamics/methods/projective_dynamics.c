@@ -79,8 +79,12 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
 
     if (is_plain(memory, problem)) {
         const pd_gather gather = {problem->model, &problem->step, iterate->offset, iterate->gradient};
-        PD_TRY(pd_corner_forces(problem->context, problem->model, &problem->step, iterate->x));
-        PD_TRY(pd_linear_solve_between(step->linear, &gather, iterate->move, iterate->direction));
+        const int damped = pd_is_damped(problem->model, &problem->step);
+        if (damped)
+            PD_TRY(pd_gradient(problem->context, problem->model, &problem->step, iterate->x, iterate->offset, iterate->gradient));
+        else
+            PD_TRY(pd_corner_forces(problem->context, problem->model, iterate->x));
+        PD_TRY(pd_linear_solve_between(step->linear, damped ? NULL : &gather, iterate->gradient, iterate->move, iterate->direction));
         iterate->move = NULL;
         return PD_OK;
     }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
-    void *memory[] = {sweep->order, sweep->may_touch, sweep->colours};
+    void *memory[] = {sweep->order, sweep->may_touch, sweep->colours, sweep->damping.slots, sweep->damping.starts};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(context, sweep->corner_slots[k]);
     pd_corner_groups_destroy(sweep, context);
@@ -45,12 +45,14 @@ static void builder_free(builder *b) {
 /* Whether a sweep passes it over: it is fixed, or moves with its rigid body. */
 static int passed_over(const pd_problem *self, int i) { return self->fixed[i] || (self->rigid && self->rigid->body_of[i] >= 0); }
 
+/* A damped vertex is mixed, since damping is one more sum. */
 static pd_update_kind kind_of(const pd_problem *self, int vertex, int grouped) {
     int corners[PD_CORNER_FAMILIES + 1] = {0}, all = self->corners->start[vertex + 1] - self->corners->start[vertex];
     for (int s = self->corners->start[vertex]; s < self->corners->start[vertex + 1]; s++) {
         int element, position;
         const pd_element_set *set = pd_corner_set(self->sets, self->corners->corners[s], &element, &position);
         int family = pd_corner_family(set, element, grouped);
+        if (set->damping && set->damping[element] > 0.0) return PD_UPDATES_MIXED;
         if (family >= 0) corners[family]++;
     }
     if (all > 0 && corners[PD_CORNERS_NEO_HOOKEAN] == all) return PD_UPDATES_NEO_HOOKEAN;
@@ -161,6 +163,24 @@ static pd_status number_elements(builder *b, pd_vertex_sweep *out, int grouped) 
     return PD_OK;
 }
 
+/* Where the entries of the damping matrix are in the order of the sweep. */
+static pd_status describe_damping(const builder *b, pd_vertex_sweep *out) {
+    const pd_problem *self = b->problem;
+    pd_status status = PD_OK;
+    int n = self->model->n_vertices, count, *slots = NULL;
+    if (!self->model->damping.start) return PD_OK;
+    PD_TRY(pd_memory_download(self->context, &count, self->model->damping.start + n, sizeof count));
+    if (!(slots = malloc((size_t)count * sizeof(int) + 1)))
+        PD_TRY(pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for the damping of %d vertices", n));
+    PD_TRY(pd_memory_download(self->context, slots, self->model->damping.columns, (size_t)count * sizeof(int)));
+    for (int s = 0; s < count; s++) slots[s] = slots[s] < 0 ? -1 : b->slot_of[slots[s]];
+    PD_TRY(pd_upload(self->context, (void **)&out->damping.slots, slots, (size_t)count * sizeof(int)));
+    PD_TRY(pd_memory_create(self->context, (void **)&out->damping.starts, (size_t)n * 4 * sizeof(real)));
+done:
+    free(slots);
+    return status;
+}
+
 /* What contact asks of a sweep: colours, to tell which corners of a pair move at once, and who may touch. */
 static pd_status describe_contact(const builder *b, pd_vertex_sweep *out, const int *colours) {
     const pd_problem *self = b->problem;
@@ -203,6 +223,7 @@ pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem
     PD_TRY(pd_corner_groups_create(&sweep_order, out));
     PD_TRY(pd_neighbour_rows_create(&sweep_order, out));
     PD_TRY(number_elements(&b, out, grouped));
+    PD_TRY(describe_damping(&b, out));
     if (problem->contact) PD_TRY(describe_contact(&b, out, colours));
     PD_TRY(pd_upload(problem->context, (void **)&out->order, b.order, n * sizeof(int)));
     out->colour_start = b.colour_start;

@@ -1,6 +1,7 @@
 /* From the host's description of a scene to a model in backend memory; see model.h. */
 #include "dynamics/problem/model.h"
 
+#include "dynamics/problem/damping_rows.h"
 #include "linear/upload.h"
 
 #include <string.h>
@@ -8,8 +9,9 @@
 void pd_model_destroy(pd_model *model, pd_context *context) {
     for (int s = 0; s < model->n_kinds; s++) {
         PD_MEMORIES_DESTROY(context, model->kinds[s].vertices, model->kinds[s].rest, model->kinds[s].parameters, model->kinds[s].damping,
-                            model->kinds[s].damping_hessian);
+                            model->kinds[s].damping_hessian, model->kinds[s].damping_entries);
     }
+    PD_MEMORIES_DESTROY(context, model->damping.start, model->damping.columns, model->damping.blocks);
     PD_MEMORIES_DESTROY(context, model->masses, model->fixed, model->subspace, model->corner_start, model->corners, model->corner_forces,
                         model->partial_sums, model->element_hessians);
     memset(model, 0, sizeof *model);
@@ -46,7 +48,8 @@ pd_status pd_model_create(pd_model *out, pd_context *context, const pd_descripti
     if ((status = pd_upload(context, (void **)&out->corner_start, corners->start, (n + 1) * sizeof(int)))) goto done;
     if ((status = pd_upload(context, (void **)&out->corners, corners->corners, (size_t)corners->n_corners * sizeof(int)))) goto done;
     if ((status = pd_memory_create(context, (void **)&out->corner_forces, (size_t)corners->n_corners * 3 * sizeof(real)))) goto done;
-    status = pd_memory_create(context, (void **)&out->partial_sums, (size_t)out->n_partial_sums * sizeof(double));
+    if ((status = pd_memory_create(context, (void **)&out->partial_sums, (size_t)out->n_partial_sums * sizeof(double)))) goto done;
+    status = pd_damping_rows_create(out, context, description, corners);
 
 done:
     if (status) pd_model_destroy(out, context);

@@ -115,6 +115,6 @@ pd_status pd_simulation_begin(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_rounding_begin(problem);
     pd_status status = pd_memory_copy(problem->context, problem->x_t, self->iterate.x, pd_problem_bytes(problem));
-    if (!status) status = pd_damping_hessian(problem->context, problem->model, problem->x_t);
+    if (!status) status = pd_damping_prepare(problem->context, problem->model, problem->x_t);
     return pd_problem_keep_error(problem, status);
 }

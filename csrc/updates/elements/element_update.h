@@ -4,31 +4,33 @@
 #ifndef PD_UPDATES_ELEMENTS_ELEMENT_UPDATE_H
 #define PD_UPDATES_ELEMENTS_ELEMENT_UPDATE_H
 
-#include "updates/elements/element_energy.h"
+#include "elements/element.h"
+#include "loops/backend.h"
 #include "updates/elements/position_based.h"
 #include "updates/elements/vertex_step.h"
 
+/* F [3,d] of element e of g at positions x [n,3]. */
+#define PD_DEFORMATION_AT(k, d, x, e, F)                                                   \
+    do {                                                                                   \
+        real at_[3 * (k)];                                                                 \
+        pd_element_gather(k, 3, x, g->vertices + (size_t)(e) * (k), at_);                  \
+        pd_element_deformation(k, d, at_, g->rest + (size_t)(e) * PD_REST_COUNT(k, d), F); \
+    } while (0)
+
 /* Per kind:
- *   energy    adds what element e has at x to *elastic, and its damping to *damped, J
- *   gradient  dE/dx of its corners, damping included, into f [k,3] of the element, N
+ *   energy    E of element e at x, J, undamped
+ *   gradient  dE/dx of its corners, undamped, into f [k,3] of the element, N
  *   hessian   d2E/dx2 of its corners, damping included, into K [3k,3k], N/m; K NULL: d2E/dF2 into its place in g->damping_hessian */
 #define PD_ELEMENT_UPDATE(KIND, name, k, d, count, ...)                                                                                   \
-    PD_LANE_FUNCTION void pd_element_update_energy_##name(const pd_elements *g, double inverse_h, const real *x_t, const real *x, int e,  \
-                                                          double *elastic, double *damped) {                                              \
+    PD_LANE_FUNCTION double pd_element_update_energy_##name(const pd_elements *g, const real *x, int e) {                                 \
         real F[3 * (d)];                                                                                                                  \
         PD_DEFORMATION_AT(k, d, x, e, F);                                                                                                 \
-        pd_element_energy_##name(g, inverse_h, x_t, F, e, elastic, damped);                                                               \
+        return (double)pd_##name##_energy(F, g->parameters + (size_t)e * (count));                                                        \
     }                                                                                                                                     \
-    PD_LANE_FUNCTION void pd_element_update_gradient_##name(const pd_elements *g, real inverse_h, const real *x_t, const real *x, int e,  \
-                                                            real *f) {                                                                    \
+    PD_LANE_FUNCTION void pd_element_update_gradient_##name(const pd_elements *g, const real *x, int e, real *f) {                        \
         real F[3 * (d)], P[3 * (d)];                                                                                                      \
         PD_DEFORMATION_AT(k, d, x, e, F);                                                                                                 \
         pd_##name##_gradient(F, g->parameters + (size_t)e * (count), P);                                                                  \
-        if (g->damping && g->damping[e] > 0) {                                                                                            \
-            real Ft[3 * (d)], scale = g->damping[e] * inverse_h;                                                                          \
-            PD_DEFORMATION_AT(k, d, x_t, e, Ft);                                                                                          \
-            pd_element_damping_gradient(3 * (d), scale, g->damping_hessian + (size_t)e * 9 * (d) * (d), F, Ft, P);                        \
-        }                                                                                                                                 \
         pd_element_forces_from_gradient(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), P, f);                                           \
     }                                                                                                                                     \
     PD_LANE_FUNCTION void pd_element_update_hessian_##name(const pd_elements *g, real inverse_h, const real *x, pd_hessian_filter filter, \

@@ -231,11 +231,9 @@ PD_FUNCTION pd_hessian_filter pd_body_filter(int with) { return with > 1 ? PD_FI
                                                    const pd_elements *g, int e, int body, const pd_body_way *way, int with,     \
                                                    pd_body_sum *sum) {                                                          \
         real f[3 * (k)], K[9 * (k) * (k)];                                                                                      \
-        double elastic = 0.0, damped = 0.0;                                                                                     \
-        pd_element_update_energy_##name(g, step->inverse_h, step->x_t, sweep->points, e, &elastic, &damped);                    \
-        pd_body_add_energy(elastic + damped, sum);                                                                              \
+        pd_body_add_energy(pd_element_update_energy_##name(g, sweep->points, e), sum);                                          \
         if (!with) return;                                                                                                      \
-        pd_element_update_gradient_##name(g, (real)step->inverse_h, step->x_t, sweep->points, e, f);                            \
+        pd_element_update_gradient_##name(g, sweep->points, e, f);                                                              \
         pd_element_update_hessian_##name(g, (real)step->inverse_h, sweep->points, pd_body_filter(with), e, K);                  \
         pd_body_add(model, sweep, body, way, k, g->vertices + (size_t)e * (k), f, K, sum);                                      \
     }

@@ -14,7 +14,7 @@
 #include "base/rounded.h"
 #include "elements/shape_target_corner.h"
 #include "elements/stvk_corner.h"
-#include "updates/elements/element_energy.h"
+#include "updates/elements/damping_update.h"
 #include "updates/sweeps/touching_vertex.h"
 
 #include "updates/elements/vertex_step.h"
@@ -23,57 +23,46 @@ enum { PD_POSITION_STRIDE = 4 };
 
 /* ---- one corner of any element --------------------------------------------------------------------------------------------- */
 
-/* Adds gradient and block of one corner to sum, see vertex_step.h; and the energy of its element, damping included. */
-#define PD_CORNER(KIND, name, k, d, count, constraints, corners)                                                               \
-    PD_UPDATE_FUNCTION void pd_vertex_update_corner_##name(const pd_elements *g, const int *slots, const pd_step_data *step,   \
-                                                           const real *positions, int corner, real sum[9]) {                   \
-        int e = corner / (k), a = corner % (k);                                                                                \
-        const real *p = g->parameters + (size_t)e * (count), *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d);                \
-        real at[3 * (k)], F[3 * (d)], P[3 * (d)], B[9], along[3] = {0, 0, 0};                                                  \
-        pd_element_gather(k, PD_POSITION_STRIDE, positions, slots + (size_t)e * (k), at);                                      \
-        pd_element_deformation(k, d, at, rest, F);                                                                             \
-        if ((k) > 1) pd_element_corner_gradient(k, d, rest, a, along);                                                         \
-        if ((corners) == PD_CORNERS_ROTATED) {                                                                                 \
-            pd_rotated_corner(F, along, p[0], (count) > 1 ? p[(count) - 1] : 0, sum);                                          \
-            for (int i = 0; i < 3 * (d); i++) P[i] = 0;                                                                        \
-            for (int i = 0; i < 9; i++) B[i] = 0;                                                                              \
-        } else if ((corners) == PD_CORNERS_TARGET) {                                                                           \
-            pd_shape_target_corner(F, along, p, sum);                                                                          \
-            for (int i = 0; i < 3 * (d); i++) P[i] = 0;                                                                        \
-            for (int i = 0; i < 9; i++) B[i] = 0;                                                                              \
-        } else {                                                                                                               \
-            pd_##name##_gradient(F, p, P);                                                                                     \
-            pd_##name##_block(F, p, along, B);                                                                                 \
-        }                                                                                                                      \
-        if (g->damping && g->damping[e] > 0) {                                                                                 \
-            real Ft[3 * (d)], scale = g->damping[e] * (real)step->inverse_h;                                                   \
-            const real *H = g->damping_hessian + (size_t)e * 9 * (d) * (d);                                                    \
-            pd_element_gather(k, 3, step->x_t, g->vertices + (size_t)e * (k), at);                                             \
-            pd_element_deformation(k, d, at, rest, Ft);                                                                        \
-            pd_element_damping_gradient(3 * (d), scale, H, F, Ft, P);                                                          \
-            pd_element_add_block_from_F(k, d, scale, H, along, B);                                                             \
-        }                                                                                                                      \
-        pd_element_add_corner(k, d, P, along, B, sum);                                                                         \
-    }                                                                                                                          \
-    PD_UPDATE_FUNCTION double pd_vertex_update_energy_##name(const pd_elements *g, const int *slots, const pd_step_data *step, \
-                                                             const real *positions, int e) {                                   \
-        const real *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d);                                                          \
-        real at[3 * (k)], F[3 * (d)];                                                                                          \
-        pd_element_gather(k, PD_POSITION_STRIDE, positions, slots + (size_t)e * (k), at);                                      \
-        pd_element_deformation(k, d, at, rest, F);                                                                             \
-        double elastic = 0.0, damped = 0.0;                                                                                    \
-        pd_element_energy_##name(g, step->inverse_h, step->x_t, F, e, &elastic, &damped);                                      \
-        return elastic + damped;                                                                                               \
+/* Adds gradient and block of one corner to sum, see vertex_step.h; and the energy of its element. */
+#define PD_CORNER(KIND, name, k, d, count, constraints, corners)                                                                      \
+    PD_UPDATE_FUNCTION void pd_vertex_update_corner_##name(const pd_elements *g, const int *slots, const real *positions, int corner, \
+                                                           real sum[9]) {                                                             \
+        int e = corner / (k), a = corner % (k);                                                                                       \
+        const real *p = g->parameters + (size_t)e * (count), *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d);                       \
+        real at[3 * (k)], F[3 * (d)], P[3 * (d)], B[9], along[3] = {0, 0, 0};                                                         \
+        pd_element_gather(k, PD_POSITION_STRIDE, positions, slots + (size_t)e * (k), at);                                             \
+        pd_element_deformation(k, d, at, rest, F);                                                                                    \
+        if ((k) > 1) pd_element_corner_gradient(k, d, rest, a, along);                                                                \
+        if ((corners) == PD_CORNERS_ROTATED) {                                                                                        \
+            pd_rotated_corner(F, along, p[0], (count) > 1 ? p[(count) - 1] : 0, sum);                                                 \
+            for (int i = 0; i < 3 * (d); i++) P[i] = 0;                                                                               \
+            for (int i = 0; i < 9; i++) B[i] = 0;                                                                                     \
+        } else if ((corners) == PD_CORNERS_TARGET) {                                                                                  \
+            pd_shape_target_corner(F, along, p, sum);                                                                                 \
+            for (int i = 0; i < 3 * (d); i++) P[i] = 0;                                                                               \
+            for (int i = 0; i < 9; i++) B[i] = 0;                                                                                     \
+        } else {                                                                                                                      \
+            pd_##name##_gradient(F, p, P);                                                                                            \
+            pd_##name##_block(F, p, along, B);                                                                                        \
+        }                                                                                                                             \
+        pd_element_add_corner(k, d, P, along, B, sum);                                                                                \
+    }                                                                                                                                 \
+    PD_UPDATE_FUNCTION double pd_vertex_update_energy_##name(const pd_elements *g, const int *slots, const real *positions, int e) {  \
+        const real *rest = g->rest + (size_t)e * PD_REST_COUNT(k, d);                                                                 \
+        real at[3 * (k)], F[3 * (d)];                                                                                                 \
+        pd_element_gather(k, PD_POSITION_STRIDE, positions, slots + (size_t)e * (k), at);                                             \
+        pd_element_deformation(k, d, at, rest, F);                                                                                    \
+        return (double)pd_##name##_energy(F, g->parameters + (size_t)e * (count));                                                    \
     }
 
 PD_ELEMENT_TABLE(PD_CORNER)
 
-PD_UPDATE_FUNCTION void pd_vertex_update_add_corner(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
-                                                    const real *positions, const int *entry, real sum[9]) {
+PD_UPDATE_FUNCTION void pd_vertex_update_add_corner(const pd_model *model, const pd_vertex_sweep *sweep, const real *positions,
+                                                    const int *entry, real sum[9]) {
     const pd_elements *g = &model->kinds[entry[0]];
     const int *slots = sweep->corner_slots[entry[0]];
 #define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: pd_vertex_update_corner_##name(g, slots, step, positions, entry[1], sum); break;
+    case KIND: pd_vertex_update_corner_##name(g, slots, positions, entry[1], sum); break;
     PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
 }
@@ -93,22 +82,44 @@ PD_LANE_FUNCTION void pd_vertex_update_add_neighbours(const pd_vertex_sweep *swe
 }
 
 /* Adds to sum [9] what this thread has of the update's corners that lie in no group. */
-PD_UPDATE_FUNCTION void pd_vertex_update_add_corners(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
-                                                     const real *positions, int update, int lane, int lanes, real sum[9]) {
+PD_UPDATE_FUNCTION void pd_vertex_update_add_corners(const pd_model *model, const pd_vertex_sweep *sweep, const real *positions, int update,
+                                                     int lane, int lanes, real sum[9]) {
     for (int s = sweep->corner_start[update] + lane; s < sweep->corner_start[update + 1]; s += lanes)
-        pd_vertex_update_add_corner(model, sweep, step, positions, sweep->corners + 2 * (size_t)s, sum);
+        pd_vertex_update_add_corner(model, sweep, positions, sweep->corners + 2 * (size_t)s, sum);
 }
 
-/* Sum of the energies of an update's elements, and of their absolute values. Only sweeps without groups come here. */
-PD_UPDATE_FUNCTION double pd_vertex_update_energy(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
-                                                  const real *positions, int update, int lane, int lanes, double *magnitude) {
+/* Adds to sum [9] what this thread has of the damping of the update's vertex: (D u)_i / h, and the block D_ii / h = -sum_j D_ij / h. Four
+ * numbers of each position and column, so that they go in one register. */
+PD_LANE_FUNCTION void pd_vertex_update_add_damping(const pd_damping *damping, const pd_sweep_damping *at, double inverse_h,
+                                                   const real *positions, const pd_update *update, int lane, int lanes, real sum[9]) {
+    const size_t stride = PD_POSITION_STRIDE, own = stride * (size_t)update->slot;
+    real force[PD_POSITION_STRIDE] = {0}, block[9] = {0}, scale = (real)inverse_h;
+    real here[PD_POSITION_STRIDE];
+    for (size_t c = 0; c < stride; c++) here[c] = positions[own + c] - at->starts[own + c];
+    for (int s = damping->start[update->vertex] + lane; s < damping->start[update->vertex + 1]; s += lanes) {
+        const real *columns = damping->blocks + 9 * (size_t)s;
+        const int slot = at->slots[s];
+        const size_t other = stride * (size_t)(slot < 0 ? 0 : slot);
+        real u[PD_POSITION_STRIDE];
+        for (size_t c = 0; c < stride; c++) u[c] = (slot < 0 ? 0 : positions[other + c] - at->starts[other + c]) - here[c];
+        for (size_t c = 0; c < stride; c++) force[c] += columns[c] * u[0] + columns[3 + c] * u[1] + columns[6 + c] * u[2];
+        for (size_t c = 0; c < 9; c++) block[c] -= columns[c];
+    }
+    for (size_t c = 0; c < 3; c++) sum[c] += scale * force[c];
+    sum[3] += scale * block[0], sum[4] += scale * block[1], sum[5] += scale * block[2];
+    sum[6] += scale * block[4], sum[7] += scale * block[5], sum[8] += scale * block[8];
+}
+
+/* Sum of the energies of an update's elements, undamped, and of their absolute values. Only sweeps without groups come here. */
+PD_UPDATE_FUNCTION double pd_vertex_update_energy(const pd_model *model, const pd_vertex_sweep *sweep, const real *positions, int update,
+                                                  int lane, int lanes, double *magnitude) {
     double sum = 0.0, absolute = 0.0;
     for (int s = sweep->corner_start[update] + lane; s < sweep->corner_start[update + 1]; s += lanes) {
         const int *entry = sweep->corners + 2 * (size_t)s, *slots = sweep->corner_slots[entry[0]];
         const pd_elements *g = &model->kinds[entry[0]];
         double energy = 0.0;
 #define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: energy = pd_vertex_update_energy_##name(g, slots, step, positions, entry[1] / (k)); break;
+    case KIND: energy = pd_vertex_update_energy_##name(g, slots, positions, entry[1] / (k)); break;
         PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
         sum += energy;
@@ -205,6 +216,16 @@ PD_FUNCTION void pd_vertex_update_commit(const pd_vertex_sweep *sweep, const pd_
     if (contact->lagged.n > 0) pd_friction_update_move(&contact->slipping, vertex);
 }
 
+/* How a move by -d changes the damping potential, J: damped [9] has its gradient and block before, as vertex_step.h. */
+PD_FUNCTION double pd_vertex_update_damping_change(const real damped[9], const real d[3]) {
+    const real *H = damped + 3, half = (real)0.5;
+    real along[3] = {H[0] * d[0] + H[1] * d[1] + H[2] * d[2], H[1] * d[0] + H[3] * d[1] + H[4] * d[2],
+                     H[2] * d[0] + H[4] * d[1] + H[5] * d[2]};
+    double sum = 0.0;
+    for (int c = 0; c < 3; c++) sum += (double)d[c] * (double)(half * along[c] - damped[c]);
+    return sum;
+}
+
 /* Trace of the block of a whole sum [9]. */
 PD_FUNCTION real pd_vertex_update_stiffness(const real sum[9]) { return sum[3] + sum[6] + sum[8]; }
 
@@ -219,7 +240,13 @@ PD_UPDATE_FUNCTION void pd_vertex_update_search(const pd_model *model, const pd_
     const real start[3] = {here[0], here[1], here[2]}, *o = offset + 3 * (size_t)vertex, *load = step->load + 3 * (size_t)vertex;
     double m = (double)sweep->updates[update].mass, inverse_h2 = step->inverse_h * step->inverse_h, magnitude, before, after;
     int touches = pd_vertex_update_touches(contact, vertex);
-    before = pd_vertex_update_energy(model, sweep, step, positions, update, lane, lanes, &magnitude);
+    real damped[9] = {0}; // the quadratic that damping is of this vertex
+    if (pd_is_damped(model, step)) {
+        pd_vertex_update_add_damping(&model->damping, &sweep->damping, step->inverse_h, positions, sweep->updates + update, lane, lanes,
+                                     damped);
+        for (int i = 0; i < 9; i++) damped[i] = (real)PD_UPDATE_TOTAL(lanes, (double)damped[i]);
+    }
+    before = pd_vertex_update_energy(model, sweep, positions, update, lane, lanes, &magnitude);
     if (touches) {
         const real none[3] = {0, 0, 0};
         double energy = pd_vertex_update_contact_energy(model, sweep, contact, vertex, lane, lanes, none);
@@ -232,7 +259,7 @@ PD_UPDATE_FUNCTION void pd_vertex_update_search(const pd_model *model, const pd_
     double size = fmax(fabs((double)start[0]), fmax(fabs((double)start[1]), fabs((double)start[2])));
     double rounded = size * sqrt(2.0 * magnitude * (double)stiffness);
     for (int halving = 0; halving < PD_SEARCH_HALVINGS; halving++) {
-        double change = 0.0;
+        double change = pd_vertex_update_damping_change(damped, d);
         for (int c = 0; c < 3; c++) {
             double move = (double)d[c];
             change += step->inverse_h > 0 ? m * inverse_h2 * move * (0.5 * move - (double)o[c]) : m * (double)load[c] * move;
@@ -241,7 +268,7 @@ PD_UPDATE_FUNCTION void pd_vertex_update_search(const pd_model *model, const pd_
         for (int c = 0; c < 3 && lane == 0; c++) here[c] = pd_vertex_update_moved(step, contact, offset, vertex, c, start[c], d[c]);
         PD_UPDATE_WAIT(lanes);
         double noise = 4.0 * (double)PD_EPSILON * (magnitude + fabs(change) + rounded), unused;
-        after = pd_vertex_update_energy(model, sweep, step, positions, update, lane, lanes, &unused);
+        after = pd_vertex_update_energy(model, sweep, positions, update, lane, lanes, &unused);
         if (touches) after += pd_vertex_update_contact_energy(model, sweep, contact, vertex, lane, lanes, d);
         if (change + after - before <= noise) return;
         for (int c = 0; c < 3; c++) d[c] *= (real)0.5;

@@ -1,0 +1,75 @@
+/* Loops over the rows of the damping matrix: what a step begins with, its force and its energy. */
+#include "updates/elements/damping_update.h"
+#include "updates/elements/element_update.h"
+
+#include "cpu/context.h"
+#include "cpu/elements/damping.h"
+
+/* Work of an element's K+, and of the rows of a vertex, in ns. */
+enum { HESSIAN_NANOSECONDS = 600, ROW_NANOSECONDS = 1500, PRODUCT_NANOSECONDS = 60 };
+
+#define PD_DAMPING_HESSIANS(KIND, name, k, d, count, ...)                                                                    \
+    static void hessians_##name(pd_context *context, const pd_elements *g, const real *x_t) {                                \
+        const int team = pd_threads(context, g->n, HESSIAN_NANOSECONDS);                                                     \
+        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < g->n; e++) if (g->damping[e] > 0) \
+            pd_element_update_hessian_##name(g, 0, x_t, PD_FILTER_CLAMP, e, NULL);                                           \
+    }
+PD_ELEMENT_TABLE(PD_DAMPING_HESSIANS)
+
+pd_status pd_damping_prepare(pd_context *context, const pd_model *model, const real *x_t) {
+    if (!model->damping.start) return PD_OK;
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements *g = &model->kinds[kind];
+        if (!g->damping) continue;
+#define PD_CASE(KIND, name, k, d, count, ...) \
+    case KIND: hessians_##name(context, g, x_t); break;
+        PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
+#undef PD_CASE
+    }
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, ROW_NANOSECONDS)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) pd_damping_update_row(model, i);
+    return PD_OK;
+}
+
+void pd_damping_add_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, real *gradient) {
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, PRODUCT_NANOSECONDS)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) {
+        real force[3];
+        if (model->fixed[i]) continue;
+        pd_damping_update_product(&model->damping, x, step->x_t, i, force);
+        for (int c = 0; c < 3; c++) force[c] *= (real)step->inverse_h;
+        if (model->subspace) pd_vertex_project(model->subspace + 9 * (size_t)i, force);
+        for (int c = 0; c < 3; c++) gradient[3 * (size_t)i + (size_t)c] += force[c];
+    }
+}
+
+#define PD_DAMPING_ENERGIES(KIND, name, k, d, count, ...)                                                     \
+    static double energies_##name(const pd_elements *g, const real *x, const real *x_t, int begin, int end) { \
+        double sum = 0.0;                                                                                     \
+        for (int e = begin; e < end; e++) sum += pd_damping_update_energy(k, d, g, x, x_t, e);                \
+        return sum;                                                                                           \
+    }
+PD_ELEMENT_TABLE(PD_DAMPING_ENERGIES)
+
+static double energies_of(const pd_elements *g, const real *x, const real *x_t, int begin, int end) {
+#define PD_CASE(KIND, name, k, d, count, ...) \
+    case KIND: return energies_##name(g, x, x_t, begin, end);
+    PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
+#undef PD_CASE
+    return 0.0;
+}
+
+double pd_damping_energy(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x) {
+    double sum = 0.0, *partial = model->partial_sums;
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements *g = &model->kinds[kind];
+        int blocks = g->damping ? (g->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK : 0;
+#pragma omp parallel for num_threads(pd_threads(context, g->n, PRODUCT_NANOSECONDS)) schedule(static)
+        for (int b = 0; b < blocks; b++) {
+            int end = (b + 1) * PD_SUM_BLOCK < g->n ? (b + 1) * PD_SUM_BLOCK : g->n;
+            partial[b] = energies_of(g, x, step->x_t, b * PD_SUM_BLOCK, end);
+        }
+        for (int b = 0; b < blocks; b++) sum += partial[b];
+    }
+    return sum * step->inverse_h;
+}
