@@ -215,7 +215,7 @@ ENTRIES = {
     "AJacobi": (pdgpu.AJacobi, dict(order=2, weight=0.5, variant="power", suppression=None, biased=False, **INNER)),
     "GaussSeidel": (pdgpu.GaussSeidel, dict(order="natural", **INNER)),
     "SOR": (pdgpu.SOR, dict(omega=1.5, order="colour", iterations=2, tolerance=0.1)),
-    "PCG": (pdgpu.PCG, dict(preconditioner="jacobi", iterations=2, tolerance=0.1)),
+    "PCG": (pdgpu.PCG, dict(preconditioner="jacobi", degree=2, iterations=2, tolerance=0.1)),
     "NonlinearCG": (pdgpu.NonlinearCG, dict(iterations=2, preconditioner="direct", **STEPS)),
     "PBD": (pdgpu.PBD, dict(iterations=2, relaxation=0.1, chebyshev=None, **STEPS)),
     "linear.solve": (

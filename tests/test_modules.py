@@ -267,7 +267,10 @@ LINEAR_RANGES = [
     ("check_every", 0),
     ("order", 5),
     ("suppression", 3),
-    ("block", 2),
+    ("preconditioner", len(pdgpu.linear.linear_solvers.PRECONDITIONERS)),
+    ("preconditioner", -1),
+    ("degree", 0),
+    ("degree", 101),
 ]
 LINEAR_RANGES += [(name, value) for name in ("tolerance", "weight", "omega", "rho", "threshold") for value in (np.nan, np.inf, -1.0)]
 LINEAR_TYPES = [

@@ -42,6 +42,8 @@ SOLVERS = {
     "Newton": pdgpu.Newton(iterations=5),
     "Newton, full steps": pdgpu.Newton(iterations=5, line_search=False),
     "Newton-CG": pdgpu.Newton(iterations=5, linear=pdgpu.PCG()),
+    "Newton-CG, polynomial": pdgpu.Newton(iterations=5, linear=pdgpu.PCG(preconditioner="chebyshev")),
+    "PD by PCG, polynomial": pdgpu.ProjectiveDynamics(iterations=10, linear=pdgpu.PCG(iterations=3, preconditioner="chebyshev")),
     "VBD": pdgpu.VertexBlockDescent(iterations=10),
     "VBD, line search": pdgpu.VertexBlockDescent(iterations=10, line_search=True),
     "quasi-Newton": pdgpu.QuasiNewton(iterations=10),

@@ -126,6 +126,32 @@ def test_every_accelerator_is_one_line_of_the_list():
         assert not known or path.name == "accelerators.h", f"{path.name} names {known}"
 
 
+def names_a_preconditioner(text):
+    """The words of a file that name a preconditioner of the list."""
+    table = (CSRC / "linear" / "linear_solver.h").read_text()
+    names = re.findall(r"X\((PD_PRECONDITIONER_\w+), (\w+)\)", table)
+    assert len(names) > 2
+    return sorted(words(text) & {word for kind, name in names for word in (kind, f"pd_{name}_preconditioner")})
+
+
+def test_every_preconditioner_is_one_line_of_the_list():
+    """If not, a preconditioner is compiled and never asked for, or a new one is a change of conjugate gradients or of Newton's method."""
+    own = {path.name for path in (CSRC / "linear" / "preconditioners").iterdir()}
+    for file, text in csrc_files(*INCLUDES).items():
+        assert not names_a_preconditioner(text) or file == "linear/linear_solver.h" or file.split("/")[-1] in own, file
+    table = (CSRC / "linear" / "linear_solver.h").read_text()
+    listed = re.findall(r"X\(PD_PRECONDITIONER_\w+, (\w+)\)", table)
+    python = (CSRC.parent / "python" / "pdgpu" / "linear" / "linear_solvers.py").read_text()
+    assert re.search(r"^PRECONDITIONERS = \(([^)]*)\)", python, re.MULTILINE)[1] == ", ".join(f'"{name}"' for name in listed)
+    made = re.findall(r"^const pd_preconditioner pd_(\w+)_preconditioner", "".join(csrc_files("linear").values()), re.MULTILINE)
+    assert sorted(made) == sorted(listed)
+
+
+def test_a_preconditioner_would_be_seen():
+    """If not, the test above reads no file rightly."""
+    assert names_a_preconditioner("if (settings->preconditioner == PD_PRECONDITIONER_CHEBYSHEV) return;")
+
+
 def names_an_acceleration(text):
     """The words and includes of a file that name an acceleration of the list, or the numbers of one."""
     table = (CSRC / "dynamics" / "accelerators.h").read_text()

@@ -1,23 +1,57 @@
-/* One iteration of preconditioned conjugate gradients; see conjugate_gradients.h. Three passes over the vectors, scalars in backend
- * memory. */
+/* One iteration of preconditioned conjugate gradients; see conjugate_gradients.h. Scalars in backend memory. A preconditioner that is a
+ * block-diagonal matrix takes three passes over the vectors. One that is applied by itself takes a fourth, and a vector for z. */
 #include "linear/conjugate_gradients.h"
+
+pd_status pd_conjugate_gradients_create(pd_conjugate_gradients *self) {
+    pd_context *context = self->A->context;
+    size_t bytes = (size_t)self->A->rows->n * (size_t)self->A->width * sizeof(real);
+    pd_status status = PD_OK;
+    if (!self->r) PD_TRY(pd_memory_create(context, (void **)&self->r, bytes));
+    if (!self->q) PD_TRY(pd_memory_create(context, (void **)&self->q, bytes));
+    if (!self->p) PD_TRY(pd_memory_create(context, (void **)&self->p, pd_pcg_direction_bytes(self->A->rows->n, self->A->width)));
+    if (!self->z && !self->M->inverses) PD_TRY(pd_memory_create(context, (void **)&self->z, bytes));
+done:
+    return status;
+}
+
+void pd_conjugate_gradients_destroy(pd_conjugate_gradients *self, pd_context *context) {
+    PD_MEMORIES_DESTROY(context, self->r, self->p, self->q, self->z);
+}
 
 /* Of columns that are one system the sums are added up. */
 static pd_status join(const pd_conjugate_gradients *self, int first) {
-    return self->joined ? pd_join_columns(self->context, self->width, self->sums + first * self->width) : PD_OK;
+    return self->joined ? pd_join_columns(self->A->context, self->A->width, self->sums + first * self->A->width) : PD_OK;
 }
 
+static pd_status apply(const pd_conjugate_gradients *self) { return self->M->kind->apply(self->M->memory, self->A, self->r, self->z); }
+
 static pd_status advance(const pd_conjugate_gradients *self, int start, real *d) {
-    pd_status status =
-        pd_pcg_advance(self->context, self->rows, self->width, self->M, start, self->p, self->q, d, self->r, self->sums, self->end);
-    return status ? status : join(self, 1);
+    const pd_operator *A = self->A;
+    pd_status status = PD_OK;
+    if (self->M->inverses) {
+        PD_TRY(
+            pd_pcg_advance(A->context, A->rows, A->width, self->M->inverses, start, self->p, self->q, d, self->r, self->sums, self->end));
+        return join(self, 1);
+    }
+    if (start)
+        PD_TRY(pd_memory_clear(A->context, d, (size_t)A->rows->n * (size_t)A->width * sizeof(real)));
+    else
+        PD_TRY(pd_pcg_move(A->context, A->rows, A->width, self->p, self->q, d, self->r, self->sums, self->end));
+    PD_TRY(apply(self));
+    PD_TRY(pd_pcg_measure(A->context, A->rows, A->width, start, self->r, self->z, self->sums, self->end));
+    status = join(self, 1);
+done:
+    return status;
 }
 
 pd_status pd_conjugate_gradients_begin(const pd_conjugate_gradients *self, real *d) { return advance(self, 1, d); }
 
 pd_status pd_conjugate_gradients_direct(const pd_conjugate_gradients *self, int first) {
-    pd_status status = pd_pcg_redirect(self->context, self->rows, self->width, self->M, first, self->r, self->p, self->sums);
-    if (!status) status = self->product(self->owner, self->p, self->q, self->sums);
+    const pd_operator *A = self->A;
+    const pd_block_inverses applied = {0, self->z};
+    pd_status status = pd_pcg_redirect(A->context, A->rows, A->width, self->M->inverses ? self->M->inverses : &applied, first, self->r,
+                                       self->p, self->sums);
+    if (!status) status = A->product(A->owner, self->p, self->q, self->sums);
     return status ? status : join(self, 0);
 }
 

@@ -1,26 +1,23 @@
-/* One iteration of preconditioned conjugate gradients [Golub and Van Loan 1996, Algorithm 10.3.1] on any symmetric operator, for everybody
- * who runs them: the global step (pcg.c), Newton's inner solves (dynamics/problem/hessian_cg.c), Lanczos' method (largest_eigenvalue.c).
+/* One iteration of preconditioned conjugate gradients [Golub and Van Loan 1996, Algorithm 10.3.1] on any symmetric operator, for all that
+ * run them: the global step (pcg.c), Newton's inner solves (dynamics/problem/hessian_cg.c), Lanczos' method (largest_eigenvalue.c).
  * When to stop is for the caller, who reads the scalars back or does not, and may have them end by themselves in between. */
 #ifndef PD_LINEAR_CONJUGATE_GRADIENTS_H
 #define PD_LINEAR_CONJUGATE_GRADIENTS_H
 
-#include "loops/matrix_loops.h"
-
-/* q = A p [n,width] and the p.q of every column into sums: rows of a sparse matrix, blocks of a Hessian, and what contact adds to them. */
-typedef pd_status (*pd_operator_product)(void *owner, const real *p, real *q, double *sums);
+#include "linear/preconditioner.h"
 
 typedef struct pd_conjugate_gradients {
-    pd_context *context;
-    const pd_matrix *rows; /* how many, and the scratch of their reductions */
-    int width;
-    int joined; /* the columns are one system: one alpha and one beta */
-    const pd_preconditioner *M;
-    pd_operator_product product;
-    void *owner;
-    real *r, *p, *q; /* B [n,width]: residual, search direction (pd_pcg_direction_bytes), A p */
-    double *sums;    /* B [4 width] p.q, r.z, r.z of the iteration before, r.r */
-    pd_pcg_end end;  /* of one column */
+    const pd_operator *A;
+    const pd_preconditioned *M;
+    int joined;          /* the columns are one system: one alpha and one beta */
+    real *r, *p, *q, *z; /* B [n,width]: residual, search direction (pd_pcg_direction_bytes), A p, M^-1 r */
+    double *sums;        /* B [6 width] p.q, r.z, r.z of the iteration before, r.r, scratch */
+    pd_pcg_end end;      /* of one column */
 } pd_conjugate_gradients;
+
+/* Makes r, p, q, and z where M needs it, with A and M given. Errors: PD_ERROR_MEMORY; destroy them after a failure too. */
+pd_status pd_conjugate_gradients_create(pd_conjugate_gradients *self);
+void pd_conjugate_gradients_destroy(pd_conjugate_gradients *self, pd_context *context);
 
 /* d = 0; r holds the right-hand side. */
 pd_status pd_conjugate_gradients_begin(const pd_conjugate_gradients *self, real *d);

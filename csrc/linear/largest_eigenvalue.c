@@ -4,7 +4,8 @@
  * It goes on until the value grows no more, so that it is that of the matrix, to rounding, whatever the start and the numbering of the
  * rows. A start made of the rows' own numbers would not do: on a symmetric mesh it has the symmetry of the mesh, and what oscillates
  * fastest often has not. */
-#include "linear/conjugate_gradients.h"
+#include "linear/largest_eigenvalue.h"
+
 #include "linear/linear_method.h"
 #include "linear/upload.h"
 
@@ -49,57 +50,23 @@ static void write_start(const double *diagonal, int n, double *start) {
     }
 }
 
-static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
-    const pd_linear *self = owner;
-    return pd_pcg_product(self->context, &self->matrix, 1, p, q, sums);
-}
-
-pd_status pd_largest_eigenvalue(pd_linear *self, double *lambda) {
-    pd_context *context = self->context;
-    size_t n = (size_t)self->A.n;
-    real *vectors[3] = {NULL, NULL, NULL};
-    pd_preconditioner M = {1, NULL};
-    double found = 0.0, length = 0.0, bound = 1.0, last_inverse = 0.0, last_rz = 1.0, first_rz = 0.0;
+pd_status pd_lanczos_largest(const pd_conjugate_gradients *cg, real *d, int most_steps, double *lambda, int *negative) {
+    double diagonal[MOST_STEPS], squares[MOST_STEPS];
+    double found = 0.0, length = 0.0, last_inverse = 0.0, last_rz = 1.0, first_rz = 0.0;
     double least = sizeof(real) == sizeof(double) ? 1e-200 : 1e-56; // of r.z: the residual goes on falling past what it is in truth
     double settled = fmax(1e-3 * (double)PD_EPSILON, 1e-15);        // sums in double resolve more than float
     int steps = 0, still = 0;
     pd_status status = PD_OK;
-    double *numbers = malloc((2 * n + 2 * MOST_STEPS) * sizeof(double));
-    if (!numbers) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for an eigenvalue of %d rows", self->A.n);
-    double *inverse = numbers, *start = numbers + n, *diagonal = start + n, *squares = diagonal + MOST_STEPS;
-    for (int i = 0; i < self->A.n; i++) {
-        double row = 0.0;
-        for (int s = self->A.row_start[i]; s < self->A.row_start[i + 1]; s++) {
-            row += fabs(self->A.values[s]);
-            if (self->A.columns[s] == i) inverse[i] = self->A.values[s];
-        }
-        bound = fmax(bound, row / inverse[i]);
-    }
-    write_start(inverse, self->A.n, start);
-    for (size_t i = 0; i < n; i++) inverse[i] = 1.0 / inverse[i];
-    PD_TRY(pd_upload_reals(context, &vectors[0], inverse, n));
-    PD_TRY(pd_upload_reals(context, &vectors[1], start, n));
-    PD_TRY(pd_memory_create(context, (void **)&vectors[2], n * sizeof(real)));
-    M.inverse = vectors[0];
-    real *d = vectors[2];
-    const pd_conjugate_gradients cg = {.context = context,
-                                       .rows = &self->matrix,
-                                       .width = 1,
-                                       .M = &M,
-                                       .product = multiply,
-                                       .owner = self,
-                                       .r = vectors[1],
-                                       .p = self->buffers[0],
-                                       .q = self->buffers[1],
-                                       .sums = self->scalars};
-    PD_TRY(pd_conjugate_gradients_begin(&cg, d));
-    while (steps < MOST_STEPS) {
+    *negative = 0;
+    PD_TRY(pd_conjugate_gradients_begin(cg, d));
+    while (steps < most_steps) {
         double sums[2]; // p.q, r.z
-        PD_TRY(pd_conjugate_gradients_direct(&cg, steps == 0));
-        PD_TRY(pd_memory_download(context, sums, self->scalars, sizeof sums));
+        PD_TRY(pd_conjugate_gradients_direct(cg, steps == 0));
+        PD_TRY(pd_memory_download(cg->A->context, sums, cg->sums, sizeof sums));
         double beta = steps ? sums[1] / last_rz : 0.0;
         length = sums[1] + beta * beta * length; // p.Dp: z is orthogonal to the direction before
         double noise = 16.0 * (double)PD_EPSILON * length;
+        *negative = sums[0] < -noise;
         // nothing is left to look at, or A is not positive definite, which its solver will say
         if (!(sums[0] >= -noise && sums[1] > least * first_rz)) break;
         // where A is singular to rounding along p, this is the last entry, and what would follow noise
@@ -116,9 +83,48 @@ pd_status pd_largest_eigenvalue(pd_linear *self, double *lambda) {
             if (still == 2) break; // once may be a rest between two values that lie close together
         }
         if (last) break;
-        PD_TRY(pd_conjugate_gradients_move(&cg, d));
+        PD_TRY(pd_conjugate_gradients_move(cg, d));
     }
-    if (steps > 0) found = largest_of_tridiagonal(diagonal, squares, steps);
+    *lambda = steps > 0 ? largest_of_tridiagonal(diagonal, squares, steps) : 0.0;
+done:
+    return status;
+}
+
+static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
+    const pd_linear *self = owner;
+    return pd_pcg_product(self->context, &self->matrix, 1, p, q, sums);
+}
+
+pd_status pd_largest_eigenvalue(pd_linear *self, double *lambda) {
+    pd_context *context = self->context;
+    size_t n = (size_t)self->A.n;
+    real *vectors[3] = {NULL, NULL, NULL};
+    pd_block_inverses M = {.block = 1};
+    const pd_preconditioned made = {.inverses = &M};
+    const pd_operator A = {.context = context, .rows = &self->matrix, .width = 1, .owner = self, .product = multiply};
+    double bound = 1.0, found;
+    int negative;
+    pd_status status = PD_OK;
+    double *numbers = malloc((2 * n + 1) * sizeof(double));
+    if (!numbers) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for an eigenvalue of %d rows", self->A.n);
+    double *inverse = numbers, *start = numbers + n;
+    for (int i = 0; i < self->A.n; i++) {
+        double row = 0.0;
+        for (int s = self->A.row_start[i]; s < self->A.row_start[i + 1]; s++) {
+            row += fabs(self->A.values[s]);
+            if (self->A.columns[s] == i) inverse[i] = self->A.values[s];
+        }
+        bound = fmax(bound, row / inverse[i]);
+    }
+    write_start(inverse, self->A.n, start);
+    for (size_t i = 0; i < n; i++) inverse[i] = 1.0 / inverse[i];
+    PD_TRY(pd_upload_reals(context, &vectors[0], inverse, n));
+    PD_TRY(pd_upload_reals(context, &vectors[1], start, n));
+    PD_TRY(pd_memory_create(context, (void **)&vectors[2], n * sizeof(real)));
+    M.inverse = vectors[0];
+    const pd_conjugate_gradients cg = {
+        .A = &A, .M = &made, .r = vectors[1], .p = self->buffers[0], .q = self->buffers[1], .sums = self->scalars};
+    PD_TRY(pd_lanczos_largest(&cg, vectors[2], MOST_STEPS, &found, &negative));
     *lambda = fmin(fmax(found, 1.0), bound); // the mean of the eigenvalues, and Gershgorin's bound
 
 done:

@@ -1,6 +1,7 @@
 /* The frame every linear solver runs in: Chebyshev extrapolation, stopping rules, records; see linear_solver.h. */
 #include "base/clock.h"
 #include "linear/linear_method.h"
+#include "linear/preconditioner.h"
 #include "linear/upload.h"
 
 #include <math.h>
@@ -20,7 +21,8 @@ const pd_option pd_linear_options[] = {OPTION(kind, COUNT, 0, PD_LINEAR_COUNT - 
                                        OPTION(omega, NUMBER, 0.0, 2.0),
                                        PD_NUMBER_FROM(pd_linear_settings, rho, 0.0),
                                        PD_FLAG(pd_linear_settings, natural),
-                                       OPTION(block, COUNT, 1, 3),
+                                       OPTION(preconditioner, COUNT, 0, PD_PRECONDITIONER_COUNT - 1),
+                                       OPTION(degree, COUNT, 1, PD_LARGEST_PRECONDITIONER_DEGREE),
                                        OPTION(order, COUNT, 1, 4),
                                        PD_FLAG(pd_linear_settings, composed),
                                        OPTION(suppression, COUNT, PD_SUPPRESS_NOTHING, PD_SUPPRESS_BENDING),
@@ -163,7 +165,11 @@ done:
 double pd_linear_weight(const pd_linear *self) { return self->settings.weight; }
 double pd_linear_largest_eigenvalue(const pd_linear *self) { return self->largest_eigenvalue; }
 const pd_matrix *pd_linear_matrix(const pd_linear *self) { return &self->matrix; }
-int pd_linear_capturable(const pd_linear *self) { return !self->method->exact && !(self->settings.tolerance > 0); }
+
+int pd_linear_capturable(const pd_linear *self) {
+    return !self->method->exact && !(self->settings.tolerance > 0) && !pd_preconditioner_of(self->settings.preconditioner)->waits;
+}
+
 int pd_linear_revision(const pd_linear *self) { return self->revision; }
 int pd_linear_colours(const pd_linear *self) { return self->method->colours ? self->method->colours(self) : 0; }
 

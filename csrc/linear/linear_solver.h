@@ -32,6 +32,22 @@ enum {
         PD_LINEAR_COUNT
 };
 
+/*  X(KIND, name of its pd_preconditioner), in the order of PRECONDITIONERS in python/pdgpu/linear/linear_solvers.py: a new preconditioner is
+ * one file of linear/preconditioners and one line here */
+#define PD_PRECONDITIONER_TABLE(X)      \
+    X(PD_PRECONDITIONER_JACOBI, jacobi) \
+    X(PD_PRECONDITIONER_BLOCK, block)   \
+    X(PD_PRECONDITIONER_CHEBYSHEV, chebyshev)
+
+enum {
+#define PD_PRECONDITIONER_KIND(KIND, name) KIND,
+    PD_PRECONDITIONER_TABLE(PD_PRECONDITIONER_KIND)
+#undef PD_PRECONDITIONER_KIND
+        PD_PRECONDITIONER_COUNT
+};
+
+enum { PD_LARGEST_PRECONDITIONER_DEGREE = 100 };
+
 enum { PD_SUPPRESS_NOTHING, PD_SUPPRESS_THRESHOLD, PD_SUPPRESS_BENDING };
 
 typedef struct pd_linear_settings {
@@ -43,7 +59,8 @@ typedef struct pd_linear_settings {
     double omega;               /* SOR */
     double rho;                 /* spectral radius of one weighted Jacobi step, for the composed A-Jacobi */
     int natural;                /* Gauss-Seidel: rows in their natural order instead of by colours */
-    int block;                  /* PCG: 1 or 3, rows of a diagonal block of the preconditioner */
+    int preconditioner;         /* PCG: PD_PRECONDITIONER_... */
+    int degree;                 /* of the polynomial of PD_PRECONDITIONER_CHEBYSHEV */
     int order, composed;        /* A-Jacobi */
     int suppression;            /* A-Jacobi: PD_SUPPRESS_... */
     int biased;                 /* A-Jacobi: suppress inside R^2 as printed, instead of in a preconditioner */

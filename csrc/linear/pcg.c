@@ -3,8 +3,9 @@
  *
  * In lines and planes that vertices are held in, q = P A p, and the columns, which P couples, have one alpha and one beta. M is a number
  * for every vertex, so that z stays in them. So do blocks on the diagonal couple them (pd_linear_couple); M is the inverse of those
- * then. */
+ * then. A preconditioner that is more than that has the products of A to keep z in them. */
 #include "linear/conjugate_gradients.h"
+#include "linear/largest_eigenvalue.h"
 #include "linear/linear_method.h"
 #include "linear/upload.h"
 #include "updates/linear/preconditioner.h"
@@ -13,35 +14,34 @@
 #include <stdlib.h>
 
 typedef struct pd_pcg {
-    pd_preconditioner M;
-    int owned;        /* whether its inverses are the solver's own */
-    double *blocks;   /* B [n,3] the 3x3 blocks on the diagonal, the diagonal itself apart; NULL where M.block is 1 */
+    pd_operator A;
+    pd_preconditioned M;
+    double *blocks;   /* B [n,3] the 3x3 blocks on the diagonal, the diagonal itself apart; NULL until they are asked for */
     double *products; /* H [4,width] the sums of the last iteration, once somebody has looked: p.Ap first, r.r last */
     pd_conjugate_gradients cg;
 } pd_pcg;
 
 static void destroy(void *memory, pd_context *context) {
     pd_pcg *self = memory;
-    if (self->owned) pd_memory_destroy(context, self->M.inverse);
-    PD_MEMORIES_DESTROY(context, self->blocks, self->cg.r, self->cg.p, self->cg.q);
+    pd_preconditioned_destroy(&self->M, context);
+    pd_conjugate_gradients_destroy(&self->cg, context);
+    pd_memory_destroy(context, self->blocks);
     free(self->products);
     free(self);
 }
 
-static pd_status refresh(pd_linear *self) {
-    pd_pcg *method = self->memory;
-    if (self->coupling) return PD_OK; // the frame's
-    return pd_diagonal_inverses(self->context, self->A.n, method->blocks, self->total, &method->M);
-}
-
 /* The 3x3 blocks on the diagonal, with `total` there. Errors: PD_ERROR_SINGULAR where one is not positive definite. */
-static pd_status upload_blocks(pd_linear *self, const double *total) {
+static pd_status upload_blocks(pd_linear *self) {
     pd_pcg *method = self->memory;
     pd_error *error = pd_context_error(self->context);
-    size_t count = 3 * (size_t)self->A.n;
-    double *blocks = calloc(count + 1, sizeof(double)), inverse[9];
+    size_t n = (size_t)self->A.n, count = 3 * n;
+    double *blocks = calloc(count + 1, sizeof(double)), *total = malloc((n + 1) * sizeof(double)), inverse[9];
     pd_status status = PD_OK;
-    if (!blocks) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for conjugate gradients of %d rows", self->A.n);
+    if (!blocks || !total) {
+        status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for conjugate gradients of %d rows", self->A.n);
+        goto done;
+    }
+    PD_TRY(pd_memory_download(self->context, total, self->total, n * sizeof(double)));
     for (int i = 0; i < self->A.n; i++)
         for (int s = self->A.row_start[i]; s < self->A.row_start[i + 1]; s++)
             if (self->A.columns[s] / 3 == i / 3) blocks[3 * i + self->A.columns[s] % 3] = self->A.values[s];
@@ -52,6 +52,7 @@ static pd_status upload_blocks(pd_linear *self, const double *total) {
         }
     status = pd_upload(self->context, (void **)&method->blocks, blocks, count * sizeof(double));
 done:
+    free(total);
     free(blocks);
     return status;
 }
@@ -63,42 +64,49 @@ static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
     return status || !self->projectors ? status : pd_project(self->context, self->A.n, self->projectors, q);
 }
 
+static pd_status invert(void *owner, const pd_block_inverses *M, double *indefinite) {
+    pd_linear *self = owner;
+    pd_pcg *method = self->memory;
+    pd_status status = PD_OK;
+    (void)indefinite;
+    if (M->block == 3 && !method->blocks) PD_TRY(upload_blocks(self)); // in prepare
+    status = pd_diagonal_inverses(self->context, self->A.n, method->blocks, self->total, M);
+done:
+    return status;
+}
+
+/* What contact adds stands in A and in its diagonal alike, and moves Rayleigh quotients towards 1. */
+static pd_status largest(void *owner, double *lambda) { return pd_largest_eigenvalue(owner, lambda); }
+
+static pd_status refresh(pd_linear *self) {
+    pd_pcg *method = self->memory;
+    return pd_preconditioned_refresh(&method->M, &method->A, NULL);
+}
+
 static pd_status prepare(pd_linear *self) {
-    pd_error *error = pd_context_error(self->context);
-    int n = self->A.n, block = self->coupling ? 1 : self->settings.block;
-    size_t bytes = pd_linear_bytes(self);
-    double *total = NULL;
     pd_status status = PD_OK;
     pd_pcg *method = self->memory;
     if (!method) method = self->memory = calloc(1, sizeof *method);
     if (method && !method->products) method->products = malloc(4 * (size_t)self->width * sizeof(double));
-    if (block == 3) total = malloc(((size_t)n + 1) * sizeof(double));
-    if (!method || !method->products || (block == 3 && !total)) {
-        status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for conjugate gradients of %d rows", n);
-        goto done;
-    }
-    method->M.block = self->coupling ? 3 : block;
-    if (self->coupling) method->M.inverse = self->inverses;
-    method->owned = !self->coupling;
-    if (block == 3) {
-        PD_TRY(pd_memory_download(self->context, total, self->total, (size_t)n * sizeof(double)));
-        PD_TRY(upload_blocks(self, total));
-    }
-    if (!method->M.inverse) PD_TRY(pd_memory_create(self->context, (void **)&method->M.inverse, (size_t)n * (size_t)block * sizeof(real)));
-    if (!method->cg.r) PD_TRY(pd_memory_create(self->context, (void **)&method->cg.r, bytes));
-    if (!method->cg.q) PD_TRY(pd_memory_create(self->context, (void **)&method->cg.q, bytes));
-    if (!method->cg.p) PD_TRY(pd_memory_create(self->context, (void **)&method->cg.p, pd_pcg_direction_bytes(n, self->width)));
-    method->cg.context = self->context;
-    method->cg.rows = &self->matrix;
-    method->cg.width = self->width;
-    method->cg.joined = self->projectors != NULL || self->coupling != NULL;
+    if (!method || !method->products)
+        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for conjugate gradients of %d rows", self->A.n);
+    method->A = (pd_operator){.context = self->context,
+                              .rows = &self->matrix,
+                              .width = self->width,
+                              .owner = self,
+                              .product = multiply,
+                              .invert = invert,
+                              .inverses = self->inverses,
+                              .has_blocks = self->width == 1 && self->A.n % 3 == 0,
+                              .largest = largest};
+    if (!method->M.memory) PD_TRY(pd_preconditioned_create(&method->M, &method->A, &self->settings));
+    method->cg.A = &method->A;
     method->cg.M = &method->M;
-    method->cg.product = multiply;
-    method->cg.owner = self;
+    method->cg.joined = self->projectors != NULL || self->coupling != NULL;
     method->cg.sums = self->scalars;
+    PD_TRY(pd_conjugate_gradients_create(&method->cg));
     status = refresh(self);
 done:
-    free(total);
     return status;
 }
 
@@ -120,11 +128,17 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
     // unseen, a direction of negative curvature is not gone along: alpha is 0 there. Only who waits for the device anyway looks at it
     if (!self->measured) goto done;
     PD_TRY(pd_memory_download(context, method->products, self->scalars, 4 * (size_t)self->width * sizeof(double)));
-    for (int c = 0; c < self->width; c++)
+    for (int c = 0; c < self->width; c++) {
+        double rz = method->products[self->width + c];
         if (method->products[c] < 0.0)
             status = pd_fail(pd_context_error(context), PD_ERROR_SINGULAR,
                              "the matrix is not positive definite: conjugate gradients met p.Ap = %g at iteration %d", method->products[c],
                              k + n);
+        else if (!method->M.inverses && !(rz >= 0.0))
+            status = pd_fail(pd_context_error(context), PD_ERROR_SINGULAR,
+                             "the preconditioner '%s' is not positive definite: conjugate gradients met r.M^-1 r = %g at iteration %d",
+                             method->M.kind->name, rz, k + n);
+    }
 done:
     return status;
 }

@@ -171,11 +171,11 @@ size_t pd_row_scratch(const pd_context *context, int n, int largest_support, int
 pd_status pd_refresh_rows(pd_context *context, const pd_row_polynomial *polynomial, const pd_block_matrix *P, const double *diagonal,
                           const unsigned char *marks);
 
-/* Preconditioner of conjugate gradients: the inverse diagonal, or the inverses of the 3x3 blocks on it. */
-typedef struct pd_preconditioner {
-    int block;     /* 1 or 3; 3 only for width 1 and n a multiple of 3, or for width 3 */
-    real *inverse; /* B [n] or [n width/3,3,3] */
-} pd_preconditioner;
+/* M^-1 of a block-diagonal M: the inverse diagonal of a matrix, or the inverses of the 3x3 blocks on it. Of another M, z = M^-1 r itself. */
+typedef struct pd_block_inverses {
+    int block;     /* 1 or 3; 3 only for width 1 and n a multiple of 3, or for width 3; 0: z, for pd_pcg_redirect alone */
+    real *inverse; /* B [n] or [n width/3,3,3]; z [n,width] */
+} pd_block_inverses;
 
 /* ---- a diagonal that changes: all B, [n] ---------------------------------------------------------------------------------------- */
 
@@ -185,9 +185,9 @@ pd_status pd_diagonal_sum(pd_context *context, int n, const double *base, const 
 /* rounded_t = total of row rows[t] (rows NULL: of row t). */
 pd_status pd_diagonal_round(pd_context *context, int n, const double *total, const int *rows, real *rounded);
 
-/* The preconditioner's inverses, computed in double. blocks [n,3]: the 3x3 blocks on the diagonal, whose own diagonal `total` replaces; not
+/* The inverses of a matrix, computed in double. blocks [n,3]: the 3x3 blocks on the diagonal, whose own diagonal `total` replaces; not
  * read where M->block is 1. */
-pd_status pd_diagonal_inverses(pd_context *context, int n, const double *blocks, const double *total, const pd_preconditioner *M);
+pd_status pd_diagonal_inverses(pd_context *context, int n, const double *blocks, const double *total, const pd_block_inverses *M);
 
 /* inverses [n,3,3] = (total_i I + coupling_i)^-1, coupling [n,3,3], computed in double. */
 pd_status pd_coupled_inverses(pd_context *context, int n, const double *total, const real *coupling, real *inverses);
@@ -213,11 +213,22 @@ typedef struct pd_pcg_end {
 } pd_pcg_end;
 /* d += alpha p; r -= alpha q; z = M^-1 r is not stored; rz_before = rz, then rz and rr anew. start != 0: d = 0, alpha = 0, and it goes
  * on. */
-pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
+pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_block_inverses *M, int start, const real *p,
                          const real *q, real *d, real *r, double *sums, pd_pcg_end end);
-/* p = M^-1 r + beta p; start != 0: beta = 0. */
-pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
+/* p = M^-1 r + beta p; start != 0: beta = 0. r is not read where M->block is 0. */
+pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int width, const pd_block_inverses *M, int start, const real *r,
                           real *p, const double *sums);
+
+/* pd_pcg_advance in two passes, for a preconditioner that is applied between them.
+ * d += alpha p, r -= alpha q; nothing where `end` says that it has ended. sums NULL: alpha is 1. q NULL: r stays. */
+pd_status pd_pcg_move(pd_context *context, const pd_matrix *matrix, int width, const real *p, const real *q, real *d, real *r,
+                      const double *sums, pd_pcg_end end);
+/* rz_before = rz, then rz = r.z and rr = r.r anew; where rz is not positive the preconditioner is not, and that ends it too. */
+pd_status pd_pcg_measure(pd_context *context, const pd_matrix *matrix, int width, int start, const real *r, const real *z, double *sums,
+                         pd_pcg_end end);
+/* p = scale M^-1 r + keep p: the direction of a method whose numbers the host knows. keep 0: p is not read. */
+pd_status pd_pcg_combine(pd_context *context, const pd_matrix *matrix, int width, const pd_block_inverses *M, double scale, double keep,
+                         const real *r, real *p);
 
 /* Every one of `width` numbers <- their sum. With pq after pd_pcg_product and rz after pd_pcg_advance the columns are one system: what
  * couples them, as a projection of every row does, is none column by column. */
@@ -241,9 +252,9 @@ typedef struct pd_hessian_matrix {
  * pd_pcg_product stands elsewhere; pd_pcg_advance and pd_pcg_redirect serve both, with width 1 and 3n rows. */
 pd_status pd_hessian_product(pd_context *context, const pd_hessian_matrix *H, const real *p, real *q, double *sums);
 
-/* The preconditioner's inverses by updates/linear/preconditioner.h; zero at fixed vertices, so that conjugate gradients never move them.
+/* The inverses of H by updates/linear/preconditioner.h; zero at fixed vertices, so that conjugate gradients never move them.
  * indefinite [1]  B  out  the number of free vertices whose diagonal, or block on it, is not positive definite. */
-pd_status pd_hessian_preconditioner(pd_context *context, const pd_hessian_matrix *H, const pd_preconditioner *M, double *indefinite);
+pd_status pd_hessian_inverses(pd_context *context, const pd_hessian_matrix *H, const pd_block_inverses *M, double *indefinite);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@ TIGHT = {"iterations": 3000, "tolerance": 1e-9}
 SOLVERS = {
     "Newton": pdgpu.Newton(**TIGHT),
     "Newton by PCG": pdgpu.Newton(**TIGHT, linear=pdgpu.PCG()),
+    "Newton by PCG, chebyshev": pdgpu.Newton(**TIGHT, linear=pdgpu.PCG(preconditioner="chebyshev")),
     "QuasiNewton": pdgpu.QuasiNewton(**TIGHT),
     "NonlinearCG": pdgpu.NonlinearCG(**TIGHT),
     "ProjectiveDynamics": pdgpu.ProjectiveDynamics(**TIGHT),

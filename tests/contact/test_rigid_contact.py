@@ -147,6 +147,7 @@ OTHERS = {
     "QuasiNewton": pdgpu.QuasiNewton(iterations=400, tolerance=1e-9),
     "Newton by conjugate gradients": pdgpu.Newton(iterations=60, tolerance=1e-9, linear=pdgpu.PCG()),
     "Newton by block-preconditioned ones": pdgpu.Newton(iterations=60, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="block")),
+    "Newton by polynomially preconditioned ones": pdgpu.Newton(iterations=60, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="chebyshev")),
 }
 
 

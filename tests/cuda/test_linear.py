@@ -82,6 +82,7 @@ SOLVERS = {
     "symmetric": pdgpu.SymmetricGaussSeidel(iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.8, start=1)),
     "sor": pdgpu.SOR(omega=1.3, iterations=4),
     "pcg": pdgpu.PCG(iterations=6),
+    "pcg chebyshev": pdgpu.PCG(iterations=3, preconditioner="chebyshev"),
     "direct": pdgpu.Direct(),
     "a-jacobi 1": pdgpu.AJacobi(order=1, weight=0.6, iterations=5),
     "a-jacobi 2": pdgpu.AJacobi(order=2, weight=0.6, iterations=5, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)),

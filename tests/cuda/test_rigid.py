@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("dtype")]
 SOLVERS = {
     "Newton": pdgpu.Newton(iterations=4),
     "conjugate gradients": pdgpu.Newton(iterations=4, linear=pdgpu.PCG(preconditioner="block")),
+    "conjugate gradients, polynomial": pdgpu.Newton(iterations=4, linear=pdgpu.PCG(preconditioner="chebyshev")),
     "QuasiNewton": pdgpu.QuasiNewton(iterations=4),
     "VertexBlockDescent": pdgpu.VertexBlockDescent(iterations=4),
     "BlockJacobi": pdgpu.BlockJacobi(iterations=4),

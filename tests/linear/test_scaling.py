@@ -29,6 +29,7 @@ SOLVERS = {
     "pcg": pdgpu.PCG(tolerance=1e-5),
     "pcg to the end": pdgpu.PCG(),
     "block": pdgpu.PCG(preconditioner="block", tolerance=1e-5),
+    "pcg chebyshev": pdgpu.PCG(preconditioner="chebyshev", tolerance=1e-5),
 }
 
 

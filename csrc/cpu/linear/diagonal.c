@@ -27,7 +27,7 @@ pd_status pd_diagonal_round(pd_context *context, int n, const double *total, con
     return PD_OK;
 }
 
-pd_status pd_diagonal_inverses(pd_context *context, int n, const double *blocks, const double *total, const pd_preconditioner *M) {
+pd_status pd_diagonal_inverses(pd_context *context, int n, const double *blocks, const double *total, const pd_block_inverses *M) {
     if (M->block == 1) {
 #pragma omp parallel for num_threads(pd_threads(context, n, 2)) schedule(static)
         for (int i = 0; i < n; i++) M->inverse[i] = (real)(1.0 / total[i]);

@@ -36,7 +36,7 @@ pd_status pd_hessian_product(pd_context *context, const pd_hessian_matrix *H, co
     return PD_OK;
 }
 
-pd_status pd_hessian_preconditioner(pd_context *context, const pd_hessian_matrix *H, const pd_preconditioner *M, double *indefinite) {
+pd_status pd_hessian_inverses(pd_context *context, const pd_hessian_matrix *H, const pd_block_inverses *M, double *indefinite) {
     int n_blocks = (H->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
     size_t count = 3 * (size_t)M->block;
 #pragma omp parallel for num_threads(pd_threads(context, H->n, 50)) schedule(static)

@@ -86,8 +86,9 @@ pd_status pd_join_columns(pd_context *context, int width, double *sums) {
 }
 
 /* Number j of M^-1 r, in row i of `width` numbers. A 3x3 block has a row of the inverse for each number, and three of them a block. */
-static __device__ __forceinline__ real preconditioned(const pd_preconditioner &M, const real *r, size_t i, size_t j) {
+static __device__ __forceinline__ real preconditioned(const pd_block_inverses &M, const real *r, size_t i, size_t j) {
     if (M.block == 1) return M.inverse[i] * r[j];
+    if (M.block == 0) return M.inverse[j];
     const real *row = M.inverse + 3 * j, *v = r + j / 3 * 3;
     return row[0] * v[0] + row[1] * v[1] + row[2] * v[2];
 }
@@ -103,16 +104,18 @@ static __device__ __forceinline__ void renew(int width, int k, double total, dou
     sums[k < width ? width + k : 2 * width + k] = total;
 }
 
-/* By one thread, when the sums of a system of one column are there. */
-static __device__ __forceinline__ void end_by_itself(const pd_pcg_end &end, int start, const double *sums) {
-    if (end.why) *end.why = start ? (double)PD_PCG_GOES_ON : pd_conjugate_end(*end.why, sums[0], sums[3], end.norm);
+/* By one thread, when the sums of a system of one column are there; `applied`: the preconditioner by itself, which came to this r.z. */
+static __device__ __forceinline__ void end_by_itself(const pd_pcg_end &end, int start, int applied, double rz, const double *sums) {
+    if (!end.why) return;
+    double why = start ? (double)PD_PCG_GOES_ON : pd_conjugate_end(*end.why, sums[0], sums[3], end.norm);
+    *end.why = applied ? pd_preconditioned_end(why, rz, sums[3]) : why;
 }
 
 /* The numbers of a block's rows in one run, neighbouring threads side by side; a stride that is a multiple of the width keeps every thread
- * in its column. Wider vectors than a block has threads take their columns in turn. partial [blocks,2,width] */
-template <int W>
-static __global__ void advance_kernel(int n, int any_width, pd_preconditioner M, int start, const real *p, const real *q, real *d, real *r,
-                                      sums_of_blocks out, pd_pcg_end end) {
+ * in its column. Wider vectors than a block has threads take their columns in turn. partial [blocks,2,width]; moves 0: d and r stay. */
+template <int W, int moves>
+static __device__ __forceinline__ void advance(int n, int any_width, pd_block_inverses M, int start, const real *p, const real *q, real *d,
+                                               real *r, sums_of_blocks out, pd_pcg_end end) {
     const int width = pd_width<W>(any_width);
     pd_let_next_begin();
     pd_wait_for_launch_before();
@@ -123,9 +126,9 @@ static __global__ void advance_kernel(int n, int any_width, pd_preconditioner M,
     for (int first = 0; first < width; first += columns) {
         int among = width - first < columns ? width - first : columns, own = t % columns, active = t < stride && own < among;
         size_t column = (size_t)(first + own), begin = (size_t)blockIdx.x * ROWS;
-        real alpha = start || ended || !active ? (real)0 : quotient(sums + width, sums, (int)column);
+        real alpha = !moves || start || ended || !active ? (real)0 : quotient(sums + width, sums, (int)column);
 #pragma unroll 3
-        for (int i = t / columns; active && i < rows; i += stride / columns) {
+        for (int i = t / columns; moves && active && i < rows; i += stride / columns) {
             size_t j = (size_t)width * (begin + (size_t)i) + column;
             d[j] = start ? (real)0 : d[j] + alpha * p[(size_t)direction_stride(width) * (begin + (size_t)i) + column];
             if (!start) r[j] -= alpha * q[j];
@@ -150,30 +153,55 @@ static __global__ void advance_kernel(int n, int any_width, pd_preconditioner M,
         double total = pd_partial_sum(out.partial, gridDim.x, 2 * (unsigned)width, (unsigned)k);
         if (threadIdx.x == 0) renew(width, k, total, out.sums);
     }
-    if (threadIdx.x == 0) end_by_itself(end, start, out.sums);
+    if (threadIdx.x == 0) end_by_itself(end, start, !moves, out.sums[1], out.sums);
 }
 
-static __global__ void renew_kernel(int width, int start, double *sums, pd_pcg_end end) {
+template <int W>
+static __global__ void advance_kernel(int n, int width, pd_block_inverses M, int start, const real *p, const real *q, real *d, real *r,
+                                      sums_of_blocks out, pd_pcg_end end) {
+    advance<W, 1>(n, width, M, start, p, q, d, r, out, end);
+}
+
+template <int W>
+static __global__ void measure_kernel(int n, int width, int start, const real *r, const real *z, sums_of_blocks out, pd_pcg_end end) {
+    advance<W, 0>(n, width, {0, const_cast<real *>(z)}, start, nullptr, nullptr, nullptr, const_cast<real *>(r), out, end);
+}
+
+static __global__ void renew_kernel(int width, int start, int applied, double *sums, pd_pcg_end end) {
     int k = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (k < 2 * width) renew(width, k, sums[4 * width + k], sums);
-    if (k == 1) end_by_itself(end, start, sums); // of one column it is the thread of r.r
+    if (k == 1) end_by_itself(end, start, applied, sums[4], sums); // of one column it is the thread of r.r
 }
 
-pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *p,
+/* What follows a launch of more blocks than its last one adds up. */
+static pd_status renew_sums(pd_context *context, const sums_of_blocks &out, unsigned blocks, int width, int start, int applied,
+                            pd_pcg_end end) {
+    if (out.arrived) return PD_OK;
+    pd_status status = pd_add_partial_sums(context, out.partial, blocks, 2 * (unsigned)width, out.sums + 4 * (size_t)width);
+    if (status) return status;
+    PD_LAUNCH(context, renew_kernel, 2LL * width, width, start, applied, out.sums, end);
+    return PD_OK;
+}
+
+pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_block_inverses *M, int start, const real *p,
                          const real *q, real *d, real *r, double *sums, pd_pcg_end end) {
     unsigned blocks = row_blocks(matrix->n);
     sums_of_blocks out = sums_into(context, blocks, matrix->partial_sums, sums);
     PD_LAUNCH_OVERLAPPING_BY_WIDTH(context, advance_kernel, width, blocks, matrix->n, width, *M, start, p, q, d, r, out, end);
-    if (out.arrived) return PD_OK;
-    pd_status status = pd_add_partial_sums(context, matrix->partial_sums, blocks, 2 * (unsigned)width, sums + 4 * (size_t)width);
-    if (status) return status;
-    PD_LAUNCH(context, renew_kernel, 2LL * width, width, start, sums, end);
-    return PD_OK;
+    return renew_sums(context, out, blocks, width, start, 0, end);
+}
+
+pd_status pd_pcg_measure(pd_context *context, const pd_matrix *matrix, int width, int start, const real *r, const real *z, double *sums,
+                         pd_pcg_end end) {
+    unsigned blocks = row_blocks(matrix->n);
+    sums_of_blocks out = sums_into(context, blocks, matrix->partial_sums, sums);
+    PD_LAUNCH_OVERLAPPING_BY_WIDTH(context, measure_kernel, width, blocks, matrix->n, width, start, r, z, out, end);
+    return renew_sums(context, out, blocks, width, start, 1, end);
 }
 
 /* A thread for each number of p; what fills rows up is written too, so that sectors are written whole. */
 template <int W>
-static __global__ void update_kernel(long long count, int any_width, pd_preconditioner M, int start, const double *sums, const real *r,
+static __global__ void update_kernel(long long count, int any_width, pd_block_inverses M, int start, const double *sums, const real *r,
                                      real *p) {
     const int width = pd_width<W>(any_width);
     pd_let_next_begin();
@@ -192,9 +220,53 @@ static __global__ void update_kernel(long long count, int any_width, pd_precondi
     p[t] = start ? z : z + quotient(sums + width, sums + 2 * width, c) * p[t];
 }
 
-pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int width, const pd_preconditioner *M, int start, const real *r,
+pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int width, const pd_block_inverses *M, int start, const real *r,
                           real *p, const double *sums) {
     long long count = (long long)matrix->n * direction_stride(width);
     PD_LAUNCH_OVERLAPPING_BY_WIDTH(context, update_kernel, width, pd_thread_blocks(count), count, width, *M, start, sums, r, p);
+    return PD_OK;
+}
+
+/* A thread for each number of d; sums NULL: alpha is 1. */
+template <int W>
+static __global__ void move_kernel(long long count, int any_width, const real *p, const real *q, real *d, real *r, const double *sums,
+                                   pd_pcg_end end) {
+    const int width = pd_width<W>(any_width);
+    pd_let_next_begin();
+    pd_wait_for_launch_before();
+    long long j = (long long)blockIdx.x * PD_THREADS + threadIdx.x;
+    if (j >= count || (end.why && *end.why != PD_PCG_GOES_ON)) return;
+    size_t i = (size_t)j / (size_t)width;
+    int c = (int)((size_t)j - i * (size_t)width);
+    real alpha = sums ? quotient(sums + width, sums, c) : (real)1;
+    d[j] += alpha * p[(size_t)direction_stride(width) * i + (size_t)c];
+    if (q) r[j] -= alpha * q[j];
+}
+
+pd_status pd_pcg_move(pd_context *context, const pd_matrix *matrix, int width, const real *p, const real *q, real *d, real *r,
+                      const double *sums, pd_pcg_end end) {
+    long long count = (long long)matrix->n * width;
+    PD_LAUNCH_OVERLAPPING_BY_WIDTH(context, move_kernel, width, pd_thread_blocks(count), count, width, p, q, d, r, sums, end);
+    return PD_OK;
+}
+
+template <int W>
+static __global__ void combine_kernel(long long count, int any_width, pd_block_inverses M, real scale, real keep, const real *r, real *p) {
+    const int width = pd_width<W>(any_width);
+    pd_let_next_begin();
+    pd_wait_for_launch_before();
+    long long t = (long long)blockIdx.x * PD_THREADS + threadIdx.x;
+    if (t >= count) return;
+    size_t stride = (size_t)direction_stride(width), i = (size_t)t / stride;
+    int c = (int)((size_t)t - i * stride);
+    real z = c < width ? scale * preconditioned(M, r, i, (size_t)width * i + (size_t)c) : (real)0;
+    p[t] = c < width && keep != 0 ? z + keep * p[t] : z;
+}
+
+pd_status pd_pcg_combine(pd_context *context, const pd_matrix *matrix, int width, const pd_block_inverses *M, double scale, double keep,
+                         const real *r, real *p) {
+    long long count = (long long)matrix->n * direction_stride(width);
+    PD_LAUNCH_OVERLAPPING_BY_WIDTH(context, combine_kernel, width, pd_thread_blocks(count), count, width, *M, (real)scale, (real)keep, r,
+                                   p);
     return PD_OK;
 }

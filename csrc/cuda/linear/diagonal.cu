@@ -59,7 +59,7 @@ pd_status pd_coupled_inverses(pd_context *context, int n, const double *total, c
     return PD_OK;
 }
 
-pd_status pd_diagonal_inverses(pd_context *context, int n, const double *blocks, const double *total, const pd_preconditioner *M) {
+pd_status pd_diagonal_inverses(pd_context *context, int n, const double *blocks, const double *total, const pd_block_inverses *M) {
     if (M->block == 1)
         PD_LAUNCH(context, scalar_inverse_kernel, n, n, total, M->inverse);
     else

@@ -33,7 +33,7 @@ pd_status pd_hessian_product(pd_context *context, const pd_hessian_matrix *H, co
     return pd_add_partial_sums(context, H->partial_sums, pd_sum_blocks(H->n), 1, sums);
 }
 
-static __global__ void preconditioner_kernel(pd_hessian_matrix H, pd_preconditioner M) {
+static __global__ void inverses_kernel(pd_hessian_matrix H, pd_block_inverses M) {
     int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < H.n ? begin + PD_SUM_BLOCK : H.n;
     size_t count = 3 * (size_t)M.block;
     double bad = 0.0;
@@ -49,7 +49,7 @@ static __global__ void preconditioner_kernel(pd_hessian_matrix H, pd_preconditio
     if (threadIdx.x == 0) H.partial_sums[blockIdx.x] = bad;
 }
 
-pd_status pd_hessian_preconditioner(pd_context *context, const pd_hessian_matrix *H, const pd_preconditioner *M, double *indefinite) {
-    PD_LAUNCH_BLOCKS(context, preconditioner_kernel, pd_sum_blocks(H->n), *H, *M);
+pd_status pd_hessian_inverses(pd_context *context, const pd_hessian_matrix *H, const pd_block_inverses *M, double *indefinite) {
+    PD_LAUNCH_BLOCKS(context, inverses_kernel, pd_sum_blocks(H->n), *H, *M);
     return pd_add_partial_sums(context, H->partial_sums, pd_sum_blocks(H->n), 1, indefinite);
 }

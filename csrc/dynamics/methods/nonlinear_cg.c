@@ -57,7 +57,7 @@ static void destroy(void *self, const pd_problem *problem) {
 static pd_status create(void **self, const pd_problem *problem, const void *given) {
     const settings *settings = given;
     pd_status status = PD_OK;
-    pd_linear_settings diagonal = {.kind = PD_LINEAR_JACOBI, .iterations = 1, .check_every = 1, .weight = 1.0, .block = 1};
+    pd_linear_settings diagonal = {.kind = PD_LINEAR_JACOBI, .iterations = 1, .check_every = 1, .weight = 1.0};
     int direct = settings->linear.kind == PD_LINEAR_DIRECT;
     pd_nonlinear_cg *cg = calloc(1, sizeof *cg);
     if (!cg) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");

@@ -106,7 +106,7 @@ pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem,
     if (!problem->rigid) PD_TRY(create_linear(self, problem, settings, A)); // rows of bodies have no block of their own in A
     if (!self->contact && !problem->rigid) goto done;
     if (sets) {
-        pd_linear_settings product = {.kind = PD_LINEAR_JACOBI, .iterations = 1, .check_every = 1, .weight = 1.0, .block = 1};
+        pd_linear_settings product = {.kind = PD_LINEAR_JACOBI, .iterations = 1, .check_every = 1, .weight = 1.0};
         PD_TRY(pd_linear_create(&self->alone, problem->context, problem->cholesky, &product, A, problem->fixed, NULL, 3));
     }
     if (settings->kind != PD_LINEAR_DIRECT && settings->kind != PD_LINEAR_PCG) {

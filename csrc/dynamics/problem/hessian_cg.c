@@ -18,7 +18,8 @@ struct pd_hessian_cg {
     int iterations, look_every; /* of a solve; iterations from one look to the next */
     pd_hessian_matrix H;
     pd_matrix rows; /* 3n rows and the scratch of their reductions, for the passes that ask for no more */
-    pd_preconditioner M;
+    pd_operator A;
+    pd_preconditioned M;
     int *row_start, *columns;  /* B, owned */
     pd_conjugate_gradients cg; /* its sums B [6], and right after them, read together: */
     double *indefinite;        /* [1], and why they have ended [1] */
@@ -33,9 +34,10 @@ struct pd_hessian_cg {
 
 void pd_hessian_cg_destroy(pd_hessian_cg *self) {
     if (!self) return;
-    void *memory[] = {self->row_start, self->columns,           self->cg.r,  self->cg.p,     self->cg.q,  self->cg.sums,
-                      self->M.inverse, self->rows.partial_sums, self->slots, self->excluded, self->blocks};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
+    pd_preconditioned_destroy(&self->M, self->context);
+    pd_conjugate_gradients_destroy(&self->cg, self->context);
+    PD_MEMORIES_DESTROY(self->context, self->row_start, self->columns, self->cg.sums, self->rows.partial_sums, self->slots, self->excluded,
+                        self->blocks);
     free(self->host_slots);
     free(self);
 }
@@ -45,6 +47,11 @@ static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
     pd_contact *contact = self->problem->contact;
     pd_status status = pd_hessian_product(self->context, &self->H, p, q, sums);
     return status || !contact || self->whole ? status : pd_contact_add_product(contact, self->problem->model, p, q, sums);
+}
+
+static pd_status invert(void *owner, const pd_block_inverses *M, double *indefinite) {
+    pd_hessian_cg *self = owner;
+    return pd_hessian_inverses(self->context, &self->H, M, indefinite);
 }
 
 /* H = the blocks of the whole Hessian: their pattern, where it is another than that of the last solve, and their values. */
@@ -110,14 +117,11 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
     self->context = context;
     self->problem = problem;
     self->whole = pd_problem_wants_whole(problem);
-    self->cg.context = context;
-    self->cg.rows = &self->rows;
-    self->cg.width = 1;
+    self->A = (pd_operator){
+        .context = context, .rows = &self->rows, .width = 1, .owner = self, .product = multiply, .invert = invert, .has_blocks = 1};
+    self->cg.A = &self->A;
     self->cg.M = &self->M;
-    self->cg.product = multiply;
-    self->cg.owner = self;
     self->rows.n = 3 * (int)n;
-    self->M.block = settings->block;
     self->iterations = settings->iterations;
     self->look_every = look_every(settings->check_every, (double)n);
     size_t sums = 2 * (3 * n / (PD_SUM_BLOCK - 2) + 1);
@@ -125,9 +129,6 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
     PD_TRY(pd_memory_create(context, (void **)&self->columns, entries * sizeof(int)));
     PD_TRY(pd_memory_upload(context, self->row_start, pattern->row_start, (n + 1) * sizeof(int)));
     PD_TRY(pd_memory_upload(context, self->columns, pattern->columns, entries * sizeof(int)));
-    real **vectors[] = {&self->cg.r, &self->cg.p, &self->cg.q};
-    for (int i = 0; i < 3; i++) PD_TRY(pd_memory_create(context, (void **)vectors[i], 3 * n * sizeof(real)));
-    PD_TRY(pd_memory_create(context, (void **)&self->M.inverse, 3 * n * (size_t)self->M.block * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->cg.sums, 8 * sizeof(double)));
     self->indefinite = self->cg.sums + 6;
     self->cg.end.why = self->cg.sums + 7;
@@ -142,12 +143,22 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
                                   0.0,
                                   self->rows.partial_sums};
     if (self->whole) PD_TRY(make_whole(self));
+    PD_TRY(pd_preconditioned_create(&self->M, &self->A, settings));
+    PD_TRY(pd_conjugate_gradients_create(&self->cg));
 done:
     if (status)
         pd_hessian_cg_destroy(self);
     else
         *out = self;
     return status;
+}
+
+/* A block-diagonal one is positive definite by construction, or the answer where nothing else is (updates/linear/preconditioner.h). */
+static pd_status check_preconditioner(const pd_hessian_cg *self, const double *sums, int iteration) {
+    if (self->M.inverses || sums[1] > 0.0) return PD_OK;
+    return pd_fail(self->problem->error, PD_ERROR_SINGULAR,
+                   "the preconditioner '%s' is not positive definite: conjugate gradients met r.M^-1 r = %g at iteration %d",
+                   self->M.kind->name, sums[1], iteration);
 }
 
 pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, double tolerance, double shift, int give_up,
@@ -160,7 +171,7 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
     *indefinite = 0;
     self->H.shift = shift;
     if (self->whole) PD_TRY(take_whole(self));
-    PD_TRY(pd_hessian_preconditioner(context, &self->H, &self->M, self->indefinite));
+    PD_TRY(pd_preconditioned_refresh(&self->M, &self->A, self->indefinite));
     PD_TRY(pd_memory_copy(context, self->cg.r, iterate->gradient, bytes));
     PD_TRY(pd_conjugate_gradients_begin(&self->cg, d));
     PD_TRY(pd_memory_download(context, sums, self->cg.sums, sizeof sums));
@@ -168,6 +179,11 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
     if (*indefinite && give_up) goto done;
     self->cg.end.norm = fmax(tolerance, (double)PD_EPSILON) * sqrt(sums[3]);
     if (!(sqrt(sums[3]) > self->cg.end.norm)) goto done;
+    if (sums[7] == PD_PCG_NOT_CONVEX) {
+        *indefinite = 1;
+        status = give_up ? PD_OK : check_preconditioner(self, sums, 0);
+        goto done;
+    }
     // the first by itself: where it has no or negative curvature its p is the answer. Between two looks the device ends them, and d stays
     for (int k = 0, n = 1; k < self->iterations && sums[7] == PD_PCG_GOES_ON; k += n, n = self->look_every) {
         if (n > self->iterations - k) n = self->iterations - k;
@@ -178,6 +194,7 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
         PD_TRY(pd_memory_download(context, sums, self->cg.sums, sizeof sums));
         if (sums[7] != PD_PCG_NOT_CONVEX) continue;
         *indefinite = 1;
+        if (!give_up) PD_TRY(check_preconditioner(self, sums, k + n));
         if (k == 0 && !give_up) PD_TRY(pd_memory_copy(context, d, self->cg.p, bytes));
     }
 done:

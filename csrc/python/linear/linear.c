@@ -2,6 +2,7 @@
 #include "python/binding/backend_module.h"
 
 #include "base/clock.h"
+#include "linear/preconditioner.h"
 #include "python/binding/errors.h"
 #include "python/binding/instance.h"
 #include "python/binding/names.h"
@@ -42,10 +43,7 @@ static int read_acceleration(const void *user, PyObject *value, const pd_option 
 int pd_read_linear_settings(PyObject *object, pd_linear_settings *s) {
     static const pd_option_reader reader = {"linear", "a linear solver", read_acceleration, NULL};
     memset(s, 0, sizeof *s);
-    if (!pd_read_options(&reader, object, &(pd_option_list){pd_linear_options, s}, 1)) return 0;
-    if (s->block != 2) return 1;
-    PyErr_SetString(PyExc_ValueError, "linear: block: must be 1 or 3, got 2");
-    return 0;
+    return pd_read_options(&reader, object, &(pd_option_list){pd_linear_options, s}, 1);
 }
 
 static PyObject *raise_from(LinearObject *self, pd_status status) {
@@ -104,7 +102,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     if (bending != Py_None && bending_csr.n != A.n)
         return PyErr_Format(PyExc_ValueError, "bending: expected %d rows, got %d", A.n, bending_csr.n);
     if (width < 1) return PyErr_Format(PyExc_ValueError, "width: must be at least 1, got %d", width);
-    if (settings.block == 3 && (width != 1 || A.n % 3))
+    if (pd_preconditioner_of(settings.preconditioner)->block == 3 && (width != 1 || A.n % 3))
         return PyErr_Format(PyExc_ValueError, "preconditioner: blocks of 3 rows need one column and a multiple of 3 rows");
     for (int i = 0; i < A.n; i++) {
         int found = 0;

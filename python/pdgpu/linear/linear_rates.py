@@ -79,6 +79,8 @@ def predicted_rate(solver, A, bending, parameters):
         return 0.0
     if isinstance(solver, PCG):
         low, high = block_extremes(A) if solver.preconditioner == "block" else extremes(A)
+        if solver.preconditioner == "chebyshev":
+            low, high = polynomial_extremes(low, high, solver.degree)
         root = math.sqrt(max(low, 0.0) / high)
         return (1.0 - root) / (1.0 + root)
     radius = spectral_radius_of(A, solver, bending, parameters.get("weight"), parameters.get("omega"))
@@ -93,6 +95,17 @@ def predicted_rate(solver, A, bending, parameters):
         shift = 2.0 / (2.0 - rho)
         radius, rho = abs(1.0 - shift * (1.0 - radius)), rho / (2.0 - rho)
     return chebyshev_rate(radius, rho)
+
+
+def polynomial_extremes(low, high, degree):
+    """Extreme eigenvalues of M^-1 A, M^-1 Chebyshev's polynomial on [high / 30, high], where the eigenvalues of D^-1 A fill [low, high].
+
+    [Saad 2003, Section 12.3.2]"""
+    centre, half = high * (1.0 + 1.0 / 30.0) / 2.0, high * (1.0 - 1.0 / 30.0) / 2.0
+    largest = math.cosh(degree * math.acosh(centre / half))
+    x = (centre - low) / half
+    error = (math.cosh(degree * math.acosh(x)) if x > 1.0 else 1.0) / largest
+    return 1.0 - error, 1.0 + 1.0 / largest
 
 
 def block_extremes(A):

@@ -99,7 +99,8 @@ class Newton(TimeStepSolver):
         Solver of the linear systems with the Hessian. PCG makes it an inexact Newton method: every solve starts from 0 and ends after
         `PCG.iterations`, by default 1000, or at a residual of `PCG.tolerance` times the gradient; tolerance=0 leaves that to the
         forcing term min(0.01, sqrt(|g|/|g_0|)), which keeps the convergence superlinear [Nocedal and Wright 2006, Eq. 7.3]. Its
-        preconditioner "block" takes the vertices' 3x3 blocks. Negative curvature: the solve is started anew with projected elements.
+        preconditioners "block" and "chebyshev" take the vertices' 3x3 blocks. At negative curvature the solve starts again with
+        projected elements.
     line_search : bool
         Halve the step until the incremental potential decreases; near its rounding, until the gradient norm does. With `BarrierContact`
         a step that decreases it by more than the quadratic model predicts is doubled, if the double step decreases it further.
