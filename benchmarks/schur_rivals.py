@@ -29,7 +29,7 @@ from machine import write_table
 import pdgpu
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from proxy_scenes import BODIES, OBSTACLES, answers
+from proxy_scenes import BODIES, OBSTACLES, answers, rivals
 
 ROUNDS = 2
 TARGETS = (0.5, 0.2, 0.1)
@@ -53,15 +53,7 @@ def bar(cells):
 
 
 def solvers(prone, iterations):
-    schur, chebyshev = pdgpu.SchurDirect, pdgpu.Chebyshev(rho="lanczos", start=1)
-    linear = {
-        "all anew": pdgpu.Direct(),
-        **{f"Schur {inner}": schur(prone, inner) for inner in (1, 3, 5, 20)},
-        **{f"two factors {inner}": schur(prone, inner, active=ACTIVE) for inner in (1, 3)},
-        "PCG 20": pdgpu.PCG(iterations=20),
-        "Chebyshev-Jacobi 20": pdgpu.Jacobi(iterations=20, chebyshev=chebyshev),
-        "A-Jacobi 10 x 2": pdgpu.AJacobi(order=2, iterations=10, chebyshev=chebyshev),
-    }
+    linear = rivals(prone, ACTIVE, two_factors=(1, 3))
     return {name: pdgpu.ProjectiveDynamics(iterations=iterations, linear=each, initialization="previous") for name, each in linear.items()}
 
 

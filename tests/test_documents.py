@@ -426,6 +426,22 @@ def test_the_page_on_architecture_knows_where_a_column_comes_from():
         assert part == "CONTACT" or re.search(rf"row\.{field}\b", filled), field
 
 
+def test_the_page_on_architecture_counts_the_files_of_an_addition():
+    """If not, the table says less or more than it lists, or names a file that is there no more."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    table = page.split("| addition | before | now |")[1].split("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    there = {path.name for folder in ("csrc", "python") for path in (ROOT / folder).rglob("*.*")}
+    assert len(rows) == 5
+    for name, *cells in rows:
+        for cell in cells:
+            count, files = cell.split(":", 1)
+            named = re.findall(r"`([^`]+)`", files)
+            assert int(count) == len(named) + len(re.findall(r"\bits (?:file|header)\b", files)) + 2 * files.count("its two files"), name
+            assert len(set(named)) == len(named), name
+        assert set(re.findall(r"`([^`]+)`", cells[1])) <= there, name
+
+
 def test_the_reference_names_everything_public():
     """If not, a class that one can use is nowhere explained."""
     text = "".join(path.read_text() for path in (ROOT / "docs" / "reference").glob("*.rst"))

@@ -179,7 +179,7 @@ def test_an_activation_distance_below_the_rounding_is_refused():
     sim = pdgpu.Simulation(scene, pdgpu.Newton(), dt=0.01, dtype="float32", contact=pdgpu.BarrierContact(1e-4))
     with pytest.warns(RuntimeWarning, match="distance: 0.0001 m is too small for float32") as found:
         sim.step(96)
-    assert len(found) == 1
+    assert len(found) == 1 and found[0].filename == __file__
 
 
 def test_an_impact_far_from_the_origin_is_no_stall():

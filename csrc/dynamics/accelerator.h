@@ -15,7 +15,7 @@ typedef struct pd_accelerator {
     size_t settings_size;     /* bytes of the structure that they fill */
 
     /* Memory of its own, and all that a step needs. `settings`, the filled structure, lasts for the call, and the problem as long as *self.
-     * *self is NULL after a failure. */
+     * A *self that is half made after a failure is destroyed. */
     pd_status (*create)(void **self, const pd_problem *problem, const void *settings);
     void (*destroy)(void *self, const pd_problem *problem); /* NULL is allowed for self */
     /* The next iteration is the first of a sequence. The iterate is not where the last move of the accelerator put it, or a step begins. */

@@ -26,11 +26,17 @@ typedef struct pd_iterate {
     int stalled;         /* 0 when a direction is asked for; a method sets it where no direction lowers the potential */
 } pd_iterate;
 
-/* What of a scene not every method can treat: a simulation is refused where its method does not name it in `takes`. */
+/* The move of an iteration: pd_advance by weights [2] of direction and step, with a report into the scalars of the problem or without. */
+static inline pd_status pd_iterate_advance(const pd_problem *problem, const pd_iterate *iterate, const pd_step_data *data,
+                                           const double *weights, int report) {
+    return pd_advance(problem->context, problem->model, data, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,
+                      iterate->offset, report ? problem->scalars : NULL);
+}
+
+/* The kinds of contact that not every method can treat: a simulation is refused where its method does not name its kind in `takes`. */
 enum {
-    PD_TAKES_RIGID = 1,      /* rigid bodies, whose rows are no vertices */
-    PD_TAKES_PROJECTIVE = 2, /* contact by projections, which go into the right-hand side of a global step */
-    PD_TAKES_PROXIES = 4     /* proxies, whose springs lie in the matrix of a global step alone */
+    PD_TAKES_PROJECTIVE = 1, /* contact by projections, which go into the right-hand side of a global step */
+    PD_TAKES_PROXIES = 2     /* proxies, whose springs lie in the matrix of a global step alone */
 };
 
 typedef struct pd_method {
@@ -39,7 +45,7 @@ typedef struct pd_method {
     size_t settings_size;     /* bytes of the structure that they fill */
 
     /* Memory of its own, and all that a step needs and that costs no factorisation. `settings`, the filled structure, lasts for the call,
-     * and the problem as long as *self. *self is NULL after a failure, and the next step tries again. */
+     * and the problem as long as *self. A *self that is half made after a failure is destroyed, and the next step tries again. */
     pd_status (*create)(void **self, const pd_problem *problem, const void *settings);
     void (*destroy)(void *self, const pd_problem *problem); /* NULL is allowed for self */
     /* What the frozen numbers of the problem determine, factors above all: before the first step, and when they change. NULL: nothing. */
@@ -64,6 +70,7 @@ typedef struct pd_method {
     int (*colours)(const void *self);
 
     int takes;               /* PD_TAKES_... */
+    int takes_rigid;         /* rigid bodies, whose rows are no vertices; a simulation with them is refused else */
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
     int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */
     const char *cure;        /* of a divergence, for its message; NULL: none */

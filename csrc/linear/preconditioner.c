@@ -17,7 +17,10 @@ const pd_preconditioner *pd_preconditioner_of(int kind) {
 pd_status pd_preconditioned_create(pd_preconditioned *self, const pd_operator *A, const pd_linear_settings *settings) {
     self->kind = pd_preconditioner_of(settings->preconditioner);
     pd_status status = self->kind->create(&self->memory, A, settings);
-    if (!status && self->kind->inverses) self->inverses = self->kind->inverses(self->memory);
+    if (status)
+        pd_preconditioned_destroy(self, A->context);
+    else if (self->kind->inverses)
+        self->inverses = self->kind->inverses(self->memory);
     return status;
 }
 

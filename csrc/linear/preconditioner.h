@@ -27,7 +27,8 @@ typedef struct pd_operator {
 
 typedef struct pd_preconditioner {
     const char *name; /* of the option of a solver, for messages */
-    /* Memory of its own, and all that apply needs. Nothing has been asked of A before. *self is NULL after a failure. */
+    /* Memory of its own, and all that apply needs. Nothing has been asked of A before. A *self that is half
+     * made after a failure is destroyed. */
     pd_status (*create)(void **self, const pd_operator *A, const pd_linear_settings *settings);
     void (*destroy)(void *self, pd_context *context); /* NULL is allowed for self */
     /* A has other values. indefinite [1]  B  out  above 0 where it has found that A is not positive definite. Waits only where A has no
@@ -48,7 +49,7 @@ typedef struct pd_preconditioned {
     const pd_block_inverses *inverses; /* NULL: by `apply` */
 } pd_preconditioned;
 
-/* By settings->preconditioner; destroy it after a failure too. Errors: PD_ERROR_MEMORY, PD_ERROR_SINGULAR. */
+/* By settings->preconditioner. Errors: PD_ERROR_MEMORY, PD_ERROR_SINGULAR. */
 pd_status pd_preconditioned_create(pd_preconditioned *self, const pd_operator *A, const pd_linear_settings *settings);
 void pd_preconditioned_destroy(pd_preconditioned *self, pd_context *context);
 pd_status pd_preconditioned_refresh(const pd_preconditioned *self, const pd_operator *A, double *indefinite);

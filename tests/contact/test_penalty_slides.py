@@ -186,3 +186,4 @@ def test_an_obstacle_too_fast_for_its_friction_is_told_of(spin, warns):
             sim.energies()  # asks where the obstacle goes next
     told = [entry for entry in caught if "'drum' moves by" in str(entry.message)]
     assert len(told) == (2 if warns else 0)  # the first step has none before it to compare with
+    assert all(entry.filename == __file__ for entry in told)

@@ -72,7 +72,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     int n = problem->model->n_vertices;
     pd_status status = PD_OK;
     pd_element_set *weighed = calloc((size_t)problem->n_sets + 1, sizeof *weighed);
-    pd_admm *admm = calloc(1, sizeof *admm);
+    pd_admm *admm = *self = calloc(1, sizeof *admm);
     if (!weighed || !admm) {
         status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for ADMM of %d vertices", n);
         goto done;
@@ -93,10 +93,6 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
 done:
     for (int s = 0; weighed && s < problem->n_sets; s++) free((void *)weighed[s].parameters);
     free(weighed);
-    if (status)
-        destroy(admm, problem);
-    else
-        *self = admm;
     return status;
 }
 

@@ -54,7 +54,7 @@ static void destroy(void *self, const pd_problem *problem) {
 static pd_status create(void **self, const pd_problem *problem, const void *given) {
     pd_status status = PD_OK;
     int n = problem->model->n_vertices;
-    pd_newton *newton = calloc(1, sizeof *newton);
+    pd_newton *newton = *self = calloc(1, sizeof *newton);
     if (!newton) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     newton->settings = *(const settings *)given;
     for (int i = 0; i < n; i++) newton->n_free += !problem->fixed[i];
@@ -65,10 +65,6 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     else // without contact the pattern stays: it is analysed here, where it counts as setup
         PD_TRY(pd_hessian_factor_create(&newton->factor, problem));
 done:
-    if (status)
-        destroy(newton, problem);
-    else
-        *self = newton;
     return status;
 }
 
@@ -158,6 +154,6 @@ const pd_method pd_newton_method = {.name = "Newton",
                                     .create = create,
                                     .destroy = destroy,
                                     .direction = direction,
-                                    .takes = PD_TAKES_RIGID,
+                                    .takes_rigid = 1,
                                     .minimises_potential = 1,
                                     .fills_gradient = 1};

@@ -59,7 +59,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     pd_status status = PD_OK;
     pd_linear_settings diagonal = {.kind = PD_LINEAR_JACOBI, .iterations = 1, .check_every = 1, .weight = 1.0};
     int direct = settings->linear.kind == PD_LINEAR_DIRECT;
-    pd_nonlinear_cg *cg = calloc(1, sizeof *cg);
+    pd_nonlinear_cg *cg = *self = calloc(1, sizeof *cg);
     if (!cg) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     PD_TRY(pd_memory_create(problem->context, (void **)&cg->p, pd_problem_bytes(problem)));
     PD_TRY(pd_memory_create(problem->context, (void **)&cg->sums, PD_CONJUGATE_COUNT * sizeof(double)));
@@ -70,10 +70,6 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
         PD_TRY(pd_linear_create(&cg->matrix, problem->context, problem->cholesky, &diagonal, A, problem->fixed, NULL, 3));
     }
 done:
-    if (status)
-        destroy(cg, problem);
-    else
-        *self = cg;
     return status;
 }
 

@@ -47,7 +47,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     const settings *settings = given;
     pd_linear_settings linear = settings->linear;
     pd_status status = PD_OK;
-    memory *made = calloc(1, sizeof *made);
+    memory *made = *self = calloc(1, sizeof *made);
     if (!made) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     linear.prone = settings->prone;
     linear.active = settings->active;
@@ -55,10 +55,6 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     if (linear.kind == PD_LINEAR_SCHUR && linear.prone)
         status = pd_schur_step_create(&made->schur, problem, made->step.linear, linear.prone, settings->inner);
 done:
-    if (status)
-        destroy(made, problem);
-    else
-        *self = made;
     return status;
 }
 

@@ -62,7 +62,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     const settings *settings = given;
     pd_status status = PD_OK;
     size_t size = (size_t)settings->history, bytes = pd_problem_bytes(problem);
-    pd_quasi_newton *memory = calloc(1, sizeof *memory);
+    pd_quasi_newton *memory = *self = calloc(1, sizeof *memory);
     if (!memory) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     memory->line_search = settings->line_search;
     memory->size = (int)size;
@@ -82,10 +82,6 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     if (size && problem->rigid) PD_TRY(pd_memory_create(problem->context, (void **)&memory->last_direction, bytes));
     PD_TRY(pd_global_step_create(&memory->step, problem, &settings->linear, NULL));
 done:
-    if (status)
-        destroy(memory, problem);
-    else
-        *self = memory;
     return status;
 }
 
@@ -178,6 +174,6 @@ const pd_method pd_quasi_newton_method = {.name = "QuasiNewton",
                                           .refresh = refresh,
                                           .direction = direction,
                                           .linear = linear_of,
-                                          .takes = PD_TAKES_RIGID,
+                                          .takes_rigid = 1,
                                           .minimises_potential = 1,
                                           .fills_gradient = 1};

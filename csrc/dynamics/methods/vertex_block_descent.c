@@ -73,7 +73,7 @@ static void destroy(void *self, const pd_problem *problem) {
 static pd_status make(void **self, const pd_problem *problem, const settings *settings, int grouped, int at_once) {
     pd_status status = PD_OK;
     size_t n = (size_t)problem->model->n_vertices;
-    pd_descent *descent = calloc(1, sizeof *descent);
+    pd_descent *descent = *self = calloc(1, sizeof *descent);
     if (!descent) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     descent->line_search = settings->line_search;
     if (problem->contact) pd_contact_widen(problem->contact);
@@ -89,10 +89,6 @@ static pd_status make(void **self, const pd_problem *problem, const settings *se
         PD_TRY(pd_memory_create(problem->context, (void **)&descent->good_offset, n * 3 * sizeof(real)));
     }
 done:
-    if (status)
-        destroy(descent, problem);
-    else
-        *self = descent;
     return status;
 }
 
@@ -137,7 +133,7 @@ const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",
                                                   .destroy = destroy,
                                                   .direction = direction,
                                                   .capturable = pd_always,
-                                                  .takes = PD_TAKES_RIGID,
+                                                  .takes_rigid = 1,
                                                   .keeps_reach = 1,
                                                   .moves = 1,
                                                   .minimises_potential = 1};
@@ -260,7 +256,7 @@ const pd_method pd_block_jacobi_method = {.name = "BlockJacobi",
                                           .finish = block_finish,
                                           .capturable = capturable_jacobi,
                                           .guarded = guarded,
-                                          .takes = PD_TAKES_RIGID,
+                                          .takes_rigid = 1,
                                           .keeps_reach = 1,
                                           .minimises_potential = 1};
 const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
@@ -272,6 +268,6 @@ const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
                                               .finish = diagonal_finish,
                                               .capturable = capturable_jacobi,
                                               .guarded = guarded,
-                                              .takes = PD_TAKES_RIGID,
+                                              .takes_rigid = 1,
                                               .keeps_reach = 1,
                                               .minimises_potential = 1};

@@ -111,13 +111,13 @@ done:
 static pd_status create(void **self, const pd_problem *problem, const void *settings) {
     pd_status status = PD_OK;
     int n_elements = 0, *colours = NULL;
-    pd_xpbd *xpbd = NULL;
+    pd_xpbd *xpbd;
     (void)settings;
     if (!(problem->h > 0))
         return pd_fail(problem->error, PD_ERROR_VALUE,
                        "dt: None (quasistatic), but XPBD needs a time step: inertia and loads enter only through its start");
     for (int s = 0; s < problem->n_sets; s++) n_elements += problem->sets[s].n;
-    xpbd = calloc(1, sizeof *xpbd);
+    xpbd = *self = calloc(1, sizeof *xpbd);
     colours = malloc(((size_t)n_elements + 1) * sizeof *colours);
     if (!xpbd || !colours) {
         status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the constraints of %d elements", n_elements);
@@ -136,10 +136,6 @@ static pd_status create(void **self, const pd_problem *problem, const void *sett
     if (xpbd->touches) PD_TRY(pd_memory_create(problem->context, (void **)&xpbd->shares, (size_t)problem->model->n_vertices * sizeof(int)));
 done:
     free(colours);
-    if (status)
-        destroy(xpbd, problem);
-    else
-        *self = xpbd;
     return status;
 }
 

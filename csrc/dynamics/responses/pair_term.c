@@ -47,12 +47,10 @@ done:
 
 pd_status pd_pair_term_advance(pd_simulation *self, const double *weights, int report) {
     const pd_problem *problem = self->problem;
-    pd_iterate *iterate = &self->iterate;
-    double *scalars = report ? problem->scalars : NULL;
     // rigid bodies have no length for each of their vertices
-    if (!problem->rigid && (self->method->keeps_reach || self->accelerator)) return advance_touching(self, weights, scalars);
-    return pd_advance(problem->context, problem->model, NULL, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,
-                      iterate->offset, scalars);
+    if (!problem->rigid && (self->method->keeps_reach || self->accelerator))
+        return advance_touching(self, weights, report ? problem->scalars : NULL);
+    return pd_iterate_advance(problem, &self->iterate, NULL, weights, report);
 }
 
 /* keys, distance, activation and separation of the n pairs that may act. */

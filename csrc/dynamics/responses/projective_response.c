@@ -67,13 +67,11 @@ static pd_status before_iteration(pd_simulation *self, int *moved) {
 static pd_status advance(pd_simulation *self, const double *weights, int report) {
     const pd_problem *problem = self->problem;
     pd_iterate *iterate = &self->iterate;
-    double *scalars = report ? problem->scalars : NULL;
-    if (!self->accelerator)
-        return pd_advance(problem->context, problem->model, NULL, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,
-                          iterate->offset, scalars);
+    if (!self->accelerator) return pd_iterate_advance(problem, iterate, NULL, weights, report);
     // vertices in contact are not extrapolated
     return pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
-                               pd_projective_touching(projective_of(problem)), NULL, iterate->step, iterate->x, iterate->offset, scalars);
+                               pd_projective_touching(projective_of(problem)), NULL, iterate->step, iterate->x, iterate->offset,
+                               report ? problem->scalars : NULL);
 }
 
 /* Restitution. */

@@ -145,8 +145,7 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
         if (response->advance)
             PD_TRY(response->advance(self, weights[j], report != PD_READBACK_NONE));
         else
-            PD_TRY(pd_advance(problem->context, problem->model, &problem->step, weights[j][0], iterate->direction, weights[j][1],
-                              iterate->step, iterate->x, iterate->offset, report ? problem->scalars : NULL));
+            PD_TRY(pd_iterate_advance(problem, iterate, &problem->step, weights[j], report != PD_READBACK_NONE));
         iterate->replaced = 0;
         if (report == PD_READBACK_GRADIENT)
             PD_TRY(pd_dot(problem->context, problem->model, iterate->gradient, iterate->gradient, problem->scalars + 2));

@@ -57,7 +57,7 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
     self->settings.method_settings = method_settings;
     self->settings.acceleration = (pd_acceleration){NULL, NULL}; // of the caller
     self->method = settings->method;
-    if (description->n_rigid > 0 && !(settings->method->takes & PD_TAKES_RIGID))
+    if (description->n_rigid > 0 && !settings->method->takes_rigid)
         PD_TRY(pd_fail(error, PD_ERROR_TYPE, "rigid: %s does not take it", settings->method->name));
     PD_TRY(pd_response_find(&response, description, settings->method, error));
     PD_TRY(pd_problem_create(&self->problem, description, response, settings->h, cholesky, place, error));
@@ -91,7 +91,13 @@ done:
 
 /* What the method needs but for its factorisations. */
 static pd_status need_method(pd_simulation *self) {
-    return self->method_memory ? PD_OK : self->method->create(&self->method_memory, self->problem, self->settings.method_settings);
+    if (self->method_memory) return PD_OK;
+    pd_status status = self->method->create(&self->method_memory, self->problem, self->settings.method_settings);
+    if (status) {
+        self->method->destroy(self->method_memory, self->problem);
+        self->method_memory = NULL;
+    }
+    return status;
 }
 
 pd_status pd_simulation_prepare(pd_simulation *self, double *seconds) {
@@ -119,7 +125,10 @@ pd_status pd_simulation_set_acceleration(pd_simulation *self, const pd_accelerat
     const pd_accelerator *accelerator = acceleration->accelerator;
     void *memory = NULL;
     pd_status status = accelerator ? accelerator->create(&memory, self->problem, acceleration->settings) : PD_OK;
-    if (status) return pd_problem_keep_error(self->problem, status);
+    if (status) {
+        accelerator->destroy(memory, self->problem);
+        return pd_problem_keep_error(self->problem, status);
+    }
     if (self->accelerator) self->accelerator->destroy(self->accelerator_memory, self->problem);
     self->accelerator = accelerator;
     self->accelerator_memory = memory;

@@ -57,8 +57,7 @@ static pd_status create(void **self, const pd_operator *A, const pd_linear_setti
     pd_linear_settings of_M0 = *settings;
     size_t bytes = (size_t)A->rows->n * (size_t)A->width * sizeof(real);
     pd_status status = PD_OK;
-    chebyshev *made = calloc(1, sizeof *made);
-    *self = NULL;
+    chebyshev *made = *self = calloc(1, sizeof *made);
     if (!made) return pd_fail(pd_context_error(A->context), PD_ERROR_MEMORY, "out of memory for a preconditioner of %d rows", A->rows->n);
     made->degree = settings->degree;
     of_M0.preconditioner = A->largest ? PD_PRECONDITIONER_JACOBI : PD_PRECONDITIONER_BLOCK; // what the bound is of
@@ -74,10 +73,6 @@ static pd_status create(void **self, const pd_operator *A, const pd_linear_setti
         PD_TRY(pd_memory_create(A->context, (void **)&made->unused, bytes));
     }
 done:
-    if (status)
-        destroy(made, A->context);
-    else
-        *self = made;
     return status;
 }
 

@@ -18,18 +18,13 @@ static void destroy(void *self, pd_context *context) {
 static pd_status create(void **self, const pd_operator *A, int block) {
     pd_status status = PD_OK;
     size_t count = (size_t)A->rows->n * (size_t)block;
-    diagonal *made = calloc(1, sizeof *made);
-    *self = NULL;
+    diagonal *made = *self = calloc(1, sizeof *made);
     if (!made) return pd_fail(pd_context_error(A->context), PD_ERROR_MEMORY, "out of memory for a preconditioner of %d rows", A->rows->n);
     made->M.block = A->inverses ? 3 : block;
     made->M.inverse = (real *)A->inverses; // only read
     made->kept = A->inverses != NULL;
     if (!made->kept) PD_TRY(pd_memory_create(A->context, (void **)&made->M.inverse, count * sizeof(real)));
 done:
-    if (status)
-        destroy(made, A->context);
-    else
-        *self = made;
     return status;
 }
 

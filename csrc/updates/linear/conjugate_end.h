@@ -16,7 +16,8 @@ PD_FUNCTION double pd_conjugate_end(double why, double pq, double rr, double nor
 
 /* The same where the preconditioner is an operator of its own, which rounding or a wrong bound can leave with r.z <= 0, or NaN. */
 PD_FUNCTION double pd_preconditioned_end(double why, double rz, double rr) {
-    return why == PD_PCG_GOES_ON && !(rz > 0.0) && rr != 0.0 ? PD_PCG_NOT_CONVEX : why;
+    if (why == PD_PCG_GOES_ON && !(rz > 0.0) && rr != 0.0) return PD_PCG_NOT_CONVEX;
+    return why;
 }
 
 #endif

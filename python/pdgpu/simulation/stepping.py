@@ -158,4 +158,4 @@ class Stepping(Part):
             memory = core.memory
             if memory.start_is_checked and not memory.rounding_is_said and (text := rounding_of_contact(core, positions)):
                 memory.rounding_is_said = True
-                warnings.warn(text, RuntimeWarning, stacklevel=4)
+                warnings.warn(text, RuntimeWarning, stacklevel=3)

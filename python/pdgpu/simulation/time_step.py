@@ -105,7 +105,7 @@ def take_step(
         targets = pin_targets(core, end)  # the motions before what they change
         aim(core, end=end)
         memory.aimed = targets, memory.aimed[1]
-        warn_of_fast_obstacles(core, memory.driven_before, memory.aimed[1], stacklevel=4)
+        warn_of_fast_obstacles(core, memory.driven_before, memory.aimed[1], stacklevel=3)
         memory.driven_before = memory.aimed[1]
         core.turn_forces()
         try:
