@@ -53,7 +53,7 @@ SOLVERS = {
     "quasi-newton": ("Quasi-Newton", QuasiNewton(iterations=60)),
     "cg": ("Nonlinear CG", NonlinearCG(iterations=400)),
     "admm": ("ADMM", ADMM(iterations=200)),
-    "xpbd": ("XPBD", XPBD(iterations=100)),
+    "xpbd": ("XPBD", XPBD(iterations=200)),
     "pbd": ("PBD", PBD(iterations=200, relaxation=0.045)),
 }
 
