@@ -1,5 +1,6 @@
 """The list of `make quick` names tests that are there."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -8,15 +9,29 @@ import quick
 ROOT = Path(__file__).parent.parent
 
 
+def functions_of(file):
+    """The names of the functions of a file."""
+    return {node.name for node in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(node, ast.FunctionDef)}
+
+
+def collects_all(config):
+    """Whether a run has all tests of the files that it collects."""
+    named = config.option.keyword or config.option.markexpr or config.option.deselect or any("::" in argument for argument in config.args)
+    return not named and not config.getoption("--each-choice")
+
+
 @pytest.mark.parametrize("subject", quick.QUICK)
 def test_every_entry_selects_tests(subject, request):
     """If not, a test that was renamed is no longer part of `make quick`, and nothing says so."""
-    collected = [item.nodeid for item in request.session.items]
-    files = {nodeid.split("::")[0] for nodeid in collected}
+    collected = {item.nodeid for item in request.session.items}
+    without_parameters = {nodeid.split("[")[0] for nodeid in collected}
     for entry in quick.QUICK[subject]:
-        file = entry.split("::")[0]
+        file, *test = entry.split("::")
         assert (ROOT / file).is_file(), f"tests/quick.py names {file}, which is not there"
-        if file in files:  # of a run of some files the others are not known
+        functions = functions_of(file)
+        assert any(name.startswith("test_") for name in functions), f"tests/quick.py names {file}, which has no test"
+        assert not test or test[0].split("[")[0] in functions, f"tests/quick.py names {entry}, which is no test"
+        if collects_all(request.config) and entry.split("[")[0] in without_parameters:
             assert any(quick.selects(entry, nodeid) for nodeid in collected), f"tests/quick.py names {entry}, which selects no test"
 
 
