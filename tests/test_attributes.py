@@ -293,3 +293,28 @@ def test_copies_of_scenes_and_bodies_are_their_own(make):
     with pytest.warns(UserWarning, match="pin"):
         other["beam"].pin([2])
     assert again.masses[0] == 5.0
+
+
+MADE = (
+    *("Body", "Certificate", "Collider", "Comparison", "ContactUpdate", "Contacts", "Cut", "Embedding", "History", "Joint", "JointForce"),
+    *("Material", "Momentum", "Obstacle", "Rate", "RigidBody", "RigidState", "Snapshot", "StepRecord", "Sweep"),
+)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_classes_that_functions_make_say_which(name):
+    """If not, who calls one is told of nine positional arguments of which no page speaks."""
+    for arguments in ((), (1,)):
+        with pytest.raises(TypeError, match=rf"^{name}: (made by .+, not by a call of the class|the base of the .+)$"):
+            getattr(pdgpu, name)(*arguments)
+
+
+def test_classes_that_functions_make_are_pickled_and_copied():
+    """If not, a record cannot leave a process."""
+    scene = pdgpu.Scene()
+    scene.add_particles([[0.0, 1.0, 0.0]], mass=1.0, name="a")
+    sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=2))
+    made = [sim.step(record=True), sim.momentum(), sim.run(0.02), sim.snapshot(), scene.bodies[0], sim.contacts(1.0)]
+    for each in made:
+        assert type(pickle.loads(pickle.dumps(each))) is type(copy.copy(each)) is type(each)
+    assert made[1]._replace(linear=made[1].angular)[0] is made[1].angular

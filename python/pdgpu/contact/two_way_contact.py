@@ -12,6 +12,7 @@ import numpy as np
 from pdgpu import _host
 from pdgpu._internal.arguments import choice, integer, number
 from pdgpu._internal.deprecated import settings_by_keyword
+from pdgpu._internal.made import made_by
 from pdgpu.contact.barrier_contact import BarrierContact, PairTable
 from pdgpu.linear.linear_solvers import keep
 
@@ -269,6 +270,7 @@ def warn_of_energy(core, update, stacklevel):
     return True
 
 
+@made_by("a step with TwoWayContact, as StepRecord.update")
 @dataclass(frozen=True, kw_only=True)
 class ContactUpdate:
     """What became of the updates of a step with `TwoWayContact`.

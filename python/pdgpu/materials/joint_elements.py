@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdgpu._internal.made import made_by
 from pdgpu.materials.elements import GRADIENT, of_kind
 from pdgpu.materials.material import Material
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["JointForce", "Slide", "Swing", "elements_of", "joint_forces"]
 
 
+@made_by("Simulation.joint_forces")
 class JointForce(NamedTuple):
     """What a joint does to its first body: force (3,) N, torque (3,) N m about the middle of its points there, how far two points that
     belong together are from where they should be, at most, m; where it stands between its limits, and by how much it is beyond them.

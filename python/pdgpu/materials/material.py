@@ -12,7 +12,7 @@ from pdgpu._internal.arguments import any_array, number, per_item, real_array
 from pdgpu._internal.attributes import GuardedAttributes
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Self
 
 
 __all__ = ["Material"]
@@ -27,6 +27,11 @@ class Material(GuardedAttributes):
     topologies = {}  # vertices of an element -> topology of their rest shape, where it differs from the default
     bodies = ()  # the types of body it can be given to
     projective = True  # an energy of the distance to a constraint set, which Projective Dynamics needs
+
+    def __new__(cls, *arguments: Any, **constants: Any) -> Self:
+        if cls is Material:
+            raise TypeError("Material: the base of the materials; take one of them, such as pdgpu.ARAP(mu=1e5)")
+        return super().__new__(cls)
 
     def __init__(self, **constants: Any) -> None:
         self._constants = {name: number_or_array(f"{type(self).__name__}.{name}", value) for name, value in constants.items()}

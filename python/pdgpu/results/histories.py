@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdgpu._internal.counted import counted
+from pdgpu._internal.made import made_by
 from pdgpu._internal.text_tables import html_table, text_table
 from pdgpu.results.tables import data_frame, write_csv
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["History"]
 
 
+@made_by("Simulation.run")
 class History(Mapping):
     """Column -> array, one number per recorded step, the state that a run began with first; made by `Simulation.run`.
 
@@ -28,7 +30,7 @@ class History(Mapping):
     volume in each row.
     """
 
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
+    def __init__(self, *, rows: list[dict[str, Any]]) -> None:
         self._rows = rows  # a run adds to them
 
     def __getitem__(self, column):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.special
 
+from pdgpu._internal.made import made_by
 from pdgpu._internal.text_tables import html_table, text_table
 
 __all__ = ["Rate", "Rates", "fit_rate"]
@@ -28,6 +29,7 @@ LARGEST_BEND = 0.1
 LARGEST_INTERVAL = 0.25
 
 
+@made_by("StepRecord.rate and Comparison.rates")
 @dataclass(frozen=True)
 class Rate:
     """The factor by which a column of a record falls per iteration, once it falls evenly.

@@ -10,6 +10,7 @@ import numpy as np
 from pdgpu import _host
 from pdgpu._internal.arguments import number
 from pdgpu._internal.counted import counted
+from pdgpu._internal.made import made_by
 from pdgpu._internal.text_tables import html_table, text_table
 from pdgpu.results.rates import fit_rate
 from pdgpu.results.tables import data_frame, record_table, write_csv
@@ -34,6 +35,7 @@ PHASES = _host.PHASES
 TABLE_COLUMNS = ("iteration", "seconds", "incremental_potential", "gradient_norm", "step_norm", "relative_loss", "relative_error")
 
 
+@made_by("Simulation.step(record=True)")
 class StepRecord(Mapping):
     """Column -> float64 array, one number per recorded iteration; row 0 is the first guess. Empty where nothing was recorded.
 

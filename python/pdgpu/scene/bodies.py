@@ -12,6 +12,7 @@ import numpy as np
 from pdgpu._internal.arguments import any_array, flag, number, per_item, real_array, vertex_indices
 from pdgpu._internal.attributes import GuardedAttributes, keep_attributes, read_only
 from pdgpu._internal.counted import counted
+from pdgpu._internal.made import made_by
 from pdgpu.materials.materials import Bending, HingeBending, RodBending, Spring
 from pdgpu.scene.colliders import Collider
 from pdgpu.scene.embedding import Embedding, embedded_in
@@ -43,6 +44,7 @@ class _Simulations(weakref.WeakSet):
             warnings.warn(f"{change}: {text}", stacklevel=stacklevel)
 
 
+@made_by("Scene.add_solid and its like")
 class Body(GuardedAttributes):
     """One body of a scene; made by `Scene.add_solid`, `add_shell`, `add_rod`, `add_particles`, `add_rigid`.
 
@@ -405,6 +407,7 @@ def share_simulations(body: Body, simulations: _Simulations) -> None:
     body._simulations = simulations
 
 
+@made_by("Scene.add_obstacle")
 @dataclass(frozen=True)
 class Obstacle:
     """A collider of a scene; made by `Scene.add_obstacle`.

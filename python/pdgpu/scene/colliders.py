@@ -21,7 +21,7 @@ from pdgpu.collision.geometry import common_precision
 from pdgpu.mesh.mesh import Mesh
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Self
 
     from numpy.typing import ArrayLike
 
@@ -53,6 +53,11 @@ class SurfacePoints(NamedTuple):
 
 class Collider:
     """What all colliders can do; use one of the classes below."""
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Self:
+        if cls is Collider:
+            raise TypeError("Collider: the base of the colliders; take one of them, such as pdgpu.Sphere(centre, radius)")
+        return super().__new__(cls)
 
     def query(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> SurfacePoints:
         """Distance, gradient, normal and nearest point of the surface, all at once.

@@ -12,6 +12,7 @@ import scipy.spatial
 from pdgpu._internal.arguments import any_array, real_array
 from pdgpu._internal.attributes import read_only
 from pdgpu._internal.counted import counted
+from pdgpu._internal.made import made_by
 from pdgpu.collision import geometry
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.mesh.tet_neighbours import tet_neighbours
@@ -29,6 +30,7 @@ AT_ONCE = 2**18  # pairs of a point and a tet that are looked at together
 NAMED = 5  # points that an error names
 
 
+@made_by("Body.embed")
 @dataclass(frozen=True, eq=False)
 class Embedding:
     """Points, and triangles on them, that the tets of a solid carry along; made by `Body.embed`.

@@ -9,6 +9,7 @@ import numpy as np
 
 from pdgpu._internal.arguments import any_array, choice, number, real_array, vertex_indices
 from pdgpu._internal.attributes import keep_attributes, read_only
+from pdgpu._internal.made import made_by
 from pdgpu.materials.joint_elements import elements_of
 from pdgpu.scene.bodies import Body
 from pdgpu.scene.rigid_bodies import CORNERS, RigidBody
@@ -25,6 +26,7 @@ __all__ = ["Joint"]
 KINDS = ("ball", "hinge", "slider", "fixed", "spring")
 
 
+@made_by("Scene.add_joint")
 @dataclass(frozen=True, eq=False)
 class Joint:
     """What joins two bodies, or one and the world; made by `Scene.add_joint`.

@@ -10,6 +10,7 @@ from pdgpu import _host
 from pdgpu._internal.arguments import number, real_array
 from pdgpu._internal.attributes import read_only
 from pdgpu._internal.counted import counted
+from pdgpu._internal.made import made_by
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.bodies import Body
 from pdgpu.scene.held_parts import CARRIERS, selectable_points
@@ -25,6 +26,7 @@ CORNERS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0
 OUT_OF_LINE = 1e-9  # of the extent: pins that are nearer to a line lie on it
 
 
+@made_by("Scene.add_rigid")
 class RigidBody(Body):
     """A rigid body of a scene; made by `Scene.add_rigid`.
 

@@ -13,6 +13,7 @@ import scipy.sparse
 
 from pdgpu._internal.arguments import LARGEST, flag, number
 from pdgpu._internal.counted import counted
+from pdgpu._internal.made import made_by
 from pdgpu._internal.relative_core import relative_frame
 from pdgpu.collision.collision import BroadPhase
 from pdgpu.scene.bodies import Body, Obstacle
@@ -33,6 +34,7 @@ FEATURES = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "ver
 PER_PAIR = ("kind_number", "feature_number", "vertices", "weights", "distance", "normal", "points", "bodies")  # columns of Contacts
 
 
+@made_by("Simulation.contacts")
 @dataclass(frozen=True, eq=False)
 class Contacts:
     """k pairs near each other; made by `Simulation.contacts`. Sorted by kind, then by vertex, or edges or collider and vertex.

@@ -16,6 +16,7 @@ import scipy.sparse
 from pdgpu import _host
 from pdgpu._internal.arguments import any_array
 from pdgpu._internal.attributes import keep_attributes, read_only
+from pdgpu._internal.made import made_by
 from pdgpu._internal.motion_calls import asking
 from pdgpu._internal.parts import Part
 from pdgpu.contact.proxy_contact import ProxyContact, carried_proxies
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Cut", "Cutting"]
 
 
+@made_by("Simulation.cut")
 class Cut(NamedTuple):
     """What `Simulation.cut` did.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdgpu._internal.arguments import flag, integer, number, real_array
+from pdgpu._internal.made import made_by
 from pdgpu._internal.parts import Part, core_of
 from pdgpu.contact.two_way_contact import TwoWayContact
 from pdgpu.errors import DivergenceError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Momentum", "Motion"]
 
 
+@made_by("Simulation.momentum")
 class Momentum(NamedTuple):
     """Of all bodies together.
 
@@ -149,7 +151,7 @@ class Motion(Part):
             raise TypeError(f"callback: expected a callable, got {callback!r}")
         n, times = self._times_of_run(seconds, times)
         rows = [history_row(self, first=True)]
-        history = History(rows)
+        history = History(rows=rows)
         if callback is not None and callback(self) is True:
             return history
         bar = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdgpu._internal.made import made_by
 from pdgpu.scene.held_parts import CARRIERS, selectable_points
 from pdgpu.scene.rigid_bodies import RigidBody, check_rigid_motion, pose_of
 
@@ -22,6 +23,7 @@ __all__ = ["RigidState"]
 LARGEST_TURN = 0.3  # rad in a step, above which implicit Euler brakes a spin within a few turns
 
 
+@made_by("Simulation.rigid")
 class RigidState:
     """The rigid bodies of a simulation as they are, in the order of the scene; `Simulation.rigid`.
 

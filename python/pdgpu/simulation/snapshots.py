@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdgpu._internal.arguments import integer
+from pdgpu._internal.made import made_by
 from pdgpu._internal.parts import core_of
 from pdgpu.contact.barrier_contact import BarrierContact
 from pdgpu.simulation.resume import copied
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Snapshot", "check_same_step", "place", "snapshot_of"]
 
 
+@made_by("Simulation.snapshot")
 class Snapshot(NamedTuple):
     """A step after some iterations: its objective and where its iterate is; made by `Simulation.snapshot`.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pdgpu._internal.arguments import TIME_STEP, choice, integer
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default
 from pdgpu._internal.counted import counted
+from pdgpu._internal.made import made_by
 from pdgpu._internal.text_tables import html_table, text_table
 from pdgpu.contact.penalty_contact import PenaltyContact
 from pdgpu.contact.two_way_contact import TwoWayContact
@@ -41,6 +42,7 @@ __all__ = ["Comparison", "compare"]
 COLUMNS = (*STEP_COLUMNS[:5], "relative_loss", "relative_error", *STEP_COLUMNS[5:])
 
 
+@made_by("compare and Comparison.concat")
 class Comparison:
     """Records of several solvers on the same step; made by `compare`.
 

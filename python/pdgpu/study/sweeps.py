@@ -15,6 +15,7 @@ import numpy as np
 
 from pdgpu._internal.arguments import flag
 from pdgpu._internal.counted import counted
+from pdgpu._internal.made import made_by
 from pdgpu._internal.row_file import RowFile
 from pdgpu._internal.text_tables import html_table, text_table
 from pdgpu.linear.linear_result import LinearResult
@@ -100,6 +101,7 @@ def sweep(
     return Sweep(list(grid), [results[key] for key in cases])
 
 
+@made_by("sweep")
 class Sweep(Sequence):
     """The rows of a sweep, in the order of its grid; made by `sweep`.
 

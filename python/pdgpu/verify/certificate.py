@@ -13,6 +13,7 @@ import numpy as np
 from pdgpu._internal.arguments import flag, having, number, real_array
 from pdgpu._internal.backends import thread_count
 from pdgpu._internal.counted import counted
+from pdgpu._internal.made import made_by
 from pdgpu.collision.intersections import PAIR_KINDS, ClosePair, JudgedScene
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.scene import Scene
@@ -41,6 +42,7 @@ intersects itself, kind is "edge-triangle" or "edge-edge"."""
 GAP_KINDS = (None, *PAIR_KINDS)  # pd_gap_kind of csrc/judge/smallest_gap.h
 
 
+@made_by("certify")
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """What `certify` found.
