@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pdgpu._internal.arguments import TIME_STEP, choice, integer
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default
 from pdgpu._internal.counted import counted
@@ -319,8 +321,9 @@ def compare(
     answer = chosen_reference(step, given)
     run = {"device": device, "dtype": dtype}
     records, positions, lowest = _run_all(step, solvers, run, answer, guess, bar)
-    first = next(iter(records.values()))["incremental_potential"][0]
-    if (lower := lower_reference(step, answer, lowest, first)) is not None:
+    potentials = next(iter(records.values()))["incremental_potential"]
+    finite = potentials[np.isfinite(potentials)]  # infinite while something driven has yet to push its way
+    if len(finite) and (lower := lower_reference(step, answer, lowest, float(finite[0]))) is not None:
         answer = lower
         records, positions, _ = _run_all(step, solvers, run, answer, guess, _bar(progress, len(solvers)))
     return Comparison(records, positions, answer.positions, answer.potential, evaluator.simulation.positions, answer.source)

@@ -115,7 +115,7 @@ def lower_reference(step: Step, reference: Reference, lowest: dict[str, Lowest],
     """A reference of the lowest G that the solvers have seen, by the name of each; None: there is none below G*. Warns.
 
     It is the minimum that Newton finds from that iterate, or the iterate itself where Newton does not get there. `first`: G of the
-    common first guess, J.
+    common first guess, or the first that is finite, J.
     """
     if reference.potential is None or not isinstance(step.contact, BarrierContact | PenaltyContact | None):
         return None  # the other contacts are no term of the G that is measured
