@@ -1,7 +1,9 @@
 """Whoever opens a file that is being written reads the old one or the new one."""
 
+import csv
 import os
 import stat
+import subprocess
 import sys
 import threading
 
@@ -166,3 +168,38 @@ def test_a_state_that_is_not_finite_is_not_saved(memory, value, tmp_path):
     with pytest.raises(ValueError, match=rf"{memory.removeprefix('device_')}: value {value} at \(3, 1\) is not finite"):
         sim.save(tmp_path / "state")
     assert (tmp_path / "state").read_bytes() == good and os.listdir(tmp_path) == ["state"]
+
+
+def test_leftovers_of_killed_writers_are_removed(tmp_path):
+    """If not, a run that is killed again and again fills its folder with half checkpoints, or a writer loses its file to another one."""
+    path = tmp_path / "state"
+    code = "import os, sys\nfrom pdgpu._internal.atomic_files import replacing\nwith replacing(sys.argv[1]) as half:\n"
+    code += "    half.write_bytes(b'half')\n    os.kill(os.getpid(), 9)\n"
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", code, path], check=False)
+    assert len(os.listdir(tmp_path)) == 1  # the second has removed what the first left
+    subprocess.run([sys.executable, "-c", code, tmp_path / "other"], check=False)
+    with replacing(path) as mine:
+        mine.write_bytes(b"mine")
+        with replacing(path) as theirs:  # a writer at the same time is no leftover
+            theirs.write_bytes(b"theirs")
+        assert path.read_bytes() == b"theirs" and mine.read_bytes() == b"mine"
+    assert path.read_bytes() == b"mine"
+    (left,) = (name for name in os.listdir(tmp_path) if name != "state")
+    assert os.listdir(tmp_path / left) == ["other"]  # which a writer of that path will remove
+    with replacing(tmp_path / "other") as whole:
+        whole.write_bytes(b"whole")
+    assert sorted(os.listdir(tmp_path)) == ["other", "state"]
+
+
+def test_cells_of_a_table_are_no_formulas(tmp_path):
+    """If not, a name from a stranger's scene is run by the spreadsheet that opens the table."""
+    scene = pdgpu.Scene()
+    scene.add_solid(TETS, pdgpu.ARAP(1e4), density=1.0)
+    comparison = pdgpu.compare(scene, {"=1+2": pdgpu.ProjectiveDynamics(iterations=2), "PD": pdgpu.ProjectiveDynamics()}, dt=0.1)
+    comparison.to_csv(tmp_path / "table.csv", **{"note": "@cmd", "+sum": "-1", "number": -1.5})
+    with open(tmp_path / "table.csv", newline="") as file:
+        rows = list(csv.reader(file))
+    cells = {cell for row in rows for cell in row}
+    assert {"'=1+2", "PD", "'@cmd", "'+sum", "'-1", "-1.5"} <= cells
+    assert not [cell for cell in cells if cell[:1] in ("=", "+", "@") or (cell[:1] == "-" and not cell[1:2].isdigit())]

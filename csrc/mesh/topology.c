@@ -20,6 +20,9 @@ static const int tet_faces[4][3] = {{0, 2, 1}, {0, 1, 3}, {0, 3, 2}, {1, 2, 3}};
 /* Below this length insertion beats qsort; buckets of ordinary meshes hold 5 to 40 records. */
 enum { INSERTION_LIMIT = 64 };
 
+/* So many triangles at an edge have a hinge for every pair of them; their number grows with the square. */
+enum { LARGEST_SEAM = 64 };
+
 static pd_status too_many(pd_error *error, const char *name, int n) {
     return pd_fail(error, PD_ERROR_VALUE, "%s: %d rows are more than 32-bit indices can number", name, n);
 }
@@ -256,48 +259,58 @@ pd_status pd_hinges_create(int **hinges, int *n_hinges, const int *triangles, in
     if (status) return status;
     if (n_triangles > INT_MAX / 3) return too_many(error, "triangles", n_triangles);
 
-    size_t *start = NULL, n_interior = 0;
+    size_t *start = NULL, n_hinges_found = 0;
     face_record *records = NULL;
     int *result = NULL;
     status = bucket_faces(&start, &records, triangles, n_triangles, 2, n_points, "triangles", error);
     if (status) goto done;
 
-    /* at most half of the edge records pair up */
-    result = malloc((4 * (3 * (size_t)n_triangles / 2) + 1) * sizeof *result);
+    for (int low = 0; low < n_points; low++)
+        for (size_t r = start[low], run; r < start[low + 1]; r += run) {
+            run = run_length(records, r, start[low + 1]);
+            if (run > LARGEST_SEAM) {
+                status = pd_fail(error, PD_ERROR_VALUE, "triangles: %zu rows share the edge %d %d, of which at most %d have hinges", run, low,
+                                 records[r].second, LARGEST_SEAM);
+                goto done;
+            }
+            n_hinges_found += run * (run - 1) / 2;
+        }
+    if (n_hinges_found > INT_MAX / 4) {
+        status = too_many(error, "hinges", n_triangles);
+        goto done;
+    }
+    result = malloc((4 * n_hinges_found + 1) * sizeof *result);
     if (!result) {
         status = out_of_memory(error, "triangles", n_triangles);
         goto done;
     }
+    int *hinge = result;
     for (int low = 0; low < n_points; low++)
         for (size_t r = start[low], run; r < start[low + 1]; r += run) {
             run = run_length(records, r, start[low + 1]);
-            if (run == 1) continue;
-            int s0 = records[r].source, s1 = records[r + 1].source;
-            if (run > 2) {
-                status = pd_fail(error, PD_ERROR_VALUE, "triangles: rows %d, %d and %d share the edge %d %d", s0 / 3, s1 / 3,
-                                 records[r + 2].source / 3, low, records[r].second);
-                goto done;
-            }
-            /* the triangle that runs x0 -> x1 comes first; with two of them the smaller row already does */
-            if (triangles[s0] != low && triangles[s1] == low) {
-                int s = s0;
-                s0 = s1;
-                s1 = s;
-            }
-            int wing0 = triangles[s0 / 3 * 3 + (s0 + 2) % 3], wing1 = triangles[s1 / 3 * 3 + (s1 + 2) % 3];
-            if (wing0 == wing1) {
-                status = pd_fail(error, PD_ERROR_VALUE, "triangles: rows %d and %d have the same vertices %d %d %d", s0 / 3, s1 / 3, low,
-                                 records[r].second, wing0);
-                goto done;
-            }
-            int *hinge = result + 4 * n_interior++;
-            hinge[0] = low;
-            hinge[1] = records[r].second;
-            hinge[2] = wing0;
-            hinge[3] = wing1;
+            for (size_t i = r; i < r + run; i++)
+                for (size_t j = i + 1; j < r + run; j++, hinge += 4) {
+                    int s0 = records[i].source, s1 = records[j].source;
+                    /* the triangle that runs x0 -> x1 comes first; with two of them the smaller row already does */
+                    if (triangles[s0] != low && triangles[s1] == low) {
+                        int s = s0;
+                        s0 = s1;
+                        s1 = s;
+                    }
+                    hinge[0] = low;
+                    hinge[1] = records[r].second;
+                    hinge[2] = triangles[s0 / 3 * 3 + (s0 + 2) % 3];
+                    hinge[3] = triangles[s1 / 3 * 3 + (s1 + 2) % 3];
+                    if (hinge[2] == hinge[3]) {
+                        status = pd_fail(error, PD_ERROR_VALUE,
+                                         "triangles: rows %d and %d have the same vertices %d %d %d; mesh.welded() keeps one of them",
+                                         s0 / 3, s1 / 3, low, records[r].second, hinge[2]);
+                        goto done;
+                    }
+                }
         }
     *hinges = result;
-    *n_hinges = (int)n_interior;
+    *n_hinges = (int)n_hinges_found;
 
 done:
     if (status) free(result);

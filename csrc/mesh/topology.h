@@ -19,11 +19,11 @@ pd_status pd_edges_create(int **edges, int *n_edges, const int *elements, int n_
  * Errors also: PD_ERROR_VALUE where three tets share a triangle. */
 pd_status pd_boundary_create(int **triangles, int *n_triangles, const int *tets, int n_tets, int n_points, pd_error *error);
 
-/* The pairs of triangles that meet in an edge: x0, x1 the edge, x2, x3 the wings.
+/* The pairs of triangles that meet in an edge, at a seam of k triangles k (k - 1) / 2: x0, x1 the edge, x2, x3 the wings.
  *   hinges [n_hinges,4]  out  x0 < x1, sorted by x0, x1; x2 lies in the triangle that runs x0 -> x1
  *   triangles [n_triangles,3]  in
  * Where both triangles run the same way (inconsistent winding), x2 is of the one with the smaller row.
- * Errors also: PD_ERROR_VALUE where three triangles share an edge, or two have the same three vertices. */
+ * Errors also: PD_ERROR_VALUE where more than 64 triangles share an edge, or two have the same three vertices. */
 pd_status pd_hinges_create(int **hinges, int *n_hinges, const int *triangles, int n_triangles, int n_points, pd_error *error);
 
 #endif

@@ -312,7 +312,7 @@ def test_damaged_compression(tmp_path):
         ("a.t", "Vertex 0 0 0 0\nVertex 1 1 0 0\nVertex 2 0 1 0\nVertex 3 0 0 1\nTet 0 0 1 2\n", "line 5"),
         ("b.t", "Vertex 0 0 0 0\nVertex 2 1 0 0\n", "Vertex 2 where 1 was expected"),
         ("c.obj", "v 0 0\n", "line 1"),
-        ("d.obj", "v 0 0 0\nf 1 2\n", "line 2.*three vertices"),
+        ("d.obj", "v 0 0 0\nf 1\n", "line 2.*three vertices"),
         ("e.obj", "v 0 0 0\nf 0 1 1\n", "line 2.*vertex 0 does not exist"),
         ("f.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n", "index 3 at row 0 is out of range for 3 points"),
         ("g.seg", "v 0 0 0\ns 1 x\n", "cannot be read as .seg"),

@@ -153,7 +153,7 @@ static PyObject *edges(PyObject *module, PyObject *arguments, PyObject *keywords
 
 PyDoc_STRVAR(hinges_doc, "hinges($module, /, triangles, n_points)\n--\n\n"
                          "The hinges (h,4) of triangles (m,3): for every interior edge its vertices x0 < x1 and the wings, x2 in\n"
-                         "the triangle that runs x0 -> x1, x3 in the other. ValueError where three triangles share an edge.");
+                         "the triangle that runs x0 -> x1, x3 in the other. ValueError where more than 64 triangles share an edge.");
 
 static PyObject *hinges(PyObject *module, PyObject *arguments, PyObject *keywords) {
     static char *names[] = {"triangles", "n_points", NULL};

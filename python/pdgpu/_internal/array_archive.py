@@ -12,6 +12,8 @@ import zipfile
 
 import numpy as np
 
+from pdgpu._internal.file_limits import check_growth
+
 # one byte of a deflate stream holds at most this many (zlib, Technical Details)
 LARGEST_RATIO = 1032
 
@@ -23,8 +25,8 @@ class ArrayArchive:
     ----------
     path : path-like
     compressed : bool
-        Whether members may be compressed (`numpy.savez_compressed`). Where they may not, all that is taken together is never larger
-        than the file.
+        Whether members may be compressed (`numpy.savez_compressed`). All that is taken together is at most what `check_growth` allows;
+        where members may not be compressed it is never larger than the file.
 
     Raises
     ------
@@ -40,7 +42,8 @@ class ArrayArchive:
         self._allowed = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) if compressed else (zipfile.ZIP_STORED,)
         self._file = open(path, "rb")
         try:
-            self._left = os.fstat(self._file.fileno()).st_size
+            self._left = self._size = os.fstat(self._file.fileno()).st_size
+            self._taken = 0
             with _damage_named():
                 self._zip = zipfile.ZipFile(self._file)
                 members = self._zip.infolist()
@@ -87,6 +90,8 @@ class ArrayArchive:
         self._left -= member.compress_size  # members that share bytes would otherwise multiply what the file holds
         if self._left < 0 or member.file_size > largest:
             raise ValueError(f"{member.file_size} bytes are announced, more than there are")
+        self._taken += member.file_size
+        check_growth(f"arrays of {self._taken} bytes", self._taken, self._size)
         with self._zip.open(member) as file:
             if np.lib.format.read_magic(file) != (1, 0):
                 raise ValueError("the version of the array format is not 1.0")

@@ -9,6 +9,7 @@ from pdgpu._internal.backends import thread_count
 from pdgpu.collision.intersections import ClosePair
 from pdgpu.contact.barrier_contact import BarrierContact
 from pdgpu.contact.projective_contact import ProjectiveContact
+from pdgpu.mesh.welding import coincident
 from pdgpu.verify.certificate import close_pairs, judged_parts
 
 __all__ = ["check_contact_start", "rounding_of_contact"]
@@ -69,7 +70,11 @@ def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0
     (name, primitive), (other_name, other) = (
         _words(judged, surface, what, part) for what, part in zip(kind.split("-"), parts, strict=True)
     )
-    raise ValueError(f"contact: {name!r} and {other_name!r} {how}: {primitive} and {other} are {distance:.6g} m apart{more}")
+    cure = ""
+    if name == other_name and name in surface.names:
+        n, _ = coincident(surface.rest[surface.owner == surface.names.index(name)])
+        cure = f"; {n} of its points lie where others do, which mesh.welded() joins" if n else ""
+    raise ValueError(f"contact: {name!r} and {other_name!r} {how}: {primitive} and {other} are {distance:.6g} m apart{more}{cure}")
 
 
 def _of_free(judged, found):

@@ -14,11 +14,15 @@ from pdgpu import _host
 from pdgpu._internal.arguments import any_array, choice, having, real_array
 from pdgpu._internal.attributes import GuardedAttributes, read_only
 from pdgpu._internal.counted import counted
-from pdgpu.mesh.io.mesh_files import of_meshio, read_arrays
+from pdgpu.mesh.conversions import conversion_of, of_pyvista, of_trimesh
+from pdgpu.mesh.io.cell_kinds import of_meshio
+from pdgpu.mesh.io.mesh_files import read_arrays
 from pdgpu.mesh.io.mesh_writers import write_arrays
+from pdgpu.mesh.mesh_arrays import as_points, element_rows
 from pdgpu.mesh.mesh_groups import cell_data_of, groups_of
 from pdgpu.mesh.mesh_order import reordered
 from pdgpu.mesh.mesh_quality import quality_of
+from pdgpu.mesh.welding import coincident, welded
 
 if TYPE_CHECKING:
     from typing import Any, Literal, Self
@@ -90,7 +94,7 @@ class Mesh(GuardedAttributes):
 
     def _build(self, points, tets, triangles, edges, strict, source, stacklevel, groups=None, cell_data=None):
         """Fill a new mesh. `source` goes before the text of the warning; `stacklevel` makes it point at the user's line."""
-        self._points = _as_points(points)
+        self._points = as_points(points)
         n_points = len(self._points)
         self._elements = {}
         for name, elements, k in (("tets", tets, 4), ("triangles", triangles, 3), ("edges", edges, 2)):
@@ -126,10 +130,27 @@ class Mesh(GuardedAttributes):
         Cells, groups and numbers are taken as `read_mesh` takes them; errors and warnings are the same, without the path.
         """
         having("mesh", mesh, "cells", "a meshio.Mesh")
-        points, elements, named = of_meshio(mesh)
+        return cls._of(of_meshio(mesh), strict)
+
+    @classmethod
+    def from_trimesh(cls, mesh: Any, *, strict: bool = False) -> Self:
+        """A mesh of the vertices and faces of a trimesh.Trimesh. A trimesh.Scene is given as ``scene.to_mesh()``."""
+        return cls._of(of_trimesh(mesh), strict)
+
+    @classmethod
+    def from_pyvista(cls, mesh: Any, *, strict: bool = False) -> Self:
+        """A mesh of a pyvista.PolyData or grid, with its cell data; polygons and strips become triangles.
+
+        Hexahedra and cells of second order are refused: ``mesh.triangulate()`` and ``mesh.linear_copy()`` of pyvista convert them.
+        """
+        return cls._of(of_pyvista(mesh), strict)
+
+    @classmethod
+    def _of(cls, arrays, strict, source="", stacklevel=4):
+        points, elements, named = arrays
         self = cls.__new__(cls)
         parts = (elements.get(kind) for kind in ("tets", "triangles", "edges"))
-        self._build(points, *parts, strict, source="", stacklevel=3, **named)
+        self._build(points, *parts, strict, source=source, stacklevel=stacklevel, **named)
         return self
 
     def __repr__(self):
@@ -177,7 +198,8 @@ class Mesh(GuardedAttributes):
     def hinges(self) -> Integers:
         """Pairs of `triangles` that share an edge, (h, 4) int32: x0 < x1 the edge, x2 and x3 the wings.
 
-        x2 lies in the triangle that runs x0 -> x1. Raises ValueError where three triangles share an edge.
+        x2 lies in the triangle that runs x0 -> x1. At a seam of three or more triangles every pair of them is a hinge. Raises ValueError
+        where more than 64 triangles share an edge, or two are the same.
         """
         return self._derive("hinges", lambda: _host.hinges(self.triangles, len(self.points)))
 
@@ -290,17 +312,37 @@ class Mesh(GuardedAttributes):
         elements = (new_index[rows] for rows in self._elements.values())
         return Mesh(self.points[used], *elements, groups=groups, cell_data=self.cell_data)
 
+    def welded(self, tolerance: float = 0.0) -> Mesh:
+        """The same mesh with coincident points joined, so that elements which meet there are connected.
+
+        Parameters
+        ----------
+        tolerance : float
+            Points at most so far apart are joined, m, in chains too; 0: those of equal coordinates. Each set is put where its first
+            point is, and keeps the place of that in the order. Groups and cell data are carried over.
+
+        Returns
+        -------
+        Mesh
+
+        Warns
+        -----
+        UserWarning
+            Elements that became flat or equal to another one were left out; they are counted.
+        """
+        return welded(self, tolerance)
+
     def write(self, path: Path, *, fields: Mapping[str, ArrayLike] | None = None) -> None:
         """Write the mesh in the format that the end of `path` names.
 
         Parameters
         ----------
         path : str or path-like
-            .msh .vtk .vtu .mesh .npz hold every element; .obj .ply .stl .off triangles only; .node/.ele (a pair) tets only. With
-            .gz after it the file is compressed. STL keeps coordinates in float32. Each file is put in place whole (the two of a pair one
-            after the other); a link is followed; a file that is replaced keeps its mode. Groups: .npz has all of them, .msh those of one
-            kind (tets, triangles, edges or points) that do not overlap, .obj those of triangles. Cell data: .npz as they are; .vtu,
-            .vtk and .msh, where they may come back as float64.
+            .msh .vtk .vtu .mesh .npz hold every element; .obj .ply .stl .off .glb triangles only (.glb by trimesh); .node/.ele (a pair)
+            tets only. With .gz after it the file is compressed. STL and glTF keep coordinates in float32. Each file is put in place
+            whole (the two of a pair one after the other); a link is followed; a file that is replaced keeps its mode. Groups: .npz has
+            all of them, .msh those of one kind (tets, triangles, edges or points) that do not overlap, .obj those of triangles. Cell
+            data: .npz as they are; .vtu, .vtk and .msh, where they may come back as float64.
         fields : dict, optional
             Name -> real array (n,) or (n, k), numbers of the points for ParaView, such as ``{"contact_force": forces}``; .vtu and .vtk.
 
@@ -338,12 +380,12 @@ def read_mesh(path: Path, *, strict: bool = False) -> Mesh:
     Parameters
     ----------
     path : str or path-like
-        Through meshio .msh (Gmsh 2.2, 4.1), .vtk, .vtu (one piece), .mesh (Medit), .inp (Abaqus, one list of nodes, other files are not
-        opened); .ply, .stl (equal points merged), .off, .obj, .node/.ele (TetGen; name either), .t (Vertex and Tet lines), .seg (v and s
-        lines), .npz (arrays points, tets, triangles, edges, or V, T). Any of them, except the TetGen pair, may be compressed: .gz.
-        Quadrilaterals and polygons become triangles; cells of a single point are passed over, and so are numbers of points and colours.
-        Physical groups of Gmsh (without a name "physical 7"), sets of Abaqus, groups and objects of .obj become `Mesh.groups`, numbers of
-        cells `Mesh.cell_data`.
+        .msh (Gmsh 2, 4.0, 4.1); through meshio .vtk (unstructured grids, polygons, sheets), .vtu and .vtp (one piece), .mesh and .meshb
+        (Medit), .inp (Abaqus, one list of nodes, other files are not opened); .ply, .stl (equal points merged), .off, .obj, .node/.ele
+        (TetGen; name either), .t (Vertex and Tet lines), .seg (v and s lines), .npz (arrays points, tets, triangles, edges, or V, T). Any
+        of them, except the TetGen pair, may be compressed: .gz. Quadrilaterals and polygons become triangles; cells of a single point are
+        passed over, and so are numbers of points and colours. Physical groups of Gmsh (without a name "physical 7"), sets of Abaqus,
+        groups and objects of .obj become `Mesh.groups`, numbers of cells `Mesh.cell_data`.
     strict : bool
         As in `Mesh`: inverted tets raise instead of being re-oriented with a warning.
 
@@ -355,78 +397,33 @@ def read_mesh(path: Path, *, strict: bool = False) -> Mesh:
     ------
     FileNotFoundError
         No such file.
+    TypeError
+        A mesh of another library instead of a path; the text names the method of `Mesh` that takes it.
     ValueError
-        An unknown format, a damaged or truncated file, fewer or more elements than the file announces, cells that are not tets,
-        triangles, quadrilaterals, polygons or edges (those of second order, hexahedra), or a mesh that `Mesh` refuses. The text
-        begins with the path.
+        An unknown format, a pipe, a damaged or truncated file, fewer or more elements than the file announces, one that asks for more than
+        100 times its size and 64 MiB, cells that are not tets, triangles, quadrilaterals, polygons or edges (those of second order,
+        hexahedra), or a mesh that `Mesh` refuses. The text begins with the path.
 
     Warns
     -----
     UserWarning
-        The last line of a text file has no end: it may have been cut off. (Of formats without counts, .obj, .inp, .t and .seg, a file
-        that was cut off at the end of a line cannot be told from a whole one.) Lines of an .obj that the format does not know.
+        Points that coincide. Faces of two corners and triangles that have a vertex twice, which are left out. The last line of a text file
+        has no end: it may have been cut off. (Of formats without counts, .obj, .inp, .t and .seg, a file that was cut off at the end of a
+        line cannot be told from a whole one.) Lines of an .obj that the format does not know.
     """
-    points, elements, named = read_arrays(path)
-    mesh = Mesh.__new__(Mesh)
+    if conversion := conversion_of(path):
+        raise TypeError(f"path: expected a string or a path, got a {type(path).__name__}{conversion}")
+    arrays = read_arrays(path)
     try:
-        mesh._build(
-            points,
-            elements.get("tets"),
-            elements.get("triangles"),
-            elements.get("edges"),
-            strict,
-            source=f"{os.fspath(path)}: ",
-            stacklevel=3,
-            **named,
-        )
+        mesh = Mesh._of(arrays, strict, source=f"{os.fspath(path)}: ")
     except (TypeError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
+    used = np.concatenate([rows.ravel() for rows in (mesh.tets, mesh.triangles, mesh.edges)])
+    n, pair = coincident(mesh.points, used)
+    if n:
+        warnings.warn(
+            f"{os.fspath(path)}: {n} points lie where others do, {pair[0]} and {pair[1]} first, so that elements there are not joined; "
+            "mesh.welded() joins them",
+            stacklevel=2,
+        )
     return mesh
-
-
-def _as_array(values, name):
-    """`values` as an array, or an exception that names the argument."""
-    if np.ma.is_masked(values):
-        raise ValueError(f"{name}: a masked array with masked entries cannot be used")
-    try:
-        return np.asarray(values)
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name}: cannot be made an array ({error})") from error
-
-
-def _as_points(points):
-    array = _as_array(points, "points")
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"points: expected real numbers, got dtype {array.dtype}")
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise ValueError(f"points: expected shape (n, 3), got {array.shape}")
-    if not len(array):
-        raise ValueError("points: the mesh is empty")
-    with np.errstate(over="ignore"):  # what overflows becomes infinite, and the check for finite values names it
-        return np.array(array, dtype=np.float64, order="C")
-
-
-def element_rows(name, elements, k, points):
-    """`elements`, which may be None or empty, as a fresh (m, k) int32 array of rows of distinct vertices of `points`."""
-    rows = _as_elements(elements, k, len(points), name)
-    _host.check_elements(points, rows, name)
-    return rows
-
-
-def _as_elements(elements, k, n_points, name):
-    if elements is None:
-        return np.empty((0, k), dtype=np.int32)
-    array = _as_array(elements, name)
-    if array.size == 0 and array.shape in ((0,), (0, k)):
-        return np.empty((0, k), dtype=np.int32)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"{name}: expected integer indices, got dtype {array.dtype}")
-    if array.ndim != 2 or array.shape[1] != k:
-        raise ValueError(f"{name}: expected shape (m, {k}), got {array.shape}")
-    if array.dtype != np.int32:  # before the cast, which would wrap around
-        outside = (array < 0) | (array >= n_points)
-        if outside.any():
-            row, column = np.argwhere(outside)[0]
-            raise ValueError(f"{name}: index {array[row, column]} at row {row} is out of range for {n_points} points")
-    return np.array(array, dtype=np.int32, order="C")

@@ -89,14 +89,17 @@ def data_frame(table):
 
 
 def write_csv(path, table):
-    """Numbers as Python writes them, so that reading gives the same ones; a cell without a value is empty."""
+    """Numbers as Python writes them, so that reading gives the same ones; a cell without a value is empty. A text that a spreadsheet would
+    take for a formula, since it begins with =, +, - or @, has an apostrophe before it."""
     with replacing(path) as unfinished, open(unfinished, "w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(table)
+        writer.writerow(map(_cell, table))
         writer.writerows([_cell(value) for value in row] for row in zip(*table.values(), strict=True))
 
 
 def _cell(value):
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
     return repr(value) if isinstance(value, float) else value

@@ -234,6 +234,10 @@ def _carried(material, body, mesh, rows):
     n = len(body.points)
     keys = old[:, 0].astype(np.int64) * n + old[:, 1]
     order = np.argsort(keys)
+    seam = keys[order][:-1] == keys[order][1:]
+    if seam.any():
+        edge = old[order[int(np.argmax(seam))]].tolist()
+        raise ValueError(f"edges: {body.name!r} has a seam of three triangles at {edge}, where constants of hinges cannot follow a cut")
     parents = np.sort(rows[new].astype(np.int64), axis=1)
     origin = order[np.searchsorted(keys, parents[:, 0] * n + parents[:, 1], sorter=order)]
     ((name, _),) = constants_of(material).items()

@@ -18,14 +18,18 @@ from pdgpu.errors import DivergenceError
 from pdgpu.results.histories import History
 from pdgpu.simulation.contact_forces import pair_distances
 from pdgpu.simulation.stepping import times_of_steps
+from pdgpu.simulation.surface_files import surface_of
 from pdgpu.simulation.targets import lagging
-from pdgpu.simulation.volume_files import Film, write_state
+from pdgpu.simulation.volume_files import film_of, write_state
 
 if TYPE_CHECKING:
     from typing import Self
 
     from numpy.typing import ArrayLike
 
+    from pdgpu.mesh.mesh import Mesh
+    from pdgpu.simulation.surface_files import ObjFilm, UsdFilm
+    from pdgpu.simulation.volume_files import Film
     from pdgpu.types import Device, Options, Path
 
 __all__ = ["Momentum", "Motion"]
@@ -225,21 +229,48 @@ class Motion(Part):
         """
         write_state(self, path)
 
-    def record(self, path: Path, *, append: bool = False) -> Film:
+    def surface(self, *, obstacles: bool = False) -> Mesh:
+        """The surfaces of the bodies where they are now: triangles of solids, shells and rigid bodies, edges of rods.
+
+        A surface that is embedded in a solid with `collides` stands for the solid's own. Vertices and elements have the same order in every
+        frame until a cut. `Mesh.write` puts it into a file, such as .glb.
+
+        Parameters
+        ----------
+        obstacles : bool
+            Also the obstacles that are meshes, where they are now.
+
+        Returns
+        -------
+        Mesh
+            One group for each body, and obstacle, under its name; particles are points of a group.
+
+        Raises
+        ------
+        ValueError
+            A scene of particles alone.
+        """
+        return surface_of(self, flag("obstacles", obstacles))
+
+    def record(self, path: Path, *, append: bool = False) -> Film | ObjFilm | UsdFilm:
         """Begin a film: a .pvd file, which ParaView opens, with a frame as `write` has it for every call of what is returned.
+
+        Films of the surfaces alone, of bodies and obstacle meshes, are .usda, .usdc and .usd (one file with a sample of the points for
+        every frame; needs usd-core) and .obj (a file for each frame, a group for each body).
 
         Parameters
         ----------
         path : str or os.PathLike
-            Ends in .pvd; frames are put beside it as NAME_00000.vtu and so on.
+            Ends in .pvd; frames are put beside it as NAME_00000.vtu and so on. Or in .obj, whose frames are NAME_00000.obj and so on, or
+            in .usda, .usdc, .usd.
         append : bool
-            Go on with a film that is there, from the simulation's time on: what is in it of later times is filmed anew.
+            Go on with a .pvd film that is there, from the simulation's time on: its frames of later times are replaced.
 
         Examples
         --------
         >>> sim.run(5.0, every=10, callback=sim.record("out/fall.pvd"))  # doctest: +SKIP
         """
-        return Film(self, path, flag("append", append))
+        return film_of(self, path, flag("append", append))
 
     def save(self, path: Path) -> None:
         """Write the scene, the solver and the state to a file; `load` resumes with the same bits.

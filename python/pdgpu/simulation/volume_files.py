@@ -15,8 +15,9 @@ from pdgpu._internal.parts import core_of
 from pdgpu.contact.two_way_contact import TwoWayContact
 from pdgpu.mesh.io.mesh_files import as_path
 from pdgpu.mesh.io.mesh_writers import write_cells
+from pdgpu.simulation.surface_files import ObjFilm, UsdFilm
 
-__all__ = ["Film", "write_state"]
+__all__ = ["Film", "film_of", "write_state"]
 
 SUFFIXES = (".vtu", ".vtk")
 HEAD = '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1">\n<Collection>\n'
@@ -98,6 +99,18 @@ def _cells(body):
     return "vertex", np.arange(len(body.points))[:, None]
 
 
+def film_of(simulation, path, append):
+    """What `Simulation.record` returns."""
+    path = as_path(path)
+    films = {".obj": ObjFilm, ".usda": UsdFilm, ".usdc": UsdFilm, ".usd": UsdFilm}
+    kind = films.get(path.suffix.lower())
+    if kind is None:
+        return Film(simulation, path, append)
+    if append:
+        raise ValueError(f"append: only a .pvd film goes on where it ended, and {path} is another one")
+    return kind(simulation, path)
+
+
 class Film:
     """Frames of a simulation beside each other, with the list of them that ParaView opens; made by `Simulation.record`.
 
@@ -107,7 +120,7 @@ class Film:
     def __init__(self, simulation, path, append):
         self.path = as_path(path)
         if self.path.suffix.lower() != ".pvd":
-            raise ValueError(f"{self.path}: a film is a .pvd file, with its frames beside it")
+            raise ValueError(f"{self.path}: a film is a .pvd file, with its frames beside it, or .obj, .usda, .usdc or .usd")
         self._simulation, self._frames = simulation, []
         if append and self.path.exists():
             found = FRAME.findall(self.path.read_text())

@@ -11,7 +11,7 @@ from pdgpu._internal.arguments import having, real_array
 from pdgpu._internal.motion_calls import asking
 from pdgpu._internal.parts import core_of
 from pdgpu.mesh import shapes
-from pdgpu.mesh.mesh import element_rows
+from pdgpu.mesh.mesh_arrays import element_rows
 from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
 
 if TYPE_CHECKING:

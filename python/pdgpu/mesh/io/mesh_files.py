@@ -1,40 +1,33 @@
 """Mesh files: plain arrays from a path.
 
-meshio reads most of it; `mesh_counts` holds what it has read against what the file says, `mesh_readers` reads what it does not
-read well. Whatever a reader throws at a damaged file becomes a ValueError that begins with the path.
+meshio reads VTK's, Medit's and Abaqus' formats, and `mesh_counts` holds what it has read against what the file says; the other readers
+are our own, each for the reason that it begins with. What a reader throws at a damaged file becomes a ValueError that begins with the path.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import gzip
 import io
+import lzma
 import os
-import shutil
 import tempfile
 import threading
 import warnings
+import zlib
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
+from pdgpu._internal.file_limits import check_growth, check_regular, checked_gunzip
 from pdgpu.mesh.io import mesh_counts, mesh_readers
-from pdgpu.mesh.io.mesh_readers import split_polygons
+from pdgpu.mesh.io.cell_kinds import of_meshio
+from pdgpu.mesh.io.gmsh_reader import read_gmsh
+from pdgpu.mesh.io.ply_reader import read_ply
 
-MESHIO_FORMATS = {
-    ".msh": "gmsh",
-    ".vtk": "vtk",
-    ".vtu": "vtu",
-    ".mesh": "medit",
-    ".ply": "ply",
-    ".stl": "stl",
-    ".off": "off",
-    ".inp": "abaqus",
-    ".node": "tetgen",
-    ".ele": "tetgen",
-    ".obj": "obj",
-}
+__all__ = ["as_path", "format_of", "quiet", "read_arrays"]
+
 _ENDLESS = (".obj", ".off", ".inp", ".node", ".ele", ".t", ".seg")
 _CONSOLE = threading.Lock()
 # a forked process has no thread that would release it
@@ -48,29 +41,63 @@ def read_arrays(path):
     suffix, compressed = format_of(path, _READERS)
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    pair = (path.with_suffix(".node"), path.with_suffix(".ele")) if suffix in (".node", ".ele") else (path,)
+    for file in pair:
+        check_regular(file)
     try:
-        if not compressed:
-            arrays = _with_names(_READERS[suffix](path))
-            for file in (path.with_suffix(".node"), path.with_suffix(".ele")) if suffix in (".node", ".ele") else (path,):
-                if _ends_within_a_line(file):
-                    warnings.warn(f"{file}: the last line has no end; was the file cut off?", stacklevel=3)
-            return arrays
-        with tempfile.TemporaryDirectory() as folder:
-            plain = Path(folder, path.stem)
-            with gzip.open(path, "rb") as source, open(plain, "wb") as target:
-                shutil.copyfileobj(source, target)
-            return _with_names(_READERS[suffix](plain))
-    except (FileNotFoundError, PermissionError, IsADirectoryError, UserWarning):
+        if compressed:
+            with tempfile.TemporaryDirectory() as folder:
+                plain = Path(folder, path.stem)
+                checked_gunzip(path, plain)
+                points, elements, named = _READERS[suffix](plain)
+        else:
+            points, elements, named = _READERS[suffix](path)
+    except (FileNotFoundError, PermissionError, UserWarning):
         raise
-    # meshio ends the program where no reader fits; a count that was damaged asks for more memory than there is
     except (Exception, SystemExit) as error:
-        reason = str(error) or type(error).__name__
-        raise ValueError(f"{path}: cannot be read as {suffix}, damaged or truncated? ({reason})") from error
+        raise ValueError(f"{path}: cannot be read as {suffix}: {_reason(error)}") from error
+    named = dict(named)
+    remarks = [f"{path}: {remark}" for remark in named.pop("remarks", ())]
+    if not compressed:
+        remarks += [f"{file}: the last line has no end; was the file cut off?" for file in pair if _ends_within_a_line(file)]
+    elements, named, dropped = _without_repeats(elements, named)
+    if dropped:
+        remarks.append(f"{path}: triangles of no area, which have a vertex twice, were left out: {dropped}")
+    for remark in remarks:
+        warnings.warn(remark, stacklevel=3)
+    return points, elements, named
 
 
-def _with_names(arrays):
-    """Points, elements and what is named, which some readers leave out."""
-    return arrays if len(arrays) == 3 else (*arrays, {})
+def _reason(error):
+    """Why a reader failed, as a sentence."""
+    if isinstance(error, MemoryError):
+        return "it asks for more memory than there is; is it damaged?"
+    if isinstance(error, KeyError):
+        return f"it holds {error}, which the format does not know, or lacks it"
+    text = str(error).strip().rstrip(".")
+    if isinstance(error, ValueError) and " " in text and not isinstance(error, UnicodeError):
+        return text
+    return f"it is damaged, truncated or another kind of file ({type(error).__name__}{': ' if text else ''}{text})"
+
+
+def _without_repeats(elements, named):
+    """The same without triangles that have a vertex twice, and how many these were; the rows that groups hold are counted again."""
+    triangles = np.asarray(elements.get("triangles", ()))
+    if triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu":
+        return elements, named, 0
+    a, b, c = triangles.T
+    kept = (a != b) & (b != c) & (c != a)
+    if kept.all():
+        return elements, named, 0
+    new_row = np.cumsum(kept) - 1
+    groups, data = ({name: dict(kinds) for name, kinds in named.get(what, {}).items()} for what in ("groups", "cell_data"))
+    for kinds in groups.values():
+        if "triangles" in kinds:
+            kinds["triangles"] = new_row[kinds["triangles"][kept[kinds["triangles"]]]]
+    for kinds in data.values():
+        if "triangles" in kinds:
+            kinds["triangles"] = kinds["triangles"][kept]
+    return elements | {"triangles": triangles[kept]}, {"groups": groups, "cell_data": data}, int((~kept).sum())
 
 
 def as_path(path):
@@ -112,119 +139,73 @@ def _ends_within_a_line(path):
     return text and bool(content[-1:].strip())
 
 
+class _Bounded:
+    """zlib or lzma for meshio's reader of .vtu, which would decompress whatever it is given."""
+
+    def __init__(self, decoder, size):
+        self._decoder, self._size, self._total = decoder, size, 0
+
+    def decompress(self, content):
+        # one byte more than is allowed shows that there are more
+        allowed = max(2**26, 100 * self._size)
+        decoder = self._decoder()
+        result = decoder.decompress(content, allowed + 1)
+        self._total += len(result)
+        check_growth(f"{self._total} bytes", self._total, self._size)
+        if not decoder.eof:
+            raise ValueError("a compressed block ends too early")
+        return result
+
+
 def _read_meshio(path):
     import meshio
 
     suffix = path.suffix.lower()
     content = path.read_bytes()
-    n_points, n_cells, n_corners = _COUNTS[suffix](content)
+    size = len(content)
+    said, stated_points, stated_cells, stated_corners = _COUNTS[suffix](content)
     # meshio reads what was counted, also where another program replaces the file meanwhile
-    with tempfile.TemporaryDirectory() as folder, quiet():
-        counted = Path(folder, "mesh" + suffix)
-        counted.write_bytes(content)
-        mesh = meshio.read(counted, file_format=MESHIO_FORMATS[suffix])
-    for what, stated, read in (
-        ("points", n_points, len(mesh.points)),
-        ("cells", n_cells, sum(len(block.data) for block in mesh.cells)),
-        ("corners of cells", n_corners, sum(np.size(block.data) for block in mesh.cells)),
+    with tempfile.TemporaryDirectory() as folder, quiet(), contextlib.ExitStack() as stack:
+        counted = Path(folder, "mesh" + (".vtu" if suffix == ".vtp" else suffix))
+        counted.write_bytes(said)
+        read = {".vtk": meshio.vtk, ".vtu": meshio.vtu, ".vtp": meshio.vtu, ".inp": meshio.abaqus}.get(suffix, meshio.medit).read
+        if suffix in (".vtu", ".vtp"):
+            for name, decoder in (("zlib", zlib.decompressobj), ("lzma", lzma.LZMADecompressor)):
+                stack.enter_context(mock.patch(f"meshio.vtu._vtu.{name}", _Bounded(decoder, size)))
+        mesh = read(counted)
+    points, elements, named = of_meshio(mesh, size)
+    for what, stated, found in (
+        ("points", stated_points, len(mesh.points)),
+        ("cells", stated_cells, sum(len(block.data) for block in mesh.cells)),
+        ("corners of cells", stated_corners, sum(np.size(block.data) for block in mesh.cells)),
     ):
-        if stated is not None and read != stated:
-            raise ValueError(f"announces {stated} {what}, of which {read} can be read")
-    return of_meshio(mesh)
-
-
-def of_meshio(mesh):
-    """Points, elements, and groups and cell data of a meshio.Mesh. ValueError for cells that cannot be used."""
-    points = np.asarray(mesh.points)
-    if points.ndim == 2 and points.shape[1] == 2:
-        points = np.column_stack([points, np.zeros(len(points))])
-    found, places = {"tets": [], "triangles": [], "edges": []}, []
-    for block in mesh.cells:
-        kind, rows, split = _elements_of(block)
-        first = sum(map(len, found[kind])) if kind != "points" else 0
-        places.append((kind, rows[:, 0] if kind == "points" else first + np.arange(len(rows)), split))
-        if kind != "points":
-            found[kind].append(rows)
-    elements = {name: np.concatenate(parts) for name, parts in found.items() if parts}
-    return points, elements, {"groups": _groups(mesh, places), "cell_data": _cell_data(mesh, places)}
-
-
-def _elements_of(block):
-    """Kind and rows of a block of cells, and how many rows each cell became."""
-    if block.type == "tetra":
-        return "tets", np.asarray(block.data), 1
-    if block.type in ("triangle", "quad") or block.type.startswith("polygon"):
-        # blocks of polygons may come as lists of rows of one length
-        return "triangles", split_polygons(block.data), np.asarray(block.data).shape[1] - 2
-    if block.type == "line":
-        return "edges", np.asarray(block.data), 1
-    if block.type == "vertex":
-        return "points", np.asarray(block.data).reshape(-1, 1), 1
-    raise ValueError(f"holds cells of type {block.type}; only tetra, triangle, quad, polygon and line can be used")
-
-
-def _groups(mesh, places):
-    groups = {}
-
-    def add(name, kind, rows):
-        groups.setdefault(str(name), {}).setdefault(kind, []).append(np.asarray(rows, dtype=np.int64))
-
-    physical = mesh.cell_data.get("gmsh:physical")
-    if physical is not None:
-        dimension = {"points": 0, "edges": 1, "triangles": 2, "tets": 3}
-        names = {tuple(int(number) for number in value): name for name, value in mesh.field_data.items() if np.size(value) == 2}
-        for (kind, rows, split), tags in zip(places, physical, strict=True):
-            tags = np.repeat(np.asarray(tags), split)
-            for tag in np.unique(tags[tags != 0]):
-                add(names.get((int(tag), dimension[kind]), f"physical {int(tag)}"), kind, rows[tags == tag])
-    for name, sets in mesh.cell_sets.items():
-        if name.startswith("gmsh:") or (physical is not None and name in groups):
-            continue
-        for (kind, rows, split), chosen in zip(places, sets, strict=False):
-            if chosen is not None and np.size(chosen):
-                chosen = np.asarray(chosen, dtype=np.int64)
-                add(name, kind, rows[(chosen[:, None] * split + np.arange(split)).ravel()])
-    for name, chosen in mesh.point_sets.items():
-        add(name, "points", chosen)
-    return {name: {kind: np.concatenate(parts) for kind, parts in kinds.items()} for name, kinds in groups.items()}
-
-
-def _cell_data(mesh, places):
-    data = {}
-    for name, blocks in mesh.cell_data.items():
-        parts = {}
-        for (kind, _, split), values in zip(places, blocks, strict=True):
-            if kind != "points":
-                parts.setdefault(kind, []).append(np.repeat(np.asarray(values), split, axis=0))
-        # numbers alone, which all blocks of a kind have in one shape
-        whole = {kind: values for kind, values in parts.items() if len({value.shape[1:] for value in values}) == 1}
-        joined = {kind: np.concatenate(values) for kind, values in whole.items()}
-        # where nothing is a number nothing is said of that kind
-        joined = {
-            kind: values
-            for kind, values in joined.items()
-            if values.dtype.kind in "iu" or (values.dtype.kind == "f" and not np.isnan(values).all())
-        }
-        if joined:
-            data[name] = joined
-    return data
+        if stated is not None and found != stated:
+            raise ValueError(f"it announces {stated} {what}, of which {found} can be read")
+    if suffix == ".mesh" and not mesh_counts.has_end(content):
+        named["remarks"] = ["it does not end with End; was the file cut off?"]
+    return points, elements, named
 
 
 _COUNTS = {
-    ".msh": mesh_counts.of_gmsh,
     ".vtk": mesh_counts.of_vtk,
     ".vtu": mesh_counts.of_vtu,
+    ".vtp": mesh_counts.of_vtp,
     ".mesh": mesh_counts.of_medit,
+    ".meshb": mesh_counts.of_medit,
     ".inp": mesh_counts.of_abaqus,
 }
-_READERS = dict.fromkeys(_COUNTS, _read_meshio) | {
-    ".ply": mesh_readers.read_ply,
-    ".stl": mesh_readers.read_stl,
-    ".off": mesh_readers.read_off,
-    ".node": mesh_readers.read_tetgen,
-    ".ele": mesh_readers.read_tetgen,
-    ".obj": mesh_readers.read_obj,
-    ".t": mesh_readers.read_t,
-    ".seg": mesh_readers.read_seg,
-    ".npz": mesh_readers.read_npz,
-}
+_READERS = (
+    {".msh": read_gmsh}
+    | dict.fromkeys(_COUNTS, _read_meshio)
+    | {
+        ".ply": read_ply,
+        ".stl": mesh_readers.read_stl,
+        ".off": mesh_readers.read_off,
+        ".node": mesh_readers.read_tetgen,
+        ".ele": mesh_readers.read_tetgen,
+        ".obj": mesh_readers.read_obj,
+        ".t": mesh_readers.read_t,
+        ".seg": mesh_readers.read_seg,
+        ".npz": mesh_readers.read_npz,
+    }
+)

@@ -1,196 +1,45 @@
-"""Readers of mesh files of their own, beside those of meshio: each from a path to points (n, 3) and a dict of the elements found.
+"""Readers of formats that no library reads safely, each from a path to points (n, 3), a dict of the elements and one of what is named.
 
-meshio's OBJ reader refuses common files (texture coordinates counted separately, relative indices, polylines), its TetGen and OFF readers
-never return from a truncated file, its STL and PLY readers cut one short in silence; the rest it does not know. A reader here takes a
-file only where everything in it was understood: what is left over, or missing, is a ValueError.
+OBJ: meshio and trimesh refuse or drop polylines, relative indices and groups, and no counts tell that a file was cut. OFF, STL, TetGen:
+of 73 to 77 cuts of a file, trimesh takes 29 to 76 for whole ones, VTK 69 to 74, and meshio 3 to 6 or it never returns. .t, .seg and .npz:
+no library reads them. A reader here takes a file only where everything in it was understood: what is left over, or missing, is a
+ValueError. What it passes over it lists as "remarks".
 """
 
 from __future__ import annotations
 
 import collections
 import itertools
-import re
 import urllib.parse
-import warnings
 
 import numpy as np
 
 from pdgpu._internal.array_archive import ArrayArchive
+from pdgpu.mesh.io.cell_kinds import ELEMENTS, Cells
+from pdgpu.mesh.io.polygons import fans
 
-ELEMENTS = ("tets", "triangles", "edges")
+__all__ = ["read_npz", "read_obj", "read_off", "read_seg", "read_stl", "read_t", "read_tetgen"]
+
 # words of OBJ that hold neither points nor elements, and those that hold some which cannot be used
 OBJ_ATTRIBUTES = frozenset("vt vn g o s mg p usemtl mtllib usemap maplib bevel c_interp d_interp lod shadow_obj trace_obj".split())
 OBJ_SURFACES = frozenset("vp cstype deg bmat step curv curv2 surf parm trim hole scrv sp end con bzp bsp cdc cdp res call csh".split())
-PLY_TYPES = {"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "float": "f4", "double": "f8"}
-PLY_TYPES |= {f"int{8 * k}": f"i{k}" for k in (1, 2, 4, 8)} | {f"uint{8 * k}": f"u{k}" for k in (1, 2, 4, 8)}
-PLY_TYPES |= {"float32": "f4", "float64": "f8"}
-PLY_BYTE_ORDER = {"ascii": None, "binary_little_endian": "<", "binary_big_endian": ">"}
-
-
-def split_polygons(faces):
-    """Polygons with k corners, (m, k), as fans of triangles (m (k - 2), 3)."""
-    faces = np.asarray(faces)
-    fans = [faces[:, [0, i, i + 1]] for i in range(1, faces.shape[1] - 1)]
-    return np.stack(fans, axis=1).reshape(-1, 3)
-
-
-def _fans(faces):
-    """Lists of three or more corners as triangles."""
-    for row, face in enumerate(faces):
-        if len(face) < 3:
-            raise ValueError(f"face {row} has {len(face)} corners")
-    return [(face[0], face[i], face[i + 1]) for face in faces for i in range(1, len(face) - 1)]
 
 
 def _text(path):
     return path.read_text(encoding="utf-8", errors="replace")
 
 
-def _filled(**lists):
-    """The lists that are not empty, as arrays."""
-    return {name: np.array(rows) for name, rows in lists.items() if len(rows)}
+def _lines(path):
+    """The lines of a text without comments and without those that are empty."""
+    return [line for line in (line.split("#", 1)[0].strip() for line in _text(path).splitlines()) if line]
 
 
-# ---- PLY -----------------------------------------------------------------------------------------------------------------------
-
-
-def read_ply(path):
-    """Stanford PLY, text or binary: the elements vertex (x, y, z), face (polygons become fans) and edge (vertex1, vertex2).
-
-    The counts of the header must reach exactly to the end of the file.
-    """
-    content = path.read_bytes()
-    header = re.match(rb"ply\r?\n(.*?)^end_header\r?\n", content, re.DOTALL | re.MULTILINE)
-    if header is None:
-        raise ValueError("the header has no beginning or no end")
-    order, elements = _ply_header(header[1].decode("ascii"))
-    rows = _TextRows(content[header.end() :]) if order is None else _BinaryRows(content[header.end() :], order)
-    found = {name: rows.take(count, properties) for name, count, properties in elements}
-    if rows.left():
-        raise ValueError("more follows than its header announces")
-    vertices, faces, edges = (found.pop(name, {}) for name in ("vertex", "face", "edge"))
-    if any(name not in ("camera", "material") for name in found):
-        raise ValueError(f"holds {', '.join(found)}; only vertex, face and edge can be used")
-    missing = [name for name in "xyz" if name not in vertices]
-    if missing:
-        raise ValueError(f"its vertices have no {missing[0]}")
-    corners = faces.get("vertex_indices", faces.get("vertex_index"))
-    if corners is None:
-        if any(len(column) for column in faces.values()):
-            raise ValueError("its faces have no vertex_indices")
-        corners = ()
-    triangles = split_polygons(corners) if isinstance(corners, np.ndarray) and corners.shape[1] > 2 else _fans(corners)
-    ends = [edges[name] for name in ("vertex1", "vertex2")] if edges else []
-    points = np.column_stack([vertices[name] for name in "xyz"]).astype(np.float64)
-    return points, _filled(triangles=triangles, edges=np.column_stack(ends) if ends else ())
-
-
-def _ply_header(text):
-    """The byte order, None for text, and [(element, count, [(property, type of a list's length or None, type)])]."""
-    order, elements = "", []
-    for line in text.splitlines():
-        words = line.split()
-        if not words or words[0] in ("comment", "obj_info"):
-            continue
-        if words[0] == "format" and len(words) == 3 and words[1] in PLY_BYTE_ORDER and words[2] == "1.0" and order == "":
-            order = PLY_BYTE_ORDER[words[1]]
-        elif words[0] == "element" and len(words) == 3 and words[2].isdecimal() and words[1] not in [name for name, *_ in elements]:
-            elements.append((words[1], int(words[2]), []))
-        elif (
-            words[0] == "property"
-            and elements
-            and len(words) == (5 if "list" in words[1:2] else 3)
-            and set(words[1:-1]) <= {"list", *PLY_TYPES}
-        ):
-            length = PLY_TYPES[words[2]] if len(words) == 5 else None
-            elements[-1][2].append((words[-1], length, PLY_TYPES[words[-2]]))
-        else:
-            raise ValueError(f"{line.strip()!r} in its header")
-    if order == "":
-        raise ValueError("its header names no format")
-    return order, elements
-
-
-class _BinaryRows:
-    """The content of a binary PLY file, taken from the front."""
-
-    def __init__(self, content, order):
-        self._content, self._order, self._at = content, order, 0
-
-    def left(self):
-        return self._at < len(self._content)
-
-    def _read(self, dtype, count):
-        if self._at + count * dtype.itemsize > len(self._content):
-            raise ValueError("it ends before its counts are reached")
-        array = np.frombuffer(self._content, dtype, count, self._at)
-        self._at += count * dtype.itemsize
-        return array
-
-    def take(self, count, properties):
-        """The properties of `count` rows by name; a list is an array (count, k) where all have k entries, else a list of lists."""
-        start = self._at
-        # rows that are all as long as the first are one array
-        lengths = [length for _, length, _ in properties if length]
-        first = self._row(properties) if count and lengths else {}
-        fields = []
-        for name, length, kind in properties:
-            if length:
-                fields += [(f"length of {name}", self._order + length), (name, self._order + kind, (len(first.get(name, ())),))]
-            else:
-                fields.append((name, self._order + kind))
-        dtype = np.dtype(fields)
-        if start + count * dtype.itemsize <= len(self._content):
-            self._at = start
-            rows = self._read(dtype, count)
-            if all((rows[f"length of {name}"] == rows[name].shape[1]).all() for name, length, _ in properties if length):
-                return {name: rows[name] for name, *_ in properties}
-        self._at = start
-        if not lengths:
-            raise ValueError("it ends before its counts are reached")
-        rows = [self._row(properties) for _ in range(count)]
-        return {name: [row[name] for row in rows] for name, *_ in properties}
-
-    def _row(self, properties):
-        row = {}
-        for name, length, kind in properties:
-            count = int(self._read(np.dtype(self._order + length), 1)[0]) if length else 1
-            if count < 0:
-                raise ValueError(f"{name} has {count} entries")
-            values = self._read(np.dtype(self._order + kind), count).tolist()
-            row[name] = values if length else values[0]
-        return row
-
-
-class _TextRows:
-    """The content of a PLY file of text, a row a line."""
-
-    def __init__(self, content):
-        self._lines = [line for line in content.decode("ascii").splitlines() if line.strip()]
-        self._at = 0
-
-    def left(self):
-        return self._at < len(self._lines)
-
-    def take(self, count, properties):
-        """As that of `_BinaryRows`."""
-        lines = self._lines[self._at : self._at + count]
-        if len(lines) < count:
-            raise ValueError("it ends before its counts are reached")
-        self._at += count
-        columns = {name: [] for name, *_ in properties}
-        for line in lines:
-            words = iter(line.split())
-            for name, length, kind in properties:
-                number = float if kind[0] == "f" else int
-                expected = int(next(words, "")) if length else 1
-                values = [number(word) for word in itertools.islice(words, expected)]
-                if len(values) != expected:
-                    raise ValueError(f"{line!r} has fewer entries than it announces")
-                columns[name].append(values if length else values[0])
-            if next(words, None) is not None:
-                raise ValueError(f"{line!r} has more entries than it announces")
-        return columns
+def _table(lines, width, what):
+    """Lines of at least `width` numbers, all of one length."""
+    table = np.loadtxt(lines, ndmin=2, comments=None) if lines else np.zeros((0, width))
+    if table.shape[1] < width:
+        raise ValueError(f"{what} has {table.shape[1]} numbers a line, fewer than {width}")
+    return table
 
 
 # ---- OFF, STL, OBJ -------------------------------------------------------------------------------------------------------------
@@ -198,25 +47,28 @@ class _TextRows:
 
 def read_off(path):
     """OFF: the word OFF, three counts, then a line for each point and each face (polygons become fans; colours are passed over)."""
-    lines = [line.split("#", 1)[0].split() for line in _text(path).splitlines()]
-    lines = [words for words in lines if words]
-    if not lines or lines[0][0] != "OFF":
+    lines = _lines(path)
+    words = " ".join(lines[:2]).split()
+    if not words or words[0] != "OFF":
         raise ValueError("the first word is not OFF")
-    counts, rows = (lines[0][1:], lines[1:]) if len(lines[0]) > 1 else (lines[1] if len(lines) > 1 else [], lines[2:])
+    counts, rows = (lines[0].split()[1:], lines[1:]) if lines[0] != "OFF" else (words[1:], lines[2:])
     if len(counts) != 3:
         raise ValueError("OFF is not followed by three counts")
     n_points, n_faces = int(counts[0]), int(counts[1])
     if n_points < 0 or n_faces < 0 or len(rows) != n_points + n_faces:
         raise ValueError(f"it announces {n_points} points and {n_faces} faces, and {len(rows)} lines follow")
-    if any(len(words) != 3 for words in rows[:n_points]):
+    points = _table(rows[:n_points], 3, "a point")
+    if points.shape[1] != 3:
         raise ValueError("a point has not three coordinates")
-    faces = [[int(word) for word in words[1 : 1 + int(words[0])]] for words in rows[n_points:]]
-    for face, words in zip(faces, rows[n_points:], strict=True):
+    faces = []
+    for words in map(str.split, rows[n_points:]):
+        face = [int(word) for word in words[1 : 1 + int(words[0])]]
         # after the corners there may be a colour: an index, or three or four components
         if len(face) != int(words[0]) or len(words) - 1 - len(face) not in (0, 1, 3, 4):
             raise ValueError(f"the face {' '.join(words)!r} has not the corners it announces")
-    points = [[float(word) for word in words] for words in rows[:n_points]]
-    return np.array(points, dtype=np.float64).reshape(-1, 3), _filled(triangles=_fans(faces))
+        faces.append(face)
+    triangles, remarks = fans(faces)
+    return points, {"triangles": triangles}, {"remarks": remarks}
 
 
 def read_stl(path):
@@ -233,7 +85,7 @@ def read_stl(path):
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    return points[first[order]], {"triangles": rank[inverse.reshape(-1)][triangles]}
+    return points[first[order]], {"triangles": rank[inverse.reshape(-1)][triangles]}, {}
 
 
 def _stl_corners(content):
@@ -260,10 +112,12 @@ def _stl_corners(content):
 def read_obj(path):
     """Wavefront OBJ: v, f (polygons become fans), l, g and o lines; indices count from 1, or backwards from the last vertex.
 
-    One warning counts the lines of words that OBJ does not know.
+    Remarks count the lines of words that OBJ does not know, and the faces of two corners.
     """
-    points, triangles, edges, unknown = [], [], [], collections.Counter()
-    groups, current, its_object = {}, (), ()  # of g lines, which may name several, and of o lines
+    text = _text(path)
+    points, faces, edges, unknown = [], [], [], collections.Counter()
+    named = ((), ())  # the groups of g lines, which may name several, and the object of o lines
+    of_faces, of_edges, numbers = [], [], {named: 0}  # the number of their names, for each
 
     def index(word):
         number = int(word.split("/", 1)[0])
@@ -271,7 +125,7 @@ def read_obj(path):
             raise ValueError(f"vertex {number} does not exist")
         return number - 1 if number > 0 else len(points) + number
 
-    for number, line in enumerate(_text(path).replace("\\\n", " ").splitlines(), 1):
+    for number, line in enumerate(text.replace("\\\n", " ").splitlines(), 1):
         words = line.split("#", 1)[0].split()
         if not words:
             continue
@@ -279,31 +133,35 @@ def read_obj(path):
             if words[0] == "v":
                 points.append((float(words[1]), float(words[2]), float(words[3])))
             elif words[0] == "f":
-                corners = [index(word) for word in words[1:]]
-                if len(corners) < 3:
+                faces.append([index(word) for word in words[1:]])
+                of_faces.append(numbers.setdefault(named, len(numbers)))
+                if len(faces[-1]) < 2:
                     raise ValueError("a face needs three vertices")
-                for name in {*current, *its_object}:
-                    groups.setdefault(name, {}).setdefault("triangles", []).extend(range(len(triangles), len(triangles) + len(corners) - 2))
-                triangles.extend((corners[0], corners[i], corners[i + 1]) for i in range(1, len(corners) - 1))
             elif words[0] == "l":
                 corners = [index(word) for word in words[1:]]
-                for name in {*current, *its_object}:
-                    groups.setdefault(name, {}).setdefault("edges", []).extend(range(len(edges), len(edges) + len(corners) - 1))
+                of_edges += [numbers.setdefault(named, len(numbers))] * (len(corners) - 1)
                 edges.extend(itertools.pairwise(corners))
             elif words[0] == "g":
-                current = tuple(words[1:])
+                named = (tuple(words[1:]), named[1])
             elif words[0] == "o":
-                its_object = (" ".join(words[1:]),) if words[1:] else ()
+                named = (named[0], (" ".join(words[1:]),) if words[1:] else ())
             elif words[0] in OBJ_SURFACES:
                 raise ValueError("free-form surfaces and calls of other files cannot be used")
             elif words[0] not in OBJ_ATTRIBUTES:
                 unknown[words[0]] += 1
         except (IndexError, ValueError) as error:
             raise ValueError(f"line {number}: {line.strip()!r}: {error}") from error
+    triangles, remarks = fans(faces)
     if unknown:
         kinds = ", ".join(f"{count} of {word!r}" for word, count in unknown.most_common(5))
-        warnings.warn(f"{path.name}: lines that OBJ does not know were passed over: {kinds}", stacklevel=4)
-    return np.array(points).reshape(-1, 3), _filled(triangles=triangles, edges=edges), {"groups": groups}
+        remarks.append(f"lines that OBJ does not know were passed over: {kinds}")
+    of_triangles = np.repeat(of_faces, [max(len(face) - 2, 0) for face in faces])
+    cells, names = Cells(len(text)), list(numbers)
+    for cell, rows, tags in (("triangle", triangles, of_triangles), ("line", edges, of_edges)):
+        if len(rows):
+            cells.tag(cells.add(cell, rows), np.asarray(tags), lambda number, _: dict.fromkeys(names[number][0] + names[number][1]))
+    elements, given = cells.arrays()
+    return np.array(points).reshape(-1, 3), elements, given | {"remarks": remarks}
 
 
 # ---- TetGen, .t, .seg, .npz ----------------------------------------------------------------------------------------------------
@@ -311,27 +169,32 @@ def read_obj(path):
 
 def read_tetgen(path):
     """The TetGen pair: .node with lines ``id x y z ...``, .ele with lines ``id a b c d ...``, ids from 0 or 1, after a line of counts."""
-    points, first = _read_tetgen_table(path.with_suffix(".node"), float, 3)
-    tets, _ = _read_tetgen_table(path.with_suffix(".ele"), int, 4)
-    return np.array(points).reshape(-1, 3), _filled(tets=[[v - first for v in tet] for tet in tets])
+    points, first = _tetgen_table(path.with_suffix(".node"), 3)
+    tets, _ = _tetgen_table(path.with_suffix(".ele"), 4)
+    return points, {"tets": _whole(tets) - first}, {}
 
 
-def _read_tetgen_table(path, number, width):
+def _tetgen_table(path, width):
     """The rows of one file, `width` numbers each, and the id of the first."""
-    lines = [line.split("#", 1)[0].split() for line in _text(path).splitlines()]
-    lines = [words for words in lines if words]
-    if not lines or len(lines[0]) < 2 or int(lines[0][1]) != width:
+    head, *lines = _lines(path) or [""]
+    words = head.split()
+    if words[1:2] == ["10"]:
+        raise ValueError(f"{path.name} holds {words[0]} tets of second order; make them of first order, without -o2")
+    if len(words) < 2 or int(words[1]) != width:
         raise ValueError(f"{path.name} does not begin with a number of rows and {width}")
-    n = int(lines[0][0])
-    if len(lines) != n + 1:
-        raise ValueError(f"{path.name} announces {n} rows and holds {len(lines) - 1}")
-    rows = [[number(word) for word in words[1 : width + 1]] for words in lines[1:]]
-    if any(len(row) < width or len(words) != len(lines[1]) for row, words in zip(rows, lines[1:], strict=True)):
-        raise ValueError(f"{path.name} has a row of fewer numbers than others, or than {width}")
-    ids = [int(words[0]) for words in lines[1:]]
-    if ids and (ids[0] not in (0, 1) or ids != list(range(ids[0], ids[0] + n))):
+    if len(lines) != int(words[0]):
+        raise ValueError(f"{path.name} announces {words[0]} rows and holds {len(lines)}")
+    table = _table(lines, width + 1, path.name)
+    ids = table[:, 0]
+    if len(ids) and (ids[0] not in (0, 1) or (ids != ids[0] + np.arange(len(ids))).any()):
         raise ValueError(f"{path.name} does not number its rows from 0 or 1")
-    return rows, ids[0] if ids else 0
+    return table[:, 1 : width + 1], int(ids[0]) if len(ids) else 0
+
+
+def _whole(numbers):
+    if (numbers % 1 != 0).any() or (abs(numbers) > 2**53).any():
+        raise ValueError(f"{numbers[numbers % 1 != 0][:1]} is no index")
+    return numbers.astype(np.int64)
 
 
 def _read_lines(path, point_word, point_start, element_word, element_start, k, name):
@@ -351,7 +214,7 @@ def _read_lines(path, point_word, point_start, element_word, element_start, k, n
         rows = points if words[0] == point_word else elements
         if element_start == 2 and int(words[1]) != len(rows) - 1:
             raise ValueError(f"line {number}: {words[0]} {words[1]} where {len(rows) - 1} was expected")
-    return np.array(points).reshape(-1, 3), _filled(**{name: elements})
+    return np.array(points).reshape(-1, 3), {name: np.array(elements, dtype=np.int64).reshape(-1, k)}, {}
 
 
 def read_t(path):
@@ -361,8 +224,8 @@ def read_t(path):
 
 def read_seg(path):
     """The .seg format: ``v x y z`` and ``s i j`` lines, indices from 1."""
-    points, elements = _read_lines(path, "v", 1, "s", 1, 2, "edges")
-    return points, {name: rows - 1 for name, rows in elements.items()}
+    points, elements, named = _read_lines(path, "v", 1, "s", 1, 2, "edges")
+    return points, {"edges": elements["edges"] - 1}, named
 
 
 def read_npz(path):
@@ -374,7 +237,7 @@ def read_npz(path):
             return archive.take("points"), elements, {what: _named_arrays(archive, what) for what in ("groups", "cell_data")}
         if {"V", "T"} <= set(names):
             points, elements = archive.take("V"), archive.take("T")
-            return points, {"triangles" if elements.ndim == 2 and elements.shape[1] == 3 else "tets": elements}
+            return points, {"triangles" if elements.ndim == 2 and elements.shape[1] == 3 else "tets": elements}, {}
     raise ValueError(f"holds {', '.join(sorted(names)) or 'nothing'}; expected points, tets, triangles, edges, or V and T")
 
 

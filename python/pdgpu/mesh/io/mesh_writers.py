@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
 import shutil
 import tempfile
@@ -13,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from pdgpu._internal.atomic_files import replacing
-from pdgpu.mesh.io.mesh_files import MESHIO_FORMATS, as_path, format_of, quiet
-from pdgpu.mesh.io.mesh_readers import ELEMENTS
+from pdgpu.mesh.io.cell_kinds import ELEMENTS
+from pdgpu.mesh.io.mesh_files import as_path, format_of, quiet
 
 _WRITABLE = {
     ".msh": ELEMENTS,
@@ -26,9 +27,12 @@ _WRITABLE = {
     ".ply": ("triangles",),
     ".stl": ("triangles",),
     ".off": ("triangles",),
+    ".glb": ("triangles",),
     ".node": ("tets",),
     ".ele": ("tets",),
 }
+# Gmsh 2.2, because meshio writes version 4.1 only for one kind of cell
+_MESHIO_FORMATS = {".msh": "gmsh22", ".mesh": "medit", ".node": "tetgen"}
 _WITH_FIELDS = (".vtu", ".vtk")
 _CELL_OF = {"tets": "tetra", "triangles": "triangle", "edges": "line", "points": "vertex"}
 _DIMENSION = {"points": 0, "edges": 1, "triangles": 2, "tets": 3}
@@ -76,7 +80,7 @@ def write_cells(path, points, cells, of_points, of_cells):
 
     mesh = meshio.Mesh(points, cells, point_data=of_points, cell_data=of_cells)
     with replacing(path) as unfinished, quiet():
-        meshio.write(unfinished, mesh, file_format=MESHIO_FORMATS[path.suffix.lower()])
+        meshio.write(unfinished, mesh, file_format=path.suffix.lower()[1:])
 
 
 # ---- which groups and numbers a format holds -----------------------------------------------------------------------------------
@@ -138,6 +142,9 @@ def _write_plain(path, suffix, points, elements, fields=None, groups=None, cell_
         }
         np.savez(path, points=points, **elements, **arrays)
         return
+    if suffix == ".glb":
+        _write_glb(path, points, elements["triangles"])
+        return
     if suffix == ".obj":
         _write_obj(path, points, elements["triangles"], groups)
         return
@@ -154,10 +161,8 @@ def _write_plain(path, suffix, points, elements, fields=None, groups=None, cell_
         data |= {"gmsh:physical": tags, "gmsh:geometrical": tags}
     cells = [(_CELL_OF[kind], rows) for kind, rows in blocks.items()]
     mesh = meshio.Mesh(points, cells, point_data=fields or {}, cell_data=data, field_data=names)
-    # Gmsh 2.2, because meshio writes version 4.1 only for one kind of cell
-    file_format = "gmsh22" if suffix == ".msh" else MESHIO_FORMATS[suffix]
     with quiet():
-        meshio.write(path, mesh, file_format=file_format)
+        meshio.write(path, mesh, file_format=_MESHIO_FORMATS.get(suffix, suffix[1:]))
 
 
 def _filled(parts, kind, rows):
@@ -171,6 +176,7 @@ def _tags(groups, blocks, given):
     """The tag of every cell, block by block, and name -> (tag, dimension): the tags a file had stay, others are counted on."""
     tags = {kind: np.zeros(len(rows), np.int32) for kind, rows in blocks.items()}
     names, used, later = {}, set(), []
+    free = {kind: itertools.count(1) for kind in blocks}
     for name, parts in groups.items():
         ((kind, rows),) = parts.items()
         had = np.unique(np.asarray(given[kind])[rows]) if given and kind in given else np.zeros(0)
@@ -184,13 +190,22 @@ def _tags(groups, blocks, given):
             later.append((name, kind, rows, None))
     for name, kind, rows, tag in later:
         if tag is None:
-            tag = next(k for k in range(1, 2**31) if (kind, k) not in used)
+            tag = next(k for k in free[kind] if (kind, k) not in used)
             used.add((kind, tag))
         here = np.searchsorted(blocks["points"][:, 0], rows) if kind == "points" else rows
         tags[kind][here] = tag
         if name != f"physical {tag}":
             names[name] = np.array([tag, _DIMENSION[kind]])
     return list(tags.values()), names
+
+
+def _write_glb(path, points, triangles):
+    """Binary glTF, y up and in metres as here; coordinates in float32."""
+    try:
+        import trimesh
+    except ImportError:
+        raise ImportError(".glb files are written by trimesh; pip install trimesh, or pdgpu[exchange]") from None
+    Path(path).write_bytes(trimesh.Trimesh(points, triangles, process=False).export(file_type="glb"))
 
 
 def _write_obj(path, points, triangles, groups):

@@ -1,0 +1,123 @@
+"""The surfaces of a simulation as a mesh, and films of them for programs that draw: USD, and OBJ files one after the other."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from pdgpu._internal.atomic_files import replacing
+from pdgpu._internal.motion_calls import asking
+from pdgpu._internal.parts import core_of
+from pdgpu.mesh.mesh import Mesh
+from pdgpu.scene.surface import SceneSurface
+
+__all__ = ["ObjFilm", "UsdFilm", "surface_of"]
+
+FRAME_RATE = 1000.0  # time codes a second: USD counts frames, of which steps of most sizes take a whole number
+
+
+def surface_of(simulation, obstacles):
+    """See `Simulation.surface`."""
+    core = core_of(simulation)
+    scene = core.scene
+    surface = SceneSurface(scene, range(len(scene.bodies) + (len(scene.obstacles) if obstacles else 0)))
+    with asking(core):
+        points = surface.positions(simulation.positions.astype(np.float64), core.time)
+    groups = {}
+    for place, name in enumerate(surface.names):
+        rows = {"triangles": surface.triangles, "edges": surface.edges}
+        parts = {kind: np.flatnonzero(surface.owner[corners[:, 0]] == place) for kind, corners in rows.items()}
+        parts["points"] = surface.particles[surface.owner[surface.particles] == place]
+        groups |= {name: parts} if any(map(len, parts.values())) else {}
+    if not len(surface.triangles) and not len(surface.edges):
+        raise ValueError("surface: the scene has no triangles and no edges, only particles; positions has them")
+    used = np.zeros(len(points), bool)
+    for rows in (surface.triangles, surface.edges, surface.particles):
+        used[rows] = True
+    new_index = np.cumsum(used) - 1
+    for parts in groups.values():
+        parts["points"] = new_index[parts["points"]]
+    return Mesh(points[used], triangles=new_index[surface.triangles], edges=new_index[surface.edges], groups=groups)
+
+
+class ObjFilm:
+    """Frames of the surfaces as OBJ files, NAME_00000.obj and so on, with one group for each body; made by `Simulation.record`."""
+
+    def __init__(self, simulation, path):
+        self.path, self._simulation, self._count = path, simulation, 0
+
+    def __call__(self, simulation=None):
+        """Write a frame of the present state."""
+        mesh = surface_of(self._simulation if simulation is None else simulation, obstacles=True)
+        if not len(mesh.triangles):
+            raise ValueError(f"{self.path}: OBJ frames hold triangles, of which the scene has none")
+        triangles = Mesh(mesh.points, triangles=mesh.triangles, groups=_of_triangles(mesh))
+        triangles.write(Path(self.path.parent, f"{self.path.stem}_{self._count:05d}.obj"))
+        self._count += 1
+
+    def __len__(self):
+        return self._count
+
+    def __repr__(self):
+        return f"<ObjFilm: {len(self)} frames, {os.fspath(self.path)}>"
+
+
+def _of_triangles(mesh):
+    """Its groups that have triangles, under names of one word, as OBJ has them."""
+    return {"_".join(name.split()): {"triangles": group.triangles} for name, group in mesh.groups.items() if len(group.triangles)}
+
+
+class UsdFilm:
+    """The surfaces over time in one file of Universal Scene Description: a mesh for each body with a sample of its points for each frame;
+    made by `Simulation.record`. Needs usd-core.
+
+    Time codes are milliseconds from the start of the simulation. After every frame the file is whole on the disk.
+    """
+
+    def __init__(self, simulation, path):
+        try:
+            from pxr import Usd, UsdGeom
+        except ImportError:
+            raise ImportError(f"{path}: USD files are written by usd-core; pip install usd-core, or pdgpu[exchange]") from None
+        self.path, self._simulation, self._count = path, simulation, 0
+        self._stage, self._meshes = Usd.Stage.CreateInMemory(), {}
+        UsdGeom.SetStageUpAxis(self._stage, UsdGeom.Tokens.y)
+        UsdGeom.SetStageMetersPerUnit(self._stage, 1.0)
+        self._stage.SetTimeCodesPerSecond(FRAME_RATE)
+        self._stage.SetDefaultPrim(UsdGeom.Xform.Define(self._stage, "/scene").GetPrim())
+
+    def __call__(self, simulation=None):
+        """Add a frame of the present state."""
+        from pxr import Tf, UsdGeom, Vt
+
+        simulation = self._simulation if simulation is None else simulation
+        whole, code = surface_of(simulation, obstacles=True), simulation.time * FRAME_RATE
+        for name, group in whole.groups.items():
+            if not len(group.triangles):
+                continue
+            vertices, corners = np.unique(whole.triangles[group.triangles], return_inverse=True)
+            if name not in self._meshes:
+                place = f"/scene/{Tf.MakeValidIdentifier(name)}_{len(self._meshes)}"
+                self._meshes[name] = UsdGeom.Mesh.Define(self._stage, place)
+                self._meshes[name].GetPrim().SetDisplayName(name)
+                self._meshes[name].CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
+            mesh, points = self._meshes[name], whole.points[vertices].astype(np.float32)
+            # the triangles too, since cuts change them
+            mesh.CreateFaceVertexCountsAttr().Set(Vt.IntArray([3] * len(group.triangles)), code)
+            mesh.CreateFaceVertexIndicesAttr().Set(Vt.IntArray.FromNumpy(corners.ravel().astype(np.int32)), code)
+            mesh.CreatePointsAttr().Set(Vt.Vec3fArray.FromNumpy(points), code)
+            mesh.CreateExtentAttr().Set(Vt.Vec3fArray.FromNumpy(np.stack([points.min(axis=0), points.max(axis=0)])), code)
+        if self._count == 0:
+            self._stage.SetStartTimeCode(code)
+        self._stage.SetEndTimeCode(code)
+        self._count += 1
+        with replacing(self.path) as unfinished:
+            self._stage.Export(os.fspath(unfinished))
+
+    def __len__(self):
+        return self._count
+
+    def __repr__(self):
+        return f"<UsdFilm: {len(self)} frames, {os.fspath(self.path)}>"
