@@ -18,7 +18,7 @@ COMPILED = {"_host", "_cpu_f32", "_cpu_f64", "_cuda_f32", "_cuda_f64"}
 ON_TOP = {"__main__", "command_line"}
 # A folder uses those above it in this list, and no other.
 LAYERS = (
-    *("data", "_internal", "linear", "collision", "mesh", "materials", "scene", "verify", "contact", "solvers"),
+    *("_internal", "linear", "collision", "mesh", "materials", "scene", "verify", "contact", "solvers"),
     *("viz", "results", "simulation", "study"),
 )
 

@@ -91,12 +91,12 @@ def any_array(name, values):
 
 def real_array(name, values, shape):
     """`values` as a finite float64 array; `shape` has None where any length will do. Always a fresh C-contiguous copy."""
-    return _finite(name, _copied(_real_of_shape(name, values, shape)))
+    return finite(name, _copied(_real_of_shape(name, values, shape)))
 
 
 def real_view(name, values, shape, dtype):
     """`values` as a finite C-contiguous array of a real dtype: themselves where they are one, for what only reads them."""
-    return _finite(name, contiguous(_real_of_shape(name, values, shape), dtype))
+    return finite(name, contiguous(_real_of_shape(name, values, shape), dtype))
 
 
 def contiguous(array, dtype):
@@ -112,17 +112,30 @@ def _copied(array):
         return np.array(array, dtype=np.float64, order="C")
 
 
-def _real_of_shape(name, values, shape):
-    array = any_array(name, values)
+def real_numbers(name, array):
+    """`array` if its dtype is real; TypeError otherwise."""
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
+    return array
+
+
+def whole_numbers(name, array):
+    """`array` if its dtype is one of integers; TypeError otherwise."""
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: expected integer indices, got dtype {array.dtype}")
+    return array
+
+
+def _real_of_shape(name, values, shape):
+    array = real_numbers(name, any_array(name, values))
     if array.ndim != len(shape) or any(length is not None and length != found for length, found in zip(shape, array.shape, strict=True)):
         expected = "(" + ", ".join("any" if length is None else str(length) for length in shape) + ")"
         raise ValueError(f"{name}: expected shape {expected}, got {array.shape}")
     return array
 
 
-def _finite(name, array):
+def finite(name, array):
+    """`array` if all of it is finite; ValueError with the place of the first value that is not."""
     if not np.isfinite(array).all():
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         place = index[0] if len(index) == 1 else index
@@ -138,7 +151,7 @@ def coordinates(name, values, shape, dtype):
     array, dtype = _copied(_real_of_shape(name, values, shape)), np.dtype(dtype)
     fits = np.abs(array) <= LARGEST[dtype]
     if not fits.all():
-        _finite(name, array)
+        finite(name, array)
         index = tuple(int(i) for i in np.argwhere(~fits)[0])
         raise ValueError(f"{name}: value {array[index]} at {index} is too large for {dtype.name}")
     return np.ascontiguousarray(array, dtype=dtype)
@@ -162,6 +175,21 @@ def in_range(name, indices, n, things):
     if bad.any():
         place = int(np.argmax(bad))
         raise ValueError(f"{name}: index {indices[place]} at {place} is out of range for {n} {things}")
+
+
+def index_rows(name, values, k, n, things):
+    """`values` as a fresh (m, k) int32 array of indices of n things; None and an empty array have no rows."""
+    array = any_array(name, () if values is None else values)
+    if array.size == 0 and array.shape in ((0,), (0, k)):
+        return np.empty((0, k), dtype=np.int32)
+    whole_numbers(name, array)
+    if array.ndim != 2 or array.shape[1] != k:
+        raise ValueError(f"{name}: expected shape (m, {k}), got {array.shape}")
+    outside = (array < 0) | (array >= n)  # before the cast, which would wrap around
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        raise ValueError(f"{name}: index {array[row, column]} at row {row} is out of range for {n} {things}")
+    return np.array(array, dtype=np.int32, order="C")
 
 
 def vertex_indices(name, where, points):

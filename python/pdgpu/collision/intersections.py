@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu import _host
-from pdgpu._internal.arguments import any_array, real_array
+from pdgpu._internal.arguments import any_array, real_array, whole_numbers
 from pdgpu._internal.backends import thread_count
 from pdgpu._internal.counted import counted
 
@@ -207,9 +207,9 @@ def _rows(name, rows, k, n_points):
     array = any_array(name, rows)
     if array.size == 0:
         return np.zeros((0, k), np.int32)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"{name}: expected integer indices, got dtype {array.dtype}")
-    array = np.array(array)  # what is checked here is used without the lock of the interpreter: no other thread may write to it
+    array = np.array(
+        whole_numbers(name, array)
+    )  # what is checked here is used without the lock of the interpreter: no other thread may write to it
     expected = "(any,)" if k == 1 else f"(any, {k})"
     if array.shape[1:] != (() if k == 1 else (k,)):
         raise ValueError(f"{name}: expected shape {expected}, got {array.shape}")

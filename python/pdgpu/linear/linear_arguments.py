@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
-from pdgpu._internal.arguments import any_array, in_range
+from pdgpu._internal.arguments import any_array, finite, in_range, real_array, real_numbers
 
 __all__ = ["array_of_shape", "array_or_none", "right_hand_side", "symmetric_matrix"]
 
@@ -18,24 +18,12 @@ def array_or_none(value):
 def cast(name, array, dtype):
     """In the dtype; finite there too, where a longer one came in."""
     with np.errstate(over="ignore"):
-        array = array.astype(dtype)
-    check_finite(name, array)
-    return array
-
-
-def check_finite(name, array):
-    """ValueError with the place of what is not."""
-    bad = ~np.isfinite(array)
-    if bad.any():
-        index = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(f"{name}: value {array[index]} at {index[0] if len(index) == 1 else index} is not finite")
+        return finite(name, array.astype(dtype))
 
 
 def right_hand_side(name, values, n):
     """An array (n,) or (n, k) in float32 or float64; n None: of any length."""
-    array = any_array(name, values)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
+    array = real_numbers(name, any_array(name, values))
     if array.ndim not in (1, 2) or (array.ndim == 2 and not array.shape[1]) or (n is not None and array.shape[0] != n):
         rows = "n" if n is None else n
         raise ValueError(f"{name}: expected shape ({rows},) or ({rows}, k), got {array.shape}")
@@ -44,12 +32,7 @@ def right_hand_side(name, values, n):
 
 def array_of_shape(name, values, shape):
     """An array of that shape in float64."""
-    array = any_array(name, values)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
-    if array.shape != shape:
-        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
-    return cast(name, array, np.float64)
+    return real_array(name, values, shape)
 
 
 def symmetric_matrix(name, A, positive=True):
@@ -66,8 +49,7 @@ def symmetric_matrix(name, A, positive=True):
     n = matrix.shape[0]
     if not n:
         raise ValueError(f"{name}: the matrix is empty")
-    if matrix.dtype.kind not in "fiu":
-        raise TypeError(f"{name}: expected real numbers, got dtype {matrix.dtype}")
+    real_numbers(name, matrix)
     if matrix.nnz > 2**31 - 1 - n:
         raise ValueError(f"{name}: {matrix.nnz} nonzeros are more than an index of 32 bits can count")
     if matrix.dtype != np.float32:
@@ -107,9 +89,7 @@ def _symmetric_pattern(matrix):
 
 
 def _dense(name, A):
-    array = any_array(name, A)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
+    array = real_numbers(name, any_array(name, A))
     if array.ndim != 2:
         raise ValueError(f"{name}: expected a square matrix, got shape {array.shape}")
     return array

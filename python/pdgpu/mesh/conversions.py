@@ -38,8 +38,7 @@ def of_pyvista(mesh):
     having("mesh", mesh, "cast_to_unstructured_grid", "a pyvista.DataSet, not several of them")
     grid = mesh.cast_to_unstructured_grid()
     if np.isin(grid.celltypes, STRIPS_AND_POLYGONS).any():
-        grid = mesh.triangulate(pass_line=True) if hasattr(mesh, "strip") else grid.triangulate()
-        grid = grid.cast_to_unstructured_grid()
+        grid = grid.triangulate()
     cells = Cells()
     for kind, rows in grid.cells_dict.items():
         block = cells.add(VTK_CELLS.get(int(kind), f"{kind} of VTK"), rows[:, : CORNERS.get(int(kind))])

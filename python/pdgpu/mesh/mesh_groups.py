@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from pdgpu._internal.arguments import any_array, in_range
+from pdgpu._internal.arguments import any_array, in_range, real_numbers, whole_numbers
 from pdgpu._internal.attributes import read_only
 from pdgpu._internal.counted import counted
 
@@ -70,9 +70,7 @@ def groups_of(given, elements, n_points):
             array = any_array(where, parts.get(kind, ()))
             if array.size == 0:
                 array = np.zeros(0, np.int64)
-            if array.dtype.kind not in "iu":
-                raise TypeError(f"{where}: expected integer indices, got dtype {array.dtype}")
-            if array.ndim != 1:
+            if whole_numbers(where, array).ndim != 1:
                 raise ValueError(f"{where}: expected shape (k,), got {array.shape}")
             in_range(where, array, n, kind)
             rows[kind] = read_only(np.unique(array).astype(np.int32))
@@ -90,9 +88,7 @@ def cell_data_of(given, elements):
             if kind == "points":
                 raise ValueError(f"{where}: points are no elements")
             array, n = any_array(where, values), len(elements[kind])
-            if array.dtype.kind not in "fiu":
-                raise TypeError(f"{where}: expected real numbers, got dtype {array.dtype}")
-            if not array.ndim or len(array) != n:
+            if not real_numbers(where, array).ndim or len(array) != n:
                 raise ValueError(f"{where}: expected {n} rows, one for each of {kind}, got shape {array.shape}")
             found[kind] = read_only(array)
         data[name] = MappingProxyType(found)

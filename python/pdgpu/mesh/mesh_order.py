@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdgpu._internal.arguments import any_array, in_range
+from pdgpu._internal.arguments import any_array, in_range, whole_numbers
 
 __all__ = ["reordered"]
 
@@ -26,9 +26,7 @@ def reordered(mesh, order):
 
 
 def _permutation(order, n):
-    array = any_array("order", order)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"order: expected integer indices, got dtype {array.dtype}")
+    array = whole_numbers("order", any_array("order", order))
     if array.shape != (n,):
         raise ValueError(f"order: expected shape ({n},), got {array.shape}")
     in_range("order", array, n, "vertices")

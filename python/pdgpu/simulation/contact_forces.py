@@ -175,11 +175,7 @@ def _frozen(core, x):
     points = np.zeros((len(kind), 2, 3), x.dtype)
     points[:, 0] = np.einsum("kc,kci->ki", np.where(first, weights, 0.0), x[vertices])
     points[:, 1] = points[:, 0] - distance[:, None] * normal
-    feature = np.zeros(len(kind), np.uint8)
-    for pair in (*CLOSEST, VERTEX_PLANE):
-        rows = np.flatnonzero(kind == pair)
-        feature[rows] = FEATURES.index("vertex-collider") if pair == VERTEX_PLANE else _features(pair, weights[rows])
-    weights[kind == VERTEX_PLANE] = [1.0, 0.0, 0.0, 0.0]
+    feature = _features_of(kind, weights)
     return {**columns, "kind": kind}, weights, normal, points, distance.copy(), feature
 
 
@@ -206,11 +202,7 @@ def _projected(core, x):
         "slip": np.where(rubs, slip, 0.0).astype(x.dtype),
         "strength": columns["friction"] * pushed,
     }
-    feature = np.zeros(len(kind), np.uint8)
-    for pair in (*CLOSEST, VERTEX_PLANE):
-        rows = np.flatnonzero(kind == pair)
-        feature[rows] = FEATURES.index("vertex-collider") if pair == VERTEX_PLANE else _features(pair, weights[rows])
-    weights[kind == VERTEX_PLANE] = [1.0, 0.0, 0.0, 0.0]
+    feature = _features_of(kind, weights)
     return {**columns, "rubbing": rubbing}, weights, normal, points, distance, feature
 
 
@@ -225,6 +217,16 @@ def _lagged_of(keys, lagged, dtype):
         result[name] = np.zeros((len(keys), *lagged[name].shape[1:]), dtype)
         result[name][found] = lagged[name][place[found]]
     return result
+
+
+def _features_of(kind, weights):
+    """Places in FEATURES of pairs of all kinds. Sets the weights of those with a plane, of which one vertex takes part."""
+    feature = np.zeros(len(kind), np.uint8)
+    for pair in (*CLOSEST, VERTEX_PLANE):
+        rows = np.flatnonzero(kind == pair)
+        feature[rows] = FEATURES.index("vertex-collider") if pair == VERTEX_PLANE else _features(pair, weights[rows])
+    weights[kind == VERTEX_PLANE] = [1.0, 0.0, 0.0, 0.0]
+    return feature
 
 
 def _features(pair, weights):

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse
 
 from pdgpu import _host
-from pdgpu._internal.arguments import any_array
+from pdgpu._internal.arguments import index_rows
 from pdgpu._internal.attributes import keep_attributes, read_only
 from pdgpu._internal.made import made_by
 from pdgpu._internal.motion_calls import asking
@@ -118,18 +118,7 @@ class _Sides:
 
 def _checked(edges, sides, name):
     """Edges to cut as (m, 2) int64; every refusal names the row and its vertices."""
-    edges = any_array("edges", edges)
-    if edges.size == 0 and edges.shape in ((0,), (0, 2)):
-        return np.zeros((0, 2), dtype=np.int64)
-    if edges.dtype.kind not in "iu":
-        raise TypeError(f"edges: expected integer indices, got dtype {edges.dtype}")
-    if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(f"edges: expected shape (m, 2), got {edges.shape}")
-    outside = (edges < 0) | (edges >= sides.n_vertices)
-    if outside.any():
-        row, column = np.argwhere(outside)[0]
-        raise ValueError(f"edges: index {edges[row, column]} at row {row} is out of range for {sides.n_vertices} vertices")
-    edges = edges.astype(np.int64)
+    edges = index_rows("edges", edges, 2, sides.n_vertices, "vertices").astype(np.int64)
     keys = sides.key(*edges.T)
     first = np.searchsorted(sides.keys, keys)
     count = np.searchsorted(sides.keys, keys, side="right") - first

@@ -1,9 +1,9 @@
 """Makes creature.vtu, the tetrahedral mesh that ships with pdgpu: a fox kit on four legs.
 
-Run it from anywhere; it overwrites creature.vtu beside itself and prints the quality of the mesh:
+Run it from anywhere; it overwrites python/pdgpu/data/creature.vtu and prints the quality of the mesh:
 
     pip install numpy scikit-image mmgpy gmsh meshio
-    python make_creature.py
+    python scripts/make_creature.py
 
 These packages make the file; pdgpu does not depend on them (it reads the file with meshio).
 
@@ -31,7 +31,7 @@ SURFACE_EDGE = 0.021  # m, the longest wanted edge on the surface
 SMALLEST_EDGE = 0.009  # m
 EDGES_PER_RADIUS = 0.7  # wanted edge times the sum of the principal curvatures
 INTERIOR_EDGE = 0.034  # m, the size of tets far from the surface
-OUTPUT = pathlib.Path(__file__).with_name("creature.vtu")
+OUTPUT = pathlib.Path(__file__).parents[1] / "python/pdgpu/data/creature.vtu"
 
 
 # --- the shape: signed fields, negative inside ---------------------------------------------------------------
