@@ -88,7 +88,12 @@ SECOND_ORDER = (
         ("line.off", "OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n2 0 1\n", (3, 0, 1, 0), "faces of two corners were left out: 1"),
         ("triangle.vtk", POLYDATA + "POLYGONS 1 4\n3 0 1 2\n", (3, 0, 1, 0), None),
         ("quad.vtk", POLYDATA + "POLYGONS 1 5\n4 0 1 3 2\nPOINT_DATA 4\nNORMALS n float\n" + "0 0 1 " * 4 + "\n", (4, 0, 2, 0), None),
-        ("lines.vtk", POLYDATA + "LINES 1 3\n2 0 1\nPOLYGONS 1 4\n3 0 1 2\n", "holds LINES, POLYGONS, of which .*from_pyvista", None),
+        (
+            "lines.vtk",
+            POLYDATA + "LINES 1 3\n2 0 1\nPOLYGONS 1 4\n3 0 1 2\n",
+            "holds POLYDATA of LINES, POLYGONS, of which .*from_pyvista",
+            None,
+        ),
         ("hexa.mesh", MEDIT.format(8, CUBE) + "Hexahedra\n1\n1 2 4 3 5 6 8 7 0\nEnd\n", "1 cells of type hexahedron; split them", None),
         ("lfs.msh", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n", "pointer of Git LFS.*git lfs pull", None),
         ("old.msh", "$NOD\n1\n1 0 0 0\n$ENDNOD\n$ELM\n0\n$ENDELM\n", "version 1; convert it: gmsh", None),

@@ -15,7 +15,7 @@ LARGEST_GROWTH, ALWAYS_ALLOWED = 100, 2**26
 def check_growth(what, amount, size):
     """ValueError where `amount`, bytes or entries, is out of proportion to a file of `size` bytes (None: no file)."""
     if size is not None and amount > max(ALWAYS_ALLOWED, LARGEST_GROWTH * size):
-        raise ValueError(f"it asks for {what}, over {LARGEST_GROWTH} times its {size} bytes; store it with less compression")
+        raise ValueError(f"asks for {what}, over {LARGEST_GROWTH} times its {size} bytes; store it with less compression")
 
 
 def check_regular(path):

@@ -47,26 +47,25 @@ class _Gmsh:
             at += 4
         self.tags = self.points = self.blocks = None
         self.names, self.groups_of_entity, self.data, self.n_elements, self.named = {}, {}, {}, {}, []
-        readers = {b"PhysicalNames": self._names, b"Entities": self._entities, b"PartitionedEntities": self._partitions}
-        readers |= {b"Nodes": self._nodes, b"ParametricNodes": self._nodes, b"Elements": self._elements, b"ElementData": self._data}
+        readers = {b"Entities": self._entities, b"PartitionedEntities": self._partitions}
+        readers |= {b"Nodes": self._nodes, b"ParametricNodes": self._nodes, b"Elements": self._elements}
         at, seen = self._end_of(b"MeshFormat", at), set()
         while section := re.compile(rb"\s*\$(\w+)[ \t]*\r?\n").match(content, at):
             name, at = section[1], section.end()
             if name in seen and name in (b"Nodes", b"ParametricNodes", b"Elements"):
                 raise ValueError(f"it has two sections ${name.decode()}")
             seen.add(name)
-            read = readers.get(name)
-            if read is None or name == b"PhysicalNames" or not self.binary:
-                end = content.find(b"$End" + name, at)
-                if end < 0:
-                    raise ValueError(f"${name.decode()} has no end")
-                if read is not None:
-                    self._in_text(read, name, content[at:end])
+            if name == b"ElementData":
+                at = self._data(at)
+            elif name == b"PhysicalNames" or name not in readers:
+                end = self._text_end(name, at)
+                if name == b"PhysicalNames":
+                    self._names(content[at:end])
                 at = end
             else:
-                numbers = BinaryNumbers(content, self.order, at)
-                read(name, numbers)
-                at = numbers.at
+                numbers = self._numbers(name, at)
+                readers[name](name, numbers)
+                at = self._after(name, numbers, at)
             at = self._end_of(name, at)
         if content[at:].strip():
             raise ValueError(f"{content[at:].strip()[:20]!r} is no section")
@@ -80,19 +79,25 @@ class _Gmsh:
             raise ValueError(f"${name.decode()} does not end where its counts say")
         return end.end()
 
-    def _in_text(self, read, name, text):
-        if name == b"PhysicalNames":
-            read(text)
-            return
-        if name == b"ElementData":  # after a count, as many lines of names
-            count, _, text = text.lstrip().partition(b"\n")
-            *names, text = text.split(b"\n", int(count))
-            read(name, TextNumbers(text), names)
-            return
-        numbers = TextNumbers(text)
-        read(name, numbers)
+    def _text_end(self, name, at):
+        end = self.content.find(b"$End" + name, at)
+        if end < 0:
+            raise ValueError(f"${name.decode()} has no end")
+        return end
+
+    def _numbers(self, name, at):
+        """The numbers of a section from `at` on."""
+        if self.binary:
+            return BinaryNumbers(self.content, self.order, at)
+        return TextNumbers(self.content[at : self._text_end(name, at)])
+
+    def _after(self, name, numbers, at):
+        """Where the numbers end that began at `at`: in a text all must have been taken."""
+        if self.binary:
+            return numbers.at
         if numbers.left():
             raise ValueError(f"${name.decode()} holds {numbers.left()} numbers more than it announces")
+        return self._text_end(name, at)
 
     def _names(self, text):
         lines = [line for line in text.decode("utf-8", errors="replace").splitlines() if line.strip()]
@@ -216,35 +221,23 @@ class _Gmsh:
         self.n_elements[kind] += len(columns[0])
         return first
 
-    def _data(self, name, numbers, names=None):
-        """$ElementData: a name, the time, and numbers of some elements."""
-        if names is None:
-            names = []
-            for _ in range(self._total(numbers)):
-                end = self.content.find(b"\n", numbers.at) + 1
-                names.append(self.content[numbers.at : end])
-                numbers.at = end
-        _, whole = (self._numbers_of_head(numbers) for _ in range(2))
-        if len(whole) < 3 or not names:
+    def _data(self, at):
+        """$ElementData from `at` on: names, times and sizes in lines, then numbers of some elements. Returns where it ends."""
+        head = []
+        for _ in range(3):
+            count, *lines = self.content[at : at + 10000].split(b"\n")
+            lines = lines[: int(count)]
+            at += len(count) + 1 + sum(len(line) + 1 for line in lines)
+            head.append([line.strip() for line in lines])
+        names, _, sizes = head
+        if not names or len(sizes) < 3:
             raise ValueError("$ElementData has no name or no sizes")
-        width, n = int(whole[1]), int(whole[2])
-        found = numbers.rows(n, [("element", "i4", None), ("values", "f8", width)])
-        if not self.binary and numbers.left():
-            raise ValueError(f"$ElementData holds {numbers.left()} numbers more than it announces")
+        numbers, width = self._numbers(b"ElementData", at), int(sizes[1])
+        found = numbers.rows(int(sizes[2]), [("element", "i4", None), ("values", "f8", width)])
         values = found["values"][:, 0] if width == 1 else found["values"]
         order = np.argsort(found["element"], kind="stable")
-        self.data[names[0].strip().strip(b'"').decode("utf-8", errors="replace")] = found["element"][order], values[order]
-
-    def _numbers_of_head(self, numbers):
-        """The real or whole numbers at the head of $ElementData, after their count; text in a binary file too."""
-        if not self.binary:
-            return numbers.rows(1, [("n", "f8", self._counts(numbers, "i8")[0])])["n"][0]
-        found = []
-        for _ in range(self._total(numbers)):
-            end = self.content.find(b"\n", numbers.at) + 1
-            found.append(float(self.content[numbers.at : end]))
-            numbers.at = end
-        return found
+        self.data[names[0].strip(b'"').decode("utf-8", errors="replace")] = found["element"][order], values[order]
+        return self._after(b"ElementData", numbers, at)
 
     def arrays(self):
         """Points, elements, and what is named."""

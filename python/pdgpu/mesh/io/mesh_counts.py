@@ -70,7 +70,7 @@ def _as_grid(content, binary):
     lists = re.findall(rb"^(VERTICES|LINES|POLYGONS|TRIANGLE_STRIPS)\s+(\d{1,18})\s+(\d{1,18})[ \t]*\r?$", content, re.MULTILINE)
     if [name for name, *_ in lists] != [b"POLYGONS"]:
         names = ", ".join(name.decode() for name, *_ in lists) or "nothing"
-        raise ValueError(f"POLYDATA holds {names}, of which only one list of POLYGONS can be read; {CONVERT}")
+        raise ValueError(f"holds POLYDATA of {names}, of which only one list of POLYGONS can be read; {CONVERT}")
     size = int(lists[0][2])
     n = int(lists[0][1]) - (re.search(rb"^OFFSETS\s", content, re.MULTILINE) is not None)
     if max(n, size) > len(content):

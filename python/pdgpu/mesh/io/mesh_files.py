@@ -55,7 +55,7 @@ def read_arrays(path):
     except (FileNotFoundError, PermissionError, UserWarning):
         raise
     except (Exception, SystemExit) as error:
-        raise ValueError(f"{path}: cannot be read as {suffix}: {_reason(error)}") from error
+        raise ValueError(f"{path}: cannot be read as {suffix}{_reason(error)}") from error
     named = dict(named)
     remarks = [f"{path}: {remark}" for remark in named.pop("remarks", ())]
     if not compressed:
@@ -69,15 +69,15 @@ def read_arrays(path):
 
 
 def _reason(error):
-    """Why a reader failed, as a sentence."""
-    if isinstance(error, MemoryError):
-        return "it asks for more memory than there is; is it damaged?"
-    if isinstance(error, KeyError):
-        return f"it holds {error}, which the format does not know, or lacks it"
+    """Why a reader failed. Reasons that begin with "holds", "is" or "asks" name what is there; the others may be of a damaged file."""
     text = str(error).strip().rstrip(".")
-    if isinstance(error, ValueError) and " " in text and not isinstance(error, UnicodeError):
-        return text
-    return f"it is damaged, truncated or another kind of file ({type(error).__name__}{': ' if text else ''}{text})"
+    if isinstance(error, MemoryError):
+        text = "it asks for more memory than there is"
+    elif isinstance(error, KeyError):
+        text = f"it has {text}, which the format does not know, or lacks it"
+    elif not isinstance(error, ValueError) or " " not in text:
+        text = f"it does not follow the format ({type(error).__name__}{': ' if text else ''}{text})"
+    return f": {text}" if text.startswith(("holds ", "is ", "asks ")) else f", damaged or truncated? ({text})"
 
 
 def _without_repeats(elements, named):
