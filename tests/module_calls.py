@@ -35,7 +35,7 @@ def host_calls():
         "colouring": (tets, len(points), "greedy"),
         "curve_order": (points,),
         "rest_shape": (points, "tet", tets),
-        "cpu_supports_backend": (),
+        "missing_instructions": (),
         "dense_factor_seconds": (20,),
         "schur_complement": (
             np.array([0, 1, 3, 5], np.int32),

@@ -1,5 +1,4 @@
 /* Context and memory of the CPU backend: backend memory is ordinary memory, aligned for vector loads. */
-#define _DEFAULT_SOURCE 1 // madvise
 #include "cpu/context.h"
 
 #include "base/clock.h"

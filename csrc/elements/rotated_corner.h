@@ -169,7 +169,7 @@ PD_LANE_FUNCTION real pd_rotated_add_root(int stride, const real *F, const real 
     p = is_good ? p : (real)0, l = is_good ? l : (real)0;
     real excess = pd_rotated_add(stride, yx, yy, yz, qx, qy, qz, n, p, l, sum);
     *good = is_good ? (real)1 : (real)0;
-    return is_good & !(excess > 0) ? (real)0 : (real)1;
+    return (is_good & !(excess > 0)) ? (real)0 : (real)1;
 }
 
 /* Adds what the turning of R stiffens where it is in tension, t > p: (t - p) [q]x K^-1 [q]x^T. */
@@ -215,7 +215,7 @@ PD_LANE_FUNCTION real pd_rotated_begin_lane(int stride, const real *F, const rea
 PD_LANE_FUNCTION real pd_rotated_add_lane(int stride, const real *F, const real *parts, const real *numbers, real *sum, real *good) {
     real p = numbers[PD_ROTATED_WEIGHT * stride], l = numbers[PD_ROTATED_LAME * stride];
     real left = pd_rotated_add_root(stride, F, parts, p, l, sum, good);
-    return (p == 0) & (l == 0) ? (real)0 : left; // an unused lane
+    return ((p == 0) & (l == 0)) ? (real)0 : left; // an unused lane
 }
 
 /* What pd_rotated_add_root leaves: a corner whose R is found by pd_polar3 where `good` is 0, and what turning stiffens. F, g and sum of its

@@ -49,7 +49,7 @@ PD_LANE_FUNCTION real pd_shape_target_add_root(int stride, const real *F, const 
                         F[3 * stride] * g_0 + F[4 * stride] * g_1 + F[5 * stride] * g_2,
                         F[6 * stride] * g_0 + F[7 * stride] * g_1 + F[8 * stride] * g_2, qx, qy, qz, n, g_0 * g_0 + g_1 * g_1 + g_2 * g_2,
                         is_good ? p : (real)0, sum);
-    return is_good | (p == 0) ? (real)0 : (real)1; // an unused lane has no weight
+    return (is_good | (p == 0)) ? (real)0 : (real)1; // an unused lane has no weight
 }
 
 /* A corner whose R is found by pd_polar3. F, g, S and sum of its own. */

@@ -10,6 +10,7 @@ _UInt8 = NDArray[np.uint8]
 HAS_CHOLMOD: bool
 HAS_GMP: bool
 COMMIT: str  # of the build; "unknown" where it was none of a repository
+CPU_ARCH: str  # -march= of the CPU backends; empty: the default of the compiler
 # names by place: columns of the arrays that steps and linear solves fill, parts of a step's time, what ends one, parts of the potential
 RECORD_COLUMNS: tuple[str, ...]
 UPDATE_COLUMNS: tuple[str, ...]
@@ -19,7 +20,7 @@ STOPS: tuple[str, ...]
 ENERGIES: tuple[str, ...]
 cholesky: object
 
-def cpu_supports_backend() -> bool: ...
+def missing_instructions() -> tuple[str, ...]: ...
 def dense_factor_seconds(rows: int, /) -> float: ...
 def schur_complement(column_start: _Int32, rows: _Int32, values: _Float64, n_last: int, /) -> tuple[_Float64, int]: ...
 def check_elements(points: _Float64, elements: _Int32, name: str = "elements") -> None: ...

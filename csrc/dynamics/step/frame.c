@@ -290,10 +290,12 @@ static pd_status begin_loaded_pass(run *r) {
     pd_simulation *self = r->simulation;
     pd_growth *growth = &r->growth;
     double norm;
-    pd_status status = begin_pass(r);
-    if (!status) status = evaluate(self, &growth->first_potential, &growth->first_magnitude, &norm);
+    pd_status status;
+    PD_TRY(begin_pass(r));
+    PD_TRY(evaluate(self, &growth->first_potential, &growth->first_magnitude, &norm));
     growth->first_norm = fmax(growth->first_norm, norm);
     growth->first_moves = 0.0;
+done:
     return status;
 }
 

@@ -182,7 +182,7 @@ PD_LANE_FUNCTION pd_contact_corner pd_contact_corner_of(pd_contact_law law, pd_c
     int second = corner > 1;
     real rate = terms.acts > 0 ? terms.energy * mollifier.first : (real)0; /* as in pd_contact_gradient */
     pd_vector own = pd_mollifier_slope(pd_vector_choose(second, f, e), pd_vector_choose(second, e, f));
-    out.slope = pd_vector_along(out.slope, (corner == 1) | (corner == 3) ? rate : -rate, own);
+    out.slope = pd_vector_along(out.slope, ((corner == 1) | (corner == 3)) ? rate : -rate, own);
     return out;
 }
 

@@ -1,36 +1,38 @@
 /* The module _host: what is always double and needs no backend, shown to Python.
  *
- * Built for the baseline processor, so it can be imported anywhere and say whether the backends would run. */
+ * Built for the baseline processor, so it can be imported anywhere and say which instructions of the backends are missing. */
 #define PD_IMPORT_ARRAY
 #include "python/binding/arrays.h"
 
 #include "python/host/host_module.h"
+#include "python/host/processor.h"
 
 #include "threads/team.h"
 
-/* The backends of an x86-64 build are compiled for x86-64-v3 (AVX2, FMA, BMI); an older processor would die of SIGILL. */
-static int cpu_supports_backend(void) {
-#if (defined(__x86_64__) || defined(_M_X64)) && defined(__GNUC__)
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-           __builtin_cpu_supports("bmi2");
-#else
-    return 1;
-#endif
-}
+PyDoc_STRVAR(missing_instructions_doc, "missing_instructions($module, /)\n--\n\n"
+                                       "The instruction sets that the CPU backends are compiled for and this processor lacks, a tuple of\n"
+                                       "names such as 'AVX2'. Empty: the backends run here. On processors other than x86-64 always empty.");
 
-PyDoc_STRVAR(cpu_supports_backend_doc, "cpu_supports_backend($module, /)\n--\n\n"
-                                       "Whether this processor has the instructions the CPU backends are compiled for\n"
-                                       "(x86-64: AVX2, FMA, BMI, BMI2; elsewhere always True).");
-
-static PyObject *host_cpu_supports_backend(PyObject *module, PyObject *arguments) {
+static PyObject *host_missing_instructions(PyObject *module, PyObject *arguments) {
     (void)module;
     (void)arguments;
-    return PyBool_FromLong(cpu_supports_backend());
+    PyObject *names = PyList_New(0), *result = NULL;
+    if (!names) return NULL;
+    for (const pd_instruction_set *wanted = pd_required_instructions; wanted->name; wanted++) {
+        if (pd_processor_has(wanted)) continue;
+        PyObject *name = PyUnicode_FromString(wanted->name);
+        int failed = !name || PyList_Append(names, name) < 0;
+        Py_XDECREF(name);
+        if (failed) goto done;
+    }
+    result = PyList_AsTuple(names);
+done:
+    Py_DECREF(names);
+    return result;
 }
 
 static PyMethodDef module_methods[] = {
-    {"cpu_supports_backend", host_cpu_supports_backend, METH_NOARGS, cpu_supports_backend_doc},
+    {"missing_instructions", host_missing_instructions, METH_NOARGS, missing_instructions_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -48,6 +50,7 @@ static int host_execute(PyObject *module) {
     if (PyModule_AddObjectRef(module, "HAS_GMP", Py_False) < 0) return -1;
 #endif
     if (PyModule_AddStringConstant(module, "COMMIT", PD_COMMIT) < 0) return -1;
+    if (PyModule_AddStringConstant(module, "CPU_ARCH", PD_CPU_ARCH) < 0) return -1;
     if (pd_host_add_cholesky(module) < 0 || pd_host_add_names(module) < 0) return -1;
     return 0;
 }

@@ -22,7 +22,7 @@ PD_LANE_FUNCTION pd_friction_grip pd_friction_grip_of(pd_contact_law law, pd_con
     pd_friction_grip out;
     real least = limits.separation + least_gap * limits.activation;
     int apart = nearest.distance > limits.separation;
-    pd_contact_terms terms = pd_contact_terms_of(law, limits, apart & (nearest.distance < least) ? least : nearest.distance);
+    pd_contact_terms terms = pd_contact_terms_of(law, limits, (apart & (nearest.distance < least)) ? least : nearest.distance);
     real force = -pd_contact_mollifier(kind, x, limits.threshold).value * terms.slope;
     out.weights = nearest.weights, out.normal = nearest.normal;
     out.force = terms.acts > 0 ? force : (real)0;

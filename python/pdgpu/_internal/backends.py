@@ -120,8 +120,11 @@ def _module_name(device, dtype):
 
 @cache
 def _loaded(device, dtype):
-    if not _host.cpu_supports_backend():
-        raise RuntimeError("this build of pdgpu needs a processor with AVX2 and FMA; build it with -DPDGPU_ARCH= for this one")
+    if missing := _host.missing_instructions():
+        raise RuntimeError(
+            f"this build of pdgpu is compiled for PDGPU_ARCH={_host.CPU_ARCH}, and this processor lacks {', '.join(missing)}; build it for "
+            "this processor with: pip install . -C cmake.define.PDGPU_ARCH=native"
+        )
     return importlib.import_module(f"pdgpu.{_module_name(device, dtype)}")
 
 
