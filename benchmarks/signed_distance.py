@@ -4,7 +4,7 @@ Each mesh gets a grid of about NODES nodes along its longest side. libigl takes 
 from winding numbers by fast summation [Barill et al. 2018]; pdgpu's is exact, and its time includes the exact search for intersections of
 the surface that from_mesh makes first, which is also given alone. Least of RUNS runs, the libraries in turn. Both use all cores.
 
-    PDGPU_DATA=... python benchmarks/signed_distance.py [--out FILE.csv]      (needs libigl: pip install 'pdgpu[bench]')
+    PDGPU_DATA=... python benchmarks/signed_distance.py [--out FILE.csv]      (needs libigl: pip install libigl)
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """How do the rates of three solvers depend on stiffness? Four decades of it, on Dask's workers; stopped and started again it goes on.
 
-pip install 'pdgpu[dask,tables]'; python examples/sweep_on_dask.py [--out FOLDER]
+pip install distributed pandas; python examples/sweep_on_dask.py [--out FOLDER]
 The workers are on this machine; with ``Client("tcp://scheduler:8786")`` they are wherever that scheduler has some.
 """
 

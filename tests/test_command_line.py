@@ -122,7 +122,7 @@ def test_a_reader_who_has_seen_enough_is_no_error():
     ("arguments", "text"),
     [
         (["compare", "nowhere.msh"], "nowhere.msh"),
-        (["compare", "--threads", "-2"], "threads"),
+        (["compare", "--threads", "9999"], "threads"),
         (["simulate", "nowhere.msh"], "nowhere.msh"),
     ],
 )
@@ -131,3 +131,63 @@ def test_faults_of_the_input_are_one_line(arguments, text, capsys, tmp_path):
     assert main([*arguments, "--out", str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert error.startswith("pdgpu: error:") and text in error and error.count("\n") == 1
+
+
+def ended(arguments, tmp_path, **options):
+    """How a command ended: its exit code and the lines of its standard error."""
+    command = [sys.executable, "-m", "pdgpu", *arguments]
+    result = subprocess.run(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=300, **{"stdout": subprocess.DEVNULL} | options
+    )
+    return result.returncode, result.stderr.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["compare", "--dt", "x"], "argument --dt: expected a number greater than 0, got 'x'"),
+        (["compare", "--stretch", "nan"], "argument --stretch: expected a number greater than 0, got 'nan'"),
+        (["simulate", "--steps", "1e3"], "argument --steps: expected a whole number, at least 1, got '1e3'"),
+        (["compare", "--threads", "two"], "argument --threads: expected a whole number, at least 0, got 'two'"),
+        (["compare", "--solvers", "newt"], "argument --solvers: invalid choice"),
+    ],
+)
+def test_a_wrong_option_is_one_line(arguments, text, capsys):
+    """If not, the names of functions of the program are what a user reads."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    error = capsys.readouterr().err
+    assert ended.value.code == 2 and error.startswith("pdgpu: error:") and text in error and error.count("\n") == 1
+
+
+def test_pictures_are_checked_before_the_work(mesh, tmp_path):
+    """If not, a comparison of an hour ends without its picture."""
+    code, lines = ended(["compare", mesh], tmp_path, env={**os.environ, "MPLBACKEND": "nonsense"})
+    assert code == 2 and len(lines) == 1 and lines[0].startswith("pdgpu: error: MPLBACKEND=nonsense: matplotlib cannot be imported")
+
+
+def test_the_folder_of_the_results_is_made_before_the_work(mesh, tmp_path):
+    """If not, results are computed and cannot be written."""
+    (tmp_path / "taken").write_text("")
+    for command in ("compare", "simulate"):
+        code, lines = ended([command, mesh, "--out", "taken"], tmp_path)
+        assert code == 2 and len(lines) == 1 and "taken" in lines[0]
+
+
+def test_an_output_that_takes_nothing_is_one_line(tmp_path):
+    """If not, a full disk ends in a traceback."""
+    with open("/dev/full", "w") as full:
+        code, lines = ended(["info"], tmp_path, stdout=full)
+    assert code == 2 and len(lines) == 1 and "No space left" in lines[0]
+    closed = subprocess.run(
+        ["/bin/sh", "-c", '"$0" -m pdgpu info >&-', sys.executable], stderr=subprocess.PIPE, text=True, timeout=300, cwd=tmp_path
+    )
+    assert closed.returncode == 2 and closed.stderr == "pdgpu: error: standard output is closed, and the results are printed there\n"
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_comparison_in_which_all_diverge_says_so(mesh, tmp_path, capsys):
+    """If not, pictures without a curve are taken for results."""
+    arguments = ["compare", mesh, "--solvers", "gradient-descent", "pbd", "--stretch", "1e200", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "pdgpu: error: every solver diverged; try a smaller --dt or --stretch"

@@ -7,6 +7,8 @@ only; modules import from the file that defines a name.
 
 import ast
 import itertools
+import subprocess
+import sys
 from pathlib import Path
 
 import pdgpu
@@ -134,3 +136,25 @@ def test_modules_name_what_they_take():
         unknown = set(others) - MODULES - COMPILED - {"__init__"}
         assert not unknown, f"{name} imports {unknown}, which is not there"
         assert "__init__" not in others or name in ON_TOP, f"{name} imports from pdgpu itself at line {others['__init__']}"
+
+
+def test_the_import_is_light():
+    """If not, every script, worker and notebook waits for libraries that it may not use."""
+    code = "import sys, numpy; before = set(sys.modules); import pdgpu; print(*sorted(set(sys.modules) - before))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
+    loaded = set(result.stdout.split())
+    heavy = (
+        "scipy.sparse",
+        "scipy.spatial",
+        "scipy.special",
+        "scipy.linalg",
+        "matplotlib",
+        "pandas",
+        "meshio",
+        "tqdm",
+        "k3d",
+        "urllib.request",
+    )
+    assert not loaded & set(heavy)
+    others = {name for name in loaded if name.split(".")[0] != "pdgpu"}
+    assert len(others) < 120, sorted(others)

@@ -41,6 +41,8 @@ def test_a_lacking_instruction_stops_the_first_use(monkeypatch):
 
     monkeypatch.setattr(_host, "missing_instructions", lambda: ("AVX2", "FMA"))
     backends._loaded.cache_clear()
-    with pytest.raises(RuntimeError, match=r"lacks AVX2, FMA; build it for this processor with: pip install \. -C cmake\.define\.PDGPU_ARCH"):
+    with pytest.raises(
+        RuntimeError, match=r"lacks AVX2, FMA; build it for this processor with: pip install \. -C cmake\.define\.PDGPU_ARCH"
+    ):
         pdgpu.linear.solve([[2.0]], [1.0], pdgpu.PCG())
     backends._loaded.cache_clear()

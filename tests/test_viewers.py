@@ -131,7 +131,7 @@ def test_a_window_shows_every_frame(sim, monkeypatch):
 def test_a_viewer_that_is_not_installed_is_named(sim, backend, monkeypatch):
     """If not, who has no viewer reads of a module, and not what to install."""
     monkeypatch.setitem(sys.modules, backend, None)
-    with pytest.raises(ImportError, match=rf"{backend} is not installed: pip install 'pdgpu\[viewer\]'"):
+    with pytest.raises(ImportError, match=rf"{backend} is not installed: pip install {backend}$"):
         pdgpu.viewer(sim, backend)
     with pytest.raises(ValueError, match="backend"):
         pdgpu.viewer(sim, "paraview")

@@ -34,6 +34,7 @@ from pdgpu.solvers.solvers import (
     QuasiNewton,
     VertexBlockDescent,
 )
+from pdgpu.viz.plotting import prepare_pictures, save_convergence, save_states
 
 # The solvers of `compare`, by name, in the order of the legend. The iterations let each curve show its character; rho is a value
 # that helps on organic tet meshes of 1e5 to 1e6 Pa at h = 1/30 and is safe there: it is not tuned to the mesh at hand.
@@ -67,21 +68,42 @@ def default_mesh():
 
 
 def _positive(text):
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
     if not (value > 0.0 and np.isfinite(value)):
-        raise argparse.ArgumentTypeError(f"must be greater than 0, got {text}")
+        raise argparse.ArgumentTypeError(f"expected a number greater than 0, got {text!r}")
+    return value
+
+
+def _whole(text, minimum):
+    try:
+        value = int(text)
+    except ValueError:
+        value = minimum - 1
+    if value < minimum:
+        raise argparse.ArgumentTypeError(f"expected a whole number, at least {minimum}, got {text!r}")
     return value
 
 
 def _count(text):
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
-    return value
+    return _whole(text, 1)
+
+
+def _threads(text):
+    return _whole(text, 0)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, as those of the commands are; subcommands get it too."""
+
+    def error(self, message):
+        self.exit(2, f"pdgpu: error: {message}; see {self.prog} --help\n")
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="pdgpu", description="Projective Dynamics and its rivals, compared on equal terms.")
+    parser = _Parser(prog="pdgpu", description="Projective Dynamics and its rivals, compared on equal terms.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {pdgpu.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
 
@@ -94,7 +116,7 @@ def _parser():
         command.add_argument("--density", type=_positive, help="kg/m^3 (1000); shells: kg/m^2 (0.2, a cloth)")
         command.add_argument("--device", help="cpu, cuda, or one of several GPUs such as cuda:1 (PDGPU_DEVICE, else cpu)")
         command.add_argument("--dtype", choices=PRECISIONS, help="(PDGPU_DTYPE, else float64)")
-        command.add_argument("--threads", type=int, default=0, help="0: all cores")
+        command.add_argument("--threads", type=_threads, default=0, help="0: all cores")
         command.add_argument("--out", default="out", metavar="DIR", help="folder for what is written (out)")
 
     compare = commands.add_parser("compare", help="solve one step from a stretched pose with every solver; plot, CSV, table, picture")
@@ -119,6 +141,9 @@ def _parser():
 def main(arguments=None):
     """Run a command; returns the exit code. A fault of the input is one line on standard error, exit code 2."""
     options = _parser().parse_args(arguments)
+    if sys.stdout is None:
+        print("pdgpu: error: standard output is closed, and the results are printed there", file=sys.stderr)
+        return 2
     try:
         {"compare": _compare, "simulate": _simulate, "info": _info}[options.command](options)
         sys.stdout.flush()
@@ -130,8 +155,24 @@ def main(arguments=None):
         return 130
     except (OSError, RuntimeError, TypeError, ValueError) as error:
         print(f"pdgpu: error: {error}", file=sys.stderr)
+        _drop_unwritten()
         return 2
     return 0
+
+
+def _drop_unwritten():
+    """Where standard output takes nothing more, as on a full disk, the flush at the end of the process must not fail in turn."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _writable_folder(path):
+    """Make the folder of the results, before anything is computed."""
+    os.makedirs(path, exist_ok=True)
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise PermissionError(f"--out: cannot write into {path!r}")
 
 
 # ---- the scene of both commands ----------------------------------------------------------------------------------------------
@@ -178,6 +219,8 @@ def _read(path):
 
 
 def _compare(options):
+    prepare_pictures()
+    _writable_folder(options.out)
     mesh = _read(options.mesh)
     scene, body, positions = stretched_scene(mesh, options.young, options.density, options.stretch)
     chosen = [SOLVERS[key] for key in SOLVERS if key in options.solvers]
@@ -200,11 +243,10 @@ def _compare(options):
     )
     print()
     print(comparison.table())
-    os.makedirs(options.out, exist_ok=True)
+    if all(record.status == "diverged" for record in comparison.records.values()):
+        raise RuntimeError("every solver diverged; try a smaller --dt or --stretch")
     paths = [os.path.join(options.out, name) for name in ("convergence.csv", "convergence.png", "scene.png")]
     comparison.to_csv(paths[0])
-    from pdgpu.viz.plotting import save_convergence, save_states
-
     save_convergence(comparison, paths[1])
     states = {"at rest": body.points, "before the step": comparison.start_positions, "after the step": comparison.reference}
     save_states(states, body.mesh.surface, paths[2])
@@ -214,12 +256,12 @@ def _compare(options):
 def _simulate(options):
     from tqdm.auto import tqdm
 
+    _writable_folder(options.out)
     mesh = _read(options.mesh)
     scene, body, positions = stretched_scene(mesh, options.young, options.density, options.stretch, gravity=(0.0, -9.81, 0.0))
     solver = ProjectiveDynamics(iterations=options.iterations)
     simulation = pdgpu.Simulation(scene, solver, dt=options.dt, device=options.device, dtype=options.dtype, threads=options.threads)
     simulation.set_state(positions=positions)
-    os.makedirs(options.out, exist_ok=True)
     frames = []
     for k in tqdm(range(options.steps + 1), unit="frame"):
         if k:

@@ -9,7 +9,7 @@ import pdgpu
 from pdgpu import _cpu_f64, contact
 from pdgpu.contact.contact_surface import EDGE_EDGE, VERTEX_EDGE, VERTEX_TRIANGLE
 
-ipctk = pytest.importorskip("ipctk", reason="ipctk is not installed: pip install pdgpu[bench]")
+ipctk = pytest.importorskip("ipctk", reason="ipctk is not installed: pip install ipctk")
 RELATIVE = 1e-10
 FORMS = {"plain": False, "area-weighted and physical": True}
 

@@ -21,7 +21,7 @@ def stored():
 @pytest.mark.parametrize("key", CONFIGURATIONS, ids=", ".join)
 def test_ipctk(key):
     """If it failed, things would slide and stick otherwise than in every other code of this field."""
-    pytest.importorskip("ipctk", reason="ipctk is not installed: pip install pdgpu[bench]")
+    pytest.importorskip("ipctk", reason="ipctk is not installed: pip install ipctk")
     x_t, x, triangles, rest, distance = CONFIGURATIONS[key]
     energy, gradient, hessian = cases.ours(x_t, x, triangles, rest, distance, key[1])
     energy_0, gradient_0, hessian_0 = cases.of_ipctk(x_t, x, triangles, rest, distance, key[1])

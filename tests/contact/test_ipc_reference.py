@@ -41,7 +41,7 @@ def test_the_same_minimiser_as_the_stored_one(name):
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_minimiser_as_with_ipctk(name):
     """As above, step by step, and the energy of the contacts is ipctk's too."""
-    pytest.importorskip("ipctk", reason="ipctk is not installed: pip install pdgpu[bench]")
+    pytest.importorskip("ipctk", reason="ipctk is not installed: pip install ipctk")
     from ipc_step import IpcStep
 
     case = CASES[name]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from pdgpu import _host
 from pdgpu._internal.arguments import choice, coordinates, flag, number

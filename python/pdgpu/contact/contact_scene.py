@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse
-from scipy.sparse import csgraph
+import scipy
 
 from pdgpu.collision.collision import BODY_SHIFT, FIXED, SELF, SIDE, primitive_tags
 from pdgpu.collision.intersections import JudgedScene
@@ -252,7 +251,7 @@ class ContactScene:
         links.append(np.stack([inner, self.carriers[:, 0]], axis=1))
         rows = np.concatenate(links)
         graph = scipy.sparse.coo_matrix((np.ones(len(rows)), rows.T), shape=(len(self.rest),) * 2)
-        return csgraph.connected_components(graph, directed=False)[1].astype(np.int32)
+        return scipy.sparse.csgraph.connected_components(graph, directed=False)[1].astype(np.int32)
 
     def with_stiffness(self, contact, stiffness_of_vertices):
         """`contact` with the stiffness that fits the scene: `automatic_stiffness` of the free vertices (n,) N/m that touch; an embedded

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse
-from scipy.sparse import csgraph
-from scipy.spatial import cKDTree
+import scipy
 
 from pdgpu.collision.collision import BroadPhase
 from pdgpu.collision.intersections import JudgedScene
@@ -56,7 +54,7 @@ class TouchingSurface:
     def parts(self):
         """Which connected part each vertex belongs to, (n,)."""
         graph = scipy.sparse.coo_matrix((np.ones(len(self.edges)), self.edges.T), shape=(self.n, self.n))
-        return csgraph.connected_components(graph, directed=False)[1]
+        return scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
 
     def candidates(self, x, reach, threads):
         """Kind (k,), vertices (k, 4) and area (k,) nan of all pairs nearer than reach, and some others; the areas are filled by `areas`."""
@@ -65,7 +63,7 @@ class TouchingSurface:
         dots = x[self.particles]
         two = one = np.zeros((0, 2), np.int64)
         if len(dots):
-            tree, slack = cKDTree(dots), 1.0 + 1e-9  # more than its distances are off
+            tree, slack = scipy.spatial.cKDTree(dots), 1.0 + 1e-9  # more than its distances are off
             two = np.sort(tree.query_pairs(reach * slack, output_type="ndarray"), axis=1)
             two = two[np.lexsort(two.T[::-1])]
             if len(self.rods):

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from pdgpu._internal.arguments import any_array, choice, number, per_item, vertex_indices
 from pdgpu._internal.counted import counted

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.spatial
+import scipy
 
 from pdgpu._internal.arguments import number
 from pdgpu._internal.relative_core import relative_frame

@@ -9,8 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse
-import scipy.sparse.linalg
+import scipy
 
 from pdgpu import _host
 from pdgpu._internal.arguments import flag, integer

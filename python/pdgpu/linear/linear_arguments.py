@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from pdgpu._internal.arguments import any_array, finite, in_range, real_array, real_numbers
 

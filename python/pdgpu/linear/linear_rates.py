@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from pdgpu.linear.linear_arguments import symmetric_matrix
 from pdgpu.linear.linear_solvers import LINEAR_SOLVERS, PCG, AJacobi, Direct

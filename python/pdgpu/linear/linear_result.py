@@ -58,6 +58,7 @@ class LinearResult:
 
     @property
     def rate(self) -> float:
+        """Mean factor of the residual norm per iteration over the second half of the run; NaN with fewer than two iterations."""
         last = len(self._shares) - 1
         half = last // 2
         if last < 2 or not np.isfinite(self._shares[last]):
@@ -67,6 +68,7 @@ class LinearResult:
 
     @cached_property
     def predicted_rate(self) -> float:
+        """The rate that the spectrum of A predicts, computed at the first access; see the attributes of the class."""
         return self._predicted_rate()
 
     def __repr__(self):

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse
-import scipy.spatial
+import scipy
 
 from pdgpu import _host
 from pdgpu._internal.arguments import any_array, having, integer, number, real_array, vertex_indices

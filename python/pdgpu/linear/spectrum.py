@@ -6,10 +6,7 @@ import math
 import warnings
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse
-import scipy.sparse.csgraph
-import scipy.sparse.linalg
+import scipy
 
 from pdgpu import _host
 from pdgpu._internal.backends import backend

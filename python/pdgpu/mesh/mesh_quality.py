@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from pdgpu import _host
 from pdgpu.linear.spectrum import largest_eigenvalue

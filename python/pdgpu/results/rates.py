@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.special
+import scipy
 
 from pdgpu._internal.made import made_by
 from pdgpu._internal.text_tables import html_table, text_table

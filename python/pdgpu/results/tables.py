@@ -84,7 +84,7 @@ def data_frame(table):
     try:
         import pandas
     except ImportError:
-        raise ImportError("to_dataframe needs pandas, which is not installed: pip install 'pdgpu[tables]'") from None
+        raise ImportError("to_dataframe needs pandas, which is not installed: pip install pandas") from None
     return pandas.DataFrame(table)
 
 

@@ -146,6 +146,7 @@ class Body(GuardedAttributes):
 
     @property
     def masses(self) -> Floats:
+        """Lumped masses, shape (n,), kg, greater than 0. May be set to a number or an array."""
         return self._masses
 
     @masses.setter
@@ -156,6 +157,7 @@ class Body(GuardedAttributes):
 
     @property
     def velocity(self) -> Floats:
+        """Velocities at the start, shape (n, 3), m/s. May be set to (n, 3), or to (3,) for all vertices."""
         return self._velocity
 
     @velocity.setter
@@ -166,6 +168,7 @@ class Body(GuardedAttributes):
 
     @property
     def damping(self) -> float:
+        """Damping time k_d of the elements, s, at least 0. May be set."""
         return self._damping
 
     @damping.setter

@@ -352,6 +352,7 @@ class TriangleMesh(Collider):
 
     @property
     def triangles(self) -> Integers:
+        """The triangles of the mesh, int32 of shape (n, 3)."""
         return self.mesh.surface
 
     def positions(self, time: float = 0.0) -> Floats:

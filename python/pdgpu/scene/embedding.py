@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse
-import scipy.spatial
+import scipy
 
 from pdgpu._internal.arguments import any_array, real_array
 from pdgpu._internal.attributes import read_only

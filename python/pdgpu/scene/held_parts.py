@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 __all__ = ["CARRIERS", "check_held", "selectable_points"]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse
-from scipy.sparse import csgraph
+import scipy
 
 from pdgpu import _host
 from pdgpu.collision.collision import BODY_SHIFT, FIXED, SIDE
@@ -105,7 +104,7 @@ def _joined(touching, scene, groups, parts):
             links += [(group, OBSTACLES) for group in groups[pinned[shape.distance(touching.rest[pinned]) <= 0.0]]]
     n = max(groups.max() + 1, 1)
     graph = scipy.sparse.coo_matrix((np.ones(len(links)), np.array(links, int).reshape(-1, 2).T), shape=(n, n))
-    labels = csgraph.connected_components(graph, directed=False)[1]
+    labels = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
     joined = np.where(labels == labels[OBSTACLES], OBSTACLES, labels + 1)
     return np.where(groups >= 0, joined[groups], -1)
 

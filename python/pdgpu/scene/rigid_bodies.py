@@ -90,6 +90,7 @@ class RigidBody(Body):
 
     @property
     def masses(self) -> Floats:
+        """Masses of the vertices, shape (n,), kg: 0 for those of the mesh, a quarter of the mass for the last four."""
         return self._masses
 
     @masses.setter
@@ -98,6 +99,7 @@ class RigidBody(Body):
 
     @property
     def velocity(self) -> Floats:
+        """Velocities of the vertices at the start, shape (n, 3), m/s, of the translation and the spin together."""
         return self._velocity
 
     @velocity.setter
@@ -106,6 +108,7 @@ class RigidBody(Body):
 
     @property
     def damping(self) -> float:
+        """Always 0: a rigid body has no elements to be damped."""
         return 0.0
 
     @damping.setter

@@ -91,6 +91,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
 
     @property
     def gravity(self) -> Floats:
+        """Acceleration of all bodies, shape (3,), m/s^2. May be set."""
         return self._gravity
 
     @gravity.setter
@@ -100,6 +101,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
 
     @property
     def n_vertices(self) -> int:
+        """Number of vertices of all bodies."""
         return sum(len(body.points) for body in self.bodies)
 
     @property
@@ -109,9 +111,8 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
 
     def __getitem__(self, name):
         """The body or obstacle of that name."""
-        for part in (*self.bodies, *self.obstacles):
-            if part.name == name:
-                return part
+        if found := [part for part in (*self.bodies, *self.obstacles) if part.name == name]:
+            return found[0]
         raise KeyError(f"no body is named {name!r}; there are {list(self.names)}")
 
     def find(self, body: BodyName) -> Body:

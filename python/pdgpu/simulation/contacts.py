@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from pdgpu._internal.arguments import LARGEST, flag, number
 from pdgpu._internal.counted import counted
@@ -81,10 +81,12 @@ class Contacts:
 
     @property
     def kind(self) -> Floats:
+        """The kind of each pair, str of shape (k,); see the attributes of the class."""
         return np.take(KINDS, self.kind_number)
 
     @property
     def feature(self) -> Floats:
+        """The nearest features of each pair, str of shape (k,); see the attributes of the class."""
         return np.take(FEATURES, self.feature_number)
 
     def __len__(self):

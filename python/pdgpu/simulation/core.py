@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from pdgpu._internal.arguments import number, real_array
 from pdgpu._internal.backends import backend, thread_count

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from pdgpu import _host
 from pdgpu._internal.arguments import index_rows

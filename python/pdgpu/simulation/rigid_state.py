@@ -69,6 +69,8 @@ class RigidState:
 
     @property
     def quaternions(self) -> Floats:
+        """Rotations from rest as unit quaternions (x, y, z, w), w >= 0, shape (r, 4), as SciPy orders them."""
+
         from scipy.spatial.transform import Rotation
 
         found = Rotation.from_matrix(self.rotations).as_quat() if len(self) else np.zeros((0, 4))

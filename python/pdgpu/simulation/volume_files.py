@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -133,6 +132,8 @@ class Film:
         name = f"{self.path.stem}_{len(self._frames):05d}.vtu"
         write_state(simulation, Path(self.path.parent, name))
         self._frames.append((simulation.time, name))
+        from xml.sax.saxutils import quoteattr  # loads the package's network modules, which are slow to import
+
         with replacing(self.path) as unfinished, open(unfinished, "w") as file:
             file.write(HEAD)
             file.writelines(f'<DataSet timestep="{time:.12g}" file={quoteattr(name)}/>\n' for time, name in self._frames)

@@ -127,6 +127,7 @@ class Sweep(Sequence):
 
     @property
     def failures(self) -> list[dict]:
+        """The rows of the cases that failed, a list of dicts."""
         return [row for row in self._rows if row["case_status"] == "failed"]
 
     def __getitem__(self, index):

@@ -94,6 +94,7 @@ class Certificate:
 
     @property
     def clean(self) -> bool:
+        """Whether there is no intersection, no crossing and no vertex inside a closed surface. `bool(certificate)` is the same."""
         return not self.intersections and not self.crossings and not self.inner_vertices
 
     def __bool__(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,8 +45,21 @@ def _pyplot():
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise RuntimeError("plots need matplotlib: pip install 'pdgpu[viz]'") from None
+        raise RuntimeError("plots need matplotlib, which is not installed: pip install matplotlib") from None
+    except ValueError as error:  # matplotlib reads the variable when it is imported
+        raise RuntimeError(f"MPLBACKEND={os.environ.get('MPLBACKEND')}: matplotlib cannot be imported: {error}") from None
     return plt
+
+
+def prepare_pictures() -> None:
+    """Load matplotlib for pictures that are only saved: without a display, whatever MPLBACKEND names.
+
+    Raises
+    ------
+    RuntimeError
+        matplotlib is not installed, or MPLBACKEND is no backend of it.
+    """
+    _pyplot().switch_backend("Agg")
 
 
 def plot_comparison(comparison: Comparison, x: str = "iterations", y: str | None = None, axes: Any = None, band: str | None = None) -> Any:
@@ -171,7 +185,7 @@ def animate(
     simulation : Simulation
         It is where the film ends afterwards.
     path : str or os.PathLike
-        Ends in .gif, or in .mp4, which needs the program ffmpeg: the system's, or that of ``pip install 'pdgpu[film]'``. Put in place
+        Ends in .gif, or in .mp4, which needs the program ffmpeg: the system's, or that of ``pip install imageio-ffmpeg``. Put in place
         whole.
     seconds : float
     fps : float
@@ -242,7 +256,9 @@ def _ffmpeg(writer):
     try:
         import imageio_ffmpeg
     except ImportError:
-        raise RuntimeError("animate: .mp4 needs the program ffmpeg, which is not there: pip install 'pdgpu[film]'; .gif does not") from None
+        raise RuntimeError(
+            "animate: .mp4 needs the program ffmpeg, which is not there: pip install imageio-ffmpeg; .gif does not"
+        ) from None
     return imageio_ffmpeg.get_ffmpeg_exe()
 
 

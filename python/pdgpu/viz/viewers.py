@@ -44,7 +44,7 @@ def viewer(simulation: Simulation, backend: str = "auto") -> Viewer:
     Raises
     ------
     ImportError
-        The backend is not installed: ``pip install 'pdgpu[viewer]'``.
+        The backend is not installed: ``pip install k3d`` or ``pip install polyscope``.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def _imported(backend):
         else:
             import polyscope as toolkit
     except ImportError:
-        raise ImportError(f"viewer: {backend} is not installed: pip install 'pdgpu[viewer]'") from None
+        raise ImportError(f"viewer: {backend} is not installed: pip install {backend}") from None
     return toolkit
 
 
