@@ -48,6 +48,25 @@ def cuda_fault():
     return None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """A test that asks for a part which this build leaves out (PDGPU_CHOLMOD=OFF, PDGPU_GMP=OFF) is skipped with the name of the option."""
+    try:
+        return (yield)
+    except Exception as error:
+        if option := left_out_of_build(error):
+            pytest.skip(f"this build has {option}")
+        raise
+
+
+def left_out_of_build(error):
+    """The option of the build that an error, or the output of a script in it, names; None: the error is of another kind."""
+    from pdgpu import _host
+
+    options = [name for name, there in (("CHOLMOD", _host.HAS_CHOLMOD), ("GMP", _host.HAS_GMP)) if not there]
+    return next((f"PDGPU_{name}=OFF" for name in options if f"PDGPU_{name}=OFF" in str(error)), None)
+
+
 def pytest_ignore_collect(collection_path, config):
     """Without a device the tests of the kernels are not collected: they are a fifth of all. Nor are files that --quick leaves out."""
     if config.getoption("--quick") and collection_path.suffix == ".py":

@@ -119,13 +119,14 @@ def cloth(n):
 
 
 def data_file(relative):
-    """The path of a file of the external mesh collection, or a skip where the collection is not at hand."""
+    """The path of a file of the external mesh collection. Where the collection is not at hand, a skip, and under CI=true a failure."""
+    missing = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
     folder = os.environ.get("PDGPU_DATA")
     if not folder:
-        pytest.skip(f"PDGPU_DATA does not name the mesh collection: {relative} is not checked")
+        missing(f"PDGPU_DATA does not name the mesh collection: {relative} is not checked")
     path = Path(folder, relative)
     if not path.exists():
-        pytest.skip(f"PDGPU_DATA has no {relative}: it is not checked")
+        missing(f"PDGPU_DATA has no {relative}: it is not checked")
     return path
 
 
