@@ -31,7 +31,9 @@ pd_status pd_closed_surface_check(const int *triangles, int n, pd_error *error) 
         size_t end = i + 1;
         while (end < n_sides && sides[end].low == s->low && sides[end].high == s->high) end++;
         if (end - i == 1)
-            status = pd_fail(error, PD_ERROR_VALUE, "triangles: the surface is open: edge (%d, %d) of triangle %d belongs to no other one; mesh.welded() joins coincident points",
+            status = pd_fail(error, PD_ERROR_VALUE,
+                             "triangles: the surface is open: edge (%d, %d) of triangle %d belongs to no other one; mesh.welded() joins "
+                             "coincident points",
                              s->low, s->high, s->triangle);
         else if (end - i > 2)
             status = pd_fail(error, PD_ERROR_VALUE, "triangles: edge (%d, %d) belongs to %zu triangles, %d, %d and %d among them", s->low,

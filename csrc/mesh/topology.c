@@ -269,8 +269,8 @@ pd_status pd_hinges_create(int **hinges, int *n_hinges, const int *triangles, in
         for (size_t r = start[low], run; r < start[low + 1]; r += run) {
             run = run_length(records, r, start[low + 1]);
             if (run > LARGEST_SEAM) {
-                status = pd_fail(error, PD_ERROR_VALUE, "triangles: %zu rows share the edge %d %d, of which at most %d have hinges", run, low,
-                                 records[r].second, LARGEST_SEAM);
+                status = pd_fail(error, PD_ERROR_VALUE, "triangles: %zu rows share the edge %d %d, of which at most %d have hinges", run,
+                                 low, records[r].second, LARGEST_SEAM);
                 goto done;
             }
             n_hinges_found += run * (run - 1) / 2;

@@ -6,15 +6,20 @@ import os
 import stat
 import zlib
 
-__all__ = ["check_growth", "check_regular", "checked_gunzip"]
+__all__ = ["check_growth", "check_regular", "checked_gunzip", "most_of"]
 
 # meshes compress to a tenth or a half; 64 MiB are read in a second in any case
 LARGEST_GROWTH, ALWAYS_ALLOWED = 100, 2**26
 
 
+def most_of(size):
+    """How many bytes a file of `size` bytes may ask for."""
+    return max(ALWAYS_ALLOWED, LARGEST_GROWTH * size)
+
+
 def check_growth(what, amount, size):
-    """ValueError where `amount`, bytes or entries, is out of proportion to a file of `size` bytes (None: no file)."""
-    if size is not None and amount > max(ALWAYS_ALLOWED, LARGEST_GROWTH * size):
+    """ValueError where `amount` bytes are out of proportion to a file of `size` bytes (None: no file)."""
+    if size is not None and amount > most_of(size):
         raise ValueError(f"asks for {what}, over {LARGEST_GROWTH} times its {size} bytes; store it with less compression")
 
 

@@ -20,7 +20,7 @@ from unittest import mock
 
 import numpy as np
 
-from pdgpu._internal.file_limits import check_growth, check_regular, checked_gunzip
+from pdgpu._internal.file_limits import check_growth, check_regular, checked_gunzip, most_of
 from pdgpu.mesh.io import mesh_counts, mesh_readers
 from pdgpu.mesh.io.cell_kinds import of_meshio
 from pdgpu.mesh.io.gmsh_reader import read_gmsh
@@ -146,10 +146,8 @@ class _Bounded:
         self._decoder, self._size, self._total = decoder, size, 0
 
     def decompress(self, content):
-        # one byte more than is allowed shows that there are more
-        allowed = max(2**26, 100 * self._size)
         decoder = self._decoder()
-        result = decoder.decompress(content, allowed + 1)
+        result = decoder.decompress(content, most_of(self._size) + 1)  # a byte more shows that there are more
         self._total += len(result)
         check_growth(f"{self._total} bytes", self._total, self._size)
         if not decoder.eof:

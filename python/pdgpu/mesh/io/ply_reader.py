@@ -81,6 +81,8 @@ def _header(text):
             raise ValueError(f"{line.strip()!r} in its header")
     if order == "":
         raise ValueError("its header names no format")
+    if any(count and not properties for _, count, properties in elements):
+        raise ValueError("an element in its header has rows and no properties")
     return order, elements
 
 
