@@ -116,7 +116,7 @@ def test_meshes_of_trimesh():
 
 
 def test_meshes_of_pyvista():
-    """If not, what ParaView's library made goes through a file first, or loses its numbers."""
+    """If not, a mesh by the library of ParaView goes through a file first, or loses its numbers."""
     pyvista = pytest.importorskip("pyvista")
     grid = pyvista.ImageData(dimensions=(2, 2, 2)).cast_to_unstructured_grid()
     with pytest.raises(ValueError, match=r"voxel; split them.*triangulate"):

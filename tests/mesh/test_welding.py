@@ -1,4 +1,4 @@
-"""Coincident points, seams of three sheets, and what names their cure."""
+"""Coincident points, seams of three sheets, and errors that name their cure."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ def test_three_sheets_at_a_seam_bend():
     sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=8))
     sim.step(5)
     assert np.isfinite(sim.positions).all()
-    # energies of pairs add up: with the third sheet where it was, the two of a pair have what they have alone
+    # energies of pairs add up: with the third sheet where it was, the pair of the other two has the energy that it has alone
     x = np.array(SEAM.points)
     x[3] += [0.0, 0.0, 0.3]
     energies = []

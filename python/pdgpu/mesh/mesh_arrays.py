@@ -17,7 +17,7 @@ def as_points(points):
         raise ValueError(f"points: expected shape (n, 3), got {array.shape}")
     if not len(array):
         raise ValueError("points: the mesh is empty")
-    with np.errstate(over="ignore"):  # what overflows becomes infinite
+    with np.errstate(over="ignore"):  # an overflow becomes infinite
         return np.array(array, dtype=np.float64, order="C")
 
 

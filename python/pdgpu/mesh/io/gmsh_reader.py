@@ -240,7 +240,7 @@ class _Gmsh:
         return self._after(b"ElementData", numbers, at)
 
     def arrays(self):
-        """Points, elements, and what is named."""
+        """Points, elements, groups and numbers of elements."""
         order = np.argsort(self.tags, kind="stable")
         known = self.tags[order]
         wrong = known[(known <= 0) | (np.append(known[1:], -1) == known)]

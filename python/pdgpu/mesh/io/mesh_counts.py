@@ -1,10 +1,10 @@
-"""The formats that meshio reads: what a file says that it holds, and the few dialects that meshio does not know, rewritten for it.
+"""The formats that meshio reads: the counts that a file states, and the few dialects that meshio does not know, rewritten for it.
 
 meshio passes over cells it does not know, takes the last piece of a .vtu for the whole and a file cut inside its cell types for one of
 fewer cells, all in silence. VTK itself takes 66 of 76 cuts of a text file for whole files.
 
-Each function takes the content of a file, refuses (ValueError) what does not fit together, and returns the content for meshio and how many
-points and cells, of any kind, must have been read, and how many corners these have in all; None for what the format does not say.
+Each function takes the content of a file and returns the content for meshio, the numbers of points and of cells of any kind that must be
+read, and the number of their corners; None where the format does not state it. Statements that contradict each other raise ValueError.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def of_abaqus(content):
     for line in content.decode("utf-8", errors="replace").upper().splitlines():
         if line.startswith("**"):
             continue
-        # as meshio finds it, who needs no asterisk
+        # meshio needs no asterisk
         keyword, *options = (part.strip() for part in line.split(","))
         keyword, options = keyword.replace("*", ""), [option.replace(" ", "") for option in options]
         blocks += keyword == "NODE"

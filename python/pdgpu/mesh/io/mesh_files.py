@@ -1,7 +1,8 @@
 """Mesh files: plain arrays from a path.
 
-meshio reads VTK's, Medit's and Abaqus' formats, and `mesh_counts` holds what it has read against what the file says; the other readers
-are our own, each for the reason that it begins with. What a reader throws at a damaged file becomes a ValueError that begins with the path.
+meshio reads the formats of VTK, Medit and Abaqus, and its result is compared with the counts that `mesh_counts` finds in the file. The
+other readers are our own; the head of each module gives the reason. Every exception of a reader becomes a ValueError that begins with the
+path.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def read_arrays(path):
 
 
 def _reason(error):
-    """Why a reader failed. Reasons that begin with "holds", "is" or "asks" name what is there; the others may be of a damaged file."""
+    """Why a reader failed. Reasons that begin with "holds", "is" or "asks" name a content that cannot be used; for the
+    others the file may be damaged."""
     text = str(error).strip().rstrip(".")
     if isinstance(error, MemoryError):
         text = "it asks for more memory than there is"
@@ -162,7 +164,7 @@ def _read_meshio(path):
     content = path.read_bytes()
     size = len(content)
     said, stated_points, stated_cells, stated_corners = _COUNTS[suffix](content)
-    # meshio reads what was counted, also where another program replaces the file meanwhile
+    # meshio reads the content that was counted, also where another program replaces the file meanwhile
     with tempfile.TemporaryDirectory() as folder, quiet(), contextlib.ExitStack() as stack:
         counted = Path(folder, "mesh" + (".vtu" if suffix == ".vtp" else suffix))
         counted.write_bytes(said)

@@ -1,9 +1,9 @@
-"""Readers of formats that no library reads safely, each from a path to points (n, 3), a dict of the elements and one of what is named.
+"""Readers of formats that no library reads safely, each from a path to points (n, 3), a dict of the elements and one of the rest.
 
 OBJ: meshio and trimesh refuse or drop polylines, relative indices and groups, and no counts tell that a file was cut. OFF, STL, TetGen:
 of 73 to 77 cuts of a file, trimesh takes 29 to 76 for whole ones, VTK 69 to 74, and meshio 3 to 6 or it never returns. .t, .seg and .npz:
-no library reads them. A reader here takes a file only where everything in it was understood: what is left over, or missing, is a
-ValueError. What it passes over it lists as "remarks".
+no library reads them. A reader here takes a file only where all of it was understood: content that is left over, or missing, is a
+ValueError. The rest holds "groups", "cell_data" and "remarks", sentences on content that was passed over.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ def read_npz(path):
 
 
 def _named_arrays(archive, what):
-    """Name -> kind -> array, of the members "groups/NAME/KIND" of an archive, NAME with % for what it may not have."""
+    """Name -> kind -> array, of the members "groups/NAME/KIND" of an archive, NAME with % for reserved characters."""
     found = {}
     for member in archive.names:
         parts = member.split("/")
