@@ -48,10 +48,14 @@ def test_glb_is_opened_by_trimesh(tmp_path):
     sim = falling()
     sim.step()
     surface = sim.surface()
-    mesh = pdgpu.Mesh(surface.points, triangles=surface.triangles).without_unused_vertices()
+    groups = {name: {"triangles": group.triangles} for name, group in surface.groups.items() if name == "the cloth"}
+    mesh = pdgpu.Mesh(surface.points, triangles=surface.triangles, groups=groups)
     mesh.write(tmp_path / "scene.glb")
-    read = trimesh.load(tmp_path / "scene.glb", process=False).to_mesh()
-    assert np.array_equal(read.faces, mesh.triangles) and read.vertices == pytest.approx(mesh.points, abs=1e-6)
+    read = trimesh.load(tmp_path / "scene.glb", process=False)
+    assert set(read.geometry) == {"the cloth", "mesh"}
+    for name, rows in (("the cloth", groups["the cloth"]["triangles"]), ("mesh", surface.groups["block"].triangles)):
+        geometry = read.geometry[name]
+        assert geometry.vertices[geometry.faces] == pytest.approx(mesh.points[mesh.triangles[rows]], abs=1e-6)
     with pytest.raises(ValueError, match=r"\.glb files cannot hold tets"):
         shapes.beam((1, 1, 1), (1, 1, 1)).write(tmp_path / "solid.glb")
 

@@ -341,8 +341,8 @@ class Mesh(GuardedAttributes):
             .msh .vtk .vtu .mesh .npz hold every element; .obj .ply .stl .off .glb triangles only (.glb by trimesh); .node/.ele (a pair)
             tets only. With .gz after it the file is compressed. STL and glTF keep coordinates in float32. Each file is put in place
             whole (the two of a pair one after the other); a link is followed; a file that is replaced keeps its mode. Groups: .npz has
-            all of them, .msh those of one kind (tets, triangles, edges or points) that do not overlap, .obj those of triangles. Cell
-            data: .npz as they are; .vtu, .vtk and .msh, where they may come back as float64.
+            all of them, .msh those of one kind (tets, triangles, edges or points) that do not overlap, .glb those of triangles that do
+            not overlap, .obj those of triangles. Cell data: .npz as they are; .vtu, .vtk and .msh, where they may come back as float64.
         fields : dict, optional
             Name -> real array (n,) or (n, k), numbers of the points for ParaView, such as ``{"contact_force": forces}``; .vtu and .vtk.
 

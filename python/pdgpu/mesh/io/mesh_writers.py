@@ -50,7 +50,7 @@ def write_arrays(path, points, elements, fields=None, groups=None, cell_data=Non
     if suffix in (".node", ".ele") and compressed:
         raise ValueError(f"{path}: the .node and .ele pair cannot be compressed")
     held = {name: parts for name, parts in (groups or {}).items() if _GROUPS_OF.get(suffix, _none)(name, parts)}
-    if suffix == ".msh":
+    if suffix in (".msh", ".glb"):
         held = _apart(held, elements)
     data = {name: parts for name, parts in (cell_data or {}).items() if _DATA_OF.get(suffix, _none)(name, parts)}
     left = [*(f"group {name!r}" for name in groups or () if name not in held)]
@@ -100,8 +100,13 @@ def _obj_holds(name, parts):
     return list(parts) == ["triangles"] and name.split() == [name] and not any(mark in name for mark in "#\\")
 
 
+def _glb_holds(name, parts):
+    """A geometry of a name is a set of triangles."""
+    return list(parts) == ["triangles"] and bool(name)
+
+
 def _apart(groups, elements):
-    """Those of Gmsh, where an element has one tag: a group whose elements others have taken is left out."""
+    """Those of Gmsh and glTF, where an element has one tag or geometry: a group whose elements others have taken is left out."""
     taken, held = {}, {}
     for name, parts in groups.items():
         ((kind, rows),) = parts.items()
@@ -123,7 +128,7 @@ def _vtk_has(name, parts):
     return all(values.ndim in (1, 2) for values in parts.values()) and name.split() == [name]
 
 
-_GROUPS_OF = {".npz": lambda name, parts: bool(parts), ".msh": _gmsh_holds, ".obj": _obj_holds}
+_GROUPS_OF = {".npz": lambda name, parts: bool(parts), ".msh": _gmsh_holds, ".obj": _obj_holds, ".glb": _glb_holds}
 _DATA_OF = {".npz": lambda name, parts: bool(parts), ".msh": _gmsh_has, ".vtk": _vtk_has, ".vtu": _vtk_has}
 
 
@@ -143,7 +148,7 @@ def _write_plain(path, suffix, points, elements, fields=None, groups=None, cell_
         np.savez(path, points=points, **elements, **arrays)
         return
     if suffix == ".glb":
-        _write_glb(path, points, elements["triangles"])
+        _write_glb(path, points, elements["triangles"], groups)
         return
     if suffix == ".obj":
         _write_obj(path, points, elements["triangles"], groups)
@@ -199,13 +204,22 @@ def _tags(groups, blocks, given):
     return list(tags.values()), names
 
 
-def _write_glb(path, points, triangles):
-    """Binary glTF, y up and in metres as here; coordinates in float32."""
+def _write_glb(path, points, triangles, groups):
+    """Binary glTF, y up and in metres as here, coordinates in float32; a geometry for each group, and one for the rest."""
     try:
         import trimesh
     except ImportError:
         raise ImportError(".glb files are written by trimesh; pip install trimesh, or pdgpu[exchange]") from None
-    Path(path).write_bytes(trimesh.Trimesh(points, triangles, process=False).export(file_type="glb"))
+    rest = np.ones(len(triangles), bool)
+    parts = {name: rows["triangles"] for name, rows in groups.items()}
+    for rows in parts.values():
+        rest[rows] = False
+    scene = trimesh.Scene()
+    for name, rows in (*parts.items(), ("mesh", np.flatnonzero(rest))):
+        if len(rows):
+            used, corners = np.unique(triangles[rows], return_inverse=True)
+            scene.add_geometry(trimesh.Trimesh(points[used], corners.reshape(-1, 3), process=False), node_name=name, geom_name=name)
+    Path(path).write_bytes(scene.export(file_type="glb"))
 
 
 def _write_obj(path, points, triangles, groups):
