@@ -15,6 +15,7 @@
  * negative; PDGPU_ERROR_NOT_FINITE where a number is NaN or infinite; PDGPU_ERROR_MEMORY. Only further errors are listed below.
  *
  * THREADS. Handles are independent of each other. One handle takes one call at a time. Results have the same bits for any number of threads.
+ * A child process after fork() must not use the library: OpenMP has no threads there.
  *
  * NOT COMPUTED HERE. The Python package does the following, and a C program does it by itself:
  *   - Check that no surfaces intersect at the start. A barrier keeps surfaces apart only if they are apart.
