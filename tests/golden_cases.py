@@ -9,7 +9,8 @@ import scenes
 
 import pdgpu
 
-# Block Jacobi without its tests diverges, and at which iteration is a matter of rounding; the file has no rows of polynomial preconditioners
+# Block Jacobi without its tests diverges, and at which iteration is a matter of rounding. The file has no rows of the polynomial
+# preconditioner.
 LEFT_OUT = ("block_jacobi, resident", "newton_chebyshev", "pcg chebyshev, resident")
 ALL = {**scenes.SOLVERS, **{f"{name}, resident": solver for name, solver in scenes.RESIDENT.items()}}
 SOLVERS = {name: solver for name, solver in ALL.items() if name not in LEFT_OUT}
