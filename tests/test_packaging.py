@@ -1,0 +1,91 @@
+"""What the build backend writes into a wheel, and the documentation of public properties."""
+
+import importlib.util
+import inspect
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import pdgpu
+
+BACKEND = Path(__file__).parent.parent / "scripts" / "packaging" / "backend.py"
+METADATA = """Metadata-Version: 2.4
+License-Expression: Apache-2.0
+License-File: LICENSE
+
+See [the tour](docs/tour.md) and [a page](https://example.org/).
+
+![A picture](docs/a.png)
+
+End.
+"""
+
+
+@pytest.fixture(scope="module")
+def backend():
+    pytest.importorskip("scikit_build_core")
+    spec = importlib.util.spec_from_file_location("backend", BACKEND)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def wheel(path, module, **more):
+    entries = {"pdgpu/_host.abi3.so": module, "pdgpu/_cuda_f32.pyi": b"", **more}
+    folder = "pdgpu-1.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(zipfile.ZipInfo(name), data)
+        archive.writestr(zipfile.ZipInfo(f"{folder}/licenses/LICENSE"), "text")
+        archive.writestr(zipfile.ZipInfo(f"{folder}/METADATA"), METADATA)
+        archive.writestr(zipfile.ZipInfo(f"{folder}/RECORD"), "")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("module", "expression", "texts"),
+    [
+        (b"libc.so.6", "Apache-2.0", []),
+        (b"libgmp.so.10", "Apache-2.0 AND LGPL-3.0-or-later", ["GPL-3.0.txt", "LGPL-3.0.txt"]),
+        (
+            b"libcholmod.so.3",
+            "Apache-2.0 AND GPL-3.0-or-later AND LGPL-2.1-or-later AND BSD-3-Clause AND GPL-3.0-or-later WITH GCC-exception-3.1",
+            ["GPL-3.0.txt", "LGPL-2.1.txt"],
+        ),
+    ],
+)
+def test_the_licence_follows_from_the_libraries(backend, tmp_path, module, expression, texts):
+    """If not, a binary under the GPL is passed on as one under the Apache License, without the text of its licence."""
+    path = wheel(tmp_path / "pdgpu.whl", module)
+    backend.mark(path)
+    first = path.read_bytes()
+    backend.mark(path)  # as scripts/build_wheel does once more
+    assert path.read_bytes() == first
+    with zipfile.ZipFile(path) as archive:
+        names, metadata = archive.namelist(), archive.read("pdgpu-1.dist-info/METADATA").decode()
+        record = archive.read("pdgpu-1.dist-info/RECORD").decode()
+    assert f"License-Expression: {expression}\n" in metadata
+    assert [name for name in names if name.endswith(".txt")] == [f"pdgpu-1.dist-info/licenses/{text}" for text in texts]
+    assert all(f"License-File: {text}\n" in metadata for text in texts)
+    assert sorted(line.split(",")[0] for line in record.splitlines()) == sorted(names)
+    assert "See the tour and [a page](https://example.org/).\n\nEnd." in metadata
+
+
+def test_stubs_go_with_their_modules(backend, tmp_path):
+    """If not, an editor completes modules that a build without CUDA does not have."""
+    for more, expected in (({}, False), ({"pdgpu/_cuda_f32.abi3.so": b""}, True)):
+        path = wheel(tmp_path / "pdgpu.whl", b"", **more)
+        backend.mark(path)
+        with zipfile.ZipFile(path) as archive:
+            assert ("pdgpu/_cuda_f32.pyi" in archive.namelist()) == expected
+
+
+def test_public_properties_are_documented():
+    """If not, help() and the reference are silent about what a class gives."""
+    classes = {thing for name in pdgpu.__all__ if inspect.isclass(thing := getattr(pdgpu, name))} | {pdgpu.linear.LinearResult}
+    for thing in classes:
+        for name in dir(thing):
+            found = inspect.getattr_static(thing, name)
+            if isinstance(found, property) and not name.startswith("_"):
+                assert found.fget.__doc__, f"{thing.__name__}.{name}"
