@@ -38,7 +38,9 @@ pd_status pd_simulation_gradient(pd_simulation *self, const real *x, real *gradi
 
 double pd_simulation_gradient_rounding(pd_simulation *self) { return pd_rounding_of_gradient(self->problem, self->iterate.x); }
 
-double pd_simulation_potential_rounding(pd_simulation *self, double magnitude) { return pd_rounding_of_potential(self->problem, magnitude); }
+double pd_simulation_potential_rounding(pd_simulation *self, double magnitude) {
+    return pd_rounding_of_potential(self->problem, magnitude);
+}
 
 pd_status pd_simulation_hessian(pd_simulation *self, const real *x, pd_hessian_filter filter, const pd_csr **pattern, const real **blocks) {
     const pd_problem *problem = self->problem;

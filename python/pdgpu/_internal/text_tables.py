@@ -7,7 +7,7 @@ import html
 __all__ = ["html_table", "text_table"]
 
 
-def text_table(head, rows, left=1):
+def text_table(head, rows, *, left=1):
     """Rows of text in columns; the first `left` columns begin at the left, numbers end at the right."""
     rows = [tuple(head), *(tuple(row) for row in rows)]
     widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
@@ -17,7 +17,7 @@ def text_table(head, rows, left=1):
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
-def html_table(head, rows, left=1, caption="", note=""):
+def html_table(head, rows, *, left=1, caption="", note=""):
     """The same as HTML, for notebooks: a caption above, a note below; all text is escaped."""
     aligned = ["left" if k < left else "right" for k in range(len(head))]
 

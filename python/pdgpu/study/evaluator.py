@@ -110,7 +110,9 @@ def run_step(
     rows_per_decade: int | None = None,
 ) -> tuple[StepRecord, Floats, Lowest]:
     """One step; its record, its last iterate, and the iterate of the lowest G that was recorded."""
-    rows, last, lowest = [], [], Lowest()
+    rows: list[dict[str, Any]] = []
+    last: list[Floats] = []
+    lowest = Lowest()
 
     def observe(row):
         x = row.pop("positions").astype(np.float64)
