@@ -28,6 +28,13 @@ def test_materials_are_compared_in_every_case(tmp_path):
     assert all(row["G grew"] == "0" and 2 < int(row["iterations to 0.001"]) < 40 for row in sweeps)
 
 
+def test_damping_is_measured_in_every_case(tmp_path):
+    """What damping costs would be told of fewer materials than it is."""
+    rows = tiny_run("damping", tmp_path / "damping.csv")
+    assert [row["material"] for row in rows] == ["NeoHookean", "ARAP", "Corotated", "StVK", "Spring"]
+    assert all(float(row["damped ms"]) > 0.0 for row in rows)
+
+
 def test_every_solver_ends_in_float32_at_what_rounding_leaves(tmp_path):
     """Corrections below the rounding of a coordinate would be lost, and a solver stop ten times as far from the answer as it could."""
     rows = tiny_run("float32_floor", tmp_path / "floor.csv")
