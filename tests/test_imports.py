@@ -157,4 +157,4 @@ def test_the_import_is_light():
     )
     assert not loaded & set(heavy)
     others = {name for name in loaded if name.split(".")[0] != "pdgpu"}
-    assert len(others) < 120, sorted(others)
+    assert len(others) < 140, sorted(others)

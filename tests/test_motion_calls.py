@@ -44,6 +44,7 @@ CALLS = {
     "step": lambda sim, path: sim.step(),
     "step ": lambda sim, path: sim.step(3, record=True),
     "stress": lambda sim, path: sim.stress("muscle"),
+    "surface": lambda sim, path: sim.surface(),
     "system_matrix": lambda sim, path: sim.system_matrix(),
     "velocities": lambda sim, path: sim.velocities,
     "write": lambda sim, path: sim.write(path / "written.vtu"),

@@ -38,7 +38,7 @@ def textbook(H, g, preconditioner, count, free):
         inverse = scipy.sparse.block_diag([np.linalg.inv(block) for block in blocks]).tocsr()
     if preconditioner == "chebyshev":
         dense, blocks = H.toarray(), scipy.linalg.block_diag(*blocks)
-        largest = 1.1 * polynomial_oracle.ritz_value(dense, blocks, polynomial_oracle.start(len(free))[free], 12)
+        largest = max(4.0, 1.1 * polynomial_oracle.ritz_value(dense, blocks, polynomial_oracle.start(len(free))[free], 12))
         inverse = polynomial_oracle.preconditioner(dense, blocks, largest, 4)
     d, r = np.zeros(n), g.copy()
     z = p = inverse @ r

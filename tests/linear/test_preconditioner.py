@@ -17,7 +17,7 @@ def test_a_preconditioner_that_fails_ends_the_solve(real, tmp_path):
     """If not, NaN or a direction uphill becomes part of the answer, or an error is lost."""
     program = tmp_path / "preconditioner_case"
     sources = [ROOT / "tests" / "preconditioner_case.c", *(ROOT / "csrc" / name for name in LINKED)]
-    flags = ["-O1", "-std=c11", f"-DPD_REAL={real}", f"-I{ROOT / 'csrc'}"]
+    flags = ["-O1", "-std=c11", "-D_DEFAULT_SOURCE", f"-DPD_REAL={real}", f"-I{ROOT / 'csrc'}"]
     subprocess.run([os.environ.get("CC", "cc"), *flags, *map(str, sources), "-o", str(program), "-lm", "-lpthread"], check=True)
     lines = subprocess.run([str(program)], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     found = {name: (int(status), int(why), float(largest)) for name, status, why, largest in map(str.split, lines)}

@@ -8,7 +8,8 @@
  * It needs m - 1 products and no sum over the vectors, so nothing waits for anything but a product. M is symmetric, and positive definite as
  * long as no eigenvalue is above a + b, where the polynomial of the error has left [-1, 1].
  *
- * b is the operator's own bound. Where it has none, as the Hessian has not, Lanczos' method estimates it, and a tenth more is taken. */
+ * b is the operator's own bound. Where it has none, as the Hessian has not, b is at least 4: a sum of positive semidefinite terms of at most
+ * four vertices each has no larger eigenvalue after its diagonal blocks. Lanczos' method finds what is beyond, and a tenth more is taken. */
 #include "linear/largest_eigenvalue.h"
 #include "linear/upload.h"
 
@@ -18,6 +19,8 @@
 
 /* b / a: with m = 4 it divides the condition number of an ill-conditioned A by 13.8, and 16 is the limit for a = 0. */
 static const double RATIO = 30.0;
+
+static const double LEAST_BOUND = 4.0;
 
 enum { LANCZOS_STEPS = 12 };
 
@@ -87,8 +90,7 @@ static pd_status estimate(chebyshev *self, const pd_operator *A, double *indefin
     PD_TRY(pd_pcg_combine(A->context, A->rows, 1, M0, 1.0, 0.0, self->start, self->p));
     PD_TRY(A->product(A->owner, self->p, self->r, self->sums));
     PD_TRY(pd_lanczos_largest(&cg, self->unused, LANCZOS_STEPS, &self->largest, &negative));
-    // of elements of four vertices without negative curvature the bound is 4
-    self->largest = self->largest > 0.0 && isfinite(self->largest) ? 1.1 * self->largest : 4.0;
+    self->largest = 1.1 * self->largest > LEAST_BOUND && isfinite(self->largest) ? 1.1 * self->largest : LEAST_BOUND;
     if (negative) status = pd_memory_upload(A->context, indefinite, &one, sizeof one);
 done:
     return status;

@@ -5,9 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import KDTree
+import scipy
 
 from pdgpu._internal.arguments import number
 
@@ -30,9 +28,9 @@ def welded(mesh, tolerance):
     tolerance = number("tolerance", tolerance, minimum=0.0)
     n = len(mesh.points)
     if tolerance > 0.0:
-        pairs = KDTree(mesh.points).query_pairs(tolerance, output_type="ndarray")
-        links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
-        _, cluster = connected_components(links, directed=False)
+        pairs = scipy.spatial.KDTree(mesh.points).query_pairs(tolerance, output_type="ndarray")
+        links = scipy.sparse.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+        _, cluster = scipy.sparse.csgraph.connected_components(links, directed=False)
     else:
         _, cluster = np.unique(mesh.points + 0.0, axis=0, return_inverse=True)  # + 0.0: -0 is 0
     # each cluster is at the place of its first point, and in the order of those

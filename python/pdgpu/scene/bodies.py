@@ -113,8 +113,7 @@ class Body(GuardedAttributes):
         # (kind, vertices of this body, rest, parameters) of every material; a fault of a rest shape or of an array of constants shows here
         self._keep(groups=tuple(group for material in materials for group in self.groups_of(material)))
         self._masses, self._velocity, self._damping = masses, velocity, damping
-        self._simulations = _Simulations()
-        self._is_shown = False  # by a simulation, which has its own
+        self._simulations, self._is_shown = _Simulations(), False  # shown by a simulation, which has its own
 
     def __repr__(self):
         materials = ", ".join(map(repr, self.materials)) or "no material"

@@ -72,8 +72,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         self._simulations = _Simulations()
 
     def __repr__(self):
-        count = len(self.obstacles)
-        obstacles = f", {count} obstacle{'s'[: count > 1]}" if count else ""
+        obstacles = f", {counted(len(self.obstacles), 'obstacle')}" if self.obstacles else ""
         box = "" if self.world_box is None else f", walls by {self.world_box!r}"
         return f"Scene({counted(len(self.bodies), 'body', 'bodies')}, {counted(self.n_vertices, 'vertex', 'vertices')}{obstacles}{box})"
 
