@@ -23,7 +23,7 @@
  *     void pd_NAME_projection(const real *F, const real *p, real *T);            the nearest point of the constraint set, where it has one
  *
  * Constraints are those of XPBD: 1, C = sqrt(2 E), or 2 that the header splits the energy into (xpbd.h). Corners tell how sweeps over
- * vertices take an element's corners: PD_CORNERS_SINGLE one by one, by the functions above; the others, undamped, in groups of vector lanes
+ * vertices take an element's corners: PD_CORNERS_SINGLE one by one, by the functions above; the others in groups of vector lanes
  * or as sums over neighbours.
  *
  * A new material is one new header and one line here. */

@@ -1,6 +1,6 @@
 /* Sweeps over vertices: gradient and 3x3 block of one vertex from its elements, and its step.
  *
- * Corners of undamped tets (neo-Hookean, ARAP, co-rotated, those that seek a shape), StVK triangles and springs, the bulk of most scenes,
+ * Corners of tets (neo-Hookean, ARAP, co-rotated, those that seek a shape), StVK triangles and springs, the bulk of most scenes,
  * are computed a vector register at a time, on arrays of lanes; flat hinges are sums over neighbours; all other elements through the table,
  * one macro each. A vertex is one thread's work and its sums have a fixed order, so the bits do not depend on the threads. */
 #include "updates/sweeps/vertex_update.h"
