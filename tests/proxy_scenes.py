@@ -120,7 +120,7 @@ ACTIVE = 8.0  # times the stiffness of a proxy: at least what all of them add at
 
 
 def rivals(region, active, two_factors=(1,)):
-    """Linear solvers of a step [Wang et al. 2021, Sec. 6], by name; two_factors: the inner solves of those that factorise nothing anew."""
+    """Linear solvers of a step [Wang et al. 2021, Sec. 6], by name; two_factors: the inner solves of those without a new factorisation."""
     chebyshev = pdgpu.Chebyshev(rho="lanczos", start=1)
     return {
         "all anew": pdgpu.Direct(),

@@ -159,7 +159,6 @@ static pd_status write_option(pdgpu_solver *self, const char *path, double value
                        option->least, option->most, value);
     if (option->type != PD_OPTION_NUMBER && value != floor(value))
         return pd_fail(error, PD_ERROR_VALUE, "%s: must be a whole number, got %g", path, value);
-    if (strcmp(path, "linear.block") == 0 && value == 2.0) return pd_fail(error, PD_ERROR_VALUE, "%s: must be 1 or 3, got 2", path);
     if (option->type == PD_OPTION_NUMBER)
         *(double *)(void *)(slot + option->offset) = value;
     else
@@ -181,7 +180,8 @@ static void set_linear(pdgpu_solver *self, int kind) {
                                    .weight = strcmp(self->traits->name, "NonlinearCG") == 0 && kind == PD_LINEAR_JACOBI,
                                    .omega = 1.0,
                                    .rho = 0.5,
-                                   .block = 1,
+                                   .preconditioner = PD_PRECONDITIONER_JACOBI,
+                                   .degree = 4,
                                    .order = kind == PD_LINEAR_A_JACOBI ? 2 : 1,
                                    .chebyshev = {0, 0.0, 10, 1.0}};
 }

@@ -70,8 +70,9 @@ pdgpu_status pdgpu_simulation_step(pdgpu_simulation *simulation, const pdgpu_rea
                                i));
     PD_TRY(check_start(simulation, &found));
     PD_TRY(pd_simulation_prepare(simulation->core, &seconds));
-    const pd_observer observer = {(void *)(uintptr_t)watch, watch && watch->record ? record : NULL,
-                                  watch && watch->cancel ? interrupted : NULL, NULL};
+    const pd_observer observer = {.user = (void *)(uintptr_t)watch,
+                                  .record = watch && watch->record ? record : NULL,
+                                  .interrupted = watch && watch->cancel ? interrupted : NULL};
     simulation->busy = 1;
     status = pd_simulation_step(simulation->core, targets, NULL, &observer, 0, &ended);
     simulation->busy = 0;

@@ -223,7 +223,7 @@ pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int widt
  * d += alpha p, r -= alpha q; nothing where `end` says that it has ended. sums NULL: alpha is 1. q NULL: r stays. */
 pd_status pd_pcg_move(pd_context *context, const pd_matrix *matrix, int width, const real *p, const real *q, real *d, real *r,
                       const double *sums, pd_pcg_end end);
-/* rz_before = rz, then rz = r.z and rr = r.r anew; where rz is not positive the preconditioner is not, and that ends it too. */
+/* rz_before = rz, then rz = r.z and rr = r.r. The iteration also ends where rz is not positive: the preconditioner is indefinite. */
 pd_status pd_pcg_measure(pd_context *context, const pd_matrix *matrix, int width, int start, const real *r, const real *z, double *sums,
                          pd_pcg_end end);
 /* p = scale M^-1 r + keep p: the direction of a method whose numbers the host knows. keep 0: p is not read. */

@@ -159,10 +159,10 @@ void test_solver_options(void) {
     OK(pdgpu_solver_get(solver, "line_search", &value, &error));
     CHECK(value == 1.0);
     OK(pdgpu_solver_set_linear(solver, "pcg", &error));
-    OK(pdgpu_solver_set(solver, "linear.block", 3.0, &error));
-    OK(pdgpu_solver_get(solver, "linear.block", &value, &error));
-    CHECK(value == 3.0);
-    REFUSED(pdgpu_solver_set(solver, "linear.block", 2.0, &error), PDGPU_ERROR_VALUE, "1 or 3, got 2");
+    OK(pdgpu_solver_set(solver, "linear.preconditioner", 1.0, &error));
+    OK(pdgpu_solver_get(solver, "linear.preconditioner", &value, &error));
+    CHECK(value == 1.0);
+    REFUSED(pdgpu_solver_set(solver, "linear.preconditioner", 3.0, &error), PDGPU_ERROR_VALUE, "between 0 and 2, got 3");
     REFUSED(pdgpu_solver_set(solver, "iterations", 0.0, &error), PDGPU_ERROR_VALUE, "iterations: must be between 1");
     REFUSED(pdgpu_solver_set(solver, "iterations", 2.5, &error), PDGPU_ERROR_VALUE, "whole number, got 2.5");
     REFUSED(pdgpu_solver_set(solver, "line_search", 2.0, &error), PDGPU_ERROR_VALUE, "between 0 and 1");

@@ -29,7 +29,7 @@ typedef struct chebyshev {
     double largest; /* b */
     pd_preconditioned M0;
     real *p, *q, *r;      /* B [n,width] */
-    double *sums;         /* B [6 width], of nobody's interest but in the estimate */
+    double *sums;         /* B [6 width], scratch of the products; the estimate reads them */
     real *start, *unused; /* B [n] of the estimate; NULL where b is known */
 } chebyshev;
 

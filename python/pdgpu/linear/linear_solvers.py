@@ -268,7 +268,7 @@ class PCG:
 
         "chebyshev": a polynomial in D^-1 A times D^-1, D in `Newton` the 3x3 blocks [Saad 2003, Section 12.3.2]. It is the result of
         `degree` Chebyshev-Jacobi iterations from zero on the interval [b/30, b], b the largest eigenvalue of D^-1 A. In `Newton` twelve
-        steps of Lanczos' method estimate b before every solve, and 1.1 times that is taken. An iteration has `degree` products with
+        steps of Lanczos' method estimate b before every solve; b is 1.1 times that, and at least 4. An iteration has `degree` products with
         A instead of one, and is worth up to `degree` iterations with D^-1. So it costs about as many products but fewer sums over the
         vectors, for which a GPU waits.
     degree : int
