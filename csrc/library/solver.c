@@ -180,7 +180,6 @@ static void set_linear(pdgpu_solver *self, int kind) {
                                    .weight = strcmp(self->traits->name, "NonlinearCG") == 0 && kind == PD_LINEAR_JACOBI,
                                    .omega = 1.0,
                                    .rho = 0.5,
-                                   .preconditioner = PD_PRECONDITIONER_JACOBI,
                                    .degree = 4,
                                    .order = kind == PD_LINEAR_A_JACOBI ? 2 : 1,
                                    .chebyshev = {0, 0.0, 10, 1.0}};
