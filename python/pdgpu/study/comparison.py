@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,6 +87,9 @@ class Comparison:
         Comparison
             A record is named "NAME (LABEL)". `reference`, `reference_potential` and `start_positions` are None: each part has its own.
         """
+        for name, given in {"comparisons": comparisons, "labels": () if labels is None else labels}.items():
+            if not isinstance(given, Iterable):
+                raise TypeError(f"{name}: expected a sequence, got {given!r}")
         comparisons = list(comparisons)
         labels = list(range(len(comparisons))) if labels is None else list(labels)
         if not comparisons:
