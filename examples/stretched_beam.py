@@ -1,6 +1,6 @@
 """A soft beam is stretched to one and a half times its length, held at one end, and let go.
 
-python examples/stretched_beam.py [--out FOLDER]
+python examples/stretched_beam.py [--out FOLDER] [--quick]
 """
 
 import argparse
@@ -11,10 +11,12 @@ from pdgpu.plotting import save_states
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--out", default="out")
-out = parser.parse_args().out
+parser.add_argument("--quick", action="store_true", help="a coarse beam")
+options = parser.parse_args()
+out = options.out
 os.makedirs(out, exist_ok=True)
 
-mesh = pdgpu.shapes.beam((2.0, 0.4, 0.4), cells=(40, 8, 8), split=5)
+mesh = pdgpu.shapes.beam((2.0, 0.4, 0.4), cells=(20, 4, 4) if options.quick else (40, 8, 8), split=5)
 scene = pdgpu.Scene()
 beam = scene.add_solid(mesh, pdgpu.ARAP.from_young(young=5e5, poisson=0.3), density=1000.0, damping=0.01)
 beam.pin(lambda points: points[:, 0] < 1e-9)

@@ -86,7 +86,9 @@ def pytest_pycollect_makeitem(collector, obj):
 
 
 def pytest_collection_modifyitems(config, items):
-    leave_out(config, items, [item for item in items if bool(item.get_closest_marker("stress")) != config.getoption("--stress")])
+    stress = set(repeated([item for item in items if item.get_closest_marker("each_choice")]))
+    stress |= {item for item in items if item.get_closest_marker("stress")}
+    leave_out(config, items, [item for item in items if (item in stress) != config.getoption("--stress")])
     if config.getoption("--quick"):
         import quick
 

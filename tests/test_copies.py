@@ -207,6 +207,7 @@ def assert_alike(one, other):
     assert one.time == other.time
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("how", COPIES)
 @pytest.mark.parametrize("name", FEATURES)
 def test_copies_go_on_with_the_same_bits(name, how, tmp_path):
@@ -221,6 +222,7 @@ def test_copies_go_on_with_the_same_bits(name, how, tmp_path):
     assert_alike(COPIES[how](other, tmp_path), sim)  # and of a copy
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("how", ["copy", "pickle", "file"])
 @pytest.mark.parametrize("name", FEATURES)
 def test_cuts_of_copies_go_on_with_the_same_bits(name, how, tmp_path):

@@ -27,6 +27,7 @@ def public(owner):
     return {name for name in dir(owner) if not name.startswith("_")}
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("module", ["_host", "_cpu_f32", "_cpu_f64"])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_thousands_of_hostile_calls(module, seed):

@@ -140,6 +140,7 @@ CASES = [("barrier", motion, call) for motion in (*MOTIONS, "observer") for call
 CASES += [("proxies", motion, call) for motion in ("obstacle", "observer") for call in (*CALLS, *OF_PROXIES)]
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize(("contact", "motion", "name"), CASES)
 def test_what_a_step_asks_cannot_call_the_simulation(contact, motion, name, tmp_path):
     """If not, a step is taken within a step, from a state that is half that of the next."""

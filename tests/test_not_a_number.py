@@ -90,6 +90,7 @@ def takes(solver, contact):
     return True
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("extreme", EXTREMES)
 @pytest.mark.parametrize("contact", CONTACTS)
 def test_a_step_that_overflows_is_an_error_or_finite(contact, extreme):

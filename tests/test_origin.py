@@ -41,6 +41,7 @@ def run(at, steps=40, **options):
     return sim.positions - np.asarray(at, np.float64), sim
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("bodies", [1, 2])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("far", FAR)

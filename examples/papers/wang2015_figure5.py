@@ -23,7 +23,7 @@ parser.add_argument("--out", default="out")
 parser.add_argument("--quick", action="store_true", help="few iterations")
 options = parser.parse_args()
 os.makedirs(options.out, exist_ok=True)
-ITERATIONS, TARGET = (20, 0.5) if options.quick else (200, 0.05)
+ITERATIONS, TARGET = (8, 0.5) if options.quick else (200, 0.05)
 WEIGHTS = {0.7: "#0072B2", 0.9: "#E69F00", 1.0: "#D55E00"}
 
 

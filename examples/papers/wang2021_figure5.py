@@ -29,7 +29,7 @@ parser.add_argument("--large", action="store_true", help="half a million tets, 1
 parser.add_argument("--apart", type=float, default=0.012, help="skin that is nearer to other skin at rest does not collide with it, m")
 options = parser.parse_args()
 os.makedirs(options.out, exist_ok=True)
-SPACING, AROUND, ITERATIONS = (0.011, 48, 4) if options.quick else (0.00325, 96, 15) if options.large else (0.0065, 48, 30)
+SPACING, AROUND, ITERATIONS = (0.016, 32, 4) if options.quick else (0.00325, 96, 15) if options.large else (0.0065, 48, 30)
 STIFFNESS, ACTIVE = 500.0, 2e4
 LATER = 2 if options.quick else 3
 

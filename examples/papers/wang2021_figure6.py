@@ -30,7 +30,7 @@ parser.add_argument("--quick", action="store_true", help="coarse grids, and half
 parser.add_argument("--spacing", type=float, help="side of the cubes of the grid, m; 0.0015 is half a million tets")
 options = parser.parse_args()
 os.makedirs(options.out, exist_ok=True)
-SPACING = options.spacing or (0.004 if options.quick else 0.0028)
+SPACING = options.spacing or (0.006 if options.quick else 0.0028)
 ITERATIONS, STIFFNESS, CLOSED = 5, 200.0, 0.33  # the angle of the lower jaw, rad
 ACTIVE = 2e4  # of the second of two factors, N/m
 POSES = [(CLOSED * k / 6, 0.0) for k in range(1, 7)] + [(CLOSED, 0.001 * k) for k in range(1, 7)]

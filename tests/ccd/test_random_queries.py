@@ -22,6 +22,7 @@ def judge(tmp_path_factory):
         pytest.skip(f"no C compiler with __float128: random collision queries are not checked ({error})")
 
 
+@pytest.mark.each_choice
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", CLASSES)

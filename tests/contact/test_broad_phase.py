@@ -53,6 +53,7 @@ def test_brute_force(seed):
         assert digest(found) == digest(expected)
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("own", [True, False, [True, False, True]])
 def test_bodies(method, own):

@@ -44,6 +44,7 @@ def check(row):
     assert not wrong, f"{'; '.join(wrong)}. Last step: {found.statement or 'converged'}"
 
 
+@pytest.mark.each_choice
 @pytest.mark.slow
 @pytest.mark.parametrize(("obstacle", "speed", "solver", "dtype", "stiffness"), named(covering_array()))
 def test_a_block_follows_what_drives_it(obstacle, speed, solver, dtype, stiffness):
@@ -58,6 +59,7 @@ def test_a_block_follows_what_drives_it_in_every_combination(obstacle, speed, so
     check((obstacle, speed, solver, dtype, stiffness))
 
 
+@pytest.mark.each_choice
 @pytest.mark.slow
 @pytest.mark.parametrize("obstacle", OBSTACLES)
 @pytest.mark.parametrize("solver", ["Newton", "VBD"])

@@ -139,6 +139,7 @@ def test_the_own_surface_embedded_is_the_own_surface(name, contact):
     np.testing.assert_allclose(carried.forces, own.forces, rtol=0, atol=1e-7 * abs(own.forces).max())
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize(
     ("name", "friction"),
     [(name, 0.0) for name in SOLVERS if name != "Newton"]

@@ -44,6 +44,7 @@ def test_the_same_as_by_way_of_the_host(moving):
         assert_equal(found.closest(pair).numpy(), getattr(pdgpu.geometry, pair)(start[of_pair]))
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(6))
 def test_every_structure(seed, method):

@@ -148,6 +148,7 @@ def test_a_box_slides_with_every_solver(solver):
     assert found == pytest.approx(9.81 * (np.sin(ANGLE) - 0.2 * np.cos(ANGLE)), rel=0.01)
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("friction_velocity", [1e-3, 1e-2])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_box_creeps_below_the_cone(solver, friction_velocity):

@@ -39,6 +39,7 @@ def simulation(name, solver, dtype, **others):
     return case, pdgpu.Simulation(scene, solver, dt=case.dt, contact=case.contact, dtype=dtype, **others)
 
 
+@pytest.mark.each_choice
 @pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
 @pytest.mark.parametrize("iterations", [1, 10])
 @pytest.mark.parametrize(("name", "dtype"), [*((name, "float32") for name in FAST), ("crossing cloths", "float64")])
@@ -51,6 +52,7 @@ def test_nothing_goes_through(solver, name, dtype, iterations):
     assert found.intersections == 0
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_bits(tmp_path, solver, dtype):

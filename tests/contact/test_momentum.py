@@ -89,6 +89,7 @@ def largest_change(sim, axes, steps=20):
     return most / scale
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("blocks", [False, True])
 @pytest.mark.parametrize("iterations", [None, 200])
 @pytest.mark.parametrize("name", KEPT)

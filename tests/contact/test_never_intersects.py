@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP
 DTYPES = ("float32", "float64")
 
 
+@pytest.mark.each_choice
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", QUICK)
@@ -56,6 +57,7 @@ def test_long_runs_of_fine_meshes_are_clean(name, dtype):
     assert found.intersections == 0 and found.contacts > 0
 
 
+@pytest.mark.each_choice
 @pytest.mark.slow
 @pytest.mark.parametrize("iterations", [1, None])
 @pytest.mark.parametrize("name", ["needle", "rods on capsules", "crossing cloths", "thrown ball"])

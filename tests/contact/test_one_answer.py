@@ -28,6 +28,7 @@ def cases():
             yield pytest.param(solver, name, marks=[pytest.mark.stress] if long else [])
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize(("solver", "name"), list(cases()))
 def test_one_answer(solver, name):
     """If not, a solver leaves out a part of contact, or goes where it may not."""

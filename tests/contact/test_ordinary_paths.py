@@ -117,6 +117,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("contact", CONTACTS)
 def test_every_contact_takes_the_ordinary_path(contact, path, tmp_path):

@@ -21,6 +21,7 @@ def plate(cells):
     return pdgpu.Mesh(beam.points[used], triangles=triangles.reshape(-1, 3))
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("cells", [1, 40])
 @pytest.mark.parametrize("interval", [0, 1, 10])

@@ -52,6 +52,7 @@ def assert_slides(sim, angle, n=None, steps=40, bound=0.02):
     assert lowest > 0.0
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("angle", [0.0, 0.3, 0.785])

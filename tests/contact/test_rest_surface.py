@@ -79,6 +79,7 @@ def test_no_proxy_in_a_cube_is_missed_and_targets_are_nearest(cells, jitter):
     assert inside.sum() > 1000
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("spacing", [None, 0.01, 1.0])
 def test_distances_in_a_shape_that_is_not_convex(spacing, dtype):

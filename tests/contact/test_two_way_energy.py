@@ -80,6 +80,7 @@ SOLVERS = {
 }
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("floor", ["plane", "mesh"])
 def test_an_impact_gains_no_energy(floor, solver):

@@ -84,6 +84,7 @@ def test_a_ball_does_not_eat_the_normal_part(bounded_steps, stiffness):
     assert np.median(value / best) > 0.98 and (value / best > 0.8).mean() > 0.97
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("guard", ["impact", "reach"])
 @pytest.mark.parametrize("rigid", [False, True])
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ MATERIALS = {
 
 def stretched_bar(material):
     """A clamped bar of density 1000 without gravity, and its points stretched by half."""
-    points, tets = inputs.B20()
+    points, tets = inputs.kuhn_grid(10, 2, 2, 0.1)
     scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
     scene.add_solid(pdgpu.Mesh(points, tets=tets), material, density=1000.0).pin(points[:, 0] == 0)
     return scene, points * (1.5, 1.0, 1.0)
@@ -100,7 +100,7 @@ def test_float32_reaches_what_it_can_resolve():
 
 def test_without_shear_modulus():
     """If not, a fluid-like material would lose its pressure: 2 mu, the weight of Projective Dynamics, is 0 there."""
-    points, tets = inputs.B20()
+    points, tets = inputs.kuhn_grid(10, 2, 2, 0.1)
     scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
     scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.NeoHookean(0.0, 1e5), density=1000.0)
     start = points * 1.02

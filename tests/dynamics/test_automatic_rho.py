@@ -53,6 +53,7 @@ def iterations_to(sim, level):
     return int(below[0]) if len(below) else len(norms)
 
 
+@pytest.mark.each_choice
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("iterations", [120, 400])
@@ -471,6 +472,7 @@ def test_gauss_seidel_with_a_searched_rho_does_not_diverge():
     assert auto.last_step["gradient_norm"][-1] <= plain.last_step["gradient_norm"][-1]
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("floor", [1e-10, 1e-4])
 @pytest.mark.parametrize("rho", [0.9, 0.99, 0.999])
 @pytest.mark.parametrize("steps", [50, 200, 1000])

@@ -81,6 +81,7 @@ def test_damped_jacobi_is_the_formula():
             np.testing.assert_allclose((sim.positions - x)[free], d, atol=1e-13)
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("solver", scenes.SOLVERS)
 def test_same_bits_for_any_number_of_threads(solver, dtype):

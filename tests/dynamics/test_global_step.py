@@ -91,6 +91,7 @@ def distance(name, x):
     return np.linalg.norm(x - star) / np.linalg.norm(start - star)
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("name", SCENES)
 @pytest.mark.parametrize("kind", LINEAR)
 def test_every_linear_solver_reaches_the_answer_of_newton(kind, name):
@@ -100,6 +101,7 @@ def test_every_linear_solver_reaches_the_answer_of_newton(kind, name):
     assert distance(name, converged(scene, x, solver)) <= 1e-6
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("name", SCENES)
 @pytest.mark.parametrize("kind", SOUND)
 def test_outer_acceleration_keeps_the_answer(kind, name):
@@ -111,6 +113,7 @@ def test_outer_acceleration_keeps_the_answer(kind, name):
         assert distance(name, converged(scene, x, solver)) <= 1e-6
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("name", SCENES)
 @pytest.mark.parametrize("kind", LINEAR)
 def test_float32_reaches_its_floor(kind, name):
@@ -123,6 +126,7 @@ def test_float32_reaches_its_floor(kind, name):
     assert distance(name, found.astype(np.float64)) <= floor
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("kind", LINEAR)
 def test_same_bits_for_any_number_of_threads(kind, dtype):

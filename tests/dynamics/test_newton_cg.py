@@ -51,6 +51,7 @@ def textbook(H, g, preconditioner, count, free):
     return d
 
 
+@pytest.mark.each_choice
 @every
 @pytest.mark.parametrize("count", [1, 3, 8])
 def test_inner_iterations_are_textbook_pcg(preconditioner, count):
@@ -103,6 +104,7 @@ def test_the_forcing_term_is_kept():
     assert norms[5] < 1e-6 * norms[0]
 
 
+@pytest.mark.each_choice
 @every
 @pytest.mark.parametrize("case", ["bar", "cloth", "mixed", "inverted"])
 def test_it_reaches_the_answer_of_the_direct_solver(preconditioner, case):

@@ -45,7 +45,7 @@ REPORTED = {"XPBD": pdgpu.XPBD(iterations=100), "PBD": pdgpu.PBD(iterations=100,
 
 
 def bar():
-    points, tets = inputs.B20()
+    points, tets = inputs.kuhn_grid(10, 2, 2, 0.1)
     scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
     body = scene.add_solid(pdgpu.Mesh(points, tets=tets), pdgpu.NeoHookean(2e4, 1e5), density=1000.0)
     body.pin(points[:, 0] == 0)

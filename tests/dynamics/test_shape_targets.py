@@ -44,6 +44,7 @@ def resumed_with(sim, solver, dtype, given):
     return other
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", SOLVERS)
 def test_new_targets_are_those_of_a_new_simulation(name, dtype):

@@ -77,6 +77,7 @@ def test_divergence_raises_and_keeps_the_state(record):
     assert sim.time == 0.0 and not sim.velocities.any()
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("every", [1, 4])
 @pytest.mark.parametrize("solver", scenes.MINIMISERS)
 def test_tolerance_is_looked_at_every_few_iterations(solver, every):
@@ -151,6 +152,7 @@ def test_numbers_that_overflow_diverge(solver, record):
     np.testing.assert_allclose(sim.positions, body.points, atol=1e-12)
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("solver", scenes.SOLVERS)
 @pytest.mark.parametrize("shift", [0.0, 1e3])
 def test_float32_at_its_floor_does_not_count_as_diverged(solver, shift):

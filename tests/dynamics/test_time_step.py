@@ -20,6 +20,7 @@ def free_body(gravity=scenes.NO_GRAVITY, shift=0.0, **options):
     return scene
 
 
+@pytest.mark.each_choice
 @every_solver
 @pytest.mark.parametrize("damping", [0.0, 0.01])
 def test_free_fall_at_every_step(solver, damping):
@@ -34,6 +35,7 @@ def test_free_fall_at_every_step(solver, damping):
         np.testing.assert_allclose(sim.positions, exact, atol=1e-12 * n, rtol=0)
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("solver", pdgpu.solvers.SOLVERS)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
 def test_free_fall_with_the_defaults(solver, dtype, tolerance):
@@ -97,6 +99,7 @@ def test_velocity_rule(solver):
     np.testing.assert_array_equal(sim.gradient(), fresh.gradient())
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("solver", ["direct", "chebyshev", "newton", "cg_direct", "quasi_newton", "pbd", "xpbd"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 2e-5)])
 def test_momentum_of_a_free_body(solver, dtype, tolerance):
@@ -128,6 +131,7 @@ def test_mass_on_a_spring_of_some_length(solver):
     assert sim.energies()["total"] / start == pytest.approx(0.608038824689, abs=1e-12)
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("guess", ["previous", "inertial_target"])
 @pytest.mark.parametrize("solver", ["direct", "newton", "newton_cg", "cg", "cg_direct", "quasi_newton"])
 def test_descent_inequality(solver, guess):
@@ -201,6 +205,7 @@ def test_scripted_pins_are_where_they_go_from_the_first_guess_on(solver, guess):
         old = target
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("solver", ["direct", "chebyshev", "jacobi", "newton", "quasi_newton", "pbd", "xpbd"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-11), ("float32", 1e-3)])
 def test_a_body_far_away_changes_nothing(solver, dtype, tolerance):

@@ -64,6 +64,7 @@ def test_conjugate_gradients_of_newton_wait_once_an_iteration():
     assert waits[1] - waits[0] == 1 and waits[2] - waits[1] == 3
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("every", [1, 3, 8, 100])
 @pytest.mark.parametrize("solver", [*scenes.RESIDENT, "direct", "quasi_newton", "gradient_descent"])
 def test_looking_changes_nothing(solver, every):

@@ -221,6 +221,7 @@ def test_small_steps_bring_the_limit_to_that_of_newton():
     assert errors[1] < 0.1 * errors[0] < 0.01
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize("lam", [1e4, 1e5, 1e7])
 @pytest.mark.parametrize("mu", [1e4, 2e6])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-15), ("float32", 1e-6)])

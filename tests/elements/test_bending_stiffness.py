@@ -77,6 +77,7 @@ def test_the_constant_is_not_the_flexural_rigidity(made, expected):
     assert finer > 2.9  # refinement does not go to 1
 
 
+@pytest.mark.each_choice
 @pytest.mark.parametrize(
     ("made", "expected"),  # 0, 90, 45, -45 degrees, at 64 cells per side
     [
