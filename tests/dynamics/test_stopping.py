@@ -82,8 +82,9 @@ def test_divergence_raises_and_keeps_the_state(record):
 @pytest.mark.parametrize("solver", scenes.MINIMISERS)
 def test_tolerance_is_looked_at_every_few_iterations(solver, every):
     """If not, `check_every` or the tolerance is not what the description of the solver says."""
-    scene, _ = scenes.bar(inputs.B20(), MU)
-    x = scenes.stretched_and_twisted(inputs.B20()[0])
+    bar = inputs.kuhn_grid(10, 2, 2, 0.1)
+    scene, _ = scenes.bar(bar, MU)
+    x = scenes.stretched_and_twisted(bar[0])
     given = dataclasses.replace(scenes.SOLVERS[solver], iterations=3000, tolerance=0.05, check_every=every)
     found = {}
     for record in (False, True):
