@@ -211,20 +211,6 @@ def test_gradient_on_a_line_is_the_derivative_along_it():
     np.testing.assert_allclose(ours, [0.5 * (whole[0] + whole[1])] * 2 + [0.0], rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("solver", [*(kind(iterations=5) for kind in DESCENTS), pdgpu.VertexBlockDescent(iterations=5, line_search=True)])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_bits_do_not_depend_on_threads(solver, dtype):
-    """A run could not be repeated."""
-    results = []
-    for threads in (1, 2, 3):
-        scene, start = scenes.mixed(damping=0.01)
-        sim = pdgpu.Simulation(scene, solver, dtype=dtype, threads=threads)
-        sim.set_state(positions=start)
-        sim.step(3)
-        results.append(sim.positions)
-    assert (results[0] == results[1]).all() and (results[0] == results[2]).all()
-
-
 @pytest.mark.parametrize("colouring", ["balanced", "greedy"])
 def test_numbering_of_vertices_does_not_matter(colouring):
     """Results would not be in the user's numbering: a shuffled mesh gives the shuffled answer at convergence."""
