@@ -2,6 +2,10 @@
 
 import importlib.util
 import inspect
+import re
+import shutil
+import subprocess
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -89,3 +93,43 @@ def test_public_properties_are_documented():
             found = inspect.getattr_static(thing, name)
             if isinstance(found, property) and not name.startswith("_"):
                 assert found.fget.__doc__, f"{thing.__name__}.{name}"
+
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_version_is_the_same_everywhere():
+    """If not, a paper cites another version than it used."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert pdgpu.__version__ == project["version"]
+    assert f"version: {pdgpu.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## [{pdgpu.__version__}] - " in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_hooks_before_a_commit_have_the_versions_of_lint():
+    """If not, a hook formats a file in a way that `make lint` refuses."""
+    lint = dict(line.split("==") for line in tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["lint"])
+    hooks = re.findall(r"repo: \S+/(\S+)\n\s+rev: v(\S+)", (ROOT / ".pre-commit-config.yaml").read_text())
+    assert dict(hooks) == {"ruff-pre-commit": lint["ruff"], "mirrors-clang-format": lint["clang-format"], "typos": lint["typos"]}
+
+
+@pytest.mark.parametrize(
+    ("subject", "passes"),
+    [
+        ("contact: count a pair once", True),
+        ("Contact counts a pair once", False),
+        ("contact: count a pair once.", False),
+        (f"contact: count {'a pair ' * 9}once", False),
+    ],
+)
+def test_subjects_of_commits_are_checked(subject, passes, tmp_path):
+    """If not, the history reads as prose again."""
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts" / "commit_subjects", tmp_path / "scripts")
+    settings = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    (tmp_path / "pyproject.toml").write_text('version = "1"\n')
+    for command in (["init", "-q"], ["add", "."], [*settings, "commit", "-qm", "Start"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    subprocess.run(["git", *settings, "commit", "-q", "--allow-empty", "-m", subject], cwd=tmp_path, check=True)
+    found = subprocess.run(["scripts/commit_subjects"], cwd=tmp_path, capture_output=True, text=True)
+    assert (found.returncode == 0) == passes, found.stderr

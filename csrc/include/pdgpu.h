@@ -120,7 +120,7 @@ typedef struct pdgpu_error {
 
 /* The name of a status, such as "PDGPU_ERROR_VALUE"; "unknown" for another number. */
 PDGPU_API const char *pdgpu_status_name(pdgpu_status status);
-/* The version of the library, such as "0.1.0". */
+/* The version of the library, such as "0.2.0". */
 PDGPU_API const char *pdgpu_version(void);
 
 /* ---- scene ---------------------------------------------------------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ from pdgpu.study.sweeps import Sweep, sweep
 from pdgpu.verify.certificate import Certificate, certify
 from pdgpu.viz.viewers import viewer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BarrierContact",
