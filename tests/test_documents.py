@@ -393,10 +393,11 @@ def test_links_lead_somewhere():
             assert target.startswith("http") or (path.parent / target).exists(), (path.name, target)
 
 
-def test_the_page_on_architecture_names_files_that_are_there():
-    """If not, who looks for the place to change finds nothing."""
-    named = re.findall(r"`((?:csrc|python|tests|docs)/[\w./]+)`", (ROOT / "docs" / "architecture.md").read_text())
-    assert len(named) > 40
+@pytest.mark.parametrize(("page", "count"), [("architecture", 40), ("glossary", 40)])
+def test_pages_name_files_that_are_there(page, count):
+    """If not, a reader who looks for the place to change finds nothing."""
+    named = re.findall(r"`((?:csrc|python|tests|docs)/[\w./]+)`", (ROOT / "docs" / f"{page}.md").read_text())
+    assert len(named) > count
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
