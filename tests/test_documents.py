@@ -478,8 +478,13 @@ def test_examples_run_and_write_their_picture(name, quick, tmp_path):
     assert (tmp_path / f"{name}.png").stat().st_size > 10000
 
 
+# those that take seconds in their short form too; `make papers` runs all in full
+LONG_FIGURES = ("wang2015_figure5", "wang2015_figure6", "wang2021_figure5", "wang2021_figure6", "wang2023_figure11")
+FIGURES = sorted(path.stem for path in (ROOT / "examples" / "papers").glob("*.py"))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "examples" / "papers").glob("*.py")))
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.stress] if name in LONG_FIGURES else []) for name in FIGURES])
 def test_figures_of_papers_are_reproduced(name, tmp_path):
     """If not, a claim of a paper can no longer be held against a measurement."""
     script = ROOT / "examples" / "papers" / f"{name}.py"

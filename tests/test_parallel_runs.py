@@ -48,7 +48,7 @@ needs_cholesky = pytest.mark.skipif(not pdgpu._host.HAS_CHOLMOD, reason="this bu
     ("method", "threads", "environment"),
     [
         ("fork", 2, {}),
-        ("fork", 1, {"OMP_NUM_THREADS": "1"}),
+        pytest.param("fork", 1, {"OMP_NUM_THREADS": "1"}, marks=pytest.mark.stress),
         ("spawn", 2, {}),
         pytest.param("forkserver", 2, {}, marks=pytest.mark.stress),
     ],

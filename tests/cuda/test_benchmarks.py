@@ -167,8 +167,8 @@ def test_the_matrix_of_cells_is_that_of_the_global_step(monkeypatch):
     assert abs(found - expected).max() < 1e-12 * abs(expected).max()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("more", [["-DYARDSTICK_CUSPARSE"], pytest.param([], marks=pytest.mark.stress)], ids=["cuSPARSE", "without"])
+@pytest.mark.stress
+@pytest.mark.parametrize("more", [["-DYARDSTICK_CUSPARSE"], []], ids=["cuSPARSE", "without"])
 def test_the_yardstick_program_compiles_without_a_warning(more, tmp_path):
     """If not, there is nothing to hold the figures against."""
     nvcc = shutil.which("nvcc")

@@ -167,7 +167,7 @@ def test_joined_bodies_touch():
         scene.add_joint("ball", before, last, at=(0.3 * k, 0.0, 0.0), stiffness=1e6)
     sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=60, tolerance=1e-7), dt=0.01, contact=pdgpu.BarrierContact(0.005, friction=0.2))
     touched = 0
-    for _ in range(50):
+    for _ in range(35):
         before = sim.positions
         sim.step(record="positions")
         assert sim.last_step.status == "converged"
