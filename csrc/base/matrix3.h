@@ -120,10 +120,21 @@ PD_FUNCTION void pd_symmetric3_eigen(const real S[9], real lambda[3], real Q[9])
     for (int i = 0; i < 3; i++) lambda[i] = A[4 * i];
 }
 
+/* 1 where the minors of S show that its eigenvalues are above 64 rounding errors of its trace: those that pd_symmetric3_eigen finds are
+ * positive then. A third row of zeros, as of a triangle, has an eigenvalue of 0 and counts as positive. 0 where the minors do not show it,
+ * also where S is not finite. */
+PD_FUNCTION int pd_symmetric3_is_definite(const real S[9]) {
+    const real least = (real)64 * PD_EPSILON, scale = (real)1 / (S[0] + S[4] + S[8]); /* a trace of 1: no product over- or underflows */
+    const real a = S[0] * scale, b = S[1] * scale, c = S[2] * scale, d = S[4] * scale, e = S[5] * scale, f = S[8] * scale;
+    if (!(scale > 0 && a > 0 && a * d - b * b > least)) return 0;
+    if (S[2] == 0 && S[5] == 0 && S[8] == 0) return 1;
+    return a * (d * f - e * e) - b * (b * f - e * c) + c * (b * e - d * c) > least;
+}
+
 /* Filters the eigenvalues of S. A matrix that has no negative one is left as it is, to the bit. */
 PD_FUNCTION void pd_symmetric3_filter(real S[9], pd_hessian_filter filter) {
     real lambda[3], Q[9];
-    if (filter == PD_FILTER_NONE) return;
+    if (filter == PD_FILTER_NONE || pd_symmetric3_is_definite(S)) return;
     pd_symmetric3_eigen(S, lambda, Q);
     if (lambda[0] >= 0 && lambda[1] >= 0 && lambda[2] >= 0) return;
     for (int i = 0; i < 3; i++) lambda[i] = pd_filter_eigenvalue(filter, lambda[i]);
