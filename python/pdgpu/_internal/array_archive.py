@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import zipfile
 
 import numpy as np
 
@@ -37,6 +36,8 @@ class ArrayArchive:
     """
 
     def __init__(self, path, *, compressed=False):
+        import zipfile
+
         if not os.path.isfile(path):  # opening a pipe would wait for its writer
             raise ValueError("it is no file")
         self._allowed = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) if compressed else (zipfile.ZIP_STORED,)
@@ -84,6 +85,8 @@ class ArrayArchive:
             return self._read(member)
 
     def _read(self, member):
+        import zipfile
+
         if member.compress_type not in self._allowed:
             raise ValueError("it is compressed, which no file of this kind is")
         largest = member.compress_size * (1 if member.compress_type == zipfile.ZIP_STORED else LARGEST_RATIO)

@@ -6,9 +6,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import shutil
-import tempfile
-from pathlib import Path
 
 PREFIX = ".unfinished-"
 
@@ -30,6 +27,9 @@ def replacing(path):
     PermissionError
         The file may not be written, or nothing may be put into its folder.
     """
+    import shutil
+    from pathlib import Path
+
     try:
         path = Path(os.path.realpath(path))
     except TypeError:
@@ -72,6 +72,8 @@ def _lock(folder):
 
 def _locked_folder(parent):
     """A new folder and its lock, None where the file system has no locks. One that was removed before it was locked is made again."""
+    import tempfile
+
     while True:
         folder = tempfile.mkdtemp(prefix=PREFIX, dir=parent)
         try:
@@ -87,6 +89,8 @@ def _locked_folder(parent):
 
 def _remove_leftovers(path):
     """Removes the folders beside `path` that writers of it left when they were killed, which no process has locked."""
+    import shutil
+
     for folder in path.parent.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             if os.listdir(folder) in ([], [path.name]):
@@ -98,6 +102,8 @@ def _remove_leftovers(path):
 
 def _keep_mode(old, new):
     """Give `new` the mode of `old`, and its group and owner where this is allowed."""
+    import shutil
+
     with contextlib.suppress(FileNotFoundError):  # removed since
         status = old.stat()
         with contextlib.suppress(PermissionError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +44,8 @@ class GuardedAttributes:
         object.__delattr__(self, name)
 
     def _refusal(self, name, what):
+        import difflib
+
         known = sorted(entry for entry in dir(self) if not entry.startswith("_"))
         instead = self._instead_of.get(name, self._instead)
         if name in known:

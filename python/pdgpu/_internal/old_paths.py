@@ -7,11 +7,9 @@ warns. A pickle that holds such a path loads without a warning.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 import warnings
-from importlib.abc import Loader, MetaPathFinder
-from opcode import opmap
+from importlib.machinery import ModuleSpec
 
 __all__ = ["install"]
 
@@ -44,8 +42,8 @@ EARLIER = {name: f"{folder}.{name}" for folder, names in FOLDERS.items() for nam
 PRESENT = PUBLIC | EARLIER
 
 
-class _Finder(MetaPathFinder, Loader):
-    """Finds the modules of both tables, in the interface of importlib."""
+class _Finder:
+    """Finds and loads the modules of both tables. importlib.abc has the interface, and would load twenty modules."""
 
     def find_spec(self, fullname, path=None, target=None):
         package, _, name = fullname.partition(".")
@@ -53,7 +51,7 @@ class _Finder(MetaPathFinder, Loader):
             return None
         if name in EARLIER:
             _warn(fullname, f"pdgpu.{PRESENT[name]}")
-        return importlib.util.spec_from_loader(fullname, self)
+        return ModuleSpec(fullname, self)
 
     def create_module(self, spec):
         name = spec.name.partition(".")[2]
@@ -72,6 +70,8 @@ def _warn(fullname, present):
         depth, frame = depth + 1, frame.f_back
     if frame is None:
         return
+    from opcode import opmap
+
     called = frame.f_globals.get("__name__") == "importlib"
     if called or frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_NAME"]:
         warnings.warn(f"{fullname} has moved to {present}", DeprecationWarning, stacklevel=depth + called)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import threading
 
@@ -63,12 +62,16 @@ class RowFile:
 
     def append(self, line):
         """Add a line: with one call of the system, where the system takes it whole."""
+        import json
+
         rest = (json.dumps(line) + "\n").encode()
         while rest:
             rest = rest[os.write(self._descriptor, rest) :]
 
     def _read(self, heading):
         # by this descriptor: closing another one of the same file would end the lock
+        import json
+
         text = b""
         while part := os.pread(self._descriptor, 1 << 20, len(text)):
             text += part

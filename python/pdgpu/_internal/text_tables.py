@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-
 __all__ = ["html_table", "text_table"]
 
 
@@ -19,6 +17,8 @@ def text_table(head, rows, *, left=1):
 
 def html_table(head, rows, *, left=1, caption="", note=""):
     """The same as HTML, for notebooks: a caption above, a note below; all text is escaped."""
+    import html
+
     aligned = ["left" if k < left else "right" for k in range(len(head))]
 
     def line(tag, cells):

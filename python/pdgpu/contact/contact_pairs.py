@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from pdgpu import _host
 from pdgpu._internal.arguments import choice, coordinates, flag, number
@@ -104,6 +103,8 @@ class ContactPairs:
         psd : bool
             The nearest positive semidefinite matrix of every pair instead of its Hessian.
         """
+        import scipy
+
         if self._pattern is None:
             pattern = _host.pair_pattern(self.vertices, self.n_vertices, thread_count(threads))
             self._pattern = (*pattern, np.diff(pattern[0])[3 * np.maximum(self.vertices, 0)])

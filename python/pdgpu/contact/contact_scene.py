@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import scipy
 
 from pdgpu.collision.collision import BODY_SHIFT, FIXED, SELF, SIDE, primitive_tags
 from pdgpu.collision.intersections import JudgedScene
@@ -243,6 +242,8 @@ class ContactScene:
 
     def _parts_of(self):
         """What of the points hangs together, (n,) int32: within a part a pair acts no farther than it allows at rest."""
+        import scipy
+
         links = [self.edges]
         for body in self._bodies:
             if body.type == "solid":  # an inner and an outer surface

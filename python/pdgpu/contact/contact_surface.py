@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
 from pdgpu.collision.collision import BroadPhase
 from pdgpu.collision.intersections import JudgedScene
@@ -53,11 +52,15 @@ class TouchingSurface:
 
     def parts(self):
         """Which connected part each vertex belongs to, (n,)."""
+        import scipy
+
         graph = scipy.sparse.coo_matrix((np.ones(len(self.edges)), self.edges.T), shape=(self.n, self.n))
         return scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
 
     def candidates(self, x, reach, threads):
         """Kind (k,), vertices (k, 4) and area (k,) nan of all pairs nearer than reach, and some others; the areas are filled by `areas`."""
+        import scipy
+
         phase = BroadPhase(x, self.triangles, self.edges, particles=self.particles, dtype="float64", device="cpu", threads=threads)
         near = phase.pairs(x, distance=reach)
         dots = x[self.particles]

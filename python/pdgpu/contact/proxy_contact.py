@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scipy
 
 from pdgpu._internal.arguments import any_array, choice, number, per_item, vertex_indices
 from pdgpu._internal.counted import counted
@@ -188,6 +187,8 @@ class ProxyScene:
         return self._matrix(self.rows, self.weights)
 
     def _matrix(self, rows, weights):
+        import scipy
+
         proxy, corner = np.nonzero(rows >= 0)
         columns = rows[proxy, corner]
         return scipy.sparse.csr_matrix((weights[proxy, corner], (proxy, columns)), shape=(len(rows), self.n_vertices))

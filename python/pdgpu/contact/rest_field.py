@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from pdgpu._internal.arguments import number
 from pdgpu._internal.relative_core import relative_frame
@@ -113,6 +112,8 @@ class RestShape:
 
     def _list_cells(self, corners):
         """The box of the grid in cells about two tets wide, and which tets come near each."""
+        import scipy
+
         low, high = corners.min(axis=1), corners.max(axis=1)
         spacing, origin = self.distance.spacing, np.array(self.distance.origin)
         size = spacing * (np.array(self.distance.values.shape) - 1)

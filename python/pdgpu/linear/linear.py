@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from pdgpu import _host
 from pdgpu._internal.arguments import flag, integer
@@ -347,6 +346,8 @@ class System(GuardedAttributes):
 
     def _explain_divergence(self):
         """Divergence of an iteration that cannot diverge on a positive definite matrix is an indefinite matrix: say so."""
+        import scipy
+
         S = scaled(self._A)
         try:
             lowest = (
@@ -413,6 +414,8 @@ class System(GuardedAttributes):
         TypeError
             Direct has no iterations, and those of PCG are no matrix; AJacobi(biased=True) does not lead to the solution.
         """
+        import scipy
+
         solver, numbers = self.solver, self._numbers
         if isinstance(solver, Direct | PCG):
             raise TypeError(f"solver: {type(solver).__name__} has no iteration matrix")

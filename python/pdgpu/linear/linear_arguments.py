@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
 from pdgpu._internal.arguments import any_array, finite, in_range, real_array, real_numbers
 
@@ -37,6 +36,8 @@ def array_of_shape(name, values, shape):
 
 def symmetric_matrix(name, A, positive=True):
     """A as canonical CSR in float32 or float64, checked. Explicit zeros stay."""
+    import scipy
+
     if scipy.sparse.issparse(A):
         _check_parts(name, A)
         matrix = A.tocsr()
@@ -76,6 +77,8 @@ def symmetric_matrix(name, A, positive=True):
 
 def _symmetric_pattern(matrix):
     """The same matrix, an entry at (j, i) wherever there is one at (i, j), possibly zero: colours and gathers rely on it."""
+    import scipy
+
     pattern = matrix.copy()
     pattern.data = np.ones_like(pattern.data)
     if (pattern - pattern.T).count_nonzero() == 0:

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from pdgpu.linear.linear_arguments import symmetric_matrix
 from pdgpu.linear.linear_solvers import LINEAR_SOLVERS, PCG, AJacobi, Direct
@@ -60,6 +59,8 @@ def extreme_eigenvalues(A: Matrix) -> tuple[float, float]:
 
 def product_of(R, solver, rho):
     """R^order, or C_order(R / rho) / C_order(1 / rho) with the Chebyshev polynomials C [Lan et al. 2022, Sec. 5]."""
+    import scipy
+
     before, now = scipy.sparse.eye_array(R.shape[0]).tocsr(), R
     if solver.variant == "power":
         for _ in range(solver.order - 1):
@@ -110,6 +111,8 @@ def polynomial_extremes(low, high, degree):
 
 def block_extremes(A):
     """Extreme eigenvalues of M^-1 A, M the 3x3 blocks on the diagonal."""
+    import scipy
+
     n = A.shape[0] // 3
     coo = A.tocoo()
     own = coo.row // 3 == coo.col // 3

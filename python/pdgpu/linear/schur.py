@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from pdgpu import _host
 from pdgpu._internal.arguments import any_array, having, integer, number, real_array, vertex_indices
@@ -208,6 +207,8 @@ def schur_complement(A: Any, region: Any) -> np.ndarray:
     RuntimeError
         A matrix that is not positive definite; the row is named.
     """
+    import scipy
+
     A, region = symmetric_matrix("A", A), any_array("region", region)
     n = A.shape[0]
     rows = vertex_indices("region", region, np.empty((n, 0)))
@@ -232,6 +233,8 @@ def _tuple(array):
 
 def _near_surface(scene, points, near, distance):
     """Vertices of the elements that touch a surface vertex within `distance` of one of the points `near`."""
+    import scipy
+
     if not len(near):
         return np.empty(0, dtype=np.int32)
     chosen = np.zeros(len(points), dtype=bool)

@@ -6,7 +6,6 @@ import math
 import warnings
 
 import numpy as np
-import scipy
 
 from pdgpu import _host
 from pdgpu._internal.backends import backend
@@ -22,6 +21,8 @@ ARNOLDI = ((60, 50), (200, 10))
 
 def scaled(A):
     """D^-1/2 A D^-1/2, which has the eigenvalues of D^-1 A and is symmetric."""
+    import scipy
+
     scale = scipy.sparse.diags_array(1.0 / np.sqrt(A.diagonal()))
     return (scale @ A @ scale).tocsr()
 
@@ -41,6 +42,8 @@ def _start(n):
 
 def _solve_with(A):
     """x = A^-1 b as a linear operator: our Cholesky factor, or SciPy's LU where the build has none."""
+    import scipy
+
     n = A.shape[0]
     try:
         factor = backend("cpu", "float64").Linear(arrays(A), None, 1, linear_settings(Direct(), iterations=1), 1)
@@ -59,6 +62,8 @@ def _solve_with(A):
 
 def largest_eigenvalue(A, tolerance=1e-9):
     """The largest eigenvalue of D^-1 A, for A as scipy CSR float64."""
+    import scipy
+
     S = scaled(A)
     if S.shape[0] <= DENSE:
         return float(scipy.linalg.eigvalsh(S.toarray())[-1])
@@ -70,6 +75,8 @@ def largest_eigenvalue(A, tolerance=1e-9):
 
 def smallest_eigenvalue(A):
     """The smallest eigenvalue of D^-1 A, by Lanczos on its inverse."""
+    import scipy
+
     S = scaled(A)
     if S.shape[0] <= DENSE:
         return float(scipy.linalg.eigvalsh(S.toarray())[0])
@@ -137,6 +144,8 @@ def in_sweep_order(A, solver):
 def consistently_ordered(A):
     """Whether every row can be given a number that is larger by one than those of the rows before it that it is coupled with, and smaller
     by one than those of the rows after it [Young 1954]: true of grids and of two colours, not of triangles or tets."""
+    import scipy
+
     n = A.shape[0]
     coupled = A.tocoo()
     later = (coupled.row < coupled.col) & (coupled.data != 0.0)
@@ -163,6 +172,8 @@ def young_radius(omega, rho):
 
 def _symmetric_gauss_seidel(A, solver):
     """1 - the smallest eigenvalue of M^-1 A with M = (D + L) D^-1 (D + L)^T in the order of the sweeps."""
+    import scipy
+
     n = A.shape[0]
     A = in_sweep_order(A, solver)
     lower = scipy.sparse.tril(A).tocsr()
@@ -221,6 +232,8 @@ def spectral_radius_of(A, solver, bending=None, weight=None, omega=None):
 
 def _largest_magnitude(A, solver, bending, weight, omega, least):
     """The largest |eigenvalue| of one iteration, which need not be symmetric; `least`: a bound from below [Kahan 1958]."""
+    import scipy
+
     n = A.shape[0]
     step = _iteration_matrix(A, solver, bending, weight, omega, np.empty((n, 1)))
     operator = scipy.sparse.linalg.LinearOperator((n, n), matvec=lambda v: step(v)[:, 0], dtype=np.float64)

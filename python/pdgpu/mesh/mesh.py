@@ -16,8 +16,6 @@ from pdgpu._internal.attributes import GuardedAttributes, read_only
 from pdgpu._internal.counted import counted
 from pdgpu.mesh.conversions import conversion_of, of_pyvista, of_trimesh
 from pdgpu.mesh.io.cell_kinds import of_meshio
-from pdgpu.mesh.io.mesh_files import read_arrays
-from pdgpu.mesh.io.mesh_writers import write_arrays
 from pdgpu.mesh.mesh_arrays import as_points, element_rows
 from pdgpu.mesh.mesh_groups import cell_data_of, groups_of
 from pdgpu.mesh.mesh_order import reordered
@@ -358,6 +356,8 @@ class Mesh(GuardedAttributes):
         UserWarning
             Groups or cell data that the format cannot hold; they are named.
         """
+        from pdgpu.mesh.io.mesh_writers import write_arrays
+
         if not isinstance(fields, Mapping | None):
             raise TypeError(f"fields: expected a dict of name -> array, got {fields!r}")
         given, fields = fields or {}, {}
@@ -411,6 +411,8 @@ def read_mesh(path: Path, *, strict: bool = False) -> Mesh:
         has no end: it may have been cut off. (Of formats without counts, .obj, .inp, .t and .seg, a file that was cut off at the end of a
         line cannot be told from a whole one.) Lines of an .obj that the format does not know.
     """
+    from pdgpu.mesh.io.mesh_files import read_arrays
+
     if conversion := conversion_of(path):
         raise TypeError(f"path: expected a string or a path, got a {type(path).__name__}{conversion}")
     arrays = read_arrays(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
 from pdgpu import _host
 from pdgpu.linear.spectrum import largest_eigenvalue
@@ -36,6 +35,8 @@ def quality_of(mesh):
 def _largest_jacobi_eigenvalue(mesh):
     """Of D^-1 L, L = sum over the elements of measure x G G^T, G the gradients of their linear shape functions [k,d]: what a stiff body of
     ARAP elements leaves of the Projective Dynamics matrix. Edges count alike, as springs do."""
+    import scipy
+
     rows, topology = next(
         (rows, topology) for rows, topology in ((mesh.tets, "tet"), (mesh.triangles, "triangle"), (mesh.edges, "edge")) if len(rows)
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import scipy
 
 from pdgpu._internal.arguments import number
 
@@ -25,6 +24,8 @@ def coincident(points, used=None):
 
 def welded(mesh, tolerance):
     """See `Mesh.welded`."""
+    import scipy
+
     tolerance = number("tolerance", tolerance, minimum=0.0)
     n = len(mesh.points)
     if tolerance > 0.0:

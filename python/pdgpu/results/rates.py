@@ -7,7 +7,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from pdgpu._internal.made import made_by
 from pdgpu._internal.text_tables import html_table, text_table
@@ -268,6 +267,8 @@ def _slope(k, y, confidence):
     What is left of a curve goes up and down with a memory, so that n rows tell less than n: with the correlation r of neighbours, as much
     as n (1 - r)/(1 + r) [Bartlett 1935].
     """
+    import scipy
+
     n = len(y)
     x = k - k.mean()
     across = float(x @ x)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 
 import numpy as np
@@ -91,6 +90,8 @@ def data_frame(table):
 def write_csv(path, table):
     """Numbers as Python writes them, so that reading gives the same ones; a cell without a value is empty. A text that a spreadsheet would
     take for a formula, since it begins with =, +, - or @, has an apostrophe before it."""
+    import csv
+
     with replacing(path) as unfinished, open(unfinished, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(map(_cell, table))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from pdgpu._internal.arguments import any_array, real_array
 from pdgpu._internal.attributes import read_only
@@ -80,6 +79,8 @@ class Embedding:
 
 
 def weight_matrix(vertices, weights, n):
+    import scipy
+
     start = np.arange(0, 4 * len(vertices) + 1, 4)
     matrix = scipy.sparse.csr_matrix((weights.flatten(), vertices.flatten(), start), shape=(len(vertices), n))
     matrix.sort_indices()
@@ -88,6 +89,8 @@ def weight_matrix(vertices, weights, n):
 
 def embedded_in(body: Any, points: Any, name: str, extrapolate: bool, collides: bool) -> Embedding:
     """What `Body.embed` adds to a solid; errors as it says."""
+    import scipy
+
     triangles = np.zeros((0, 3), np.int32)
     if isinstance(points, Mesh):
         triangles, points = points.surface, points.points
@@ -146,6 +149,8 @@ def _nearby(points, simplices, rate, settled):
     """Of each point the simplex (m, j, 3) that is best, and how good: those around its nearest centroids are looked at, more of them until
     `settled`(rate of the best, distance that all others' centroids are away at least, radius of the largest simplex) says that no other
     can be better. `rate`(points (k, 3), rows (k,)): how good a simplex is for each point; the more the better."""
+    import scipy
+
     centroids = simplices.mean(axis=1)
     radius = np.linalg.norm(simplices - centroids[:, None], axis=2).max()
     tree = scipy.spatial.cKDTree(centroids)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
 __all__ = ["CARRIERS", "check_held", "selectable_points"]
 
@@ -17,6 +16,8 @@ def selectable_points(body):
 
 def check_held(scene, groups, fixed):
     """Quasistatic: every connected part needs a pin or an attachment, or its position is not determined."""
+    import scipy
+
     held = fixed.astype(bool)
     n = len(fixed)
     rows, columns = [np.arange(n)], [np.arange(n)]

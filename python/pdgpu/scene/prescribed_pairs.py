@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
 from pdgpu import _host
 from pdgpu.collision.collision import BODY_SHIFT, FIXED, SIDE
@@ -92,6 +91,8 @@ def _keys(rows, n):
 
 def _joined(touching, scene, groups, parts):
     """The groups, those that touch at rest as one."""
+    import scipy
+
     links = []
     if _host.HAS_GMP and len(parts["triangle"]):
         edges = parts["edge"][parts["edge"][:, 0] != parts["edge"][:, 1]]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 
 import numpy as np
 
@@ -43,6 +42,8 @@ DESCRIBED = (
 
 def write(path, core):
     """Write a simulation, by its core, to `path`, as `replacing` does. ValueError where the state is not finite."""
+    import json
+
     path = as_path(path)
     scene = core.scene
     arrays = {}
@@ -157,6 +158,8 @@ def _named(path, what):
 
 
 def _header(archive):
+    import json
+
     content = archive.take("header")
     if content.dtype != np.uint8 or content.ndim != 1:
         raise ValueError("its header is no text")

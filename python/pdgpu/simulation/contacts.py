@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from pdgpu._internal.arguments import LARGEST, flag, number
 from pdgpu._internal.counted import counted
@@ -22,6 +21,8 @@ from pdgpu.scene.surface import SceneSurface
 
 if TYPE_CHECKING:
     from typing import Self
+
+    import scipy
 
     from pdgpu.types import Floats, Owner
 
@@ -111,6 +112,8 @@ class Contacts:
         constraints]. Colliders stand still here; of two edges on one line, and where a nearest feature changes, it is one of those on
         either side.
         """
+        import scipy
+
         rows, corners = np.nonzero((self.weights != 0.0) & (self.vertices >= 0))
         values = self.weights[rows, corners][:, None] * self.normal[rows]
         columns = 3 * self.vertices[rows, corners].astype(np.int64)[:, None] + np.arange(3)

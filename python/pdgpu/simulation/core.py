@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from pdgpu._internal.arguments import number, real_array
 from pdgpu._internal.backends import backend, thread_count
@@ -48,6 +47,8 @@ from pdgpu.solvers.solvers import Newton, ProjectiveDynamics
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    import scipy
 
     from pdgpu.linear.automatic import Parameters
     from pdgpu.results.records import StepRecord
@@ -346,6 +347,8 @@ class SimulationCore:
 
     def system_matrix(self, free: bool) -> scipy.sparse.csr_matrix:
         """As `Simulation.system_matrix`."""
+        import scipy
+
         row_start, columns, values = self.backend.system_matrix()
         n = len(self.masses)
         matrix = scipy.sparse.csr_matrix((values, columns, row_start), shape=(n, n))
@@ -367,6 +370,8 @@ class SimulationCore:
 
     def hessian_of_vertices(self, x: Floats | None, psd: bool) -> scipy.sparse.csr_matrix:
         """`Simulation.hessian`, in which the vertices of rigid bodies are as if they could move alone."""
+        import scipy
+
         aim(self)
         row_start, columns, blocks = self.backend.hessian(x, psd)
         n = len(self.masses)

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scipy
 
 from pdgpu import _host
 from pdgpu._internal.arguments import index_rows
@@ -138,6 +137,8 @@ def _checked(edges, sides, name):
 
 def _separated(sides, edges):
     """(triangles, parents of the new vertices, number of edges that stay joined)."""
+    import scipy
+
     triangles, n = sides.triangles.copy(), sides.n_vertices
     same = sides.keys[1:] == sides.keys[:-1]
     is_cut = np.isin(sides.keys[1:], sides.key(*edges.T))

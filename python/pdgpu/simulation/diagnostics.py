@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from pdgpu import _host
 from pdgpu._internal.arguments import flag, real_array
@@ -16,6 +15,7 @@ from pdgpu.simulation.readback import gravity_energy, kinetic_energy
 if TYPE_CHECKING:
     from typing import Any
 
+    import scipy
     from numpy.typing import ArrayLike
 
     from pdgpu.types import Floats
@@ -112,6 +112,8 @@ class Diagnostics(Part):
         ValueError
             As `hessian`; a scene without a free vertex.
         """
+        import scipy
+
         free = np.repeat(self._core.fixed == 0, 3)
         if not free.any():
             raise ValueError("smallest_eigenvalue: the scene has no free vertex")

@@ -18,9 +18,7 @@ from pdgpu.errors import DivergenceError
 from pdgpu.results.histories import History
 from pdgpu.simulation.contact_forces import pair_distances
 from pdgpu.simulation.stepping import times_of_steps
-from pdgpu.simulation.surface_files import surface_of
 from pdgpu.simulation.targets import lagging
-from pdgpu.simulation.volume_files import film_of, write_state
 
 if TYPE_CHECKING:
     from typing import Self
@@ -227,6 +225,8 @@ class Motion(Part):
         FileNotFoundError
             The folder does not exist.
         """
+        from pdgpu.simulation.volume_files import write_state
+
         write_state(self, path)
 
     def surface(self, *, obstacles: bool = False) -> Mesh:
@@ -250,6 +250,8 @@ class Motion(Part):
         ValueError
             A scene of particles alone.
         """
+        from pdgpu.simulation.surface_files import surface_of
+
         return surface_of(self, flag("obstacles", obstacles))
 
     def record(self, path: Path, *, append: bool = False) -> Film | ObjFilm | UsdFilm:
@@ -270,6 +272,8 @@ class Motion(Part):
         --------
         >>> sim.run(5.0, every=10, callback=sim.record("out/fall.pvd"))  # doctest: +SKIP
         """
+        from pdgpu.simulation.volume_files import film_of
+
         return film_of(self, path, flag("append", append))
 
     def save(self, path: Path) -> None:

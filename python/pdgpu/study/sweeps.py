@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import itertools
-import json
 import numbers
-import pickle
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,6 +21,8 @@ from pdgpu.results.tables import data_frame, summary, write_csv
 from pdgpu.study.comparison import Comparison
 
 if TYPE_CHECKING:
+    import concurrent.futures
+
     from pdgpu.types import Path
 
 __all__ = ["Sweep", "sweep"]
@@ -174,6 +173,8 @@ class Sweep(Sequence):
 
 def _cases(grid):
     """Key -> (labels, arguments) of every case, in order."""
+    import json
+
     if not isinstance(grid, Mapping) or not grid:
         raise TypeError(f"grid: expected a dict of name -> values, got {grid!r}")
     axes = []
@@ -218,6 +219,8 @@ def _scalar(where, value, k):
 
 
 def _key(labels):
+    import json
+
     return json.dumps(labels, sort_keys=True)
 
 
@@ -260,6 +263,9 @@ def _run(function, cases, results, executor, progress, keep):
 
 
 def _lines(function, cases, executor):
+    import concurrent.futures
+    import pickle
+
     if executor is None:
         for key, (labels, values) in cases.items():
             yield key, _call(function, labels, values)
@@ -322,6 +328,8 @@ def _rows_of(result, labels):
 
 
 def _row(row, labels):
+    import json
+
     result = {}
     for name, value in row.items():
         if not isinstance(name, str) or name in OWN:

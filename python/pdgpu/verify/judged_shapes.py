@@ -12,7 +12,6 @@ import numpy as np
 
 from pdgpu import _host
 from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere
-from pdgpu.verify.judged_planes import PlacedPlane, first_times
 
 __all__ = ["JudgedShapes", "PlacedShapes"]
 
@@ -109,6 +108,8 @@ class JudgedShapes:
 
     def placed(self, time):
         """Where they are at a time, s."""
+        from pdgpu.verify.judged_planes import PlacedPlane
+
         points, planes = [np.zeros((0, 3))], []
         for _, shape in self.shapes:
             turn, shift = shape.placement(time)
@@ -138,6 +139,8 @@ class JudgedShapes:
 
     def between(self, x_0, x_1, placed_0, placed_1, separation, threads):
         """What meets a shape, or comes nearer than the separation, between two frames: {(kind, number, name): first time}."""
+        from pdgpu.verify.judged_planes import first_times
+
         points, found = [np.concatenate([x_0, placed_0.points]), np.concatenate([x_1, placed_1.points])], {}
         bounds = self._bounds(points)
         crossings = () if separation else self._crossed(points, bounds, threads)
