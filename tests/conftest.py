@@ -1,5 +1,6 @@
 """What every run of the tests can be asked for."""
 
+import contextlib
 import functools
 import os
 from pathlib import Path
@@ -49,10 +50,22 @@ def cuda_fault():
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item):
-    """A test that asks for a part which this build leaves out (PDGPU_CHOLMOD=OFF, PDGPU_GMP=OFF) is skipped with the name of the option."""
-    try:
+def pytest_runtest_setup(item):
+    with skipped_where_left_out():
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    with skipped_where_left_out():
+        return (yield)
+
+
+@contextlib.contextmanager
+def skipped_where_left_out():
+    """Skips a test that needs a part which this build leaves out (PDGPU_CHOLMOD=OFF, PDGPU_GMP=OFF), and names the option."""
+    try:
+        yield
     except Exception as error:
         if option := left_out_of_build(error):
             pytest.skip(f"this build has {option}")
