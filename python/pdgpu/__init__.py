@@ -109,5 +109,5 @@ __all__ = [
 __all__ += linear_solvers.__all__ + materials.__all__ + solvers.__all__
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted([*__all__, *(name for name in globals() if name.startswith("__") and name.endswith("__"))])

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pdgpu.results.histories import History
+
 __all__ = ["DivergenceError"]
 
 
@@ -26,4 +31,4 @@ class DivergenceError(RuntimeError):
     iteration = 0
     vertex = 0
     records = None
-    history = None
+    history: History | None = None

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import math
 import numbers
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
+
+    from pdgpu.types import Floats, Integers
 
 TIME_STEP = 1 / 100  # s, the default of dt=
 
 
-def integer(name, value, minimum, maximum=2**31 - 1):
+def integer(name: str, value: Any, minimum: int, maximum: int = 2**31 - 1) -> int:
     """`value` as an int with minimum <= value <= maximum."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name}: expected an integer, got {value!r}")
-    if value < minimum:
+    if int(value) < minimum:
         raise ValueError(f"{name}: must be at least {minimum}, got {_shortened(value)}")
-    if value > maximum:
+    if int(value) > maximum:
         raise ValueError(f"{name}: must be at most {maximum}, got {_shortened(value)}")
     return int(value)
 
 
-def _shortened(value):
+def _shortened(value: Any) -> str:
     """repr of a value for a message; Python refuses to print integers of more than 4300 digits."""
     if isinstance(value, int) and abs(value) >= 10**40:
         return f"an integer of {value.bit_length()} bits"
     return repr(value)
 
 
-def number(name, value, *, minimum=-math.inf, above=-math.inf, below=math.inf, maximum=math.inf):
+def number(
+    name: str, value: Any, *, minimum: float = -math.inf, above: float = -math.inf, below: float = math.inf, maximum: float = math.inf
+) -> float:
     """`value` as a finite float with minimum <= value <= maximum and above < value < below."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
@@ -55,20 +64,20 @@ def number(name, value, *, minimum=-math.inf, above=-math.inf, below=math.inf, m
     return result
 
 
-def flag(name, value):
+def flag(name: str, value: Any) -> bool:
     """A bool."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name}: expected True or False, got {value!r}")
     return bool(value)
 
 
-def having(name, value, attribute, expected):
+def having(name: str, value: Any, attribute: str, expected: str) -> None:
     """TypeError where `value` is not what it is taken for, of which one attribute tells."""
     if not hasattr(value, attribute):
         raise TypeError(f"{name}: expected {expected}, got {value!r}")
 
 
-def choice(name, value, allowed):
+def choice(name: str, value: Any, allowed: Collection[str]) -> Any:
     """`value` if it is one of the strings `allowed`."""
     if not isinstance(value, str):
         raise TypeError(f"{name}: expected one of {', '.join(map(repr, allowed))}, got {value!r}")
@@ -77,7 +86,7 @@ def choice(name, value, allowed):
     return value
 
 
-def any_array(name, values):
+def any_array(name: str, values: Any) -> Floats:
     """`values` as an array of whatever they hold; ValueError where they are ragged or masked."""
     if type(values) is np.ndarray:
         return values
@@ -89,17 +98,17 @@ def any_array(name, values):
         raise ValueError(f"{name}: cannot be read as an array: {error}") from None
 
 
-def real_array(name, values, shape):
+def real_array(name: str, values: Any, shape: tuple[int | None, ...]) -> Floats:
     """`values` as a finite float64 array; `shape` has None where any length will do. Always a fresh C-contiguous copy."""
     return finite(name, _copied(_real_of_shape(name, values, shape)))
 
 
-def real_view(name, values, shape, dtype):
+def real_view(name: str, values: Any, shape: tuple[int | None, ...], dtype: Any) -> Floats:
     """`values` as a finite C-contiguous array of a real dtype: themselves where they are one, for what only reads them."""
     return finite(name, contiguous(_real_of_shape(name, values, shape), dtype))
 
 
-def contiguous(array, dtype):
+def contiguous(array: Floats, dtype: Any) -> Floats:
     """`array` as the compiled modules take it: itself, or a copy where dtype, order or alignment are others."""
     if array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned:
         return array
@@ -107,26 +116,26 @@ def contiguous(array, dtype):
         return np.array(array, dtype=dtype, order="C")
 
 
-def _copied(array):
+def _copied(array: Floats) -> Floats:
     with np.errstate(over="ignore"):  # what overflows becomes infinite, and is named by who asks whether all is finite
         return np.array(array, dtype=np.float64, order="C")
 
 
-def real_numbers(name, array):
+def real_numbers(name: str, array: Floats) -> Floats:
     """`array` if its dtype is real; TypeError otherwise."""
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
     return array
 
 
-def whole_numbers(name, array):
+def whole_numbers(name: str, array: Floats) -> Floats:
     """`array` if its dtype is one of integers; TypeError otherwise."""
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name}: expected integer indices, got dtype {array.dtype}")
     return array
 
 
-def _real_of_shape(name, values, shape):
+def _real_of_shape(name: str, values: Any, shape: tuple[int | None, ...]) -> Floats:
     array = real_numbers(name, any_array(name, values))
     if array.ndim != len(shape) or any(length is not None and length != found for length, found in zip(shape, array.shape, strict=True)):
         expected = "(" + ", ".join("any" if length is None else str(length) for length in shape) + ")"
@@ -134,7 +143,7 @@ def _real_of_shape(name, values, shape):
     return array
 
 
-def finite(name, array):
+def finite(name: str, array: Floats) -> Floats:
     """`array` if all of it is finite; ValueError with the place of the first value that is not."""
     if not np.isfinite(array).all():
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
@@ -146,7 +155,7 @@ def finite(name, array):
 LARGEST = {np.dtype("float32"): 1e37, np.dtype("float64"): 1e307}  # m, coordinates that differences of can be formed
 
 
-def coordinates(name, values, shape, dtype):
+def coordinates(name: str, values: Any, shape: tuple[int | None, ...], dtype: Any) -> Floats:
     """`values` as finite C-contiguous coordinates of "float32" or "float64", each small enough for differences of two."""
     array, dtype = _copied(_real_of_shape(name, values, shape)), np.dtype(dtype)
     fits = np.abs(array) <= LARGEST[dtype]
@@ -157,7 +166,7 @@ def coordinates(name, values, shape, dtype):
     return np.ascontiguousarray(array, dtype=dtype)
 
 
-def per_item(name, values, n, *, minimum=-math.inf, above=-math.inf):
+def per_item(name: str, values: Any, n: int, *, minimum: float = -math.inf, above: float = -math.inf) -> Floats:
     """A number, or an array of one number per item, as (n,) float64 with every value in the limits."""
     if any_array(name, values).ndim == 0:
         return np.full(n, number(name, values, minimum=minimum, above=above))
@@ -169,7 +178,7 @@ def per_item(name, values, n, *, minimum=-math.inf, above=-math.inf):
     return array
 
 
-def in_range(name, indices, n, things):
+def in_range(name: str, indices: Floats, n: int, things: str) -> None:
     """ValueError where one of the indices (k,) is not that of one of n things."""
     bad = (indices < 0) | (indices >= n)
     if bad.any():
@@ -177,7 +186,7 @@ def in_range(name, indices, n, things):
         raise ValueError(f"{name}: index {indices[place]} at {place} is out of range for {n} {things}")
 
 
-def index_rows(name, values, k, n, things):
+def index_rows(name: str, values: Any, k: int, n: int, things: str) -> Integers:
     """`values` as a fresh (m, k) int32 array of indices of n things; None and an empty array have no rows."""
     array = any_array(name, () if values is None else values)
     if array.size == 0 and array.shape in ((0,), (0, k)):
@@ -192,7 +201,7 @@ def index_rows(name, values, k, n, things):
     return np.array(array, dtype=np.int32, order="C")
 
 
-def vertex_indices(name, where, points):
+def vertex_indices(name: str, where: Any, points: Floats) -> Integers:
     """Which vertices: indices, a boolean mask over the vertices, or a callable(points) -> mask. Sorted unique int32."""
     n = len(points)
     if callable(where):

@@ -28,7 +28,7 @@ class GuardedAttributes:
     """
 
     _instead = ""  # what to do where an attribute cannot be set
-    _instead_of = {}  # attribute -> what to do instead, where it is something else
+    _instead_of: dict[str, str] = {}  # attribute -> what to do instead, where it is something else
 
     def _keep(self, **values):
         keep_attributes(self, **values)

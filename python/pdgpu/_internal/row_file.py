@@ -9,7 +9,7 @@ import threading
 __all__ = ["RowFile"]
 
 # a lock of the system is one for the whole process
-_mine = set()
+_mine: set[str] = set()
 _guard = threading.Lock()
 
 

@@ -27,6 +27,8 @@ from pdgpu._internal.backends import backend, device_or_default, thread_count
 from pdgpu.collision.geometry import PAIRS, common_precision, corners_array
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from numpy.typing import ArrayLike
 
     from pdgpu.types import Device
@@ -83,13 +85,13 @@ class Earliest:
     index: int
 
 
-def _separation(value, dtype):
+def _separation(value: Any, dtype: Any) -> Any:
     value = number("separation", value, minimum=0.0)
     single = np.nextafter(np.float32(value), np.float32(np.inf)) if np.float32(value) < value else np.float32(value)
     return float(single) if dtype == np.float32 else value
 
 
-def _times(pair, x_t0, x_t1, separation, method, device, threads):
+def _times(pair: Any, x_t0: Any, x_t1: Any, separation: Any, method: Any, device: Any, threads: Any) -> Collisions:
     choice("method", method, METHODS)
     dtype = common_precision(x_t0, x_t1)
     x_t0 = corners_array("x_t0", x_t0, 4, dtype)
@@ -160,7 +162,7 @@ def edge_edge(
     return _times("edge_edge", x_t0, x_t1, separation, method, device, threads)
 
 
-def _pair_list(name, values, n):
+def _pair_list(name: Any, values: Any, n: Any) -> Any:
     array = any_array(name, values)
     if array.size == 0:
         return np.zeros((0, 4), np.int32)

@@ -31,7 +31,7 @@ METHODS = ("lbvh", "patches", "hash")  # PD_BROAD_PHASE_... of csrc/contact/dete
 FIXED, SELF, BODY_SHIFT, SIDE = 1, 2, 2, 1 << 30  # PD_TAG_... of csrc/geometry/box.h
 
 
-def primitive_tags(name, corners, tags):
+def primitive_tags(name: Any, corners: Any, tags: Any) -> Any:
     """Of primitives (m, k) from the tags of their corners, int32: fixed where all corners are. They must not lie across bodies."""
     of_corners = tags[corners]
     mixed = (of_corners >> BODY_SHIFT != of_corners[:, :1] >> BODY_SHIFT).any(axis=1)
@@ -142,7 +142,7 @@ class BroadPhase(GuardedAttributes):
             METHODS.index(method), self._positions("points", points), *corners, *per_primitive, thread_count(threads), context
         )
 
-    def _tags(self, points, fixed, bodies, self_collision):
+    def _tags(self, points: Any, fixed: Any, bodies: Any, self_collision: Any) -> Any:
         """Of each vertex: whether it is fixed, whether its body collides with itself, and its body."""
         if bodies is None:
             bodies = np.zeros(self.n_points, np.int64)
@@ -166,7 +166,7 @@ class BroadPhase(GuardedAttributes):
             tags[vertex_indices("fixed", fixed, points)] |= FIXED
         return tags
 
-    def _positions(self, name, x):
+    def _positions(self, name: Any, x: Any) -> Any:
         return coordinates(name, x, (self.n_points, 3), self.dtype)
 
     def pairs(self, x_t0: ArrayLike, x_t1: ArrayLike | None = None, *, distance: float = 0.0, rebuild: bool = False) -> Pairs:
@@ -208,7 +208,7 @@ class BroadPhase(GuardedAttributes):
         """
         return FoundPairs(self, self._core, *self._core.search(*self._search_arguments(x_t0, x_t1, distance, rebuild)))
 
-    def _search_arguments(self, x_t0, x_t1, distance, rebuild):
+    def _search_arguments(self, x_t0: Any, x_t1: Any, distance: Any, rebuild: Any) -> Any:
         distance = number("distance", distance, minimum=0.0, maximum=LARGEST[self.dtype])
         lies_there = backend(self.device, self.dtype).DeviceArray
         start, end = (
@@ -277,7 +277,7 @@ class ProximitySet:
     searches, updates : int
     """
 
-    def __init__(self, broad_phase, minimum, maximum):
+    def __init__(self, broad_phase: Any, minimum: Any, maximum: Any) -> None:
         if not isinstance(broad_phase, BroadPhase):
             raise TypeError(f"broad_phase: expected a BroadPhase, got {broad_phase!r}")
         self.broad_phase = broad_phase
@@ -285,7 +285,7 @@ class ProximitySet:
         self.maximum = number("maximum", maximum, above=self.minimum)
         self.pairs, self.distance = Pairs(np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)), 0.0
         self.searches = self.updates = 0
-        self._core = broad_phase.proximity(broad_phase.n_points)
+        self._core: Any = broad_phase.proximity(broad_phase.n_points)
         self._driven = np.zeros((0, 3), broad_phase.dtype)
 
     def update(self, x: ArrayLike) -> Any:

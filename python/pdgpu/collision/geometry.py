@@ -113,12 +113,12 @@ class Closest:
     feature: np.ndarray
 
 
-def common_precision(*arrays):
+def common_precision(*arrays: Any) -> Any:
     """float32 if all arrays hold it, else float64."""
     return np.float32 if all(getattr(array, "dtype", None) == np.float32 for array in arrays) else np.float64
 
 
-def corners_array(name, x, k, dtype, n=None):
+def corners_array(name: str, x: Any, k: int, dtype: Any, n: int | None = None) -> Floats:
     """`x` as a contiguous (n, k, 3) array of finite numbers of dtype."""
     array = any_array(name, x)
     if array.size == 0 and array.ndim == 1:
@@ -126,7 +126,7 @@ def corners_array(name, x, k, dtype, n=None):
     return real_view(name, array, (n, k, 3), dtype)
 
 
-def _closest(pair, x, device, threads):
+def _closest(pair: Any, x: Any, device: Any, threads: Any) -> Closest:
     kind, dtype = PAIRS.index(pair), common_precision(x)
     x = corners_array("x", x, CORNERS[kind], dtype)
     weights, gap, normal, distance, feature = backend(device_or_default(device), dtype).pair_closest(kind, x, thread_count(threads))
@@ -183,7 +183,7 @@ def edge_edge(x: ArrayLike, *, device: Device | None = None, threads: int = 0) -
     return _closest("edge_edge", x, device, threads)
 
 
-def _quantity(pair, quantity, x, device, threads):
+def _quantity(pair: Any, quantity: Any, x: Any, device: Any, threads: Any) -> Floats:
     choice("pair", pair, PAIRS)
     kind, dtype = PAIRS.index(pair), common_precision(x)
     x = corners_array("x", x, CORNERS[kind], dtype)

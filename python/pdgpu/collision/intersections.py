@@ -50,12 +50,12 @@ class Intersections:
     edge_triangle: np.ndarray
     edge_edge: np.ndarray
     flat_triangles: np.ndarray
-    close_pairs: list = field(default_factory=list)
+    close_pairs: list[Any] = field(default_factory=list)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.edge_triangle) + len(self.edge_edge) + len(self.close_pairs)
 
-    def __str__(self):
+    def __str__(self) -> str:
         close = f", {counted(len(self.close_pairs), 'pair')} too near" if self.close_pairs else ""
         return f"{len(self.edge_triangle)} edge-triangle and {len(self.edge_edge)} edge-edge intersections{close}"
 
@@ -170,11 +170,11 @@ class JudgedScene:
                 order = np.lexsort(pairs.T[::-1])
                 found = [pairs[order], *(column[order] for column in others)]
             for column, name in enumerate((kind, other)):
-                if numbers[name] is not None:
-                    found[0][:, column] = numbers[name][found[0][:, column]]
+                if (of_rows := numbers[name]) is not None:
+                    found[0][:, column] = of_rows[found[0][:, column]]
             yield found
 
-    def _of_thickness(self, points_0, points_1, first, second, same, separation, threads):
+    def _of_thickness(self, points_0: Any, points_1: Any, first: Any, second: Any, same: Any, separation: Any, threads: Any) -> Any:
         """Of each thickness of the second simplices: (pairs, times, distances) with the first ones, of `same` rows i < j."""
         of_first, of_second = self.radii[first[:, 0]], self.radii[second[:, 0]]
         thicknesses = np.unique(of_second)
@@ -200,7 +200,7 @@ class JudgedScene:
         return _host.smallest_gap(points, self.vertices, self.triangles, self.edges, self.alone, threads)
 
 
-def _rows(name, rows, k, n_points):
+def _rows(name: Any, rows: Any, k: Any, n_points: Any) -> Any:
     """Rows of k indices, (m, k) int32; an empty array where there are none."""
     if rows is None:
         return np.zeros((0, k), np.int32)

@@ -116,7 +116,7 @@ class ContactPairs:
         parts = (values.astype(x.dtype, copy=False), columns.copy(), row_start.copy())
         return scipy.sparse.csr_matrix(parts, shape=(3 * self.n_vertices,) * 2)
 
-    def _positions(self, x):
+    def _positions(self, x: ArrayLike) -> Floats:
         return coordinates("x", x, (self.n_vertices, 3), common_precision(x, self))
 
     def _columns(self, dtype, rows=slice(None)):

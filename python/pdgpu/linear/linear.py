@@ -171,7 +171,7 @@ class System(GuardedAttributes):
             raise ValueError("bending: suppression='bending' needs the part of A that comes from bending")
         self._bending_part = bending
         self._bending = None if bending is None else arrays(times_power(bending, -self._exponent))
-        self._added = None
+        self._added: Any = None
         start = time.perf_counter()
         settings = linear_settings(solver, iterations=ITERATIONS, device=device, blocks=blocks)
         self._iterations, self._tolerance, self._check_every = (settings[name] for name in ("iterations", "tolerance", "check_every"))
@@ -188,14 +188,16 @@ class System(GuardedAttributes):
             self.parameters["colours"] = self._core.colours()
         self._keep(setup_seconds=time.perf_counter() - start)
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         """Copies and pickles: what the solver prepared is prepared anew, and what rho="auto" has found stays."""
         A = times_power(self._original, self._exponent)
         given = (A, self.solver, self.columns, self._bending_part, self.dtype.name, self._device, self._threads)
         return self._again, (*given, self._added, self._numbers, self.trials)
 
     @classmethod
-    def _again(cls, A, solver, columns, bending, dtype, device, threads, added, numbers, trials):
+    def _again(
+        cls, A: Any, solver: Any, columns: Any, bending: Any, dtype: Any, device: Any, threads: Any, added: Any, numbers: Any, trials: Any
+    ) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say of the weights was said of the first one
             self = cls(A, solver, columns=columns, bending=bending, dtype=dtype, device=device, threads=threads)
@@ -206,7 +208,7 @@ class System(GuardedAttributes):
             self.add_diagonal(added)
         return self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<System: {counted(self._A.shape[0], 'row')}, {counted(self._A.nnz, 'nonzero')}, {self.solver!r}>"
 
     def solve(self, b: ArrayLike, x0: ArrayLike | None = None, record: bool = True, *, reference: ArrayLike | None = None) -> LinearResult:
@@ -221,7 +223,7 @@ class System(GuardedAttributes):
         start = np.zeros((n, k)) if x0 is None else array_of_shape("x0", x0, shape).reshape(n, k)
         target = None if reference is None else array_of_shape("reference", reference, shape).reshape(n, k)
         # a biased operator is led to a fixed point of x itself: it iterates on x from x0, the others on the correction from 0
-        absolute = getattr(self.solver, "biased", False) and self.solver.suppression is not None
+        absolute = getattr(self.solver, "biased", False) and getattr(self.solver, "suppression", None) is not None
         base = np.zeros((n, k)) if absolute else start
         residual, exponent = self._residual(b, base, start)
         shift = self._exponent - exponent  # of what has the size of x
@@ -231,7 +233,7 @@ class System(GuardedAttributes):
             target = self._target(target, base, shift)
         chebyshev = getattr(self.solver, "chebyshev", None)
         if chebyshev is not None and chebyshev.rho == "auto" and self._numbers.rho is None and residual.any():
-            self._search(residual)
+            self._search(residual, chebyshev)
         rows = np.zeros((self._iterations + 1 if record else 2, len(COLUMNS)))
         table = {name: rows[:, k] for k, name in enumerate(COLUMNS)}
         every = 1 if record else (self._check_every if self._tolerance > 0.0 else UNRECORDED_CHECKS)
@@ -253,10 +255,10 @@ class System(GuardedAttributes):
         norms = times_power(lengths, exponent)
         if not np.isfinite(norms[0]):
             raise ValueError("b: the norm of the residual is too large for float64")
-        error = None
+        relative = None
         if target is not None and record:
             with np.errstate(invalid="ignore", divide="ignore"):
-                error = np.zeros(count) if distance[0] == 0.0 else distance / distance[0]
+                relative = np.zeros(count) if distance[0] == 0.0 else distance / distance[0]
         return LinearResult(
             self,
             self._prediction(),
@@ -265,12 +267,12 @@ class System(GuardedAttributes):
             at_rounding,
             iterations,
             norms.copy(),
-            error,
+            relative,
             seconds.copy(),
             shares_above_rounding(lengths, rounding, self.dtype),
         )
 
-    def _residual(self, b, base, start):
+    def _residual(self, b: Any, base: Any, start: Any) -> Any:
         """2^-e (b - A base) and e; the products are formed with numbers of ordinary size."""
         parts = [exponent_of(b)]
         if start.any():
@@ -284,7 +286,7 @@ class System(GuardedAttributes):
         check_columns("b", residual, self.dtype)
         return residual, exponent + further
 
-    def _target(self, reference, base, shift):
+    def _target(self, reference: Any, base: Any, shift: Any) -> Any:
         """What the correction should become, in its own scale."""
         with np.errstate(over="ignore"):
             target = times_power(reference - base, shift)
@@ -293,7 +295,7 @@ class System(GuardedAttributes):
             raise ValueError(f"reference: it is too far from x0, or too close to it, to be the solution in {self.dtype}")
         return np.ascontiguousarray(target, dtype=self.dtype)
 
-    def _solution(self, d, base, shift, status):
+    def _solution(self, d: Any, base: Any, shift: Any, status: Any) -> Any:
         """x = base + 2^-shift d, in the dtype."""
         with np.errstate(over="ignore"):
             x = base + times_power(d.astype(np.float64), -shift)
@@ -306,7 +308,7 @@ class System(GuardedAttributes):
             raise ValueError(f"b: the solution is below the smallest number that {self.dtype} represents in full")
         return rounded
 
-    def _rounding(self, residual, d):
+    def _rounding(self, residual: Any, d: Any) -> Any:
         """The norm that rounding leaves of a residual r - A d: every row is a sum of its products, and its unknown moves no more where it
         would by less than eps |d|."""
         if self._magnitudes is None:
@@ -317,14 +319,14 @@ class System(GuardedAttributes):
         sums = self._magnitudes @ np.abs(d.astype(np.float64)) + np.abs(residual)
         return float((longest + 8) * np.finfo(self.dtype).eps * np.linalg.norm(sums))
 
-    def _search(self, residual):
+    def _search(self, residual: Any, chebyshev: Any) -> None:
         """rho="auto", on the first right-hand side."""
         start = time.perf_counter()
         settings = linear_settings(self.solver, iterations=ITERATIONS, device=self._device)
-        settings |= {"iterations": search_iterations(self._iterations, self.solver.chebyshev.start), "tolerance": 0.0}
+        settings |= {"iterations": search_iterations(self._iterations, chebyshev.start), "tolerance": 0.0}
         core = backend(self._device, self.dtype).Linear(arrays(self._A), self._bending, self.columns, settings, self._threads)
 
-        def run(rho):
+        def run(rho: Any) -> Any:
             rows = np.zeros((settings["iterations"] + 1, len(COLUMNS)))
             self._numbers.rho = rho
             if rho is not None and getattr(self.solver, "variant", None) == "composed":
@@ -344,7 +346,7 @@ class System(GuardedAttributes):
         self.parameters["rho"] = rho
         self._keep(setup_seconds=self.setup_seconds + time.perf_counter() - start)
 
-    def _explain_divergence(self):
+    def _explain_divergence(self) -> None:
         """Divergence of an iteration that cannot diverge on a positive definite matrix is an indefinite matrix: say so."""
         import scipy
 
@@ -377,16 +379,16 @@ class System(GuardedAttributes):
         if (delta < 0.0).any():
             row = int(np.argmax(delta < 0.0))
             raise ValueError(f"delta: must not be negative, got {delta[row]} at {row}")
-        added, delta = delta, times_power(delta, -self._exponent)
-        diagonal = self._original.diagonal() + delta
+        scaled: Any = times_power(delta, -self._exponent)
+        diagonal = self._original.diagonal() + scaled
         if not diagonal.max() <= 2.0 ** SPREAD[self.dtype]:
-            row = int(np.argmax(delta))
-            raise ValueError(f"delta: {np.ldexp(delta[row], self._exponent):g} at {row} is too large for {self.dtype} beside the matrix")
+            row = int(np.argmax(scaled))
+            raise ValueError(f"delta: {np.ldexp(scaled[row], self._exponent):g} at {row} is too large for {self.dtype} beside the matrix")
         self._A = self._original.copy()  # a sum would drop stored zeros, which colours count
         self._A.setdiag(diagonal)
         self._magnitudes = None
-        self._core.set_diagonal(delta)
-        self._added = added
+        self._core.set_diagonal(scaled)
+        self._added = delta
 
     def cost(self) -> dict[str, Any]:
         """What A-Jacobi's operator costs.
@@ -419,7 +421,7 @@ class System(GuardedAttributes):
         solver, numbers = self.solver, self._numbers
         if isinstance(solver, Direct | PCG):
             raise TypeError(f"solver: {type(solver).__name__} has no iteration matrix")
-        if getattr(solver, "biased", False) and solver.suppression is not None:
+        if getattr(solver, "biased", False) and getattr(solver, "suppression", None) is not None:
             raise TypeError("solver: AJacobi(biased=True) leads to another point than the solution, so it has no matrix on errors")
         n = self._A.shape[0]
         if isinstance(solver, Jacobi) or (isinstance(solver, AJacobi) and solver.suppression is None):
@@ -429,7 +431,7 @@ class System(GuardedAttributes):
         core = backend("cpu", "float64").Linear(arrays(self._A), self._bending, 1, settings, self._threads)
         core.set(numbers.weight, numbers.omega, numbers.composed_rho, None)
 
-        def step(e):
+        def step(e: Any) -> Any:
             e = np.ascontiguousarray(e, dtype=np.float64).reshape(n, 1)
             return (e + core.solve(np.ascontiguousarray(-(self._A @ e)), None, None, None, 1, False)["direction"])[:, 0]
 
@@ -439,10 +441,10 @@ class System(GuardedAttributes):
         """See `LinearResult.predicted_rate`."""
         return self._prediction()()
 
-    def _prediction(self):
+    def _prediction(self) -> Any:
         """A callable that computes it of the matrix and the numbers as they are now; it can be pickled."""
         return partial(predicted_rate, self.solver, self._A, self._bending, dict(self.parameters))
 
 
-def _indefinite(error):
+def _indefinite(error: Any) -> Any:
     return ValueError(f"A: {error}") if "positive definite" in str(error) else error

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pdgpu._internal.arguments import any_array, finite, in_range, real_array, real_numbers
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pdgpu.types import Floats
+
 __all__ = ["array_of_shape", "array_or_none", "right_hand_side", "symmetric_matrix"]
 
 
-def array_or_none(value):
+def array_or_none(value: Any) -> Floats | None:
     """x0 for its dtype; it is checked when it is used."""
     return None if value is None else any_array("x0", value)
 
 
-def cast(name, array, dtype):
+def cast(name: str, array: Floats, dtype: Any) -> Floats:
     """In the dtype; finite there too, where a longer one came in."""
     with np.errstate(over="ignore"):
         return finite(name, array.astype(dtype))
 
 
-def right_hand_side(name, values, n):
+def right_hand_side(name: str, values: Any, n: int | None) -> Floats:
     """An array (n,) or (n, k) in float32 or float64; n None: of any length."""
     array = real_numbers(name, any_array(name, values))
     if array.ndim not in (1, 2) or (array.ndim == 2 and not array.shape[1]) or (n is not None and array.shape[0] != n):
@@ -29,7 +36,7 @@ def right_hand_side(name, values, n):
     return cast(name, array, np.float32 if array.dtype == np.float32 else np.float64)
 
 
-def array_of_shape(name, values, shape):
+def array_of_shape(name: str, values: Any, shape: tuple[int | None, ...]) -> Floats:
     """An array of that shape in float64."""
     return real_array(name, values, shape)
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdgpu._internal.counted import counted
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["LinearResult", "shares_above_rounding"]
 
@@ -49,7 +53,19 @@ class LinearResult:
         The numbers that were used: "weight", "rho" (of one Jacobi step for A-Jacobi), "omega", "colours", those that apply.
     """
 
-    def __init__(self, system, prediction, x, status, at_rounding, iterations, residual_norm, relative_error, seconds, shares):
+    def __init__(
+        self,
+        system: Any,
+        prediction: Any,
+        x: Any,
+        status: Any,
+        at_rounding: Any,
+        iterations: Any,
+        residual_norm: Any,
+        relative_error: Any,
+        seconds: Any,
+        shares: Any,
+    ) -> None:
         self._predicted_rate = prediction
         self.x, self.status, self.at_rounding, self.iterations = x, status, at_rounding, iterations
         self.residual_norm, self.relative_error, self.seconds = residual_norm, relative_error, seconds
@@ -71,11 +87,11 @@ class LinearResult:
         """The rate that the spectrum of A predicts, computed at the first access; see the attributes of the class."""
         return self._predicted_rate()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<LinearResult: {self.status} after {counted(self.iterations, 'iteration')}, residual norm {self.residual_norm[-1]:.3e}>"
 
 
-def shares_above_rounding(norms, rounding, dtype):
+def shares_above_rounding(norms: Any, rounding: Any, dtype: Any) -> Any:
     """Norms over the first, down to the last that is not rounding."""
     if not 0.0 < norms[0] < np.inf:
         return np.empty(0)

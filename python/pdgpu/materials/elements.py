@@ -16,6 +16,8 @@ from pdgpu._internal.backends import backend, thread_count
 from pdgpu.materials.material import Material
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from numpy.typing import ArrayLike
 
     from pdgpu.types import Floats
@@ -25,7 +27,7 @@ __all__ = ["blocks", "energy", "gradient", "hessian", "projection"]
 ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, PROJECTION, STRESS, BLOCKS = range(7)  # PD_BATCH_... of csrc/loops/element_loops.h
 
 
-def _batch(quantity, material, x, rest, threads):
+def _batch(quantity: Any, material: Any, x: Any, rest: Any, threads: Any) -> Floats:
     if not isinstance(material, Material):
         raise TypeError(f"material: expected a material such as pdgpu.ARAP, got {material!r}")
     single = all(getattr(array, "dtype", None) == np.float32 for array in (x, rest))
@@ -35,10 +37,11 @@ def _batch(quantity, material, x, rest, threads):
         raise ValueError(f"rest: expected shape {x.shape} as x, got {rest.shape}")
     if quantity == PROJECTION and not material.projective:
         raise TypeError(f"material: {type(material).__name__} has no projection: its energy is no distance to a constraint set")
-    return of_kind(quantity, *material.elements(rest), x, dtype=np.float32 if single else np.float64, threads=threads)
+    kind, shapes, parameters = material.elements(rest)
+    return of_kind(quantity, kind, shapes, parameters, x, dtype=np.float32 if single else np.float64, threads=threads)
 
 
-def of_kind(quantity, kind, gradients, parameters, x, *, dtype=np.float64, threads=0):
+def of_kind(quantity: Any, kind: Any, gradients: Any, parameters: Any, x: Any, *, dtype: Any = np.float64, threads: Any = 0) -> Any:
     """A quantity of elements whose rest shape and parameters are known already, as `Material.elements` returns them."""
     module = backend("cpu", dtype)
     arrays = (np.ascontiguousarray(array, dtype=dtype) for array in (x, gradients, parameters))

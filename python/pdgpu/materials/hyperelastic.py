@@ -17,7 +17,7 @@ class Hyperelastic(Material):
     No distance to a constraint set: Newton and the descent methods take it, Projective Dynamics and position-based dynamics do not.
     """
 
-    bodies = ("solid", "shell")
+    bodies: tuple[str, ...] = ("solid", "shell")
     projective = False
 
     def __init__(self, mu, lam):

@@ -110,14 +110,14 @@ class Swing(Material):
 def elements_of(joint: Any, bodies: Any) -> Any:
     """[(kind, rows (m,k) of the scene's vertices, which of them (k,) are the first body's, rest, parameters)] of a joint."""
     one = bodies[joint.bodies[0]]
-    other = None if joint.bodies[1] is None else bodies[joint.bodies[1]]
+    other: Any = None if joint.bodies[1] is None else bodies[joint.bodies[1]]
     first = joint.first + one.slice.start
     second = None if other is None else joint.second + other.slice.start
-    guide = None if joint.second_arm is None else np.tile(joint.second_arm + other.slice.start, (len(first), 1))
+    guide: Any = None if joint.second_arm is None else np.tile(joint.second_arm + other.slice.start, (len(first), 1))
     found = []
     if joint.kind == "slider":
-        ends = (-np.inf, np.inf) if joint.limits is None else joint.limits
-        slide = Slide(joint.stiffness[0], joint.limit_stiffness / len(first), *ends, joint.direction)
+        low, high = (-np.inf, np.inf) if joint.limits is None else joint.limits
+        slide = Slide(joint.stiffness[0], joint.limit_stiffness / len(first), low, high, joint.direction)
         if second is None:
             found.append(_group(slide, first[:, None], [True], joint.targets[:, None]))
         else:

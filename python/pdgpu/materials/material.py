@@ -23,9 +23,9 @@ class Material(GuardedAttributes):
 
     _instead = "a material stays as it is, make another one"
 
-    kinds = {}  # vertices of an element -> kind of csrc/elements/table.h
-    topologies = {}  # vertices of an element -> topology of their rest shape, where it differs from the default
-    bodies = ()  # the types of body it can be given to
+    kinds: dict[int, str] = {}  # vertices of an element -> kind of csrc/elements/table.h
+    topologies: dict[int, Any] = {}  # vertices of an element -> topology of their rest shape, where it differs from the default
+    bodies: tuple[str, ...] = ()  # the types of body it can be given to
     projective = True  # an energy of the distance to a constraint set, which Projective Dynamics needs
 
     def __new__(cls, *arguments: Any, **constants: Any) -> Self:
@@ -36,30 +36,32 @@ class Material(GuardedAttributes):
     def __init__(self, **constants: Any) -> None:
         self._constants = {name: number_or_array(f"{type(self).__name__}.{name}", value) for name, value in constants.items()}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         inside = ", ".join(
             f"{name}=array of {len(value)}" if np.ndim(value) else f"{name}={value:g}" for name, value in self._constants.items()
         )
         return f"{type(self).__name__}({inside})"
 
-    def __eq__(self, other):
-        return type(self) is type(other) and all(
-            np.array_equal(value, constants_of(other).get(name)) for name, value in self._constants.items()
-        )
+    def __eq__(self, other: Any) -> bool:
+        if type(self) is not type(other):
+            return False
+        others: dict[str, Any] = constants_of(other)
+        return all(np.array_equal(value, others.get(name, ())) for name, value in self._constants.items())
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # as Python does where __eq__ is defined
 
     def constant(self, name: Any, n: Any) -> Any:
         """A constant as (n,) float64."""
         limit = {"above": 0.0} if name in self.positive else {"minimum": 0.0}
         return per_item(f"{type(self).__name__}.{name}", self._constants[name], n, **limit)
 
-    positive = ()
+    positive: tuple[str, ...] = ()
 
     def rest_shape(self, rest: Any, rows: Any = None) -> Any:
         """(gradients (m,k-1,d), measure (m,)) of rest positions (m,k,3), or of rows (m,k) of points (n,3)."""
         k = rest.shape[1] if rows is None else rows.shape[1]
-        topology = self.topologies.get(k, {4: "tet", 3: "triangle", 2: "edge"}[k])
+        usual: Any = {4: "tet", 3: "triangle", 2: "edge"}[k]
+        topology = self.topologies.get(k, usual)
         return _host.rest_shape(rest, topology, rows)
 
     def kind(self, k: Any) -> Any:
@@ -104,12 +106,12 @@ def with_constants(material: Material, **constants: Any) -> Material:
     return other
 
 
-def number_or_array(name, value):
+def number_or_array(name: Any, value: Any) -> Any:
     """A finite number, or a finite (n,) float64 array."""
     return real_array(name, value, (None,)) if any_array(name, value).ndim else number(name, value)
 
 
-def with_bending(material, bending, kind, name="bending"):
+def with_bending(material: Any, bending: Any, kind: Any, name: Any = "bending") -> Any:
     """The materials, and one of this kind where the argument `name` is not 0."""
     materials = list(material) if isinstance(material, list | tuple) else [material]
     if any_array(name, bending).ndim or number(name, bending, minimum=0.0) > 0.0:
@@ -117,7 +119,7 @@ def with_bending(material, bending, kind, name="bending"):
     return materials
 
 
-def joined(parts):
+def joined(parts: Any) -> Any:
     """The arrays of several bodies in one; damping only where one of them has it."""
     vertices, rest, parameters = (np.concatenate([part[k] for part in parts]) for k in range(3))
     damping = None

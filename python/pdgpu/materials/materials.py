@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from pdgpu.types import Floats
+
 __all__ = [
     "ARAP",
     "Area",
@@ -122,7 +124,7 @@ class Bending(Material):
     def __init__(self, stiffness: ArrayLike | None = None, *, flexural_rigidity: ArrayLike | None = None) -> None:
         if (stiffness is None) == (flexural_rigidity is None):
             raise TypeError(f"Bending.stiffness: give it or flexural_rigidity, and not both; got {stiffness!r} and {flexural_rigidity!r}")
-        given = {"stiffness": stiffness} if flexural_rigidity is None else {"flexural_rigidity": flexural_rigidity}
+        given: dict[str, Any] = {"stiffness": stiffness} if flexural_rigidity is None else {"flexural_rigidity": flexural_rigidity}
         super().__init__(**given)
         for name, value in given.items():
             self.constant(name, np.size(value))
@@ -135,7 +137,7 @@ class Bending(Material):
         return [rigidity / measure, _rest_curvature(rest, gradients)]
 
 
-def _rest_curvature(rest, gradients):
+def _rest_curvature(rest: Any, gradients: Any) -> Any:
     """|F| of what bends, at rest, (m,); exactly 0 where it is flat or straight, so that its energy is quadratic."""
     differences = rest[:, 1:] - rest[:, :1]
     curvature = np.linalg.norm(np.einsum("mi,mic->mc", gradients[:, :, 0], differences), axis=1)
@@ -242,9 +244,9 @@ class StrainLimit(Material):
         for name, value in self._constants.items():
             self.constant(name, np.size(value))
         if np.any(np.asarray(self._constants["minimum"]) > 1.0):
-            raise ValueError(f"StrainLimit.minimum: must be at most 1, got {minimum}")
+            raise ValueError(f"StrainLimit.minimum: must be at most 1, got {minimum!s}")
         if np.any(np.asarray(self._constants["maximum"]) < 1.0):
-            raise ValueError(f"StrainLimit.maximum: must be at least 1, got {maximum}")
+            raise ValueError(f"StrainLimit.maximum: must be at least 1, got {maximum!s}")
 
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
         n = len(rest)
@@ -260,8 +262,8 @@ class Attachment(Material):
         super().__init__(stiffness=stiffness)
         self.constant("stiffness", np.size(stiffness))
 
-    def elements(self, rest: Any) -> Any:
-        """`rest` (m,1,3) are the targets."""
+    def elements(self, rest: Any, rows: Any = None) -> Any:
+        """`rest` (m,1,3) are the targets; there are no rows."""
         n = len(rest)
         stiffness = self.constant("stiffness", n)
         return self.kind(rest.shape[1]), np.ascontiguousarray(rest.reshape(n, 3)), np.ascontiguousarray(stiffness[:, None])
@@ -287,27 +289,25 @@ class WorldBox(Material):
     def __init__(self, lower: ArrayLike, upper: ArrayLike, stiffness: ArrayLike) -> None:
         super().__init__(stiffness=stiffness)
         self.constant("stiffness", np.size(stiffness))
-        lower, upper = _side("WorldBox.lower", lower), _side("WorldBox.upper", upper)
-        if not (lower < upper).all():
-            axis = int(np.argmin(lower < upper))
-            raise ValueError(
-                f"WorldBox.lower: must be less than upper on every axis, got {lower[axis]:g} and {upper[axis]:g} on axis {axis}"
-            )
-        self._constants = {"lower": lower, "upper": upper, **self._constants}
+        low, high = _side("WorldBox.lower", lower), _side("WorldBox.upper", upper)
+        if not (low < high).all():
+            axis = int(np.argmin(low < high))
+            raise ValueError(f"WorldBox.lower: must be less than upper on every axis, got {low[axis]:g} and {high[axis]:g} on axis {axis}")
+        self._constants = {"lower": low, "upper": high, **self._constants}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lower, upper, stiffness = self._constants.values()
         shown = f"array of {len(stiffness)}" if np.ndim(stiffness) else f"{stiffness:g}"
         return f"WorldBox(lower={lower.tolist()}, upper={upper.tolist()}, stiffness={shown})"
 
-    def elements(self, rest: Any) -> Any:
-        """`rest` (m,1,3) are the points that the sides are measured from."""
+    def elements(self, rest: Any, rows: Any = None) -> Any:
+        """`rest` (m,1,3) are the points that the sides are measured from; there are no rows."""
         n = len(rest)
         sides = np.tile(np.concatenate([self._constants["lower"], self._constants["upper"]]), (n, 1))
         return self.kind(rest.shape[1]), np.ascontiguousarray(rest.reshape(n, 3)), np.column_stack([self.constant("stiffness", n), sides])
 
 
-def _side(name, value):
+def _side(name: str, value: Any) -> Floats:
     """Three numbers, each finite or infinite."""
     array = any_array(name, value)
     infinite = np.isinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=bool)
@@ -318,5 +318,7 @@ def _side(name, value):
 
 MATERIALS: tuple[type[Material], ...] = tuple(globals()[name] for name in __all__)
 
+JOINT_MATERIALS: tuple[type[Material], ...] = (Slide, Swing)
+
 # kind of csrc/elements/table.h -> name of its material, for the energies by material; the last two are in joints alone
-MATERIAL_OF_KIND = {kind: material.__name__ for material in (*MATERIALS, Slide, Swing) for kind in material.kinds.values()}
+MATERIAL_OF_KIND = {kind: material.__name__ for material in (*MATERIALS, *JOINT_MATERIALS) for kind in material.kinds.values()}

@@ -56,7 +56,7 @@ class ShapeTarget(Material):
     def __init__(self, mu: ArrayLike, targets: ArrayLike | Callable[[float], ArrayLike]) -> None:
         super().__init__(mu=mu)
         self.constant("mu", np.size(mu))
-        self._script = None
+        self._script: Callable[[float], ArrayLike] | None = None
         self._seek(targets, 0.0)
 
     def _seek(self, targets, time):
@@ -112,7 +112,7 @@ class ShapeTarget(Material):
         return np.broadcast_to(self._stretches, (n, 6))
 
 
-def script_of(material: ShapeTarget) -> Callable[[float], ArrayLike] | None:
+def script_of(material: Any) -> Callable[[float], ArrayLike] | None:
     """The callable that gives the targets, or None."""
     return material._script
 

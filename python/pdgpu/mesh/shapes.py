@@ -11,7 +11,11 @@ import numpy as np
 from pdgpu.mesh.mesh import Mesh
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from numpy.typing import ArrayLike
+
+    from pdgpu.types import Floats
 
 __all__ = ["beam", "box", "chain", "grid", "sphere"]
 
@@ -19,7 +23,7 @@ __all__ = ["beam", "box", "chain", "grid", "sphere"]
 _CORNERS = np.array([[b & 1, b >> 1 & 1, b >> 2 & 1] for b in range(8)])
 
 
-def _positive_tets(tets):
+def _positive_tets(tets: Any) -> Any:
     """Tets of the unit cell with the last two corners swapped where the volume is negative."""
     tets = np.array(tets)
     edges = _CORNERS[tets[:, 1:]] - _CORNERS[tets[:, :1]]
@@ -59,13 +63,13 @@ def beam(size: tuple[float, float, float] | ArrayLike, cells: tuple[int, int, in
     ValueError
         A size that is not positive and finite, a number of cells below 1 or above what 32-bit indices can number, another split.
     """
-    size = _positive("size", size, 3)
+    lengths = _positive("size", size, 3)
     nx, ny, nz = _counts("cells", cells, 3)
     if _integer("split", split) not in (5, 6):
         raise ValueError(f"split: {split!r} is neither 6 nor 5")
     _check_count("cells", cells, max((nx + 1) * (ny + 1) * (nz + 1), split * nx * ny * nz))
 
-    axes = [np.linspace(0.0, length, n + 1) for length, n in zip(size, (nx, ny, nz), strict=True)]
+    axes = [np.linspace(0.0, length, n + 1) for length, n in zip(lengths, (nx, ny, nz), strict=True)]
     points = np.empty((nz + 1, ny + 1, nx + 1, 3))
     points[..., 0] = axes[0]
     points[..., 1] = axes[1][:, None]
@@ -105,13 +109,13 @@ def grid(size: ArrayLike, cells: ArrayLike) -> Mesh:
     ValueError
         A size that is not positive and finite, or a number of cells below 1 or above what 32-bit indices can number.
     """
-    size = _positive("size", size, 2)
+    width, height = _positive("size", size, 2)
     nx, ny = _counts("cells", cells, 2)
     _check_count("cells", cells, max((nx + 1) * (ny + 1), 2 * nx * ny))
 
     points = np.zeros((ny + 1, nx + 1, 3))
-    points[..., 0] = np.linspace(0.0, size[0], nx + 1)
-    points[..., 1] = np.linspace(0.0, size[1], ny + 1)[:, None]
+    points[..., 0] = np.linspace(0.0, width, nx + 1)
+    points[..., 1] = np.linspace(0.0, height, ny + 1)[:, None]
     i, j = np.arange(nx, dtype=np.int32), np.arange(ny, dtype=np.int32)
     first = (i + np.int32(nx + 1) * j[:, None]).reshape(-1, 1, 1)
     v10, v01, v11 = 1, nx + 1, nx + 2
@@ -219,7 +223,7 @@ def chain(n: int, length: float = 1.0) -> Mesh:
     return Mesh(points, edges=np.stack([first, first + 1], axis=1))
 
 
-def _integer(name, value):
+def _integer(name: Any, value: Any) -> int:
     """An int from anything that is an integer without rounding."""
     try:
         return operator.index(value)
@@ -227,7 +231,7 @@ def _integer(name, value):
         raise ValueError(f"{name}: {value!r} is not an integer") from None
 
 
-def _counts(name, values, length):
+def _counts(name: Any, values: Any, length: Any) -> Any:
     """`length` integers of at least 1."""
     try:
         values = list(values)
@@ -242,7 +246,7 @@ def _counts(name, values, length):
     return counts
 
 
-def _positive(name, values, length):
+def _positive(name: str, values: Any, length: int) -> Floats:
     """`length` positive, finite floats as an array."""
     try:
         array = np.asarray(values)
@@ -256,6 +260,6 @@ def _positive(name, values, length):
     return array.astype(np.float64)
 
 
-def _check_count(name, value, rows):
+def _check_count(name: Any, value: Any, rows: Any) -> None:
     if rows >= 2**31:
         raise ValueError(f"{name}: {value!r} makes {rows} rows, more than 32-bit indices can number")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from pdgpu.types import Floats, Integers
+    from pdgpu.types import Floats, Integers, Placement
 
 __all__ = ["Box", "Capsule", "Collider", "Plane", "Sphere", "SurfacePoints", "TriangleMesh"]
 
@@ -53,6 +53,8 @@ class SurfacePoints(NamedTuple):
 
 class Collider:
     """What all colliders can do; use one of the classes below."""
+
+    motion: Placement | None
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
         if cls is Collider:
@@ -127,7 +129,7 @@ class Collider:
         return SurfacePoints(*backend("cpu", x.dtype).collider_query(*placed_collider(self, x.dtype, time), x, threads))
 
 
-def numbers_of(collider: Collider, dtype: Any) -> tuple[Any, ...]:
+def numbers_of(collider: Any, dtype: Any) -> tuple[Any, ...]:
     """What a core takes of a collider that has not moved: shape, rotation, translation, size, spacing, values."""
     return collider._core(dtype)
 

@@ -119,7 +119,8 @@ def restored(body: Any, name: str, points: Any, triangles: Any, tets: Any, weigh
     vertices = body.mesh.tets[tets]
     weights = _barycentric(points, body.points[vertices]) if weights is None else weights
     arrays = (points, triangles.astype(np.int32), tets.astype(np.int32), vertices.astype(np.int32), weights)
-    return Embedding(name, body.name, *map(read_only, arrays), n_vertices=len(body.points), collides=collides)
+    points, triangles, tets, vertices, weights = map(read_only, arrays)
+    return Embedding(name, body.name, points, triangles, tets, vertices, weights, len(body.points), collides)
 
 
 def checked(body: Any, name: Any, points: Any, triangles: Any, tets: Any, weights: Any, collides: bool) -> Embedding:

@@ -161,9 +161,10 @@ class JointScene:
         """
         kind = choice("kind", kind, KINDS)
         one, vertex = self._end("first", first, kind)
+        other: Any
         other, other_vertex = (None, None) if second is None else self._end("second", second, kind)
         if one is other and (isinstance(one, RigidBody) or vertex == other_vertex):
-            raise ValueError(f"second: {one.name!r} is joined to itself")
+            raise ValueError(f"second: {other.name!r} is joined to itself")
         own = {
             "to": (to, ("spring",)),
             "length": (length, ("spring",)),

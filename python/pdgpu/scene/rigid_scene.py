@@ -22,6 +22,15 @@ __all__ = ["RigidScene"]
 class RigidScene:
     """The part of `Scene` that knows of rigid bodies."""
 
+    if TYPE_CHECKING:  # of `Scene`
+        bodies: tuple[Any, ...]
+        _simulations: Any
+
+        @property
+        def n_vertices(self) -> int: ...
+
+        def _keep(self, **values: Any) -> None: ...
+
     def add_rigid(
         self,
         mesh: Mesh,

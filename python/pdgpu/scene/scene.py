@@ -106,7 +106,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
     @property
     def names(self) -> tuple[str, ...]:
         """Of all bodies, then of all obstacles; a tuple of str."""
-        return tuple(part.name for part in (*self.bodies, *self.obstacles))
+        return (*(body.name for body in self.bodies), *(obstacle.name for obstacle in self.obstacles))
 
     def __getitem__(self, name):
         """The body or obstacle of that name."""
@@ -316,16 +316,14 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         ValueError
             A mesh without a surface, a name that is taken, a motion for a collider that has one.
         """
-        if isinstance(mesh_or_shape, Mesh):
-            collider = TriangleMesh(mesh_or_shape)
-        elif isinstance(mesh_or_shape, Collider):
-            collider = mesh_or_shape
-        else:
+        collider: Any = TriangleMesh(mesh_or_shape) if isinstance(mesh_or_shape, Mesh) else mesh_or_shape
+        if not isinstance(collider, Collider):
             raise TypeError(f"mesh_or_shape: expected a pdgpu.Mesh or a collider such as pdgpu.Sphere, got {mesh_or_shape!r}")
         if motion is not None:
             if collider.motion is not None:
                 raise ValueError("motion: the collider has one already")
-            collider = replace(collider, motion=motion)
+            plain: Any = collider
+            collider = replace(plain, motion=motion)
         obstacle = Obstacle(
             new_name(self, f"obstacle{len(self.obstacles)}" if name is None else name), collider, flag("collides", collides)
         )
@@ -403,7 +401,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
 
     def element_groups(self) -> Any:
         """Kind -> (vertices, rest, parameters, damping or None), all bodies together, in the order they were added."""
-        groups = {}
+        groups: dict[str, Any] = {}
         for body in self.bodies:
             for kind, rows, rest, parameters, damped in self.elements_of(body):
                 damping = np.full(len(rows), body.damping) if damped and body.damping else None

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pdgpu.scene.colliders import TriangleMesh
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["SceneSurface"]
 
@@ -42,7 +47,7 @@ class SceneSurface:
         The chosen obstacles that are not, each behind its place in `names`.
     """
 
-    def __init__(self, scene, chosen=None):
+    def __init__(self, scene: Any, chosen: Any = None) -> None:
         self.names = scene.names
         chosen = range(len(self.names)) if chosen is None else chosen
         n = scene.n_vertices
@@ -90,22 +95,22 @@ class SceneSurface:
         thickness[: len(scene.bodies)] = [body.thickness for body in scene.bodies]
         self.radii = 0.5 * thickness[self.owner]
 
-    def embedded(self, x):
+    def embedded(self, x: Any) -> Any:
         """The embedded points (k, 3) that positions x (n, 3) of the bodies carry."""
         return np.einsum("kj,kjc->kc", self.weights, x[self.carriers])
 
-    def positions(self, x, time):
+    def positions(self, x: Any, time: Any) -> Any:
         """Positions x (n, 3) of the bodies, m, those of the embedded points, and those of the obstacle meshes at a time (s); these at rest
         where they are not chosen."""
         return np.concatenate([x, self.embedded(x), self.driven(time)])
 
-    def held(self, fixed):
+    def held(self, fixed: Any) -> Any:
         """Which of the vertices (n + k + m,) nothing moves, where `fixed` (n,) of the bodies' are: the obstacles', and points that no free
         vertex carries."""
         fixed = np.asarray(fixed, bool)
         carried = (fixed[self.carriers] | (self.weights == 0.0)).all(axis=1)
         return np.concatenate([fixed, carried, np.ones(len(self.rest) - len(fixed) - len(carried), bool)])
 
-    def driven(self, time):
+    def driven(self, time: Any) -> Any:
         """The positions (m, 3) of the obstacle meshes alone."""
         return np.concatenate([np.zeros((0, 3)), *(mesh.positions(time) if chosen else mesh.mesh.points for chosen, mesh in self.meshes)])

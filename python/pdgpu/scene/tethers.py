@@ -55,7 +55,8 @@ class Tethers:
     """The attachments of a scene that move, as the core has them."""
 
     def __init__(self, scene: Any) -> None:
-        self._moving, self._sent, before = [], {}, 0
+        self._sent: dict[Any, Any] = {}
+        self._moving, before = [], 0
         for body in scene.bodies:
             for (indices, *_), how in zip(body.attachments, body.attachment_motions, strict=True):
                 if how is not None:

@@ -6,7 +6,7 @@ The core finds and measures them (csrc/contact/detection/proximity.c); here they
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -78,7 +78,7 @@ class Contacts:
     names: tuple
     positions: np.ndarray
 
-    _per_pair = PER_PAIR
+    _per_pair: ClassVar[tuple[str, ...]] = PER_PAIR
 
     @property
     def kind(self) -> Floats:

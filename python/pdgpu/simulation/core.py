@@ -140,7 +140,8 @@ class SimulationCore:
         self.dt = None if dt is None else number("dt", dt, above=0.0)
         self.threads, self.contact = thread_count(threads), contact
         module = backend(device, dtype)
-        self.device, self.dtype = str(device), np.dtype(dtype)
+        named: Any = str(device)
+        self.device, self.dtype = named, np.dtype(dtype)
         self.scene = checked_copy(scene)
         groups = self.scene.element_groups()
         check_support(solver, device, {MATERIAL_OF_KIND[kind] for kind in groups})

@@ -28,6 +28,8 @@ from pdgpu.simulation.automatic_rho import keep_searched
 from pdgpu.simulation.resume import resumed
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from numpy.typing import ArrayLike
 
     from pdgpu.types import BodyName
@@ -280,6 +282,7 @@ class Cutting(Part):
         scene, result, origin = cut_scene(core.scene, body, edges)
         if not len(result.new_vertices):
             return result
+        solver: Any
         solver, contact, forces, linear = core.solver, core.contact, core.external_forces, getattr(core.solver, "linear", None)
         with asking(core):
             torn = resumed(

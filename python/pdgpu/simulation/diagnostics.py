@@ -45,11 +45,11 @@ class Diagnostics(Part):
         core = self._core
         parts = dict(zip(_host.ENERGIES, core.energies(None, False), strict=True))
         x, v = core.state64()
-        elastic = {}
+        elastic: dict[str, float] = {}
         for kind in core.kinds:
             if parts[kind] != 0.0 or MATERIAL_OF_KIND[kind] in core.materials:
                 elastic[MATERIAL_OF_KIND[kind]] = elastic.get(MATERIAL_OF_KIND[kind], 0.0) + float(parts[kind])
-        result = {
+        result: dict[str, Any] = {
             "kinetic": kinetic_energy(core.masses, v),
             "gravity": gravity_energy(core.masses, x, core.gravity),
             "elastic": elastic,

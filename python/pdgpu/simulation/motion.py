@@ -151,7 +151,8 @@ class Motion(Part):
             max_behind = number("max_behind", max_behind, minimum=0.0)
         if callback is not None and not callable(callback):
             raise TypeError(f"callback: expected a callable, got {callback!r}")
-        n, times = self._times_of_run(seconds, times)
+        simulation: Any = self
+        n, steps = self._times_of_run(seconds, times)
         rows = [history_row(self, first=True)]
         history = History(rows=rows)
         if callback is not None and callback(self) is True:
@@ -162,11 +163,12 @@ class Motion(Part):
 
             bar = tqdm(total=n, unit="step")
         try:
-            for k, time in enumerate(times, 1):
-                self.step(time=time)
+            for k, time in enumerate(steps, 1):
+                simulation.step(time=time)
                 if bar is not None:
                     bar.update(1)
-                late = max_behind is not None and self._core.memory.last_step.behind > max_behind
+                record = self._core.memory.last_step
+                late = max_behind is not None and record is not None and record.behind > max_behind
                 if k % every == 0 or k == n or late:
                     rows.append(history_row(self, first=False))
                     if callback is not None and callback(self) is True:

@@ -148,7 +148,7 @@ class ReadBack(Part):
         result = {}
         for body in core.scene.bodies:
             at = body.slice
-            energies = {
+            energies: dict[str, Any] = {
                 "kinetic": kinetic_energy(core.masses[at], velocities[at]),
                 "gravity": gravity_energy(core.masses[at], positions[at], core.gravity),
                 "elastic": {name: float(values.sum()) for name, values in self.element_energies(body).items()},

@@ -11,7 +11,7 @@ from pdgpu.mesh.vertex_colours import vertex_colours
 from pdgpu.simulation.resume import copied
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Any, Self
 
     from numpy.typing import ArrayLike
 
@@ -54,5 +54,6 @@ class Recolouring(Part):
         found = [rows[:, [a, b]] for a in range(width) for b in range(a + 1, width)]
         edges = np.concatenate([np.zeros((0, 2), np.int64), *found])
         edges = edges[((edges >= 0) & (edges < n)).all(axis=1) & (edges[:, 0] != edges[:, 1])].astype(np.int32)
+        solver: Any = core.solver
         elements = [group[0] for group in core.scene.element_groups().values()]
-        return self._of(copied(core, vertex_colours([*elements, edges], n, core.solver.colouring)))
+        return self._of(copied(core, vertex_colours([*elements, edges], n, solver.colouring)))

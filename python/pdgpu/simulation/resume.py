@@ -72,8 +72,9 @@ def resumed(
 
 def copied(core: SimulationCore, colours: Floats | None = None) -> SimulationCore:
     """A core of its own in the same state. `colours` (n,): other ones of the vertices."""
-    settings = resumption(core)
-    other = resumed(*settings[:7], core.colours if colours is None else colours, *settings[8:])
+    settings: list[Any] = list(resumption(core))
+    settings[7] = core.colours if colours is None else colours
+    other = resumed(*settings)
     other.memory.last_step, other.memory.setup_seconds = core.memory.last_step, core.memory.setup_seconds
     return other
 
@@ -85,6 +86,7 @@ def moved_with(core: SimulationCore, positions: Floats) -> SimulationCore:
         return core
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say of the scene was said when the simulation was made
-        moved = resumed(*resumption(core)[:-1], origin)
+        settings: list[Any] = [*resumption(core)[:-1], origin]
+        moved = resumed(*settings)
     moved.memory = replace(core.memory, aimed=(None, None), driven_before=None)
     return moved

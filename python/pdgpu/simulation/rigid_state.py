@@ -157,7 +157,7 @@ def add_rigid_load(scene: Any, x: Floats, forces: Floats, load: Floats) -> Float
     return load
 
 
-def add_rigid_inertia(scene: Any, dt: float, fixed: Any, stiffness: Floats) -> Floats:
+def add_rigid_inertia(scene: Any, dt: Any, fixed: Any, stiffness: Floats) -> Floats:
     """stiffness (n,) N/m, with that of the free surface vertices of rigid bodies: what weighs there over dt^2, 3/(dt^2 tr W) with the
     inverse W = 1/m + [r]^T I^-1 [r] of the mass that a force at r meets: that of the body, not of a share, since one vertex may bear it."""
     for body in scene.bodies:

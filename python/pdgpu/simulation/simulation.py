@@ -176,7 +176,8 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
     @property
     def last_step(self) -> StepRecord:
         """The record of the last step; None before the first."""
-        return self._core.memory.last_step
+        last: Any = self._core.memory.last_step
+        return last
 
     def __repr__(self):
         core = self._core

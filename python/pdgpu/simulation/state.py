@@ -56,7 +56,7 @@ class State(Part):
 
         An object for ``cupy.from_dlpack``, ``torch.from_dlpack``, ``warp.from_dlpack`` or, with device="cpu", ``numpy.from_dlpack``:
         it speaks DLPack (``__dlpack__``, versioned or not), on a GPU the CUDA array interface and on the CPU NumPy's. Shape
-        (n, 3), m, in the simulation's dtype.
+        (n, 3), m, in the simulation's dtype. ``numpy.from_dlpack`` of NumPy 2.0 gives a read-only array, ``numpy.asarray`` does not.
 
         - Contents change with `step`. What was taken stays valid as long as somebody keeps it; once the simulation is cut it moves no
           more, and the cut simulation has other memory: ask anew.
@@ -130,10 +130,10 @@ class State(Part):
             self._core = moved_with(self._core, given["positions"])
         core = self._core
         casts = (("positions", core.cast_positions), ("velocities", core.cast))
-        arrays = [cast(given[name]) if name in given else None for name, cast in casts]
+        arrays: list[Any] = [cast(given[name]) if name in given else None for name, cast in casts]
         # a state that was rounded to float32 is as far off as float32 allows, also in a simulation in float64
         single = any(getattr(value, "dtype", None) == np.float32 for value in (positions, velocities))
-        check_rigid_state(core.scene, *arrays, np.dtype(np.float32) if single else core.dtype)
+        check_rigid_state(core.scene, arrays[0], arrays[1], np.dtype(np.float32) if single else core.dtype)
         if time is not None:
             core.restart_at(time)
         if given or time is None:
@@ -164,7 +164,8 @@ class State(Part):
         if place is None:
             raise ValueError(f"body: {body.name!r} has no ShapeTarget, its materials are {list(body.materials)}")
         with asking(self._core):
-            found = retargeted(self._core, body, place, body.materials[place].seeking(targets, self.time))
+            target: Any = body.materials[place]
+            found = retargeted(self._core, body, place, target.seeking(targets, self.time))
         retarget(self._core, *found)
 
     @property

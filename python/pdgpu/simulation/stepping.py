@@ -31,7 +31,7 @@ __all__ = ["Stepping", "times_of_steps"]
 FOLLOWS_EVERY = 32  # steps from one look at whether the scene has left its origin to the next
 
 
-def times_of_steps(scene: Any, dt: float | None, n: int | None, time: Any, name: str = "time") -> Iterable[float | None]:
+def times_of_steps(scene: Any, dt: float | None, n: Any, time: Any, name: str = "time") -> Iterable[float | None]:
     """The times of n quasi-static steps, s, as `Simulation.step` takes them; n None: as many as are given. None for each step that keeps
     the time: `time` is None. Raises as `step` says; `name`: of the argument."""
     if dt is not None:

@@ -53,7 +53,7 @@ def aim(core: SimulationCore, ahead: bool = True, end: float | None = None) -> N
     core.tethers.put(core, targets)
     for shape in shapes:
         retarget(core, *shape)
-    if placed is not None:
+    if core.springs is not None and placed is not None:
         core.springs.place(core.backend, placed)
     if driven is not None:
         core.memory.aimed = core.memory.aimed[0], driven

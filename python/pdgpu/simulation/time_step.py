@@ -39,9 +39,11 @@ def check_start(core: SimulationCore, stacklevel: int) -> list[str]:
     positions = core.backend.positions()
     if text := rounding_of_contact(core, positions):
         raise ValueError(text)
-    faults = check_contact_start(core.scene, positions, core.time, core.contact.separation, threads=core.threads)
+    contact: Any = core.contact
+    faults = check_contact_start(core.scene, positions, core.time, contact.separation, threads=core.threads)
     core.memory.start_is_checked = True
-    if core.has_law and core.touching.coefficients.any() and (text := unbalanced_start(core)):
+    touching: Any = core.touching
+    if core.has_law and touching.coefficients.any() and (text := unbalanced_start(core)):
         warnings.warn(text, RuntimeWarning, stacklevel=stacklevel + 1)
     return faults
 

@@ -50,7 +50,7 @@ class VertexBlockDescent(TimeStepSolver):
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu",)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         choice("colouring", self.colouring, COLOURINGS)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from pdgpu._internal.arguments import choice, integer, number
 from pdgpu._internal.backends import DEVICES, direct_library
@@ -127,7 +128,7 @@ class Newton(TimeStepSolver):
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu", "cuda")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         keep(self, step_tolerance=number("step_tolerance", self.step_tolerance, minimum=0.0))
 
@@ -159,7 +160,7 @@ class NonlinearCG(TimeStepSolver):
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu", "cuda")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         choice("preconditioner", self.preconditioner, PRECONDITIONERS)
 
@@ -204,7 +205,7 @@ class PBD(TimeStepSolver):
 
     contacts = AFTER
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.relaxation is not None:
             keep(self, relaxation=number("relaxation", self.relaxation, above=0.0))
@@ -248,7 +249,7 @@ class QuasiNewton(TimeStepSolver):
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu", "cuda")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         keep(self, history=integer("history", self.history, 0, 1000))
 
@@ -337,7 +338,7 @@ class ADMM(TimeStepSolver):
     contacts = (*LAWS, *AFTER)
     embedded = ("cpu", "cuda")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         keep(self, weight=number("weight", self.weight, above=0.0))
 
@@ -356,16 +357,16 @@ SOLVERS = (
 )
 
 
-class Capabilities(dict):
+class Capabilities(dict[str, Any]):
     """Name of a solver -> what it takes; made by `capabilities`. `repr` and notebooks show a matrix."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return text_table(*self._cells())
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return html_table(*self._cells(), caption="What each solver takes")
 
-    def _cells(self):
+    def _cells(self) -> Any:
         """Heads and rows of the matrix: a row for each thing that a solver may take, a column for each solver."""
         sections = ("devices", "materials", "linear", "contacts")
         rows = []

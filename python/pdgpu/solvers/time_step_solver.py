@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from pdgpu._internal.arguments import choice, flag, integer, number
 from pdgpu.linear.linear_solvers import SOR, GaussSeidel, check_chebyshev, keep
 from pdgpu.materials.materials import MATERIALS
+
+if TYPE_CHECKING:
+    from typing import Any
 
 PENALTY = "PenaltyContact"  # what is no law of the core's table
 DRIVERS = ("ProjectiveContact",)  # contacts that are no law but a loop around a solver
@@ -36,14 +40,14 @@ class TimeStepSolver:
 
     # What a solver takes: names of materials and contacts, classes of linear solvers, devices, those with embedded surfaces, rigid bodies.
     materials = PROJECTIVE
-    linear_solvers = ()
-    contacts = ()
-    devices = ("cpu", "cuda")
-    embedded = ()
+    linear_solvers: ClassVar[tuple[type, ...]] = ()
+    contacts: ClassVar[tuple[str, ...]] = ()
+    devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda")
+    embedded: ClassVar[tuple[str, ...]] = ()
     rigid = False
-    linear = chebyshev = None
+    linear = chebyshev = cast("Any", None)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         keep(self, iterations=integer("iterations", self.iterations, 1))
         keep(self, tolerance=number("tolerance", self.tolerance, minimum=0.0))
         if self.initialization is not None or type(self).initialization is not None:
@@ -60,7 +64,7 @@ class TimeStepSolver:
             keep(self, line_search=flag("line_search", self.line_search))
 
 
-def check_outer_chebyshev(solver):
+def check_outer_chebyshev(solver: Any) -> None:
     """Refuses what an outer acceleration cannot take, and warns of sweeps that it is not sound with."""
     check_chebyshev(solver.chebyshev)
     if solver.chebyshev is None:

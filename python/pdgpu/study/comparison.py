@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pdgpu.results.records import StepRecord
     from pdgpu.scene.scene import Scene
     from pdgpu.solvers.time_step_solver import TimeStepSolver
-    from pdgpu.types import Contact, Device, Path, Precision
+    from pdgpu.types import Contact, Device, Floats, Path, Precision
 
 __all__ = ["Comparison", "compare"]
 
@@ -102,7 +102,8 @@ class Comparison:
         if len(labels) != len(comparisons) or len(set(map(str, labels))) != len(labels):
             raise ValueError(f"labels: expected {len(comparisons)} different ones, got {labels!r}")
         parts = {f"{name} ({label})": (name, label) for each, label in zip(comparisons, labels, strict=True) for name in each}
-        records, positions = {}, {}
+        records: dict[str, StepRecord] = {}
+        positions: dict[str, Floats] = {}
         for each, label in zip(comparisons, labels, strict=True):
             records |= {f"{name} ({label})": record for name, record in each.records.items()}
             positions |= {f"{name} ({label})": x for name, x in each.positions.items()}
@@ -113,7 +114,8 @@ class Comparison:
 
     def methods(self) -> dict[str, list[StepRecord]]:
         """Name of a solver -> its records: one, or one of each part of a concatenation."""
-        parts, found = getattr(self, "_parts", None) or {}, {}
+        parts = getattr(self, "_parts", None) or {}
+        found: dict[str, list[StepRecord]] = {}
         for name, record in self.records.items():
             found.setdefault(parts.get(name, (name, None))[0], []).append(record)
         return found
@@ -298,14 +300,14 @@ def compare(
     if isinstance(contact, TwoWayContact):
         raise TypeError("contact: TwoWayContact answers after the solvers, so that there is no objective common to all")
     soft = isinstance(contact, PenaltyContact)
-    if soft and contact.variant == "paper":
+    if isinstance(contact, PenaltyContact) and contact.variant == "paper":
         raise ValueError('contact: variant="paper" has friction without a potential, so that there is no objective common to all')
     if soft and reference is None:
         raise ValueError("reference: a penalty needs one, where its pairs are found, got None")
-    if getattr(contact, "friction_lags", 1) > 1:
+    if (lags := getattr(contact, "friction_lags", 1)) > 1:
         raise ValueError(
             "contact: friction_lags must be 1, so that there is one objective for all: a second pass takes friction from where a solver "
-            f"ended the first, got {contact.friction_lags}"
+            f"ended the first, got {lags}"
         )
     evaluator = Evaluator(scene, dt, start, threads, contact)
     (time,) = times_of_steps(scene, dt, 1, time)

@@ -25,6 +25,7 @@ from pdgpu.verify.rigid_path import RigidPath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from numpy.typing import ArrayLike
 
@@ -211,13 +212,14 @@ def certify(
             raise TypeError("triangles: a Scene has edges and particles of its own")
         scene, shapes, surface = judged_parts(triangles)
         path = RigidPath(triangles, scene)
-        inner = JudgedInside(triangles, surface) if inside else None
+        inner: Any = JudgedInside(triangles, surface) if inside else None
         trajectory = _with_obstacles(trajectory, triangles.n_vertices, surface, shapes, times)
     elif times is not None or inside:
         raise TypeError(f"{'inside' if times is None else 'times'}: only a Scene in place of triangles takes it")
     previous, placed_before, found, of_obstacles, crossings, pieces, misplaced = None, None, {}, {}, [], 1, {}
     smallest, worst, frame = math.inf if gap else math.nan, None, -1
-    for frame, entry in enumerate(trajectory):
+    frames: Any = trajectory
+    for frame, entry in enumerate(frames):
         points, placed = entry if shapes is not None else (entry, PlacedShapes(np.zeros((0, 3)), []))
         if isinstance(points, Mesh):
             if frame == 0 and triangles is None and edges is None:
@@ -255,7 +257,7 @@ def certify(
         previous, placed_before = points, placed
     if scene is None or frame < 0:
         raise ValueError("trajectory: has no frames")
-    parted = [], []
+    parted: tuple[list[Any], list[Any]] = [], []
     for crossing in crossings:
         parted[int(scene.of_obstacles(*crossing[2:]))].append(crossing)
     return Certificate(frame + 1, smallest, worst, found, parted[0], scene.edges, separation, pieces, of_obstacles, parted[1], misplaced)

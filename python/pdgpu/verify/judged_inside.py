@@ -36,7 +36,8 @@ class JudgedInside:
     """
 
     def __init__(self, scene: Any, surface: Any) -> None:
-        self._surfaces, inner = [], []  # (name, triangles, inner vertices or None)
+        self._surfaces: list[tuple[str, Any, Any]] = []  # (name, triangles, inner vertices or None)
+        inner = []
         for body in scene.bodies:
             if not body.collides or any(part.collides for part in body.embeddings):
                 continue
@@ -64,12 +65,12 @@ class JudgedInside:
             return []
         found = {InnerVertex(int(vertex), "inside", name) for _, vertex, name in self._shapes.in_frame(points, placed, 0.0, threads)}
         for name, triangles, own in self._surfaces:
-            corners, rows = np.unique(triangles, return_inverse=True)
-            rows = np.ascontiguousarray(rows.reshape(triangles.shape), np.int32)
+            corners, places = np.unique(triangles, return_inverse=True)
+            rows = np.ascontiguousarray(places.reshape(triangles.shape), np.int32)
             box = points[corners].min(axis=0), points[corners].max(axis=0)
             within = ((points[self.vertices] >= box[0]) & (points[self.vertices] <= box[1])).all(axis=1)
             near = self.vertices[within]
-            inside = np.zeros(0, np.int32)
+            inside: Any = np.zeros(0, np.int32)
             if len(near):
                 inside = near[
                     _host.are_inside(np.ascontiguousarray(points[corners]), rows, np.ascontiguousarray(points[near]), threads) == 1

@@ -55,9 +55,9 @@ class RigidPath:
         separation, MOST_PIECES at the most."""
         bend, n = self.bend(*points), 1
         while True:
-            frames = self.frames(*points, n)
-            shapes = [_between(*placed, k / n) for k in range(n + 1)]
-            found = {}
+            frames = self.frames(points[0], points[1], n)
+            shapes = [_between(placed[0], placed[1], k / n) for k in range(n + 1)]
+            found: dict[Any, Any] = {}
             for k in range(n):
                 for crossing in between(frames[k : k + 2], shapes[k : k + 2], separation + 2.0 * bend / n**2):
                     if not self._is_own(crossing):

@@ -193,8 +193,8 @@ def collider_surface(collider: Collider, time: float = 0.0, extent: Any = ((-1.0
             points = points + np.where((points @ axis > 0.0)[:, None], collider.end, collider.start)
         else:
             points = points + collider.centre
-    elif getattr(collider, "mesh", None) is not None:
-        points, triangles = collider.mesh.points, collider.mesh.surface
+    elif (own := getattr(collider, "mesh", None)) is not None:
+        points, triangles = own.points, own.surface
     else:
         return None
     rotation, translation = collider.placement(time)

@@ -215,10 +215,10 @@ def animate(
     plt = _pyplot()
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
-    path, fps = as_path(path), number("fps", fps, above=0.0)
+    suffix, fps = as_path(path).suffix.lower(), number("fps", fps, above=0.0)
     writers = {".gif": PillowWriter, ".mp4": FFMpegWriter}
-    choice("path", path.suffix.lower(), tuple(writers))
-    settings = {"animation.ffmpeg_path": _ffmpeg(FFMpegWriter)} if path.suffix.lower() == ".mp4" else {}
+    choice("path", suffix, tuple(writers))
+    settings = {"animation.ffmpeg_path": _ffmpeg(FFMpegWriter)} if suffix == ".mp4" else {}
     if simulation.dt is None:
         raise ValueError("dt: None (quasistatic): there is no time to film")
     every = max(1, round(1.0 / (fps * simulation.dt)))
@@ -226,7 +226,7 @@ def animate(
         bounds = simulation.positions.min(axis=0), simulation.positions.max(axis=0)
     figure = plt.figure(figsize=size)
     with plt.rc_context(settings):
-        writer = writers[path.suffix.lower()](fps=1.0 / (every * simulation.dt))
+        writer = writers[suffix](fps=1.0 / (every * simulation.dt))
 
     def draw(simulation):
         figure.clear()

@@ -70,6 +70,7 @@ class Viewer:
         self._simulation, self.backend = simulation, backend
         self.times: list[float] = []
         self._frames: list[dict[str, tuple[str, Any, Any, int]]] = []
+        self._seen: Any = None
         self._plot = None  # the last that was given away, to be shown, and whether it has all frames
         self._is_whole = True
         self(simulation)
