@@ -3,12 +3,15 @@
 import contextlib
 import functools
 import os
+import warnings
 from pathlib import Path
 
 import pytest
 
 # files of tests/cuda with tests that need neither a device nor the stand-in
 WITHOUT_DEVICE = ("test_benchmarks.py", "test_on_host.py", "test_resources.py", "test_without_device.py")
+
+TOLD = pytest.StashKey[list]()  # what the fixtures of a module warned of
 
 # Tests, and the scripts that they start, have the defaults of pdgpu for device= and dtype=, not those of a shell.
 for variable in ("PDGPU_DEVICE", "PDGPU_DTYPE"):
@@ -51,33 +54,39 @@ def cuda_fault():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item):
-    with skipped_where_left_out():
+    with skipped_where_left_out(item, of_module=True):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    with skipped_where_left_out():
+    with skipped_where_left_out(item):
         return (yield)
 
 
 @contextlib.contextmanager
-def skipped_where_left_out():
-    """Skips a test that needs a part which this build leaves out (PDGPU_CHOLMOD=OFF, PDGPU_GMP=OFF), and names the option."""
-    try:
-        yield
-    except Exception as error:
-        if option := left_out_of_build(error):
-            pytest.skip(f"this build has {option}")
-        raise
+def skipped_where_left_out(item, of_module=False):
+    """Skips a test that fails since this build leaves a part out (PDGPU_CHOLMOD=OFF, PDGPU_GMP=OFF), and names the option.
 
-
-def left_out_of_build(error):
-    """The option of the build that an error, or the output of a script in it, names; None: the error is of another kind."""
+    The error names the option, or a warning of the test or of a fixture of its module: `pdgpu.compare` goes on without a solver.
+    """
     from pdgpu import _host
 
-    options = [name for name, there in (("CHOLMOD", _host.HAS_CHOLMOD), ("GMP", _host.HAS_GMP)) if not there]
-    return next((f"PDGPU_{name}=OFF" for name in options if f"PDGPU_{name}=OFF" in str(error)), None)
+    options = [f"PDGPU_{name}=OFF" for name, there in (("CHOLMOD", _host.HAS_CHOLMOD), ("GMP", _host.HAS_GMP)) if not there]
+    if not options:
+        yield
+        return
+    told = item.getparent(pytest.Module).stash.setdefault(TOLD, [])
+    with warnings.catch_warnings(record=True) as caught:
+        try:
+            yield
+        except (Exception, pytest.fail.Exception) as error:
+            texts = [str(error), *told, *(str(warning.message) for warning in caught)]
+            if named := [option for option in options if any(option in text for text in texts)]:
+                pytest.skip(f"this build has {named[0]}")
+            raise
+        if of_module:
+            told += [str(warning.message) for warning in caught]
 
 
 def pytest_ignore_collect(collection_path, config):
