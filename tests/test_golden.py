@@ -34,6 +34,7 @@ ALTERNATE = [
 ]
 COLUMNS = ("scene", "solver", "device", "dtype", "hash", "positions", "velocities", "potential", "gradient_norm", "tolerance")
 DIGITS = {"float32": 6, "float64": 12}
+LEFT_OUT = "left out"
 
 
 def machine():
@@ -64,13 +65,13 @@ def in_plain_sight(sim):
 
 
 def attempt(scene, solver, device, dtype, threads=1, nudge=0.0):
-    """(hash, numbers) of a run, or (the name of what it raised, None)."""
+    """(hash, numbers) of a run, or (the name of what it raised, None), or (LEFT_OUT, None) where the build has no direct solver."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             sim = golden_cases.run(scene, solver, device, dtype, threads, nudge)
         except (TypeError, ValueError, RuntimeError) as error:
-            return type(error).__name__, None
+            return LEFT_OUT if "PDGPU_CHOLMOD=OFF" in str(error) else type(error).__name__, None
         return digest(sim), in_plain_sight(sim)
 
 
@@ -130,6 +131,8 @@ def test_ten_steps_are_what_they_were(scene, device, dtype):
     for solver in golden_cases.SOLVERS:
         row = rows[scene, solver, device, dtype]
         found, numbers = attempt(scene, solver, device, dtype)
+        if found == LEFT_OUT:
+            continue
         if (numbers is None) != (row["positions"] == "") or (numbers is None and found != row["hash"]):
             faults.append(f"{solver}: {found}, stored {row['hash']}")
         elif numbers is not None and exact and found != row["hash"]:
