@@ -104,6 +104,9 @@ def test_the_version_is_the_same_everywhere():
     assert pdgpu.__version__ == project["version"]
     assert f"version: {pdgpu.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"## [{pdgpu.__version__}] - " in (ROOT / "CHANGELOG.md").read_text()
+    packaging = ROOT / "scripts" / "packaging"
+    assert (packaging / "debian" / "changelog").read_text().startswith(f"pdgpu ({pdgpu.__version__}-")
+    assert f'version: "{pdgpu.__version__}"' in (packaging / "conda" / "recipe.yaml").read_text()
 
 
 def test_the_hooks_before_a_commit_have_the_versions_of_lint():
