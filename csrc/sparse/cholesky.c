@@ -1,4 +1,4 @@
-/* Sparse Cholesky on CHOLMOD's supernodal factorisation and our own triangular solves; see cholesky.h. */
+/* Sparse Cholesky on CHOLMOD's analysis, with a factorisation and triangular solves of our own; see cholesky.h. */
 #include "sparse/cholesky.h"
 
 #include "sparse/dense_cholesky.h"
@@ -7,6 +7,7 @@
 
 #include "sparse/partition.h"
 #include "sparse/serial_blas.h"
+#include "sparse/supernodal_factor.h"
 #include "sparse/supernodal_solve.h"
 
 #include <cholmod.h>
@@ -17,22 +18,19 @@
 struct pd_cholesky {
     int n, block;
     cholmod_common common;
-    int n_last;             /* rows of the second part; 0: there are no parts */
-    int64_t n_entries;      /* of the upper triangle that was given */
-    int64_t *slots;         /* [n_entries] where they are in `matrix`; NULL: in order */
-    cholmod_sparse *matrix; /* upper triangle; its values are replaced by every factorisation */
-    cholmod_factor *factor;
+    int n_last; /* rows of the second part; 0: there are no parts */
+    cholmod_factor *analysis;
     pd_supernodes supernodes;
+    pd_supernodal_factor *factor;
     pd_supernodal_plan *plan;
 };
 
 static void cholesky_destroy(pd_cholesky *self) {
     if (!self) return;
     pd_supernodal_plan_destroy(self->plan);
-    cholmod_l_free_sparse(&self->matrix, &self->common);
-    cholmod_l_free_factor(&self->factor, &self->common);
+    pd_supernodal_factor_destroy(self->factor);
+    cholmod_l_free_factor(&self->analysis, &self->common);
     cholmod_l_finish(&self->common);
-    free(self->slots);
     free(self);
 }
 
@@ -104,25 +102,22 @@ done:
     return full;
 }
 
-/* The upper triangle as CHOLMOD takes it: as it was given, or completed for two parts. */
-static pd_status create_matrix(pd_cholesky *self, const int *column_start, const int *row_index, const SuiteSparse_long *permutation,
-                               pd_error *error) {
+/* The pattern of the upper triangle as CHOLMOD takes it: as it was given, or completed for two parts. */
+static pd_status create_pattern(pd_cholesky *self, const int *column_start, const int *row_index, const SuiteSparse_long *permutation,
+                                cholmod_sparse **out, pd_error *error) {
     pd_partition partition = {0};
     pd_status status = PD_OK;
     size_t n = (size_t)self->n, nnz = (size_t)column_start[n];
     if (self->n_last > 0) {
         PD_TRY(pd_partition_create(&partition, self->n, self->n_last, column_start, row_index, permutation, error));
         nnz = (size_t)partition.column_start[n];
-        self->slots = partition.slots;
-        partition.slots = NULL;
     }
-    self->n_entries = column_start[n];
-    self->matrix = cholmod_l_allocate_sparse(n, n, nnz, 1, 1, 1, CHOLMOD_REAL, &self->common);
-    if (!self->matrix) {
+    *out = cholmod_l_allocate_sparse(n, n, nnz, 1, 1, 1, CHOLMOD_PATTERN, &self->common);
+    if (!*out) {
         status = library_failure(self, error);
         goto done;
     }
-    SuiteSparse_long *p = self->matrix->p, *i = self->matrix->i;
+    SuiteSparse_long *p = (*out)->p, *i = (*out)->i;
     for (size_t c = 0; c <= n; c++) p[c] = self->n_last > 0 ? partition.column_start[c] : column_start[c];
     for (size_t s = 0; s < nnz; s++) i[s] = self->n_last > 0 ? partition.rows[s] : row_index[s];
 done:
@@ -142,6 +137,7 @@ static pd_status create_of_parts(pd_cholesky **out, int n, int n_last, const int
                                  pd_error *error) {
     pd_status status = PD_OK;
     SuiteSparse_long *permutation = NULL;
+    cholmod_sparse *pattern = NULL;
     pd_cholesky *self = calloc(1, sizeof *self);
     *out = NULL;
     if (!self) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
@@ -155,23 +151,22 @@ static pd_status create_of_parts(pd_cholesky **out, int n, int n_last, const int
     self->common.final_ll = 1;
     self->common.print = 0;
     self->common.error_handler = NULL;
-    self->common.quick_return_if_not_posdef = 1;
 
     permutation = block_permutation(self, column_start, row_index);
     if (!permutation) {
         status = library_failure(self, error);
         goto done;
     }
-    PD_TRY(create_matrix(self, column_start, row_index, permutation, error));
+    PD_TRY(create_pattern(self, column_start, row_index, permutation, &pattern, error));
     self->common.nmethods = 1;
     self->common.method[0].ordering = CHOLMOD_GIVEN;
     self->common.postorder = 1;
-    self->factor = cholmod_l_analyze_p(self->matrix, permutation, NULL, 0, &self->common);
-    if (!self->factor) {
+    self->analysis = cholmod_l_analyze_p(pattern, permutation, NULL, 0, &self->common);
+    if (!self->analysis) {
         status = library_failure(self, error);
         goto done;
     }
-    cholmod_factor *L = self->factor;
+    const cholmod_factor *L = self->analysis;
     self->supernodes.n = (int64_t)L->n;
     self->supernodes.n_supernodes = (int64_t)L->nsuper;
     self->supernodes.super = L->super;
@@ -183,10 +178,13 @@ static pd_status create_of_parts(pd_cholesky **out, int n, int n_last, const int
         status = pd_fail(error, PD_ERROR_VALUE, "CHOLMOD left the last %d of %d rows not at the end", n_last, n);
         goto done;
     }
+    PD_TRY(pd_supernodal_factor_create(&self->factor, &self->supernodes, column_start, row_index, error));
+    self->supernodes.values = pd_supernodal_factor_values(self->factor);
     status = pd_supernodal_plan_create(&self->plan, &self->supernodes, error);
 
 done:
     free(permutation);
+    cholmod_l_free_sparse(&pattern, &self->common);
     if (status)
         cholesky_destroy(self);
     else
@@ -203,38 +201,21 @@ static pd_status cholesky_create_partitioned(pd_cholesky **out, int n, int n_las
     return create_of_parts(out, n, n_last, column_start, row_index, 1, error);
 }
 
-/* CHOLMOD's own loops ask OpenMP for four threads [SuiteSparse, CHOLMOD_OMP_NUM_THREADS], whatever ours may have: they get one. */
-static int factorize(pd_cholesky *self) {
-    pd_blas_call call = pd_blas_begin();
-    int fine = cholmod_l_factorize(self->matrix, self->factor, &self->common);
-    pd_blas_end(&call);
-    return fine;
-}
-
 static pd_status cholesky_factor(pd_cholesky *self, const double *values, pd_error *error) {
-    double *x = self->matrix->x;
-    if (self->slots) { // the others stay the zeros that they are
-        memset(x, 0, self->matrix->nzmax * sizeof *x);
-        for (int64_t s = 0; s < self->n_entries; s++) x[self->slots[s]] = values[s];
-    } else
-        memcpy(x, values, self->matrix->nzmax * sizeof *x);
-    int fine = factorize(self);
-    self->supernodes.values = self->factor->x;
-    if (fine && self->common.status == CHOLMOD_OK && self->factor->minor >= self->factor->n) return PD_OK;
-    if (self->common.status == CHOLMOD_NOT_POSDEF || (fine && self->factor->minor < self->factor->n)) {
-        const SuiteSparse_long *permutation = self->factor->Perm;
-        int row = self->factor->minor < self->factor->n ? (int)permutation[self->factor->minor] : 0;
-        if (error) error->vertex = row / self->block;
-        return pd_fail(error, PD_ERROR_SINGULAR, "matrix is not positive definite at row %d of %d", row, self->n);
-    }
-    return library_failure(self, error);
+    int64_t found = pd_supernodal_factorise(self->factor, &self->supernodes, values);
+    if (found >= self->n) return PD_OK;
+    int row = (int)self->supernodes.permutation[found];
+    if (error) error->vertex = row / self->block;
+    return pd_fail(error, PD_ERROR_SINGULAR, "matrix is not positive definite at row %d of %d", row, self->n);
 }
 
 static void cholesky_solve(pd_cholesky *self, const double *b, double *x, int n_columns, int threads) {
     pd_supernodal_solve(self->plan, &self->supernodes, b, x, n_columns, threads);
 }
 
-static long long cholesky_factor_entries(const pd_cholesky *self) { return (long long)self->factor->xsize; }
+static long long cholesky_factor_entries(const pd_cholesky *self) {
+    return (long long)self->supernodes.value_start[self->supernodes.n_supernodes];
+}
 
 static void cholesky_schur_complement(const pd_cholesky *self, double *sigma) {
     const pd_supernodes *f = &self->supernodes;

@@ -1,8 +1,8 @@
 /* Sparse Cholesky factorisation A = L L^T of a symmetric positive definite matrix, in double.
  *
- * CHOLMOD orders (nested dissection) and factorises [Chen, Davis, Hager, Rajamanickam 2008]; the triangular solves, which a
- * Projective Dynamics step repeats thousands of times, are our own (supernodal_solve.h): three right-hand sides at once,
- * parallel, and the same bits for every thread count.
+ * CHOLMOD orders (nested dissection) and finds the supernodes [Chen, Davis, Hager, Rajamanickam 2008]. The factorisation
+ * (supernodal_factor.h) and the triangular solves (supernodal_solve.h) are our own: Newton's method repeats the first, and a step of
+ * Projective Dynamics the second, with three right-hand sides at once and the same bits for every thread count.
  *
  * Only the module _host links CHOLMOD. The other modules get this table of functions from it through a capsule, so a build
  * without SuiteSparse, or a CUDA module built on a machine without it, still loads. */
@@ -16,11 +16,11 @@ typedef struct pd_cholesky pd_cholesky;
 typedef struct pd_cholesky_functions {
     /* Analyses the pattern of the upper triangle, compressed columns: entry rows row_index[column_start[c] .. column_start[c+1]),
      * ascending, the diagonal last. Rows come in groups of `block` (1, or 3 for a Hessian over vertices): the ordering
-     * treats a group as one node. Memory: everything the solves need; a factorisation allocates inside the library.
+     * treats a group as one node. Memory: all that factorisations and solves need.
      * Errors: PD_ERROR_UNSUPPORTED in a build without CHOLMOD, PD_ERROR_MEMORY. */
     pd_status (*create)(pd_cholesky **out, int n, const int *column_start, const int *row_index, int block, pd_error *error);
 
-    /* Factorises with new values [nnz] in the order of the pattern.
+    /* Factorises with new values [nnz] in the order of the pattern. Allocates nothing.
      * Errors: PD_ERROR_SINGULAR where the matrix is not positive definite; error->vertex is the row / block. */
     pd_status (*factor)(pd_cholesky *self, const double *values, pd_error *error);
 

@@ -6,7 +6,6 @@
 void pd_partition_destroy(pd_partition *self) {
     free(self->column_start);
     free(self->rows);
-    free(self->slots);
     *self = (pd_partition){0};
 }
 
@@ -48,8 +47,7 @@ pd_status pd_partition_create(pd_partition *out, int n, int n_last, const int *c
     int64_t room = entries + joins + (int64_t)n_last * (n_last + 1) / 2;
     out->column_start = malloc(((size_t)n + 1) * sizeof(int64_t));
     out->rows = malloc(((size_t)room + 1) * sizeof(int64_t));
-    out->slots = malloc(((size_t)entries + 1) * sizeof(int64_t));
-    if (!out->column_start || !out->rows || !out->slots) goto memory;
+    if (!out->column_start || !out->rows) goto memory;
     for (int c = 0; c < n; c++) {
         int s = column_start[c], end = column_start[c + 1], row = 0;
         out->column_start[c] = next;
@@ -58,17 +56,13 @@ pd_status pd_partition_create(pd_partition *out, int n, int n_last, const int *c
                 for (; row < row_index[s]; row++)
                     if (joined[row]) out->rows[next++] = row;
             row = row_index[s] + 1;
-            out->slots[s] = next;
             out->rows[next++] = row_index[s];
         }
         if (c < n_first) continue;
         if (c == n_first)
             for (; row < n_first; row++)
                 if (joined[row]) out->rows[next++] = row;
-        for (row = n_first; row <= c; row++) {
-            if (s < end && row_index[s] == row) out->slots[s++] = next;
-            out->rows[next++] = row;
-        }
+        for (row = n_first; row <= c; row++) out->rows[next++] = row;
     }
     out->column_start[n] = next;
     goto done;

@@ -13,7 +13,6 @@
 typedef struct pd_partition {
     int64_t *column_start; /* [n+1] */
     int64_t *rows;         /* [column_start[n]] ascending, the diagonal last */
-    int64_t *slots;        /* [entries of A] where they are */
 } pd_partition;
 
 /* column_start, row_index: the upper triangle of A, [n], n_last rows in the second part; order [n-n_last]: that in which the first part is

@@ -1,25 +1,13 @@
 /* Parallel triangular solves with a supernodal factor; see supernodal_solve.h. */
 #include "sparse/supernodal_solve.h"
 
+#include "sparse/processor_clones.h"
 #include "threads/team.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef double lane4 __attribute__((vector_size(32)));
-
-/* The host code is compiled for any x86-64; these inner loops also for AVX2, and the loader picks by what the processor can do: with
- * "arch=haswell" it would pick by its name, and on no other one. Sanitizers cannot run a resolver before they are set up, so they get the
- * plain version. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#if __GNUC__ >= 12
-#define PD_CLONES __attribute__((target_clones("arch=x86-64-v3", "default"), noinline))
-#else
-#define PD_CLONES __attribute__((target_clones("avx2", "default"), noinline))
-#endif
-#else
-#define PD_CLONES
-#endif
 
 enum {
     PANEL = 64,          /* columns solved by one thread between two barriers above the cut */

@@ -1,0 +1,50 @@
+"""The sparse Cholesky factor across sizes of its supernodes: those of the kernel, of several strips of columns, and of LAPACK."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import pdgpu
+from pdgpu import linear
+
+# a supernode of more than 144 columns and rows is left to LAPACK; panels have 6 columns and strips 48
+SIZES = (1, 2, 5, 6, 7, 11, 47, 48, 49, 97, 143, 144, 145, 200, 333)
+
+
+def arrow(size, blocks=3, seed=0):
+    """Dense blocks of `size` rows that a dense block of seven rows joins: one supernode for each block, and one at the root."""
+    rng = np.random.default_rng(seed)
+    parts = [rng.normal(size=(size, size)) for _ in range(blocks)]
+    n = blocks * size
+    sides = rng.normal(size=(n, 7))
+    inside = scipy.sparse.block_diag([part @ part.T + 10.0 * size * np.eye(size) for part in parts])
+    root = sides.T @ sides + 10.0 * n * np.eye(7)
+    return scipy.sparse.block_array([[inside, sides], [sides.T, root]], format="csr")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_factor_solves_with_supernodes_of_any_size(size):
+    """If not, a size between two kernels gives a wrong factor, and every direct solve a wrong answer."""
+    A = arrow(size)
+    x = np.random.default_rng(1).normal(size=A.shape[0])
+    found = linear.solve(A, A @ x, pdgpu.Direct()).x
+    np.testing.assert_allclose(found, x, rtol=0, atol=1e-11 * np.abs(x).max())
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.6, 1.0])
+def test_a_pivot_that_is_not_positive_is_refused(size, part):
+    """If not, a matrix that is not positive definite is factorised, and Newton's method goes uphill or takes a NaN along."""
+    A = arrow(size).tolil()
+    row = int(part * (size - 1))
+    A[row, row] = 1e-6  # less than the other entries of its row and column allow
+    with pytest.raises(ValueError, match=r"\bA\b.*positive definite"):
+        linear.solve(A.tocsr(), np.ones(A.shape[0]), pdgpu.Direct())
+
+
+def test_threads_and_repetitions_keep_the_bits():
+    """If not, two runs of one program differ."""
+    A = arrow(97)
+    b = np.random.default_rng(2).normal(size=(A.shape[0], 3))
+    one, two = (linear.solve(A, b, pdgpu.Direct(), threads=threads).x for threads in (1, 2))
+    np.testing.assert_array_equal(one, two)
