@@ -12,6 +12,7 @@ SWEEPS = {"iterations": 2500, "tolerance": 1e-6}
 VERTICES = {"iterations": 400, "tolerance": 1e-9}
 # the solver, its bar as a part of the size of the scene, and the scenes that are left out
 SOLVERS = {
+    "Newton, last factor": (lambda: pdgpu.Newton(iterations=300, tolerance=1e-9, linear="auto"), 1e-6, ()),
     "Newton-CG": (lambda: pdgpu.Newton(iterations=300, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="block")), 1e-6, ()),
     "PD": (lambda: PD(iterations=3000, tolerance=1e-8), 1e-6, ()),
     "PD, Chebyshev": (lambda: PD(iterations=1000, tolerance=1e-8, chebyshev=pdgpu.Chebyshev(rho=0.9)), 1e-6, ()),

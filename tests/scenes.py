@@ -13,7 +13,8 @@ from pdgpu.linear.linear_solvers import CHECK_EVERY
 DIRECT = pdgpu.ProjectiveDynamics(iterations=8)
 CHEBYSHEV = pdgpu.ProjectiveDynamics(iterations=8, chebyshev=pdgpu.Chebyshev(rho=0.8, start=3))
 JACOBI = pdgpu.ProjectiveDynamics(iterations=8, linear=pdgpu.Jacobi(iterations=3))
-NEWTON = pdgpu.Newton(iterations=5)
+NEWTON = pdgpu.Newton(iterations=5, linear=pdgpu.Direct())
+NEWTON_AUTO = pdgpu.Newton(iterations=5, linear="auto")
 NEWTON_CG = pdgpu.Newton(iterations=5, linear=pdgpu.PCG(preconditioner="block"))
 NEWTON_CHEBYSHEV = pdgpu.Newton(iterations=5, linear=pdgpu.PCG(preconditioner="chebyshev"))
 QUASI_NEWTON = pdgpu.QuasiNewton(iterations=8, history=3)
@@ -28,7 +29,7 @@ XPBD = pdgpu.XPBD(iterations=8)
 ADMM = pdgpu.ADMM(iterations=8)
 # those that minimise the incremental potential, and all
 MINIMISERS = {"direct": DIRECT, "chebyshev": CHEBYSHEV, "jacobi": JACOBI, "newton": NEWTON, "cg": CG, "cg_direct": CG_DIRECT}
-MINIMISERS.update(newton_cg=NEWTON_CG, newton_chebyshev=NEWTON_CHEBYSHEV, quasi_newton=QUASI_NEWTON)
+MINIMISERS.update(newton_auto=NEWTON_AUTO, newton_cg=NEWTON_CG, newton_chebyshev=NEWTON_CHEBYSHEV, quasi_newton=QUASI_NEWTON)
 MINIMISERS.update(vbd=VBD, vbd_search=VBD_SEARCH, block_jacobi=BLOCK_JACOBI, gradient_descent=GRADIENT_DESCENT)
 SOLVERS = {**MINIMISERS, "pbd": PBD, "xpbd": XPBD, "admm": ADMM}
 

@@ -2,6 +2,8 @@
  * block-diagonal matrix takes three passes over the vectors. One that is applied by itself takes a fourth, and a vector for z. */
 #include "linear/conjugate_gradients.h"
 
+#include <math.h>
+
 pd_status pd_conjugate_gradients_create(pd_conjugate_gradients *self) {
     pd_context *context = self->A->context;
     size_t bytes = (size_t)self->A->rows->n * (size_t)self->A->width * sizeof(real);
@@ -25,6 +27,23 @@ static pd_status join(const pd_conjugate_gradients *self, int first) {
 
 static pd_status apply(const pd_conjugate_gradients *self) { return self->M->kind->apply(self->M->memory, self->A, self->r, self->z); }
 
+/* Whether the residual is small enough already: its last z would be for nothing. */
+static pd_status ends_early(const pd_conjugate_gradients *self, int *ends) {
+    const pd_operator *A = self->A;
+    const pd_pcg_end never = {NULL, 0.0};
+    const double converged = PD_PCG_CONVERGED;
+    double sums[4], why;
+    pd_status status = PD_OK;
+    *ends = 0;
+    PD_TRY(pd_pcg_measure(A->context, A->rows, A->width, 0, self->r, self->r, self->early, never));
+    PD_TRY(pd_memory_download(A->context, sums, self->early, sizeof sums));
+    PD_TRY(pd_memory_download(A->context, &why, self->end.why, sizeof why));
+    *ends = why == PD_PCG_GOES_ON && sqrt(sums[3]) <= self->end.norm;
+    if (*ends) status = pd_memory_upload(A->context, self->end.why, &converged, sizeof converged);
+done:
+    return status;
+}
+
 static pd_status advance(const pd_conjugate_gradients *self, int start, real *d) {
     const pd_operator *A = self->A;
     pd_status status = PD_OK;
@@ -37,6 +56,11 @@ static pd_status advance(const pd_conjugate_gradients *self, int start, real *d)
         PD_TRY(pd_memory_clear(A->context, d, (size_t)A->rows->n * (size_t)A->width * sizeof(real)));
     else
         PD_TRY(pd_pcg_move(A->context, A->rows, A->width, self->p, self->q, d, self->r, self->sums, self->end));
+    if (self->early && !start) {
+        int ends;
+        PD_TRY(ends_early(self, &ends));
+        if (ends) return PD_OK;
+    }
     PD_TRY(apply(self));
     PD_TRY(pd_pcg_measure(A->context, A->rows, A->width, start, self->r, self->z, self->sums, self->end));
     status = join(self, 1);

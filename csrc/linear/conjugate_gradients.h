@@ -13,6 +13,7 @@ typedef struct pd_conjugate_gradients {
     real *r, *p, *q, *z; /* B [n,width]: residual, search direction (pd_pcg_direction_bytes), A p, M^-1 r */
     double *sums;        /* B [6 width] p.q, r.z, r.z of the iteration before, r.r, scratch */
     pd_pcg_end end;      /* of one column */
+    double *early;       /* B [4] scratch: the end is looked for before M is applied, which waits; NULL: after it */
 } pd_conjugate_gradients;
 
 /* Makes r, p, q, and z where M needs it, with A and M given. Errors: PD_ERROR_MEMORY; destroy them after a failure too. */

@@ -55,6 +55,9 @@ pd_status pd_factor_analyse(pd_factor *self, const pd_unknowns *unknowns, pd_upp
 /* Factorises with the values of the moment. `sure`: the matrix should be positive definite. Errors: PD_ERROR_SINGULAR, and where it was
  * sure error->vertex, the unknown, or the block of them. */
 pd_status pd_factor_refresh(pd_factor *self, int sure, pd_upper_triangle triangle, const void *owner);
+/* How many iterations of conjugate gradients with this factor as their preconditioner take as long as a factorisation, by the work of both,
+ * so that it is the same in every run; at least 1. */
+int pd_factor_worth(const pd_factor *self);
 /* Where no other values will come: forgets them, and keeps the factor. */
 void pd_factor_forget_values(pd_factor *self);
 

@@ -217,6 +217,16 @@ static long long cholesky_factor_entries(const pd_cholesky *self) {
     return (long long)self->supernodes.value_start[self->supernodes.n_supernodes];
 }
 
+static double cholesky_factor_work(const pd_cholesky *self) {
+    const pd_supernodes *f = &self->supernodes;
+    double work = 0.0;
+    for (int64_t s = 0; s < f->n_supernodes; s++) {
+        double rows = (double)(f->row_start[s + 1] - f->row_start[s]);
+        for (int64_t c = f->super[s]; c < f->super[s + 1]; c++, rows--) work += rows * rows;
+    }
+    return work;
+}
+
 static void cholesky_schur_complement(const pd_cholesky *self, double *sigma) {
     const pd_supernodes *f = &self->supernodes;
     int64_t last = f->n_supernodes - 1, ld = f->row_start[last + 1] - f->row_start[last], first = self->n - self->n_last - f->super[last];
@@ -271,6 +281,11 @@ static long long cholesky_factor_entries(const pd_cholesky *self) {
     return 0;
 }
 
+static double cholesky_factor_work(const pd_cholesky *self) {
+    (void)self;
+    return 0.0;
+}
+
 static void cholesky_destroy(pd_cholesky *self) { (void)self; }
 
 #endif
@@ -280,6 +295,7 @@ const pd_cholesky_functions pd_cholesky_library = {
     .factor = cholesky_factor,
     .solve = cholesky_solve,
     .factor_entries = cholesky_factor_entries,
+    .factor_work = cholesky_factor_work,
     .create_partitioned = cholesky_create_partitioned,
     .schur_complement = cholesky_schur_complement,
     .forward = cholesky_forward,

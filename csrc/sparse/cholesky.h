@@ -29,6 +29,8 @@ typedef struct pd_cholesky_functions {
 
     /* Nonzeros of the factor, as stored. */
     long long (*factor_entries)(const pd_cholesky *self);
+    /* Multiplications and additions of a factorisation. */
+    double (*factor_work)(const pd_cholesky *self);
 
     /* The same for A = [[A11, A12], [A21, A22]], A22 its last n_last rows, 0 < n_last < n: A11 is eliminated first, and its factor can be
      * used alone [Wang et al. 2021, Sec. 4.3: a partial Cholesky factorisation]. Memory: 8 n_last^2 bytes more than the factor needs. */

@@ -9,6 +9,11 @@
  * Friction has its secant matrix where the slip of a pair has reversed in the iteration before: the line search would otherwise shorten the
  * steps of all vertices for the sake of a few that slip to and fro.
  *
+ * With `reuse` the factor of the first iteration of a pass is the preconditioner of conjugate gradients in the next ones, on the Hessian of
+ * the iterate. They end at the forcing term of Eisenstat and Walker [1996, Choice 2], and at the work of a factorisation: then the Hessian
+ * is factorised. It is factorised at once where the last solve took half of that. All of this follows from the state that the step begins
+ * with, and from work that is counted, so that a run that is resumed has the same bits.
+ *
  * Conjugate gradients (inexact Newton) follow the same rule: where they meet negative curvature in the full Hessian they start anew
  * with the projected one, and where even that is singular with a shift on its diagonal. Where the tolerance is left to this method it is
  * the forcing term min(0.01, sqrt(|g| / |g_0|)): superlinear convergence [Nocedal and Wright 2006, Theorem 7.2]. */
@@ -26,19 +31,27 @@
 
 enum { MAX_SHIFTS = 8, LONGEST_PAUSE = 2 };
 
+/* eta_k = GAMMA (|g_k| / |g_k-1|)^2, and GAMMA eta_k-1^2 where that is above MOST_FALL [Eisenstat and Walker 1996, Sec. 2]; at most
+ * LOOSEST, and at least TIGHTEST: a gradient that falls to a thousandth in each iteration needs no more, and a factor of another Hessian
+ * gains no quadratic convergence cheaply. */
+static const double GAMMA = 0.9, MOST_FALL = 0.1, LOOSEST = 0.1, TIGHTEST = 1e-3;
+
 typedef struct settings {
     int line_search;
+    int reuse;                 /* direct: the last factor as a preconditioner */
     pd_linear_settings linear; /* direct or conjugate gradients */
 } settings;
 
-static const pd_option options[] = {PD_FLAG(settings, line_search), PD_LINEAR(settings, linear), PD_OPTIONS_END};
+static const pd_option options[] = {PD_FLAG(settings, line_search), PD_FLAG(settings, reuse), PD_LINEAR(settings, linear), PD_OPTIONS_END};
 
 typedef struct pd_newton {
     settings settings;
     int n_free;
-    pd_hessian_factor *factor; /* one of the two */
+    pd_hessian_factor *factor; /* one of the two; with settings.reuse both */
     pd_hessian_cg *cg;
     double first_norm;     /* of the gradient in this step, N */
+    double norm, forcing;  /* of the gradient in the iteration before, N, and the forcing term there; 0: a factor was used */
+    int worn;              /* the last factor is no preconditioner any more */
     int pause, next_pause; /* iterations without a trial of the Hessian as it is: left, and after the next that fails */
 } pd_newton;
 
@@ -61,9 +74,11 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     PD_TRY(pd_problem_need_hessian(problem));
     if (newton->settings.linear.kind == PD_LINEAR_PCG && pd_problem_wants_whole(problem)) PD_TRY(pd_problem_need_whole(problem));
     if (newton->settings.linear.kind == PD_LINEAR_PCG)
-        PD_TRY(pd_hessian_cg_create(&newton->cg, problem, &newton->settings.linear));
+        PD_TRY(pd_hessian_cg_create(&newton->cg, problem, &newton->settings.linear, NULL));
     else // without contact the pattern stays: it is analysed here, where it counts as setup
         PD_TRY(pd_hessian_factor_create(&newton->factor, problem));
+    if (newton->factor && newton->settings.reuse && newton->n_free > 0)
+        PD_TRY(pd_hessian_cg_create(&newton->cg, problem, &newton->settings.linear, newton->factor));
 done:
     return status;
 }
@@ -77,18 +92,26 @@ static pd_status fill(const pd_problem *problem, const pd_iterate *iterate, pd_h
     return status || !problem->rigid ? status : pd_rigid_hessian(problem, iterate->x, filter);
 }
 
-/* Factorises the Hessian at the iterate: as it is, then projected, then projected and shifted until it is positive
- * definite (a quasistatic body may leave a projected Hessian singular). */
-static pd_status factorise(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
-    pd_status status = PD_OK;
-    double shift = 0.0;
+/* The first attempt at the linear system of an iteration. */
+static int first_attempt(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
     if (iterate->number == 0) newton->pause = 0, newton->next_pause = 1;
     // a barrier is curved downwards along its contours, far from the minimum most often by more than all else makes up for
     int projected = problem->contact && newton->pause > 0;
     newton->pause -= projected;
-    for (int attempt = projected; attempt < 2 + MAX_SHIFTS; attempt++) {
+    return projected;
+}
+
+/* The Hessian as it is was not positive definite. */
+static void pause(pd_newton *newton) { newton->pause = newton->next_pause, newton->next_pause = LONGEST_PAUSE; }
+
+/* Factorises the Hessian at the iterate: as it is, then projected, then projected and shifted until it is positive
+ * definite (a quasistatic body may leave a projected Hessian singular). From attempt `first` on, whose Hessian is there where `filled`. */
+static pd_status factorise(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int first, int filled) {
+    pd_status status = PD_OK;
+    double shift = 0.0;
+    for (int attempt = first; attempt < 2 + MAX_SHIFTS; attempt++) {
         if (attempt < 2) {
-            PD_TRY(fill(problem, iterate, filter_of(attempt)));
+            if (attempt > first || !filled) PD_TRY(fill(problem, iterate, filter_of(attempt)));
         } else if (attempt == 2) {
             double trace = pd_hessian_factor_trace(newton->factor);
             // where all elements rest on no energy at all, such as cloth within its strain limits, their stiffness gives the scale
@@ -96,7 +119,7 @@ static pd_status factorise(pd_newton *newton, const pd_problem *problem, const p
         } else
             shift *= 10.0;
         status = pd_hessian_factor_update(newton->factor, problem, shift, attempt > 0);
-        if (attempt == 0 && status == PD_ERROR_SINGULAR) newton->pause = newton->next_pause, newton->next_pause = LONGEST_PAUSE;
+        if (attempt == 0 && status == PD_ERROR_SINGULAR) pause(newton);
         if (status != PD_ERROR_SINGULAR) break;
     }
     if (status == PD_ERROR_SINGULAR) { // as where nothing is stiff, and no inertia helps
@@ -117,12 +140,57 @@ static pd_status solve_inexactly(pd_newton *newton, const pd_problem *problem, c
     if (iterate->number == 0) newton->first_norm = norm;
     if (tolerance <= 0) tolerance = norm < newton->first_norm ? fmin(0.01, sqrt(norm / newton->first_norm)) : 0.01;
     double shift = fmax(1e-10, 8.0 * (double)PD_EPSILON) * problem->rounding->matrix_trace / newton->n_free;
-    for (int attempt = 0, indefinite = 1; attempt < 3 && indefinite; attempt++) {
+    pd_hessian_cg_end end = {.indefinite = 1};
+    for (int attempt = 0; attempt < 3 && end.indefinite; attempt++) {
         if (attempt < 2)
             PD_TRY(pd_problem_wants_whole(problem) ? fill(problem, iterate, filter_of(attempt))
                                                    : pd_problem_hessian(problem, iterate->x, filter_of(attempt)));
-        PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, tolerance, attempt < 2 ? 0.0 : shift, attempt < 2, &indefinite));
+        PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, tolerance, newton->settings.linear.iterations, attempt < 2 ? 0.0 : shift,
+                                   attempt < 2, &end));
     }
+done:
+    return status;
+}
+
+/* direction = H^-1 gradient by a factor of the Hessian at the iterate. */
+static pd_status solve_exactly(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int first, int filled) {
+    pd_status status = factorise(newton, problem, iterate, first, filled);
+    newton->worn = 0;
+    newton->forcing = 0.0;
+    return status ? status : pd_hessian_factor_solve(newton->factor, problem, iterate->gradient, iterate->direction);
+}
+
+/* The forcing term of an iteration in which the gradient has this norm. */
+static double forcing_term(const pd_newton *newton, double norm) {
+    double fall = newton->norm > 0.0 ? norm / newton->norm : 1.0, eta = GAMMA * fall * fall,
+           least = GAMMA * newton->forcing * newton->forcing;
+    if (least > MOST_FALL) eta = fmax(eta, least);
+    return fmax(TIGHTEST, fmin(eta, LOOSEST));
+}
+
+/* The same by conjugate gradients with the last factor as their preconditioner, as long as these are less work than another factor, which is
+ * made otherwise. *exact: it was. */
+static pd_status solve_with_last_factor(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int *exact) {
+    pd_status status = PD_OK;
+    double norm;
+    int attempt = first_attempt(newton, problem, iterate), filled = 0, most = pd_hessian_factor_worth(newton->factor);
+    pd_hessian_cg_end end = {.indefinite = 1};
+    PD_TRY(pd_problem_norm(problem, iterate->gradient, &norm));
+    double eta = forcing_term(newton, norm);
+    newton->norm = norm;
+    while (!newton->worn && iterate->number > 0 && end.indefinite && attempt < 2) {
+        PD_TRY(fill(problem, iterate, filter_of(attempt)));
+        filled = 1;
+        PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, eta, most, 0.0, 1, &end));
+        if (!end.indefinite || attempt == 1) break;
+        pause(newton);
+        attempt = 1;
+        filled = 0;
+    }
+    *exact = !end.converged || end.indefinite;
+    newton->worn = 2 * end.iterations > most;
+    newton->forcing = eta;
+    if (*exact) status = solve_exactly(newton, problem, iterate, attempt, filled);
 done:
     return status;
 }
@@ -130,20 +198,26 @@ done:
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_newton *newton = self;
     pd_status status = PD_OK;
+    int exact = 1;
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
     if (newton->n_free == 0) {
         iterate->stalled = 1;
         return PD_OK;
     }
     if (problem->contact && iterate->number == 0) pd_contact_forget_slips(problem->contact);
-    if (newton->cg) {
+    if (!newton->factor)
         PD_TRY(solve_inexactly(newton, problem, iterate));
-    } else {
-        PD_TRY(factorise(newton, problem, iterate));
-        PD_TRY(pd_hessian_factor_solve(newton->factor, problem, iterate->gradient, iterate->direction));
-    }
+    else if (newton->cg)
+        PD_TRY(solve_with_last_factor(newton, problem, iterate, &exact));
+    else
+        PD_TRY(solve_exactly(newton, problem, iterate, first_attempt(newton, problem, iterate), 0));
     if (problem->contact) PD_TRY(pd_contact_remember_slips(problem->contact, iterate->x));
-    if (newton->settings.line_search) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
+    if (!newton->settings.line_search) goto done;
+    PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
+    if (iterate->stalled && !exact) { // only an exact direction says that there is no decrease
+        PD_TRY(solve_exactly(newton, problem, iterate, 0, 0));
+        PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
+    }
 done:
     return status;
 }

@@ -118,8 +118,8 @@ pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem,
     if (settings->kind == PD_LINEAR_DIRECT)
         PD_TRY(pd_hessian_factor_create(&self->factor, problem));
     else
-        PD_TRY(pd_hessian_cg_create(&self->cg, problem, settings));
-    self->tolerance = settings->tolerance;
+        PD_TRY(pd_hessian_cg_create(&self->cg, problem, settings, NULL));
+    self->tolerance = settings->tolerance, self->most = settings->iterations;
 done:
     pd_csr_destroy(&roomy);
     pd_csr_destroy(&weighed);
@@ -188,7 +188,7 @@ done:
 
 pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, real *residual, real *direction) {
     pd_linear_result result;
-    int indefinite;
+    pd_hessian_cg_end end;
     if (self->touched && self->factor) {
         pd_status status = pd_hessian_factor_solve(self->factor, problem, residual, direction);
         if (status || !problem->subspace) return status;
@@ -197,7 +197,7 @@ pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, 
     }
     if (!self->touched || !self->cg) return pd_linear_solve(self->linear, residual, direction, NULL, &result);
     pd_iterate solved = {.gradient = residual, .direction = direction};
-    return pd_hessian_cg_solve(self->cg, &solved, self->tolerance, 0.0, 0, &indefinite);
+    return pd_hessian_cg_solve(self->cg, &solved, self->tolerance, self->most, 0.0, 0, &end);
 }
 
 pd_status pd_global_step_curvature(const pd_global_step *self, const pd_problem *problem, const real *p, double *curvature) {

@@ -31,6 +31,7 @@ typedef struct pd_global_step {
     pd_hessian_factor *factor; /* Direct */
     pd_hessian_cg *cg;         /* PCG */
     double tolerance;          /* of it */
+    int most;                  /* iterations of it */
     double *bounds;            /* B [n] N/m, the others */
     pd_linear *alone;          /* A without contact, for products, where it was made from `sets` */
     int touched;               /* whether a pair is near, or a body is rigid: A alone is not what to solve with */

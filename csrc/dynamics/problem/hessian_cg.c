@@ -15,7 +15,8 @@
 struct pd_hessian_cg {
     pd_context *context;
     const pd_problem *problem;
-    int iterations, look_every; /* of a solve; iterations from one look to the next */
+    int look_every;            /* iterations from one look to the next */
+    pd_hessian_factor *factor; /* NULL, or the preconditioner */
     pd_hessian_matrix H;
     pd_matrix rows; /* 3n rows and the scratch of their reductions, for the passes that ask for no more */
     pd_operator A;
@@ -53,6 +54,27 @@ static pd_status invert(void *owner, const pd_block_inverses *M, double *indefin
     pd_hessian_cg *self = owner;
     return pd_hessian_inverses(self->context, &self->H, M, indefinite);
 }
+
+/* ---- the factor as the preconditioner: that of an earlier Hessian, whatever the settings name ----------------------------------------- */
+
+static void keep_factor(void *self, pd_context *context) { (void)self, (void)context; }
+
+static pd_status refresh_factor(void *self, const pd_operator *A, double *indefinite) {
+    const double no = 0.0;
+    (void)self;
+    return pd_memory_upload(A->context, indefinite, &no, sizeof no);
+}
+
+static pd_status apply_factor(void *self, const pd_operator *A, const real *r, real *z) {
+    const pd_hessian_cg *cg = self;
+    (void)A;
+    return pd_hessian_factor_solve(cg->factor, cg->problem, r, z);
+}
+
+static const pd_preconditioner by_factor = {
+    .name = "last factor", .destroy = keep_factor, .refresh = refresh_factor, .apply = apply_factor, .waits = 1, .block = 1};
+
+/* ---- the operator -------------------------------------------------------------------------------------------------------------------- */
 
 /* H = the blocks of the whole Hessian: their pattern, where it is another than that of the last solve, and their values. */
 static pd_status take_whole(pd_hessian_cg *self) {
@@ -106,7 +128,8 @@ done:
  * both assumed). */
 static int look_every(int check_every, double n) { return (int)fmax(1.0, check_every * fmin(1.0, sqrt(1e5 / n))); }
 
-pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, const pd_linear_settings *settings) {
+pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, const pd_linear_settings *settings,
+                               pd_hessian_factor *factor) {
     pd_context *context = problem->context;
     const pd_csr *pattern = &problem->hessian->pattern;
     size_t n = (size_t)problem->model->n_vertices, entries = (size_t)pattern->row_start[n];
@@ -116,22 +139,23 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
     if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     self->context = context;
     self->problem = problem;
-    self->whole = pd_problem_wants_whole(problem);
+    self->factor = factor;
+    self->whole = factor || pd_problem_wants_whole(problem);
     self->A = (pd_operator){
         .context = context, .rows = &self->rows, .width = 1, .owner = self, .product = multiply, .invert = invert, .has_blocks = 1};
     self->cg.A = &self->A;
     self->cg.M = &self->M;
     self->rows.n = 3 * (int)n;
-    self->iterations = settings->iterations;
     self->look_every = look_every(settings->check_every, (double)n);
     size_t sums = 2 * (3 * n / (PD_SUM_BLOCK - 2) + 1);
     PD_TRY(pd_memory_create(context, (void **)&self->row_start, (n + 1) * sizeof(int)));
     PD_TRY(pd_memory_create(context, (void **)&self->columns, entries * sizeof(int)));
     PD_TRY(pd_memory_upload(context, self->row_start, pattern->row_start, (n + 1) * sizeof(int)));
     PD_TRY(pd_memory_upload(context, self->columns, pattern->columns, entries * sizeof(int)));
-    PD_TRY(pd_memory_create(context, (void **)&self->cg.sums, 8 * sizeof(double)));
+    PD_TRY(pd_memory_create(context, (void **)&self->cg.sums, 12 * sizeof(double)));
     self->indefinite = self->cg.sums + 6;
     self->cg.end.why = self->cg.sums + 7;
+    if (factor) self->cg.early = self->cg.sums + 8;
     PD_TRY(pd_memory_create(context, (void **)&self->rows.partial_sums, sums * sizeof(double)));
     self->H = (pd_hessian_matrix){(int)n,
                                   self->row_start,
@@ -143,7 +167,10 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
                                   0.0,
                                   self->rows.partial_sums};
     if (self->whole) PD_TRY(make_whole(self));
-    PD_TRY(pd_preconditioned_create(&self->M, &self->A, settings));
+    if (factor)
+        self->M = (pd_preconditioned){.kind = &by_factor, .memory = self};
+    else
+        PD_TRY(pd_preconditioned_create(&self->M, &self->A, settings));
     PD_TRY(pd_conjugate_gradients_create(&self->cg));
 done:
     if (status)
@@ -161,42 +188,45 @@ static pd_status check_preconditioner(const pd_hessian_cg *self, const double *s
                    self->M.kind->name, sums[1], iteration);
 }
 
-pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, double tolerance, double shift, int give_up,
-                              int *indefinite) {
+pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, double tolerance, int most, double shift, int give_up,
+                              pd_hessian_cg_end *end) {
     pd_context *context = self->context;
     real *d = iterate->direction;
     size_t bytes = (size_t)self->rows.n * sizeof(real);
     pd_status status = PD_OK;
     double sums[8];
-    *indefinite = 0;
+    *end = (pd_hessian_cg_end){0};
     self->H.shift = shift;
     if (self->whole) PD_TRY(take_whole(self));
     PD_TRY(pd_preconditioned_refresh(&self->M, &self->A, self->indefinite));
     PD_TRY(pd_memory_copy(context, self->cg.r, iterate->gradient, bytes));
     PD_TRY(pd_conjugate_gradients_begin(&self->cg, d));
     PD_TRY(pd_memory_download(context, sums, self->cg.sums, sizeof sums));
-    *indefinite = sums[6] > 0.0;
-    if (*indefinite && give_up) goto done;
+    end->indefinite = sums[6] > 0.0;
+    if (end->indefinite && give_up) goto done;
     self->cg.end.norm = fmax(tolerance, (double)PD_EPSILON) * sqrt(sums[3]);
+    end->converged = sqrt(sums[3]) <= self->cg.end.norm;
     if (!(sqrt(sums[3]) > self->cg.end.norm)) goto done;
     if (sums[7] == PD_PCG_NOT_CONVEX) {
-        *indefinite = 1;
+        end->indefinite = 1;
         status = give_up ? PD_OK : check_preconditioner(self, sums, 0);
         goto done;
     }
     // the first by itself: where it has no or negative curvature its p is the answer. Between two looks the device ends them, and d stays
-    for (int k = 0, n = 1; k < self->iterations && sums[7] == PD_PCG_GOES_ON; k += n, n = self->look_every) {
-        if (n > self->iterations - k) n = self->iterations - k;
+    for (int k = 0, n = 1; k < most && sums[7] == PD_PCG_GOES_ON; k += n, n = self->look_every) {
+        if (n > most - k) n = most - k;
         for (int j = 0; j < n; j++) {
             PD_TRY(pd_conjugate_gradients_direct(&self->cg, k + j == 0));
             PD_TRY(pd_conjugate_gradients_move(&self->cg, d));
         }
         PD_TRY(pd_memory_download(context, sums, self->cg.sums, sizeof sums));
+        end->iterations = k + n;
         if (sums[7] != PD_PCG_NOT_CONVEX) continue;
-        *indefinite = 1;
+        end->indefinite = 1;
         if (!give_up) PD_TRY(check_preconditioner(self, sums, k + n));
         if (k == 0 && !give_up) PD_TRY(pd_memory_copy(context, d, self->cg.p, bytes));
     }
+    end->converged = sums[7] == PD_PCG_CONVERGED;
 done:
     return status;
 }

@@ -105,6 +105,8 @@ double pd_hessian_factor_trace(const pd_hessian_factor *self) {
     return trace;
 }
 
+int pd_hessian_factor_worth(const pd_hessian_factor *self) { return pd_factor_worth(&self->factor); }
+
 pd_status pd_hessian_factor_solve(pd_hessian_factor *self, const pd_problem *problem, const real *residual, real *direction) {
     if (self->factor.n_free == 0) return pd_memory_clear(problem->context, direction, pd_problem_bytes(problem));
     return pd_factor_solve(&self->factor, residual, direction);

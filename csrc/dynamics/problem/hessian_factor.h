@@ -16,6 +16,8 @@ void pd_hessian_factor_destroy(pd_hessian_factor *self); /* NULL is allowed */
 pd_status pd_hessian_factor_update(pd_hessian_factor *self, const pd_problem *problem, double shift, int sure);
 /* The sum of the absolute values on the diagonal of the last update, N/m. */
 double pd_hessian_factor_trace(const pd_hessian_factor *self);
+/* How many iterations of conjugate gradients with the last factor as their preconditioner take as long as another factorisation. */
+int pd_hessian_factor_worth(const pd_hessian_factor *self);
 /* direction = H^-1 residual, B [n,3], 0 where a vertex is fixed. The host's factor waits. */
 pd_status pd_hessian_factor_solve(pd_hessian_factor *self, const pd_problem *problem, const real *residual, real *direction);
 

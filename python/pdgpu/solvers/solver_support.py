@@ -35,6 +35,8 @@ __all__ = [
 
 def _linear_of(solver):
     """The linear solver of the global step; for nonlinear conjugate gradients that of the preconditioner."""
+    if isinstance(solver.linear, str):  # "auto"
+        return Direct()
     if solver.linear is not None:
         return solver.linear
     return Direct() if getattr(solver, "preconditioner", None) == "direct" else Jacobi(weight=1.0)
@@ -79,6 +81,8 @@ def settings_of(solver, device, n_vertices=0):
     settings["chebyshev"] = chebyshev_settings(solver.chebyshev)
     if "linear" in settings or hasattr(solver, "preconditioner"):
         settings["linear"] = linear_settings(_linear_of(solver), iterations=1000 if newton else 1, device=device, blocks=newton)
+    if newton:  # a step tolerance asks how far the exact direction leads
+        settings["reuse"] = solver.linear == "auto" and not solver.step_tolerance > 0.0
     if isinstance(solver, ProjectiveDynamics):
         settings |= {"prone": None, "inner": getattr(solver.linear, "inner", 1), "active": getattr(solver.linear, "active", None) or 0.0}
         if isinstance(solver.linear, SchurDirect):

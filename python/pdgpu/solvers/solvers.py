@@ -96,12 +96,17 @@ class Newton(TimeStepSolver):
     Parameters
     ----------
     iterations : int
-    linear : Direct or PCG
-        Solver of the linear systems with the Hessian. PCG makes it an inexact Newton method: every solve starts from 0 and ends after
-        `PCG.iterations`, by default 1000, or at a residual of `PCG.tolerance` times the gradient; tolerance=0 leaves that to the
-        forcing term min(0.01, sqrt(|g|/|g_0|)), which keeps the convergence superlinear [Nocedal and Wright 2006, Eq. 7.3]. Its
-        preconditioners "block" and "chebyshev" take the vertices' 3x3 blocks. At negative curvature the solve starts again with
-        projected elements.
+    linear : Direct, PCG or "auto"
+        Solver of the linear systems with the Hessian. "auto" factorises the Hessian in the first iteration of a step. The next iterations
+        run conjugate gradients with that factor as the preconditioner. They end at the forcing term of Eisenstat and Walker
+        [1996, Choice 2], min(0.1, 0.9 (|g_k|/|g_{k-1}|)^2) and at least 1e-3. The Hessian is factorised again where a solve would take
+        more work than a factorisation, and in the iteration after a solve that took half of it. Work is counted and not timed, so the
+        same input gives the same bits. No factor outlives its step. With a `step_tolerance`, which compares exact steps, "auto" is
+        Direct. It pays where a factor is much more work than a solve, as on fine tet meshes (docs/speed.md). PCG makes it an inexact Newton
+        method: every solve starts from 0 and ends after `PCG.iterations`, by default 1000, or at a residual of `PCG.tolerance` times the
+        gradient; tolerance=0 leaves that to the forcing term min(0.01, sqrt(|g|/|g_0|)), which keeps the convergence superlinear [Nocedal
+        and Wright 2006, Eq. 7.3]. Its preconditioners "block" and "chebyshev" take the vertices' 3x3 blocks. At negative curvature the
+        solve starts again with projected elements.
     line_search : bool
         Halve the step until the incremental potential decreases; near its rounding, until the gradient norm does. With `BarrierContact`
         a step that decreases it by more than the quadratic model predicts is doubled, if the double step decreases it further.
@@ -117,13 +122,14 @@ class Newton(TimeStepSolver):
     """
 
     iterations: int = 20
-    linear: Direct | PCG = field(default_factory=Direct)
+    linear: Direct | PCG | str = field(default_factory=Direct)
     line_search: bool = True
     step_tolerance: float = field(default=0.0, metadata={"written": "where set"})
     initialization: str | None = field(default=None, metadata={"written": "where set"})
 
     materials = PROJECTIVE + HYPERELASTIC
     linear_solvers = (Direct, PCG)
+    linear_names = ("auto",)
     rigid = True
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu", "cuda")
@@ -394,7 +400,7 @@ def capabilities() -> Capabilities:
         {
             solver.__name__: {
                 "materials": list(solver.materials),
-                "linear": [linear.__name__ for linear in solver.linear_solvers],
+                "linear": [*solver.linear_names, *(linear.__name__ for linear in solver.linear_solvers)],
                 "contacts": list(solver.contacts),
                 "devices": list(solver.devices),
                 "rigid": solver.rigid,

@@ -38,9 +38,11 @@ class TimeStepSolver:
     initialization: str | None = "inertial_target"
     check_every: int | None = None
 
-    # What a solver takes: names of materials and contacts, classes of linear solvers, devices, those with embedded surfaces, rigid bodies.
+    # What a solver takes: names of materials and contacts, classes and names of linear solvers, devices, those with embedded surfaces,
+    # rigid bodies.
     materials = PROJECTIVE
     linear_solvers: ClassVar[tuple[type, ...]] = ()
+    linear_names: ClassVar[tuple[str, ...]] = ()
     contacts: ClassVar[tuple[str, ...]] = ()
     devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda")
     embedded: ClassVar[tuple[str, ...]] = ()
@@ -56,8 +58,10 @@ class TimeStepSolver:
             raise ValueError("linear: the biased A-Jacobi iterates on x itself; it works in pdgpu.linear only")
         if self.check_every is not None:
             keep(self, check_every=integer("check_every", self.check_every, 1))
-        if self.linear_solvers and not isinstance(self.linear, self.linear_solvers):
-            names = " or ".join(f"pdgpu.{kind.__name__}()" for kind in self.linear_solvers)
+        named = isinstance(self.linear, str) and self.linear in self.linear_names
+        if self.linear_solvers and not named and not isinstance(self.linear, self.linear_solvers):
+            kinds = [f"pdgpu.{kind.__name__}()" for kind in self.linear_solvers]
+            names = " or ".join([*map(repr, self.linear_names), *kinds])
             raise TypeError(f"linear: {type(self).__name__} takes {names}, got {self.linear!r}")
         check_outer_chebyshev(self)
         if hasattr(self, "line_search"):

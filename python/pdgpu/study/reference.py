@@ -13,6 +13,7 @@ from pdgpu._internal.counted import counted
 from pdgpu._internal.parts import core_of
 from pdgpu.contact.barrier_contact import BarrierContact
 from pdgpu.contact.penalty_contact import PenaltyContact
+from pdgpu.linear.linear_solvers import Direct
 from pdgpu.simulation.simulation import Simulation
 from pdgpu.simulation.time_step import take_step
 from pdgpu.solvers.solvers import Newton
@@ -152,7 +153,7 @@ def _start_in_words(step):
 
 def _penalised(step):
     """Where Newton comes with a penalty whose pairs it finds on its way."""
-    simulation = step.simulation(Newton(iterations=100, initialization=step.initialization), None, **RUN)
+    simulation = step.simulation(Newton(iterations=100, linear=Direct(), initialization=step.initialization), None, **RUN)
     simulation.step(time=step.time)
     return simulation.positions
 
@@ -169,7 +170,7 @@ def _newton(step, found_at, guess):
         norms["last"] = norm
 
     try:
-        simulation = step.simulation(Newton(iterations=500, initialization=step.initialization), found_at, **RUN)
+        simulation = step.simulation(Newton(iterations=500, linear=Direct(), initialization=step.initialization), found_at, **RUN)
         take_step(core_of(simulation), False, observer=observe, keep_diverged=True, guess=guess, time=step.time)
     except RuntimeError as error:
         return None, f"Newton failed: {error}"
