@@ -103,3 +103,11 @@ def test_violent_contact_is_measured_in_every_case(tmp_path):
     rows = tiny_run("violent_contact", tmp_path / "violent.csv", *chosen)
     assert [row["threads"] for row in rows] == ["1", "2"] and all(float(row["seconds"]) > 0.0 for row in rows)
     assert len({row["sum"] for row in rows} | {row["other sum"] for row in rows}) == 1
+
+
+def test_the_linear_solvers_of_a_cloth_in_contact_end_at_the_tolerance(tmp_path):
+    """If not, the benchmark of full IPC steps compares runs that end at different distances from the answer."""
+    rows = tiny_run("ipc_cloth", tmp_path / "cloth.csv")
+    assert [row["program"] for row in rows] == ["Newton, direct", "Newton, auto", "Newton, PCG"]
+    assert all(float(row["relative"]) <= 1e-3 and int(row["iterations"]) > 0 for row in rows)
+    assert {row["lowest"] for row in rows} == {rows[0]["lowest"]}
