@@ -6,8 +6,8 @@ turns step by step, so that a busy machine disturbs all alike. The columns are o
 milliseconds  the median of the processor time of a step, on one thread
 iteration     the sum of that over the sum of the iterations, ms
 gradient      the largest gradient norm at the end of a step, N; of MuJoCo the last gradient that its solver reports, in units of its own
-relative      the same over the gradient norm at the first guess; Newton's method ends at 1e-3 of that or of the forces that contact has
-              to balance, whichever is less
+relative      the same over the gradient norm at the first guess, or in MuJoCo's first iteration (1 where a step has no second one);
+              Newton's method ends at 1e-3 of that or of the forces that contact has to balance, whichever is less
 lowest        the lowest height of the cloth in the end, m
 
     python benchmarks/ipc_cloth.py [--out FILE.csv] [--steps 60] [--before FOLDER] [--mujoco PYTHON] [--profile] [--tiny]
@@ -94,8 +94,8 @@ def steps_of_mujoco(cells):
     model = mujoco.MjModel.from_xml_string(f"""<mujoco><option integrator="discrete" timestep="0.005" gravity="0 0 -9.81">
         <flag ipc="enable"/></option><size memory="2G"/><worldbody><geom type="sphere" size=".3"/>
         <flexcomp type="grid" count="{n} {n} 1" spacing="{side} {side} .01" pos="0 0 0.33" name="cloth" dim="2" mass="0.2" radius="0.002">
-        <contact selfcollide="none" friction="0.3"/><elasticity young="1e5" poisson="0.3" thickness="1e-3" elastic2d="both" damping="0.001"/>
-        </flexcomp></worldbody></mujoco>""")
+        <contact selfcollide="none" friction="0.3"/>
+        <elasticity young="1e5" poisson="0.3" thickness="1e-3" elastic2d="both" damping="0.001"/></flexcomp></worldbody></mujoco>""")
     data = mujoco.MjData(model)
     while True:
         start = time.process_time()
@@ -170,7 +170,7 @@ def profile(linear):
     for sample in samples:
         names = [line.split(None, 1)[1].split("+")[0].split(".")[0] for line in sample.strip().splitlines()[1:] if " " in line.strip()]
         if names:
-            counts[next((PARTS[name] for name in names if name in PARTS), "Python")] += 1
+            counts[next((PARTS[name] for name in names if name in PARTS), "Python, and stacks that perf cut off")] += 1
     total = sum(counts.values())
     for part, count in counts.most_common():
         yield linear, part, f"{100 * count / total:.1f}", f"{1e3 * seconds / iterations * count / total:.2f}"

@@ -379,6 +379,10 @@ def test_the_prose_gives_the_figures_of_contact():
     solvers, steps = {row["solver"] for row in others}, sum(int(row["steps"]) for row in others)
     assert f"{len(solvers)} solvers in the same small scenes, with one iteration a step and with more: {steps:,} steps, nothing" in text
     assert f"{len(solvers)} solvers, {len({row['scene'] for row in others})} scenes, {steps:,} steps, and a judge" in text
+    cloth = {row["program"]: float(row["milliseconds"]) for row in results("ipc_cloth.csv")}
+    direct, auto, before = (cloth[f"Newton, {name}"] / cloth["MuJoCo"] for name in ("direct", "auto", "direct, before"))
+    assert f"takes {direct:.2f} of the processor time of MuJoCo's IPC mode" in text and f'{auto:.2f} with `linear="auto"`' in text
+    assert f"it took {before:.2f}" in text and f"and {cloth['Newton, PCG'] / cloth['MuJoCo']:.2f} with conjugate gradients" in text
     speed = {row["program"]: float(row["times_as_fast"]) for row in results("contact_step.csv")}
     assert f"{speed['pdgpu']:.1f} times as fast (`contact_step.csv`" in text
     friction = results("contact_friction.csv")[-1]
