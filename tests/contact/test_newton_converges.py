@@ -22,6 +22,6 @@ def test_superlinear_at_the_end(name):
         seen += 1
         assert norms[-1] <= 1e-10 * norms[0] or sim.last_step.at_rounding
         ratios = norms[1:] / norms[:-1]
-        last = ratios[norms[1:] > 1e-12 * norms[0]][-3:]  # what is left above rounding
+        last = ratios[norms[1:] > 1e-11 * norms.max()][-3:]  # above rounding; a step may begin at rest, with a first norm below it
         assert last.min() < 1e-2, f"ratios of the last iterations: {last}"
     assert seen > 0
