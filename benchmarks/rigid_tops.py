@@ -48,7 +48,7 @@ def symmetric():
 def pendulum():
     scene = pdgpu.Scene()
     body = scene.add_rigid(shapes.box((1.0, 0.2, 0.2)), density=100.0)
-    pins = [i for i, p in enumerate(body.points[:-4]) if p[0] == 0.0 and p[1] == 0.2]
+    pins = [i for i, p in enumerate(body.points) if p[0] == 0.0 and p[1] == 0.2]
     body.pin(pins)
     return scene, 1.0, body.points[pins[0]], (4e-3, 2e-3, 1e-3, 5e-4)
 

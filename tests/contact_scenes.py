@@ -39,7 +39,7 @@ class ContactCase:
 
 def meeting(sim):
     """Pairs of an edge and a triangle that intersect, by the judge."""
-    surface = SceneSurface(sim._core.scene)
+    surface = SceneSurface(sim._core.public_scene)
     return len(pdgpu.collision.intersections.find_intersections(surface.positions(sim.positions, sim.time), surface.triangles))
 
 

@@ -185,7 +185,7 @@ def run_driven(case):
     begun, found, offset = time.process_time(), Outcome(intersections=0), 0.0
     try:
         sim = case.simulation()
-        block = sim._core.scene.find("block").slice
+        block = sim._core.public_scene.find("block").slice
         masses = sim.masses[block].astype(np.float64)[:, None]
         momentum, largest = np.zeros(3), masses.sum() * case.speed
         errors, stated = [], []

@@ -67,7 +67,7 @@ class Course:
     """
 
     def __init__(self, case, sim, at_start):
-        self.case, self.scene, self.sim = case, sim._core.scene, sim
+        self.case, self.scene, self.sim = case, sim._core.public_scene, sim
         self.masses = sim.masses.astype(np.float64)
         self.said, self.behind, self._start = [], [0.0], at_start
         self.iterations = self.alarms = 0
@@ -87,14 +87,14 @@ class Course:
         x = sim.positions.astype(np.float64)
         forces, pairs = (np.zeros_like(x), 0) if found is None else found
         stored = energies["total"] - self.work_of_loads(x)
-        return (sim.time, x, sim.velocities.astype(np.float64), forces, self._elastic(), stored, pairs)
+        return (sim.time, x, sim.velocities.astype(np.float64), forces, self._elastic(), stored, energies["kinetic"], pairs)
 
     def _elastic(self):
         return self.sim.forces() if any(body.pins for body in self.scene.bodies) else np.zeros((len(self.masses), 3))
 
     def work_of_loads(self, x):
         load = self.sim.external_forces
-        return 0.0 if load is None else float((load * (x - self.sim._core.rest)).sum())
+        return 0.0 if load is None else float((load * (x - self.scene.rest_positions())).sum())
 
     def advance(self):
         """One step, with all that it says."""
@@ -120,7 +120,8 @@ class Course:
 
     def close(self):
         columns = zip(*self._rows, strict=True)
-        self.times, self.x, self.v, self.contact, self.elastic, self.energies, self.pairs = (np.array(column) for column in columns)
+        columns = [np.array(column) for column in columns]
+        self.times, self.x, self.v, self.contact, self.elastic, self.energies, self.kinetic, self.pairs = columns
         return self
 
     @property
@@ -201,8 +202,7 @@ def balanced(course, body=None, load=(0.0, 0.0, 0.0)):
 
 def no_gain(course, work=0.0, bound=0.02, scale=None):
     """No energy is above the start plus `work`, (steps + 1,) J; relative to the largest kinetic energy, or to `scale`."""
-    kinetic = 0.5 * np.einsum("tik,tik,i->t", course.v, course.v, course.masses)
-    scale = max(float(kinetic.max()), 1e-12) if scale is None else scale
+    scale = max(float(course.kinetic.max()), 1e-12) if scale is None else scale
     gain = (course.energies - course.energies[0] - work) / scale
     at = int(np.argmax(gain))
     return Measure("energy gained", max(float(gain[at]), 0.0), 0.0, bound, steps=slice(0, max(at, 1)))

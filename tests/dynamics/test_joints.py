@@ -228,8 +228,10 @@ def test_points_of_joints_are_not_the_users_to_hold():
     before = {body.name: body.points[:8].copy() for body in scene.bodies}
     scene.add_joint("hinge", "a", "b", axis=(0, 1, 0), **AT)
     assert scene["a"].anchors == scene["b"].anchors == 2
-    assert [body.slice.start for body in scene.bodies] == [0, 14, 28] and scene.n_vertices == 28 + len(scene["soft"].points)
+    assert [body.slice.start for body in scene.bodies] == [0, 8, 16] and scene.n_vertices == 16 + len(scene["soft"].points)
     for body in scene.bodies:
         np.testing.assert_array_equal(body.points[:8], before[body.name])
+    sim = pdgpu.Simulation(scene, pdgpu.Newton())
+    assert sim.positions.shape == (scene.n_vertices, 3) and np.array_equal(sim.positions, scene.rest_positions())
     with pytest.raises(ValueError, match="index 8"):
         scene["a"].pin([8])

@@ -102,6 +102,7 @@ class Body(GuardedAttributes):
     collides: bool
     thickness: float
     groups: tuple[Any, ...]
+    n_hidden: int = 0  # of `points`, at their end: rows of the compiled model that no public array has (scene/model_scene.py)
 
     _instead = "add another body to another scene"
     _instead_of = {"pins": "call pin", "slides": "call slide", "attachments": "call attach", "embeddings": "call embed"}
@@ -379,8 +380,7 @@ class Body(GuardedAttributes):
 
 
 def hold(body: Body, change: str, name: str, entry: Any) -> None:
-    """Adds an entry to `pins`, `slides`, `attachments` or `embeddings` of a body. A warning of the `change` names the caller of the
-    caller."""
+    """Adds an entry to `pins`, `slides`, `attachments` or `embeddings` of a body. A warning of the `change` names the caller's caller."""
     keep_attributes(body, **{name: (*getattr(body, name), entry)})
     simulations_of(body).warn(change, stacklevel=4)
 

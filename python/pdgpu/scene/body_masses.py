@@ -7,7 +7,9 @@ import numpy as np
 from pdgpu import _host
 from pdgpu._internal.arguments import per_item
 
-__all__ = ["body_masses"]
+__all__ = ["body_masses", "shares_of_mass"]
+
+MOST_ROUNDS = 50
 
 
 def body_masses(mesh, element_name, density):
@@ -30,3 +32,41 @@ def body_masses(mesh, element_name, density):
         vertex = int(np.argmax(bad))
         raise ValueError(f"density: vertex {vertex} would have the mass {masses[vertex]} kg, which cannot be computed with")
     return density, masses
+
+
+def shares_of_mass(points, triangles, mass, centre):
+    """Masses (n,) kg of the points of a closed surface: positive where there are triangles, with the sum `mass` and the centre of mass
+    `centre` (3,) m.
+
+    Proportional to the area a_i that each stands for, times exp(b . r_i) with arms r_i from the centre: the distribution of largest
+    entropy relative to the areas [Jaynes 1957]. It exists because the centre of a volume lies inside the hull of its surface.
+    """
+    corners = points[triangles]
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    area = np.bincount(triangles.ravel(), np.repeat(areas, 3), minlength=len(points))
+    used = area > 0.0
+    arms = points[used] - centre
+    arms /= np.abs(arms).max()
+    area = area[used] / area.sum()
+
+    def tilted(b):
+        weights = area * np.exp(arms @ b)
+        return weights / weights.sum(), np.log(weights.sum())
+
+    b = np.zeros(3)
+    weights, value = tilted(b)
+    for _ in range(MOST_ROUNDS):  # Newton's method on the convex log(sum a_i exp(b . r_i)), whose gradient is the centre
+        gradient = weights @ arms
+        if np.abs(gradient).max() <= np.finfo(float).eps:
+            break
+        step = np.linalg.solve(arms.T @ (weights[:, None] * arms) - np.outer(gradient, gradient), gradient)
+        length = 1.0
+        while length > 1e-9 and not tilted(b - length * step)[1] <= value - 0.25 * length * (gradient @ step):
+            length *= 0.5
+        if length <= 1e-9:  # rounding hides the decrease
+            break
+        b = b - length * step
+        weights, value = tilted(b)
+    result = np.zeros(len(points))
+    result[used] = mass * weights
+    return result

@@ -6,12 +6,12 @@ import numpy as np
 
 __all__ = ["CARRIERS", "check_held", "selectable_points"]
 
-CARRIERS = 4  # of csrc/dynamics/rigid/rigid.h: the last vertices of a rigid body, which carry its mass
+CARRIERS = 4  # of csrc/dynamics/rigid/rigid.h: the last rows of a rigid body in the compiled model, which carry its mass
 
 
 def selectable_points(body):
     """The points (k, 3) m that can be held, the first of a body: of a rigid one those of its mesh."""
-    return body.points[: -CARRIERS - body.anchors] if body.type == "rigid" else body.points
+    return body.points[: len(body.points) - body.n_hidden]
 
 
 def check_held(scene, groups, fixed):

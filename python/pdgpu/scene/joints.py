@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu._internal.arguments import any_array, choice, number, real_array, vertex_indices
-from pdgpu._internal.attributes import keep_attributes, read_only
+from pdgpu._internal.attributes import read_only
 from pdgpu._internal.made import made_by
 from pdgpu.materials.joint_elements import elements_of
 from pdgpu.scene.bodies import Body
@@ -37,8 +37,8 @@ class Joint:
     bodies : tuple of (str, str or None)
         The names of the two; None: the world.
     first : ndarray of int32, shape (k,)
-        Its points: vertices of the first body, as that numbers them. Those of a rigid body are vertices of no triangle, which the joint
-        brought along.
+        Its points: vertices of the first body, as that numbers them. Those of a rigid body are its anchors, which the joint made; their
+        numbers follow those of its vertices.
     second : ndarray of int32, shape (k,), or None
         Of the second.
     targets : ndarray, shape (k, 3), or None
@@ -52,7 +52,8 @@ class Joint:
     limit_stiffness : float
         Beyond them: N/m of a slider, else N m/rad.
     first_arm, second_arm : ndarray of int32, shape (2,), or None
-        Vertices of the bodies between which the directions lie that the limits are of; of a slider, the axis on the second.
+        Points of the bodies, numbered as those of `first`, between which the directions lie that the limits are of; of a slider, the
+        axis on the second.
     direction : ndarray, shape (3,), or None
         That of the world.
     """
@@ -256,21 +257,16 @@ class JointScene:
         return first, read_only(self._points_on(other, None, middle + np.array([0.0 * theirs, arm * theirs]))), None
 
     def _points_on(self, body, vertex, points):
-        """Vertices of a body at points; a rigid one gets new ones, and those of the bodies after it are numbered anew."""
-        if vertex is not None:
-            return np.array([vertex], np.int32)
-        rows = body.add_anchors(points)
-        for later in self.bodies[self.bodies.index(body) + 1 :]:
-            keep_attributes(later, slice=slice(later.slice.start + len(rows), later.slice.stop + len(rows)))
-        return rows
+        """Numbers on a body of points; a rigid one gets new anchors."""
+        return body.add_anchors(points) if vertex is None else np.array([vertex], np.int32)
 
     def joint_elements(self) -> Any:
-        """[(kind, rows of the scene's vertices, rest, parameters)] of all joints."""
+        """[(kind, rows of the model, rest, parameters)] of all joints; of a `model_scene`."""
         bodies = {body.name: body for body in self.bodies}
         return [(kind, rows, rest, parameters) for joint in self.joints for kind, rows, _, rest, parameters in elements_of(joint, bodies)]
 
     def check_joints(self, fixed: Any) -> None:
-        """ValueError where both ends of a joint cannot move; fixed (n,) as `Scene.fixed`."""
+        """ValueError where both ends of a joint cannot move; fixed (n,) as `Scene.fixed`. Of a `model_scene`."""
         bodies = {body.name: body for body in self.bodies}
         for joint in self.joints:
             ends = ((name, rows) for name, rows in zip(joint.bodies, (joint.first, joint.second), strict=True) if name is not None)

@@ -13,7 +13,8 @@ from pdgpu._internal.counted import counted
 from pdgpu._internal.made import made_by
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.bodies import Body
-from pdgpu.scene.held_parts import CARRIERS, selectable_points
+from pdgpu.scene.body_masses import shares_of_mass
+from pdgpu.scene.held_parts import CARRIERS
 
 if TYPE_CHECKING:
     from typing import Any
@@ -30,13 +31,17 @@ OUT_OF_LINE = 1e-9  # of the extent: pins that are nearer to a line lie on it
 class RigidBody(Body):
     """A rigid body of a scene; made by `Scene.add_rigid`.
 
-    Its vertices are those of the mesh it was made of, which have no mass, and behind them four that carry it, a quarter each: they have the
-    centre and the second moments of the body, so that momenta and energies are sums over vertices as for every other body.
+    Its vertices are those of the mesh it was made of. A pose with the centre c (3,) and the rotation R (3, 3) puts them at
+    ``c + arms @ R.T``; `Simulation.set_state` takes such rows, and `Simulation.rigid` has the poses.
 
     Attributes
     ----------
     mass : float
         kg.
+    masses : ndarray, shape (n,)
+        Shares of the mass, kg: proportional to the area at each vertex and weighted so that their centre of mass is `centre`. The
+        linear momentum and the energy in gravity are sums over them. Angular momentum and kinetic energy are not, because the second
+        moments differ; `Simulation.momentum` and `Simulation.energies` have these.
     centre : ndarray, shape (3,)
         Of mass, at rest, m.
     second_moments : ndarray, shape (3, 3)
@@ -44,7 +49,7 @@ class RigidBody(Body):
     spin : ndarray, shape (3,)
         Angular velocity at the start, rad/s.
     anchors : int
-        Vertices between those of the mesh and those that carry the mass, at which joints hold it.
+        Number of points at which joints hold it. They move with the body, and are no vertices.
     """
 
     mass: float
@@ -66,21 +71,23 @@ class RigidBody(Body):
         arms = CORNERS * np.sqrt(squares / mass) @ axes.T
         if carriers is not None:
             arms = _carried(real_array("points", carriers, arms.shape) - centre, mass, moments)
-        points = np.concatenate([mesh.points, centre + arms if carriers is None else carriers])
+        carriers = centre + arms if carriers is None else np.array(carriers)
         # as the core turns them: about the centre that the four have after rounding
-        centre = points[-CARRIERS:].mean(axis=0)
-        spin = real_array("spin", spin, (3,))
-        velocity = real_array("velocity", velocity, (3,)) + np.cross(spin, points - centre)
-        masses = np.zeros(len(points))
-        masses[-CARRIERS:] = mass / CARRIERS
-        whole = Mesh(points, triangles=triangles)
-        super().__init__(name, "rigid", whole.points, whole, [], masses, first, velocity, 0.0, density, collides)
-        self._keep(mass=mass, centre=read_only(centre), second_moments=read_only(moments), spin=read_only(spin))
-        self._keep(anchors=0)
+        centre = carriers.mean(axis=0)
+        spin, velocity = real_array("spin", spin, (3,)), real_array("velocity", velocity, (3,))
+        surface = Mesh(mesh.points, triangles=triangles)
+        masses = read_only(shares_of_mass(surface.points, surface.triangles, mass, centre))
+        moving = velocity + np.cross(spin, surface.points - centre)
+        super().__init__(name, "rigid", surface.points, surface, [], masses, first, moving, 0.0, density, collides)
+        self._keep(mass=mass, centre=read_only(centre), second_moments=read_only(moments), spin=read_only(spin), anchors=0)
+        self._hidden, self._linear = read_only(carriers), read_only(velocity)  # points (anchors + 4, 3) m, velocity of the centre, m/s
         self._groups = {group: part.vertices for group, part in mesh.groups.items()}
 
+    def __setstate__(self, state):
+        vars(self).update(state if "_hidden" in state else _without_hidden(state))
+
     def __repr__(self):
-        size = counted(len(selectable_points(self)), "vertex", "vertices")
+        size = counted(len(self.points), "vertex", "vertices")
         return f"<{', '.join([f'rigid {self.name!r}: {size}, {self.mass:.6g} kg', *self._holds()])}>"
 
     @property
@@ -90,7 +97,7 @@ class RigidBody(Body):
 
     @property
     def masses(self) -> Floats:
-        """Masses of the vertices, shape (n,), kg: 0 for those of the mesh, a quarter of the mass for the last four."""
+        """Shares of the mass at the vertices, shape (n,), kg; see the class."""
         return self._masses
 
     @masses.setter
@@ -120,7 +127,7 @@ class RigidBody(Body):
         raise ValueError(f"slide: the rigid body {self.name!r} cannot be held on a line or plane; pin a vertex or two of it")
 
     def _some(self, change, where):
-        """Those that carry the mass are not the user's to hold."""
+        """Groups are those of the mesh that was given."""
         if isinstance(where, str):
             if where not in self._groups:
                 known = ", ".join(map(repr, self._groups)) or "none"
@@ -129,15 +136,26 @@ class RigidBody(Body):
         return super()._some(change, where)
 
     def add_anchors(self, points: Floats) -> Any:
-        """New vertices at points (k, 3) m for a joint; returns their numbers. The slices of the bodies behind it must follow."""
+        """New anchors at points (k, 3) m for a joint; returns their numbers, behind those of the vertices."""
         self._check_not_shown("add_joint")
-        first = len(self.points) - CARRIERS
-        whole = Mesh(np.concatenate([self.points[:first], points, self.points[first:]]), triangles=self.mesh.triangles)
-        velocity, self._masses = self._velocity[-CARRIERS:].mean(axis=0), np.insert(self._masses, first, np.zeros(len(points)))
-        self._velocity = velocity + np.cross(self.spin, whole.points - self.centre)
-        start = self.slice.start
-        self._keep(points=whole.points, mesh=whole, slice=slice(start, start + len(whole.points)), anchors=self.anchors + len(points))
+        first = len(self.points) + self.anchors
+        self._hidden = read_only(np.concatenate([self._hidden[: self.anchors], points, self._hidden[self.anchors :]]))
+        self._keep(anchors=self.anchors + len(points))
+        self._linear = self.hidden_velocities()[-CARRIERS:].mean(axis=0)  # as it follows from a file, to the bit
+        self._velocity = self._linear + np.cross(self.spin, self.points - self.centre)
         return np.arange(first, first + len(points), dtype=np.int32)
+
+    def hidden_points(self) -> Floats:
+        """The points that the compiled model has behind the vertices, at rest, (anchors + 4, 3) m: those that carry the mass are last."""
+        return self._hidden
+
+    def hidden_velocities(self) -> Floats:
+        """Of these at the start, m/s."""
+        return self._linear + np.cross(self.spin, self._hidden - self.centre)
+
+    def numbered_points(self) -> Floats:
+        """The vertices and the anchors at rest, m: what the numbers of a joint name."""
+        return np.concatenate([self.points, self._hidden[: self.anchors]])
 
     def element_rows(self, material):
         """None: it has no material."""
@@ -189,6 +207,23 @@ def _carried(arms, mass, moments):
     return arms
 
 
+def _without_hidden(state):
+    """Attributes of a pickle of an earlier version, in which the hidden points were vertices."""
+    whole, anchors = state["points"], state.get("anchors", 0)
+    n = len(whole) - CARRIERS - anchors
+    mesh, velocity = Mesh(whole[:n], triangles=state["mesh"].triangles), state["_velocity"]
+    return state | {
+        "points": mesh.points,
+        "mesh": mesh,
+        "slice": slice(state["slice"].start, state["slice"].start + n),
+        "anchors": anchors,
+        "_masses": read_only(shares_of_mass(mesh.points, mesh.triangles, state["mass"], state["centre"])),
+        "_velocity": velocity[:n],
+        "_hidden": read_only(whole[n:]),
+        "_linear": read_only(velocity[-CARRIERS:].mean(axis=0)),
+    }
+
+
 def nearest_rotation(matrices: Floats) -> Floats:
     """The rotations (..., 3, 3) that are nearest to matrices."""
     u, _, v = np.linalg.svd(matrices)
@@ -197,17 +232,23 @@ def nearest_rotation(matrices: Floats) -> Floats:
 
 
 def check_rigid_motion(moved: Floats, given: Floats, body: RigidBody, name: str, tolerance: float = 1e-8) -> None:
-    """ValueError where given positions are not the moved ones of a rigid body."""
+    """ValueError where given positions are not the moved ones of a rigid body, to `tolerance` times its size and coordinates."""
     off = np.abs(moved - given).max()
     size = np.abs(body.arms).max() + np.abs(given).max()
     if not off <= tolerance * size:
         raise ValueError(
-            f"{name}: vertices of the rigid body {body.name!r} are {off:g} m from where a rotation and a translation puts them"
+            f"{name}: vertices of the rigid body {body.name!r} are {off:g} m from where a rotation and a translation puts them, and "
+            f"{tolerance * size:.2g} m are allowed; give centre + arms @ rotation.T with the arms of the body"
         )
 
 
 def pose_of(body: RigidBody, x: Floats) -> tuple[Floats, Floats]:
-    """Centre (3,) and rotation (3, 3) of a body at positions (n, 3)."""
-    carriers = x[-CARRIERS:]
-    centre = carriers.mean(axis=0)
-    return centre, nearest_rotation((carriers - centre).T @ body.arms[-CARRIERS:])
+    """Centre (3,) and rotation (3, 3) of a body at positions (n, 3): those nearest to the rows that carry the mass where it has them, else
+    to its vertices."""
+    if body.n_hidden:
+        carriers = x[-CARRIERS:]
+        centre = carriers.mean(axis=0)
+        return centre, nearest_rotation((carriers - centre).T @ body.arms[-CARRIERS:])
+    middle, rest = x.mean(axis=0), body.points.mean(axis=0)
+    rotation = nearest_rotation((x - middle).T @ (body.points - rest))
+    return middle + rotation @ (body.centre - rest), rotation

@@ -9,6 +9,7 @@ import numpy as np
 from pdgpu._internal.arguments import flag
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.bodies import new_name, share_simulations
+from pdgpu.scene.model_scene import number_rows
 from pdgpu.scene.rigid_bodies import RigidBody
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ class RigidScene:
         def n_vertices(self) -> int: ...
 
         def _keep(self, **values: Any) -> None: ...
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        number_rows(self.bodies)  # pickles of earlier versions count hidden points
 
     def add_rigid(
         self,
@@ -53,7 +58,7 @@ class RigidScene:
         than 0.3 rad warns.
 
         One pinned vertex is a point that it turns about, pinned ones on a line are an axis, others hold it whole. Its vertices in the
-        arrays of a simulation are those of the mesh and, behind them, four that carry its mass (`RigidBody`).
+        arrays of a simulation are those of the mesh (`RigidBody`).
 
         Parameters
         ----------
@@ -89,8 +94,8 @@ class RigidScene:
         return body
 
     def rigid(self) -> Any:
-        """What a simulation is told of the rigid bodies that can move: (first vertex, vertices, two pins or -1) (r, 4) int32, and the arms
-        (n, 3) m of all vertices from the centre at rest, 0 of others, or None, None; and the vertices of all rigid bodies."""
+        """What a model is told of the rigid bodies that can move: (first row, rows, two pins or -1) (r, 4) int32, and the arms (n, 3) m of
+        all rows from the centre at rest, 0 of others, or None, None; and the rows of all rigid bodies. Of a `model_scene`."""
         rows, every, arms = [], [np.zeros(0, np.int64)], np.zeros((self.n_vertices, 3))
         for body in self.bodies:
             if not isinstance(body, RigidBody):

@@ -20,6 +20,7 @@ from pdgpu.contact import barrier_contact, penalty_contact, projective_contact, 
 from pdgpu.linear import linear_solvers, schur
 from pdgpu.linear.automatic import Parameters
 from pdgpu.mesh.io.mesh_files import as_path
+from pdgpu.scene.model_scene import model_scene
 from pdgpu.simulation import scene_entries
 from pdgpu.simulation.resume import resumed
 from pdgpu.solvers import solvers, time_step_solver
@@ -113,7 +114,7 @@ def read(path, motions, device, threads):
             if not isinstance(solver, solvers.SOLVERS):
                 raise ValueError(f"solver: {header['solver']!r} is none")
             rho, numbers = _searched(header, solver)
-            scene = scene_entries.read(header, archive, motions)
+            scene = model_scene(scene_entries.read(header, archive, motions))  # a file has the rows of the model
             origin = real_array("origin", header.get("origin", (0.0, 0.0, 0.0)), (3,))
             placed = np.dtype(np.float64 if origin.any() else dtype)  # of positions
             state = {name: _state(name, archive, scene, placed if name == "positions" else dtype) for name in STATE}

@@ -14,6 +14,8 @@ from pdgpu.simulation.contacts import FEATURES, KINDS, PER_PAIR, Contacts
 
 __all__ = ["ContactForces", "forces_of", "pair_distances"]
 
+PER_POINT = ("positions", "forces", "pressure", "point_forces", "point_pressure")  # arrays of ContactForces
+
 # of pairs, in their order: kind and nearest features as numbers of pdgpu.simulation.contacts
 NAMES = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-collider")
 CLOSEST = {

@@ -9,8 +9,8 @@ from pdgpu._internal.parts import Part
 from pdgpu.contact.proxy_contact import Proxies, ProxyContact
 from pdgpu.contact.two_way_contact import TwoWayContact
 from pdgpu.simulation.contact_balance import warn_if_unbalanced
-from pdgpu.simulation.contact_forces import forces_of
-from pdgpu.simulation.contacts import find_contacts
+from pdgpu.simulation.contact_forces import PER_POINT, forces_of
+from pdgpu.simulation.contacts import find_contacts, with_vertices
 from pdgpu.simulation.targets import aim
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class ContactQueries(Part):
         simulation's device; the positions go through the host.
         """
         with asking(self._core):
-            return find_contacts(self._core, distance, bodies, self_collision, unique)
+            return with_vertices(find_contacts(self._core, distance, bodies, self_collision, unique), self._core.rows)
 
     def contact_forces(self) -> ContactForces:
         """The pairs that push each other apart at the present positions, which are those of the end of the last step, and how hard.
@@ -104,7 +104,7 @@ class ContactQueries(Part):
             raise ValueError("contact: ProxyContact has springs and no pairs; proxies() has their forces")
         found = forces_of(self._core)
         warn_if_unbalanced(self._core, found, stacklevel=3)
-        return found
+        return with_vertices(found, self._core.rows, PER_POINT)
 
     def proxies(self) -> Proxies:
         """Where the proxies of `ProxyContact` are at the present positions, which are active, and the forces on them.

@@ -143,7 +143,7 @@ def _place(names, argument, part):
 def find_contacts(core, distance, bodies, self_collision, unique):
     """What `Simulation.contacts` says."""
     if distance is None:
-        rest = core.rest
+        rest = core.rows.of(core.rest)
         distance = 1e-3 * float(np.linalg.norm(np.ptp(rest, axis=0))) if len(rest) else 0.0
     distance = number("distance", distance, minimum=0.0, maximum=LARGEST[np.dtype("float32")])
     self_collision, unique = flag("self_collision", self_collision), flag("unique", unique)
@@ -160,6 +160,15 @@ def find_contacts(core, distance, bodies, self_collision, unique):
         # one search is kept: another selection is another set of trees
         core.searches = {key: ContactSearch(core, chosen, self_collision)}
     return core.searches[key].find(core, distance, unique)
+
+
+def with_vertices(found, rows, per_point=("positions",)):
+    """Contacts of the rows of a model as those of the vertices, by its PublicRows; they themselves where both are the same. `per_point`:
+    the arrays over vertices and the points behind them."""
+    if rows.rows is None:
+        return found
+    arrays = {name: rows.of(getattr(found, name)) for name in per_point}
+    return replace(found, vertices=rows.numbers(found.vertices), **arrays)
 
 
 class ContactSearch:

@@ -11,6 +11,7 @@ import numpy as np
 from pdgpu._internal.arguments import number, real_array
 from pdgpu._internal.backends import backend, thread_count
 from pdgpu._internal.motion_calls import asking, refusal
+from pdgpu._internal.public_rows import PublicRows
 from pdgpu._internal.relative_core import RelativeCore, moved_origin, relative_elements
 from pdgpu.contact.contact_laws import contact_description, has_own_law, law_of
 from pdgpu.contact.contact_scene import ContactScene
@@ -24,11 +25,12 @@ from pdgpu.mesh.vertex_colours import vertex_colours
 from pdgpu.results.tables import scene_numbers
 from pdgpu.scene.described_motions import described_motion
 from pdgpu.scene.held_parts import check_held
+from pdgpu.scene.model_scene import model_scene, public_scene
 from pdgpu.scene.prescribed_pairs import prescribed_description
 from pdgpu.scene.scene import Scene, checked_copy
 from pdgpu.scene.tethers import Tethers
 from pdgpu.simulation.inverted_tets import InvertedTets
-from pdgpu.simulation.rigid_state import add_rigid_inertia, add_rigid_load
+from pdgpu.simulation.rigid_state import EXACT, ROUNDED, add_rigid_inertia, add_rigid_load, positions_in_model
 from pdgpu.simulation.target_lag import TargetLag
 from pdgpu.simulation.targets import aim
 from pdgpu.solvers.solver_support import (
@@ -89,7 +91,8 @@ class SimulationCore:
         m; by default it follows from the positions.
     """
 
-    scene: Scene  # a copy
+    scene: Scene  # a copy, with the rows of the model; arrays (n, ..) of this class have these rows
+    rows: PublicRows  # the vertices that public arrays have
     solver: Solver  # with the numbers that depend on the scene
     dt: float | None  # s
     contact: Contact | None
@@ -134,7 +137,7 @@ class SimulationCore:
         if not scene.n_vertices:
             raise ValueError("scene: it has no bodies")
         if solver is None:
-            solver = default_solver(scene, contact, {MATERIAL_OF_KIND[kind] for kind in scene.element_groups()})
+            solver = default_solver(scene, contact, {MATERIAL_OF_KIND[kind] for kind in model_scene(scene).element_groups()})
         solver = with_region(solver, scene)
         check_contact(solver, contact, dt)
         self.dt = None if dt is None else number("dt", dt, above=0.0)
@@ -142,7 +145,8 @@ class SimulationCore:
         module = backend(device, dtype)
         named: Any = str(device)
         self.device, self.dtype = named, np.dtype(dtype)
-        self.scene = checked_copy(scene)
+        self.scene = model_scene(checked_copy(scene))
+        self.rows = PublicRows(self.scene.bodies)
         groups = self.scene.element_groups()
         check_support(solver, device, {MATERIAL_OF_KIND[kind] for kind in groups})
         self.fixed = self.scene.fixed()
@@ -162,7 +166,7 @@ class SimulationCore:
         self.gravity = scene.gravity.copy()
         self.rest = scene.rest_positions()
         if origin is None:
-            start = self.rest if positions is None else real_array("positions", positions, self.rest.shape)
+            start = self.rest if positions is None else real_array("positions", positions, (self.rows.n, 3))
             origin = moved_origin(start, np.zeros(3))
         self.origin = origin
         self.motions = scene.motions()
@@ -236,6 +240,18 @@ class SimulationCore:
         )
         if self.touching is not None and self.touching.n_driven:  # a motion need not begin where a mesh was made
             self.backend.set_driven(self.cast_positions(self.in_range("motion", self.touching.driven(start_time))), None)
+
+    @property
+    def public_scene(self) -> Scene:
+        """The scene with the vertices of the public arrays, as it is now."""
+        return public_scene(self.scene)
+
+    def rows_of_model(self, name: str, array: Any) -> Floats:
+        """Positions of the vertices, an argument of this name, (n, 3) m, as rows of the model. ValueError for another shape, and where the
+        vertices of a rigid body have another shape than at rest."""
+        given = real_array(name, array, (self.rows.n, 3))
+        single = self.dtype == np.float32 or getattr(array, "dtype", None) == np.float32
+        return positions_in_model(self, name, given, ROUNDED if single else EXACT)
 
     def prepare(self) -> None:
         """Computes what is computed once, before the first step, and counts as setup. Warnings name the caller of the caller."""
@@ -362,19 +378,22 @@ class SimulationCore:
     def energies(self, x: Floats | None, ahead: bool) -> Floats:
         """Parts of G, J. `ahead`: obstacles are where they go in the step about to be solved."""
         aim(self, ahead)
-        return self.backend.energies(x, ahead)
+        with self.rows.restated():
+            return self.backend.energies(x, ahead)
 
     def gradient(self, x: Floats | None) -> Floats:
         """`Simulation.gradient` with the force and the torque of each rigid body, as solvers have them."""
         aim(self)
-        return self.backend.gradient(x)
+        with self.rows.restated():
+            return self.backend.gradient(x)
 
     def hessian_of_vertices(self, x: Floats | None, psd: bool) -> scipy.sparse.csr_matrix:
         """`Simulation.hessian`, in which the vertices of rigid bodies are as if they could move alone."""
         import scipy
 
         aim(self)
-        row_start, columns, blocks = self.backend.hessian(x, psd)
+        with self.rows.restated():
+            row_start, columns, blocks = self.backend.hessian(x, psd)
         n = len(self.masses)
         rows = np.repeat(np.arange(n), np.diff(row_start))
         blocks[(self.fixed[rows] | self.fixed[columns]).astype(bool)] = 0.0

@@ -281,7 +281,7 @@ class Cutting(Part):
         state, steps = core.backend.state(), core.backend.steps()
         scene, result, origin = cut_scene(core.scene, body, edges)
         if not len(result.new_vertices):
-            return result
+            return self._shown(result)
         solver: Any
         solver, contact, forces, linear = core.solver, core.contact, core.external_forces, getattr(core.solver, "linear", None)
         with asking(core):
@@ -306,4 +306,8 @@ class Cutting(Part):
         torn.memory.setup_seconds += core.memory.setup_seconds
         keep_searched(torn, core.rho, core.numbers)
         self._core = torn
-        return result
+        return self._shown(result)
+
+    def _shown(self, result):
+        """The Cut with the body as `bodies` has it, whose rows are those of the public arrays."""
+        return result._replace(body=shown(self._core.public_scene.find(result.body)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu import _host
-from pdgpu._internal.arguments import flag, real_array
+from pdgpu._internal.arguments import flag
 from pdgpu._internal.parts import Part
 from pdgpu.materials.materials import MATERIAL_OF_KIND
 from pdgpu.simulation.readback import gravity_energy, kinetic_energy
@@ -29,7 +29,7 @@ class Diagnostics(Part):
     def _given(self, x):
         """The argument `x` as the compiled model takes it; None stays None."""
         core = self._core
-        return None if x is None else core.cast_positions(core.in_range("x", real_array("x", x, core.rest.shape)))
+        return None if x is None else core.cast_positions(core.in_range("x", core.rows_of_model("x", x)))
 
     def energies(self) -> dict[str, Any]:
         """Energies of the present state, J.
@@ -77,7 +77,7 @@ class Diagnostics(Part):
         force and torque are `rigid.gradient`. `x` as for `incremental_potential`."""
         gradient = self._core.gradient(self._given(x))
         gradient[self._core.rigid_rows] = 0.0
-        return gradient
+        return self._core.rows.of(gradient)
 
     def hessian(self, x: ArrayLike | None = None, *, psd: bool = False) -> scipy.sparse.csr_matrix:
         """d2G/dx2 over the free degrees of freedom, scipy CSR (3n, 3n) N/m; rows and columns of pinned vertices are empty.

@@ -56,6 +56,6 @@ class EmbeddedPoints(Part):
         ValueError
             Nothing of that name, or in two bodies.
         """
-        scene = self._core.scene
+        scene = self._core.public_scene
         body, embedding = find_embedding(scene, name)
         return weight_matrix(embedding.vertices + body.slice.start, embedding.weights, scene.n_vertices)

@@ -133,7 +133,8 @@ class ReadBack(Part):
         body : Body or str, optional
             Only the vertices of this body; elements never join two bodies.
         """
-        return elastic_forces(self._core, self._bodies(body))
+        core, bodies = self._core, self._bodies(body)
+        return np.concatenate([elastic_forces(core, [each])[: len(each.points) - each.n_hidden] for each in bodies])
 
     def body_energies(self) -> dict[str, Any]:
         """Energies of every body, J; each is `energies` without damping and contact, and they add up to it.

@@ -50,7 +50,7 @@ class Recolouring(Part):
         rows = np.asarray(pairs)
         if rows.ndim != 2 or rows.dtype.kind not in "iu":
             raise ValueError(f"pairs: expected whole numbers of shape (k, m), got {rows.dtype} of shape {rows.shape}")
-        n, width = len(core.masses), rows.shape[1]
+        n, width, rows = len(core.masses), rows.shape[1], core.rows.in_model(rows)
         found = [rows[:, [a, b]] for a in range(width) for b in range(a + 1, width)]
         edges = np.concatenate([np.zeros((0, 2), np.int64), *found])
         edges = edges[((edges >= 0) & (edges < n)).all(axis=1) & (edges[:, 0] != edges[:, 1])].astype(np.int32)

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from pdgpu.types import Floats
 
-__all__ = ["copied", "moved_with", "resumed", "resumption"]
+__all__ = ["copied", "moved_with", "resumed", "resumption", "with_state"]
 
 
 def resumption(core: SimulationCore) -> tuple[Any, ...]:
-    """The arguments of `resumed` for a core in this state; the last is the origin."""
-    rebuilt = (core.scene, core.solver, core.dt, core.contact, core.device, core.dtype.name, core.threads, core.colours)
+    """The arguments of `resumed` for a core in this state; the last is the origin. Arrays have the rows of the model."""
+    rebuilt = (core.public_scene, core.solver, core.dt, core.contact, core.device, core.dtype.name, core.threads, core.colours)
     run = (core.backend.steps(), core.start_time, core.backend.state(), core.external_forces, core.rho, core.numbers)
     return (*rebuilt, *run, core.backend.driven(), core.backend.doublings(), core.origin)
 
@@ -90,3 +90,17 @@ def moved_with(core: SimulationCore, positions: Floats) -> SimulationCore:
         moved = resumed(*settings)
     moved.memory = replace(core.memory, aimed=(None, None), driven_before=None)
     return moved
+
+
+def with_state(core: SimulationCore, positions: Floats | None, velocities: Floats | None, time: float | None = None) -> SimulationCore:
+    """The core in another state, as `Simulation.set_state` has it, or one with another origin. Positions, m, and velocities, m/s, (n, 3)
+    are checked; None: they stay."""
+    if positions is not None:
+        core = moved_with(core, positions)
+    arrays = [None if positions is None else core.cast_positions(positions), None if velocities is None else core.cast(velocities)]
+    if time is not None:
+        core.restart_at(time)
+    if time is None or any(array is not None for array in arrays):
+        core.backend.set_state(*arrays, None)
+    core.memory.start_is_checked = positions is None and core.memory.start_is_checked
+    return core

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["RigidState"]
 
 LARGEST_TURN = 0.3  # rad in a step, above which implicit Euler brakes a spin within a few turns
+ROUNDINGS = 16.0  # of positions, that velocities may be off by, over dt
+EXACT, ROUNDED = 1e-8, 1e-4  # by how much of its size a body may be out of shape, in float64 and where float32 rounds
 
 
 @made_by("Simulation.rigid")
@@ -46,7 +48,7 @@ class RigidState:
 
     def __init__(self, core: SimulationCore, gradient: Callable[[], Floats]) -> None:
         self._gradient = gradient  # of the vertices, (n, 3) N, in the step about to be solved
-        self._bodies = [body for body in core.scene.bodies if isinstance(body, RigidBody)]
+        self._bodies = _rigid_bodies(core.scene)
         self.names = tuple(body.name for body in self._bodies)
         self.masses = np.array([body.mass for body in self._bodies])
         x, v = core.state64()
@@ -89,28 +91,49 @@ class RigidState:
         return result
 
 
-def check_rigid_state(scene: Any, positions: Any, velocities: Any, dtype: Any) -> None:
-    """ValueError where vertices of a rigid body are put where it cannot be, or told to move as it cannot."""
-    for body in scene.bodies:
-        if not isinstance(body, RigidBody):
-            continue
-        tolerance = 1e-8 if dtype == np.float64 else 1e-4
-        if positions is not None:
-            centre, rotation = pose_of(body, positions[body.slice])
-            check_rigid_motion(centre + body.arms @ rotation.T, positions[body.slice], body, "positions", tolerance)
-        if velocities is not None:
-            given = velocities[body.slice]
-            arms, middle = body.arms[-CARRIERS:], given[-CARRIERS:].mean(axis=0)
-            change = (given[-CARRIERS:] - middle).T @ arms @ np.linalg.inv(arms.T @ arms)
-            off = np.abs(middle + body.arms @ change.T - given).max()
-            if not off <= tolerance * (np.abs(given).max() + np.abs(change).max() * np.abs(body.arms).max()):
-                raise ValueError(f"velocities: vertices of the rigid body {body.name!r} are {off:g} m/s off those of a turning body")
+def positions_in_model(core: SimulationCore, name: str, given: Floats, tolerance: float) -> Floats:
+    """Positions (n, 3) m of the vertices, as rows of the model; ValueError where vertices of a rigid body are where it cannot be. Hidden
+    rows are those of the nearest pose; of a body that stays where it is they keep their bits."""
+    if core.rows.rows is None:
+        return given
+    rows, now = core.rows.spread(given), core.backend.positions()
+    for body in _rigid_bodies(core.scene):
+        here, n = body.slice, len(body.public.points)
+        x = rows[here][:n]
+        hidden, moved = body.hidden_at(x)
+        check_rigid_motion(moved, x, body, name, tolerance)
+        same = np.array_equal(core.cast_positions(x), now[here][:n])
+        rows[here][n:] = now[here][n:] if same else hidden
+    return rows
+
+
+def velocities_in_model(core: SimulationCore, given: Floats, tolerance: float) -> Floats:
+    """Velocities (n, 3) m/s of the vertices, likewise."""
+    if core.rows.rows is None:
+        return given
+    rows, now, now_at = core.rows.spread(given), core.backend.velocities(), core.backend.positions()
+    for body in _rigid_bodies(core.scene):
+        here, n = body.slice, len(body.public.points)
+        v = rows[here][:n]
+        hidden, moved = body.hidden_velocities_at(v)
+        off = np.abs(moved - v).max()
+        # what a step divides by dt is rounded
+        rounding = ROUNDINGS * np.finfo(np.float32 if tolerance == ROUNDED else np.float64).eps * np.abs(now_at[here] - core.origin).max()
+        if not off <= tolerance * np.abs(v).max() + rounding / core.dt:
+            raise ValueError(f"velocities: vertices of the rigid body {body.name!r} are {off:g} m/s off those of a turning body")
+        same = np.array_equal(core.cast(v), now[here][:n])
+        rows[here][n:] = now[here][n:] if same else hidden
+    return rows
+
+
+def _rigid_bodies(scene):
+    return [body for body in scene.bodies if isinstance(body, RigidBody)]
 
 
 def follow_pins(scene: Any, targets: Any, dtype: Any) -> None:
     """Writes where the vertices of bodies that are held whole go, whose pinned ones are at their targets (n, 3) already; ValueError
     where the motion of pins takes a body apart."""
-    tolerance = 1e-8 if dtype == np.float64 else 1e-4
+    tolerance = EXACT if dtype == np.float64 else ROUNDED
     for body in scene.bodies:
         if not isinstance(body, RigidBody) or all(motion is None for _, motion in body.pins):
             continue

@@ -45,7 +45,7 @@ def _body_entry(body, store):
     return {
         "name": body.name,
         "type": body.type,
-        "points": store(body.points),
+        "points": store(body.points),  # of a rigid body all rows of the model, as earlier versions had them
         "tets": store(body.mesh.tets) if body.mesh else None,
         "triangles": store(body.mesh.triangles) if body.mesh else None,
         "edges": store(body.mesh.edges) if body.mesh else None,
@@ -150,7 +150,7 @@ def _joint(scene, entry, fetch):
     k = len(given["first"])
     for name, body in zip(("first", "second"), entry["bodies"], strict=True):
         if body is not None:
-            rows, n = np.asarray(given[name]), len(scene.find(body).points)
+            rows, n = np.asarray(given[name]), len(_numbered_points(scene.find(body)))
             if rows.dtype.kind != "i" or rows.shape != (k,) or not ((rows >= 0) & (rows < n)).all():
                 raise ValueError(f"{name}: {rows} are not {k} of the {n} vertices of {body!r}")
             given[name] = read_only(rows.astype(np.int32))
@@ -170,7 +170,7 @@ def _limits(scene, entry, fetch):
     given = {name: None if entry[name] is None else fetch(entry[name]) for name in LIMIT_ARRAYS}
     for name, body in zip(("first_arm", "second_arm"), entry["bodies"], strict=True):
         if given[name] is not None:
-            given[name] = read_only(vertex_indices(name, given[name], scene.find(body).points))
+            given[name] = read_only(vertex_indices(name, given[name], _numbered_points(scene.find(body))))
             if len(given[name]) != 2:
                 raise ValueError(f"{name}: {given[name]} are not two vertices of {body!r}")
     if (given["second_arm"] is None) == (given["direction"] is None):
@@ -180,6 +180,11 @@ def _limits(scene, entry, fetch):
     if given["limits"] is not None:
         given["limits"] = check_limits(str(entry["kind"]), given["limits"])
     return {**given, "limit_stiffness": number("limit_stiffness", entry["limit_stiffness"], above=0.0)}
+
+
+def _numbered_points(body):
+    """Those that a joint may name."""
+    return body.numbered_points() if isinstance(body, RigidBody) else body.points
 
 
 def shape_script(body):

@@ -182,7 +182,7 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
     def __repr__(self):
         core = self._core
         dt = "quasistatic" if core.dt is None else f"dt={core.dt:g}"
-        size = counted(len(core.masses), "vertex", "vertices")
+        size = counted(core.rows.n, "vertex", "vertices")
         return f"<Simulation: {size}, {core.solver!r}, {dt}, {core.device}, {core.dtype.name}, t={core.time:g}>"
 
     @property

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdgpu._internal.arguments import integer
+from pdgpu._internal.attributes import keep_attributes
 from pdgpu._internal.made import made_by
 from pdgpu._internal.parts import core_of
 from pdgpu.contact.barrier_contact import BarrierContact
-from pdgpu.simulation.resume import copied
+from pdgpu.simulation.resume import copied, with_state
 from pdgpu.simulation.time_step import take_step
 
 if TYPE_CHECKING:
     from pdgpu.types import Contact
 
-__all__ = ["Snapshot", "check_same_step", "place", "snapshot_of"]
+__all__ = ["Snapshot", "check_same_step", "in_rows_of", "place", "snapshot_of"]
 
 
 @made_by("Simulation.snapshot")
@@ -44,6 +45,8 @@ class Snapshot(NamedTuple):
         How often ``stiffness="auto"`` has doubled before the step.
     end_time : float or None
         Of a quasi-static step (dt=None) the time that was given for it, s; else None.
+    hidden : ndarray, shape (3, h, 3), or None
+        Of positions, velocities and iterate the rows that the model of a scene with rigid bodies has besides the vertices.
     """
 
     positions: np.ndarray
@@ -57,6 +60,7 @@ class Snapshot(NamedTuple):
     driven: np.ndarray | None = None
     stiffness_doublings: int = 0
     end_time: float | None = None
+    hidden: np.ndarray | None = None
 
 
 class _Taken(Exception):
@@ -85,7 +89,7 @@ def snapshot_of(core, iterations, time):
     state, steps, start_time = model.state(), model.steps(), stepped.start_time
     driven = None if contact is None else model.driven()
     doublings = model.doublings()[1]
-    begun = {"positions": core.backend.positions(), "velocities": core.backend.velocities(), "time": core.time, "dt": core.dt}
+    begun, start = (core.backend.positions(), core.backend.velocities()), core.time
     try:
         take_step(stepped, False, observer=observe, time=time)
     except _Taken:
@@ -94,9 +98,20 @@ def snapshot_of(core, iterations, time):
                 f"iterations: pins or obstacles are {found['behind']:g} m from where they go after {iterations}, held back by what they "
                 "push, so that G is another one for each solver; take more, or a shorter step"
             ) from None
-        forces = None if core.external_forces is None else core.external_forces.copy()
-        of_contact = {"contact": contact, "driven": driven, "stiffness_doublings": doublings}
-        return Snapshot(**begun, iterate=found["iterate"], iteration=iterations, external_forces=forces, **of_contact, end_time=time)
+        states, rows = (*begun, found["iterate"]), core.rows
+        forces = None if core.external_forces is None else rows.of(core.external_forces).copy()
+        return Snapshot(
+            *map(rows.of, states),
+            iteration=iterations,
+            time=start,
+            dt=core.dt,
+            external_forces=forces,
+            contact=contact,
+            driven=driven,
+            stiffness_doublings=doublings,
+            end_time=time,
+            hidden=None if rows.rows is None else np.stack([rows.hidden_of(each).astype(np.float64) for each in states]),
+        )
     ended = stepped.memory.last_step
     model.set_state(**state)
     model.set_steps(steps)
@@ -118,11 +133,23 @@ def check_same_step(snapshot, dt, time, contact, dtype):
         )
 
 
+def in_rows_of(core, snapshot):
+    """Positions, velocities and iterate of a Snapshot as rows of a model. Snapshots of earlier versions have all rows."""
+    states, n = (snapshot.positions, snapshot.velocities, snapshot.iterate), len(snapshot.positions)
+    if snapshot.hidden is None and n == core.rows.n_model:
+        return states
+    if snapshot.hidden is None or n != core.rows.n:
+        raise ValueError(f"start: the Snapshot is of {n} vertices, and the scene has {core.rows.n}")
+    return tuple(core.rows.joined(state, hidden) for state, hidden in zip(states, snapshot.hidden, strict=True))
+
+
 def place(simulation, snapshot):
     """Put a simulation where the step of a Snapshot begins."""
-    simulation.set_state(positions=snapshot.positions, velocities=snapshot.velocities)
-    simulation.external_forces = snapshot.external_forces
-    core = core_of(simulation)
+    positions, velocities, _ = in_rows_of(core_of(simulation), snapshot)
+    core = with_state(core_of(simulation), positions, velocities)
+    keep_attributes(simulation, _core=core)
+    forces = snapshot.external_forces
+    core.set_external_forces(forces if forces is None or len(forces) == core.rows.n_model else core.rows.spread(forces))
     core.start_time = snapshot.time
     if snapshot.driven is not None and len(snapshot.driven):
         core.backend.set_driven(core.cast_positions(snapshot.driven), None)

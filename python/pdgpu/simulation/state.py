@@ -11,8 +11,8 @@ from pdgpu._internal.motion_calls import asking
 from pdgpu._internal.parts import Part
 from pdgpu.materials.shape_target import place_of_target
 from pdgpu.scene.bodies import shown
-from pdgpu.simulation.resume import moved_with
-from pdgpu.simulation.rigid_state import RigidState, check_rigid_state
+from pdgpu.simulation.resume import with_state
+from pdgpu.simulation.rigid_state import EXACT, ROUNDED, RigidState, positions_in_model, velocities_in_model
 from pdgpu.simulation.targets import retarget, retargeted
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pdgpu.scene.bodies import Body, Obstacle
-    from pdgpu.types import BodyName, Floats
+    from pdgpu.types import BodyName, Floats, Integers
 
 __all__ = ["State"]
 
@@ -33,7 +33,7 @@ class State(Part):
     @property
     def positions(self) -> Floats:
         """(n, 3) m, a fresh copy in the simulation's dtype; float64 where `origin` is not 0."""
-        return self._core.backend.positions()
+        return self._core.rows.of(self._core.backend.positions())
 
     @property
     def origin(self) -> Floats:
@@ -48,7 +48,7 @@ class State(Part):
     @property
     def velocities(self) -> Floats:
         """(n, 3) m/s, a fresh copy."""
-        return self._core.backend.velocities()
+        return self._core.rows.of(self._core.backend.velocities())
 
     @property
     def device_positions(self) -> Any:
@@ -56,13 +56,14 @@ class State(Part):
 
         An object for ``cupy.from_dlpack``, ``torch.from_dlpack``, ``warp.from_dlpack`` or, with device="cpu", ``numpy.from_dlpack``:
         it speaks DLPack (``__dlpack__``, versioned or not), on a GPU the CUDA array interface and on the CPU NumPy's. Shape
-        (n, 3), m, in the simulation's dtype. ``numpy.from_dlpack`` of NumPy 2.0 gives a read-only array, ``numpy.asarray`` does not.
+        (n, 3), m, in the simulation's dtype. With rigid bodies it has further rows: `device_rows` has those of the vertices.
+        ``numpy.from_dlpack`` of NumPy 2.0 gives a read-only array, ``numpy.asarray`` does not.
 
         - Contents change with `step`. What was taken stays valid as long as somebody keeps it; once the simulation is cut it moves no
           more, and the cut simulation has other memory: ask anew.
         - It may be written between steps, which does what ``set_state(positions=...)`` does without its checks: the next step
           starts from what it finds. Two things differ: initialization="adaptive" keeps the acceleration of the step before, and a contact
-          stiffness "auto" stays as it is.
+          stiffness "auto" stays as it is. A rigid body must be moved with all of its rows.
         - Who reads or writes on a stream of his own must be done before the next call of this simulation. `step` returns when the device
           is done, once this was asked for.
 
@@ -79,15 +80,22 @@ class State(Part):
         return self._core.backend.device_velocities()
 
     @property
+    def device_rows(self) -> Integers:
+        """The row of each vertex in `device_positions` and `device_velocities`, int64 of shape (n,): ``device_array[device_rows]`` are
+        `positions`. Without rigid bodies 0, 1, .. n - 1. The others are points of joints and of the mass of rigid bodies."""
+        rows = self._core.rows
+        return np.arange(rows.n) if rows.rows is None else rows.rows.copy()
+
+    @property
     def bodies(self) -> tuple[Body, ...]:
         """The bodies as the simulation has them, a tuple of Body: after `cut` with other meshes and slices than those of the scene.
         Copies that refuse to be changed: what holds a body is read when the simulation is made."""
-        return tuple(shown(body) for body in self._core.scene.bodies)
+        return tuple(shown(body) for body in self._core.public_scene.bodies)
 
     @property
     def masses(self) -> Floats:
-        """Lumped masses, (n,) float64, kg."""
-        return self._core.masses.copy()
+        """Lumped masses, (n,) float64, kg; those of a rigid body are shares of its mass (`RigidBody.masses`)."""
+        return self._core.public_scene.masses()
 
     @property
     def rigid(self) -> RigidState:
@@ -111,14 +119,22 @@ class State(Part):
         ----------
         positions, velocities : array_like, shape (n, 3), optional
             m, m/s. What is left out stays. The adaptive first guess starts again from no acceleration. With contact the next step raises
-            a ValueError where something meets. With positions a contact stiffness "auto" goes back to its start value.
+            a ValueError where something meets. With positions a contact stiffness "auto" goes back to its start value. The vertices of a
+            rigid body are its pose: centre + arms @ rotation.T with `RigidBody.arms`, and their velocities those of a turning body. Such
+            a body goes on from there to rounding; copies, pickles and files keep its bits.
         time : float, optional
             s. Steps are counted from here, and obstacles are at the places of their motions at this time. A scripted pin goes from its
             present place to its target in the next step. With contact the next step raises a ValueError where something meets.
+
+        Raises
+        ------
+        ValueError
+            Another shape; values that are not finite, or out of range for the dtype; vertices of a rigid body that no rotation and
+            translation put there, to 1e-8 of its size and coordinates, and to 1e-4 of them in float32.
         """
         if time is not None:
             time = number("time", time)
-        n = len(self._core.masses)
+        n = self._core.rows.n
         given = {
             name: real_array(name, value, (n, 3))
             for name, value in (("positions", positions), ("velocities", velocities))
@@ -126,19 +142,14 @@ class State(Part):
         }
         for name, array in given.items():
             self._core.in_range(name, array)
-        if positions is not None:
-            self._core = moved_with(self._core, given["positions"])
-        core = self._core
-        casts = (("positions", core.cast_positions), ("velocities", core.cast))
-        arrays: list[Any] = [cast(given[name]) if name in given else None for name, cast in casts]
         # a state that was rounded to float32 is as far off as float32 allows, also in a simulation in float64
-        single = any(getattr(value, "dtype", None) == np.float32 for value in (positions, velocities))
-        check_rigid_state(core.scene, arrays[0], arrays[1], np.dtype(np.float32) if single else core.dtype)
-        if time is not None:
-            core.restart_at(time)
-        if given or time is None:
-            core.backend.set_state(*arrays, None)
-        core.memory.start_is_checked = positions is None and core.memory.start_is_checked
+        single = self._core.dtype == np.float32 or any(getattr(value, "dtype", None) == np.float32 for value in (positions, velocities))
+        tolerance = ROUNDED if single else EXACT
+        if positions is not None:
+            given["positions"] = positions_in_model(self._core, "positions", given["positions"], tolerance)
+        if velocities is not None:
+            given["velocities"] = velocities_in_model(self._core, given["velocities"], tolerance)
+        self._core = with_state(self._core, given.get("positions"), given.get("velocities"), time)
 
     def set_shape_targets(self, body: BodyName, targets: ArrayLike | Callable[[float], ArrayLike]) -> None:
         """Give a body with the material ShapeTarget other targets, from the next step on; nothing is factorised anew.
@@ -173,8 +184,9 @@ class State(Part):
         """(n, 3) N, added to gravity until changed; None: none. On a rigid body those of all its vertices act together, as their sum
         and their torque about its centre, of each step anew; in the step the torque turns with the body."""
         forces = self._core.external_forces
-        return None if forces is None else forces.copy()
+        return None if forces is None else self._core.rows.of(forces).copy()
 
     @external_forces.setter
     def external_forces(self, forces: ArrayLike | None) -> None:
-        self._core.set_external_forces(forces)
+        core = self._core
+        core.set_external_forces(None if forces is None else core.rows.spread(real_array("external_forces", forces, (core.rows.n, 3))))

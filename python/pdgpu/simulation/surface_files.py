@@ -21,7 +21,7 @@ FRAME_RATE = 1000.0  # time codes a second: USD counts frames, of which steps of
 def surface_of(simulation, obstacles):
     """See `Simulation.surface`."""
     core = core_of(simulation)
-    scene = core.scene
+    scene = core.public_scene
     surface = SceneSurface(scene, range(len(scene.bodies) + (len(scene.obstacles) if obstacles else 0)))
     with asking(core):
         points = surface.positions(simulation.positions.astype(np.float64), core.time)

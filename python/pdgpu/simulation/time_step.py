@@ -40,7 +40,7 @@ def check_start(core: SimulationCore, stacklevel: int) -> list[str]:
     if text := rounding_of_contact(core, positions):
         raise ValueError(text)
     contact: Any = core.contact
-    faults = check_contact_start(core.scene, positions, core.time, contact.separation, threads=core.threads)
+    faults = check_contact_start(core.public_scene, core.rows.of(positions), core.time, contact.separation, threads=core.threads)
     core.memory.start_is_checked = True
     touching: Any = core.touching
     if core.has_law and touching.coefficients.any() and (text := unbalanced_start(core)):
@@ -62,10 +62,12 @@ class _Rows:
         columns = {} if self.rows is None else dict(zip(COLUMNS, self.rows[:count].T.copy(), strict=True))
         if self.iterates is not None:
             kept = self.iterates[:count] + core.origin if core.origin.any() else self.iterates[:count].copy()
+            kept = core.rows.of(kept, axis=1)
         return StepRecord(columns, setup_seconds=core.memory.setup_seconds, positions=kept, numbers=core.said, **state)
 
     def diverged(self, error):
         """Puts the solver and the record of a step that diverged into its error."""
+        self._core.rows.restate(error)
         error.solver = self._core.solver
         count = getattr(error, "rows", 0)
         seconds = 0.0 if self.rows is None else float(self.rows[max(count - 1, 0), COLUMNS.index("seconds")])
@@ -92,7 +94,7 @@ def take_step(
     keep_diverged : bool
         End a step that diverges with that status instead of an error.
     guess : array_like, shape (n, 3), optional
-        Where the iterations begin, m. Pinned vertices begin at their targets.
+        Where the iterations begin, m, in the rows of the model. Pinned vertices begin at their targets.
     time : float, optional
         Of a quasi-static step, s; by default the present one.
     chosen : ndarray of uint8, shape (iterations + 1,), optional
@@ -133,7 +135,7 @@ def _checked_guess(core, guess, targets, end):
     pinned, guess = core.fixed.astype(bool), core.cast_positions(guess).copy()
     guess[pinned] = (core.backend.positions() if targets is None else core.cast_positions(targets))[pinned]
     if core.touching is not None and not isinstance(core.contact, PenaltyContact):  # which may be anywhere
-        check_contact_start(core.scene, guess, end, core.contact.separation, threads=core.threads)
+        check_contact_start(core.public_scene, core.rows.of(guess), end, core.contact.separation, threads=core.threads)
     return guess
 
 

@@ -29,7 +29,7 @@ def write_state(simulation, path):
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(f"{path}: a simulation is written as {' or '.join(SUFFIXES)}")
     core = core_of(simulation)
-    scene, x = core.scene, simulation.positions.astype(np.float64)
+    scene, x = core.public_scene, simulation.positions.astype(np.float64)
     n = len(x)
     owner = np.zeros(n, dtype=np.int32)
     cells, of_cells = [], {"body": [], "stress": [], "von_mises": []}
@@ -66,11 +66,11 @@ def write_state(simulation, path):
     moved = follow(x)
     of_points = {
         "velocity": follow(velocities),
-        "displacement": moved - np.concatenate([core.rest, *(part.points for _, part, _ in carried)]),
+        "displacement": moved - np.concatenate([scene.rest_positions(), *(part.points for _, part, _ in carried)]),
         "elastic_force": lack(simulation.forces()),
         "contact_force": lack(contact),
         "mass": lack(simulation.masses),
-        "pinned": lack(core.fixed.astype(np.int32)),
+        "pinned": lack(core.rows.of(core.fixed).astype(np.int32)),
         "body": np.concatenate([owner, *(np.full(len(part.points), k, np.int32) for k, part, _ in carried)]),
     }
     write_cells(path, moved, cells, of_points, of_cells)

@@ -20,7 +20,7 @@ from pdgpu.materials.materials import MATERIAL_OF_KIND
 from pdgpu.results.rates import Rates
 from pdgpu.results.records import COLUMNS as STEP_COLUMNS
 from pdgpu.results.tables import data_frame, joined, record_table, write_csv
-from pdgpu.simulation.snapshots import Snapshot, check_same_step
+from pdgpu.simulation.snapshots import Snapshot, check_same_step, in_rows_of
 from pdgpu.simulation.stepping import times_of_steps
 from pdgpu.solvers.solver_support import check_contact, check_slides, check_support
 from pdgpu.solvers.solvers import SOLVERS
@@ -292,7 +292,6 @@ def compare(
         rows_per_decade = integer("rows_per_decade", rows_per_decade, 1)
     guess = None
     if isinstance(start, Snapshot):
-        guess = start.iterate
         check_same_step(start, dt, time, contact, dtype)
         time = start.end_time
     elif start is not None and (not isinstance(start, tuple | list) or len(start) != 2):
@@ -310,15 +309,18 @@ def compare(
             f"ended the first, got {lags}"
         )
     evaluator = Evaluator(scene, dt, start, threads, contact)
+    core = evaluator.core
+    if isinstance(start, Snapshot):
+        guess = in_rows_of(core, start)[2]
     (time,) = times_of_steps(scene, dt, 1, time)
     if time is not None:
-        evaluator.core.start_time = time
+        core.start_time = time
     backend(device, dtype)
     for solver in solvers.values():
-        check_support(solver, device, {MATERIAL_OF_KIND[kind] for kind in scene.element_groups()})
-        check_slides(solver, scene.subspace(), contact)
+        check_support(solver, device, {MATERIAL_OF_KIND[kind] for kind in core.scene.element_groups()})
+        check_slides(solver, core.subspace, contact)
         check_contact(solver, contact)
-    given = given_reference(reference, len(evaluator.masses))
+    given = given_reference(reference, core.rows_of_model)
     step = Step(scene, dt, start, initialization, threads, contact, time, evaluator, rows_per_decade)
     bar = _bar(progress, len(solvers) + (reference is not None))
     if given is not None:
@@ -331,7 +333,10 @@ def compare(
     if len(finite) and (lower := lower_reference(step, answer, lowest, float(finite[0]))) is not None:
         answer = lower
         records, positions, _ = _run_all(step, solvers, run, answer, guess, _bar(progress, len(solvers)))
-    return Comparison(records, positions, answer.positions, answer.potential, evaluator.simulation.positions, answer.source)
+    shown = core.rows.of
+    x_star = None if answer.positions is None else shown(answer.positions)
+    positions = {name: shown(x) for name, x in positions.items()}
+    return Comparison(records, positions, x_star, answer.potential, evaluator.simulation.positions, answer.source)
 
 
 def _run_all(step, solvers, run, answer, guess, bar):

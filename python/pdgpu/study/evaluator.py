@@ -25,7 +25,7 @@ CONTACT_COLUMNS = COLUMNS[COLUMNS.index("contact_potential") : COLUMNS.index("se
 
 
 class Evaluator:
-    """G, gradient norm and errors in float64, at positions of any precision."""
+    """G, gradient norm and errors in float64, at positions of any precision. All positions have the rows of the model."""
 
     def __init__(self, scene, dt, start, threads, contact):
         self.simulation = diagnostic_simulation(scene, dt, threads, contact)
@@ -46,7 +46,7 @@ class Evaluator:
         return 4.0 * float(np.finfo(dtype).eps * np.abs(x).max() * np.sqrt(3.0 * self.masses[self.free].sum()))
 
     def potential(self, x):
-        return self.simulation.incremental_potential(x)
+        return float(np.sum(self.core.energies(self.core.cast_positions(x), True)))
 
     def gradient_norm(self, x):
         # not np.linalg.norm: a threaded BLAS keeps its threads spinning for a while, on the cores the solver is timed on

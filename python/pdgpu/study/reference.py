@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdgpu._internal.arguments import choice, real_array
+from pdgpu._internal.arguments import choice
 from pdgpu._internal.counted import counted
 from pdgpu._internal.parts import core_of
 from pdgpu.contact.barrier_contact import BarrierContact
@@ -20,6 +20,8 @@ from pdgpu.solvers.solvers import Newton
 from pdgpu.study.evaluator import Evaluator, Lowest, find_pairs_at, place_at
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pdgpu.types import Floats
 
 __all__ = ["USUAL_SOURCE", "Reference", "Step", "chosen_reference", "given_reference", "lower_reference"]
@@ -55,7 +57,7 @@ class Step:
 
 @dataclass
 class Reference:
-    """x* (n, 3) m, G*, J, where a penalty has its pairs, (n, 3) m or None, and the words for where x* is from."""
+    """x* (n, 3) m, G*, J, where a penalty has its pairs, (n, 3) m or None, and the words for where x* is from. Rows of the model."""
 
     positions: Floats | None = None
     potential: float | None = None
@@ -63,16 +65,16 @@ class Reference:
     source: str = ""
 
 
-def given_reference(reference: Any, n: int) -> Any:
+def given_reference(reference: Any, rows_of_model: Callable[[str, Any], Floats]) -> Any:
     """The checked argument `reference` of a comparison: None, "newton", an answer (n, 3), or a list of starts of Newton, each "newton"
-    (the common first guess) or (n, 3) m."""
+    (the common first guess) or (n, 3) m, in the rows of the model. `rows_of_model`: that of a SimulationCore."""
     if reference is None or isinstance(reference, str):
         if reference is not None:
             choice("reference", reference, ("newton",))
         return reference
     several = isinstance(reference, list | tuple) and any(isinstance(each, str) or np.ndim(each) == 2 for each in reference)
     if not several and np.ndim(reference) != 3:
-        return real_array("reference", reference, (n, 3))
+        return rows_of_model("reference", reference)
     starts = list(reference)
     if not starts:
         raise ValueError("reference: expected one start or more, got none")
@@ -80,7 +82,7 @@ def given_reference(reference: Any, n: int) -> Any:
         if isinstance(start, str):
             choice(f"reference[{k}]", start, ("newton",))
         else:
-            starts[k] = real_array(f"reference[{k}]", start, (n, 3))
+            starts[k] = rows_of_model(f"reference[{k}]", start)
     return starts
 
 
@@ -155,7 +157,7 @@ def _penalised(step):
     """Where Newton comes with a penalty whose pairs it finds on its way."""
     simulation = step.simulation(Newton(iterations=100, linear=Direct(), initialization=step.initialization), None, **RUN)
     simulation.step(time=step.time)
-    return simulation.positions
+    return core_of(simulation).backend.positions()
 
 
 def _newton(step, found_at, guess):

@@ -1,0 +1,88 @@
+"""The scene as the compiled model numbers it: rigid bodies with the hidden points behind their vertices.
+
+`PublicRows` maps its rows to the vertices of the public arrays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu._internal.attributes import keep_attributes
+from pdgpu.mesh.mesh import Mesh
+from pdgpu.scene.held_parts import CARRIERS
+from pdgpu.scene.rigid_bodies import RigidBody, nearest_rotation
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pdgpu.types import Floats
+
+__all__ = ["ModelBody", "model_scene", "number_rows", "public_scene"]
+
+
+class ModelBody(RigidBody):
+    """A rigid body with the rows of the compiled model: its vertices without mass, its anchors, and four points that carry a quarter of its
+    mass each. They have the centre and the second moments of the body, so that momenta and energies are sums over rows as for all bodies.
+
+    Attributes
+    ----------
+    public : RigidBody
+        As the user has it.
+    """
+
+    public: RigidBody
+
+    def __init__(self, body: RigidBody) -> None:
+        vars(self).update(vars(body))
+        hidden = body.hidden_points()
+        mesh = Mesh(np.concatenate([body.points, hidden]), triangles=body.mesh.triangles)
+        masses = np.zeros(len(mesh.points))
+        masses[-CARRIERS:] = body.mass / CARRIERS
+        self._masses, self._velocity = masses, np.concatenate([body.velocity, body.hidden_velocities()])
+        self._keep(points=mesh.points, mesh=mesh, n_hidden=len(hidden), public=body)
+
+    def hidden_at(self, x: Floats) -> tuple[Floats, Floats]:
+        """The hidden rows (k, 3) m of the pose nearest to vertices at x (n, 3) m, and the vertices of that pose."""
+        rest = self.public.points.mean(axis=0)
+        middle = x.mean(axis=0)
+        rotation = nearest_rotation((x - middle).T @ (self.public.points - rest))
+        moved = middle + (self.points - rest) @ rotation.T
+        return moved[len(x) :], moved[: len(x)]
+
+    def hidden_velocities_at(self, v: Floats) -> tuple[Floats, Floats]:
+        """Velocities of the hidden rows (k, 3) m/s of the affine motion nearest to velocities v (n, 3) of the vertices, and of these in it.
+        The time derivative of a rotation over a step, (R - R_t)/h, is such a motion and no spin."""
+        rest = self.public.points.mean(axis=0)
+        change = np.linalg.lstsq(self.public.points - rest, v - v.mean(axis=0), rcond=None)[0]
+        moved = v.mean(axis=0) + (self.points - rest) @ change
+        return moved[len(v) :], moved[: len(v)]
+
+
+def number_rows(bodies: Any) -> None:
+    """Gives bodies their rows, one after the other."""
+    first = 0
+    for body in bodies:
+        keep_attributes(body, slice=slice(first, first + len(body.points)))
+        first += len(body.points)
+
+
+def model_scene(scene: Any) -> Any:
+    """The copy of a scene that the model is built of; the scene itself where it has no rigid bodies, or is one."""
+    if not any(isinstance(body, RigidBody) and not body.n_hidden for body in scene.bodies):
+        return scene
+    model = scene.copy()
+    keep_attributes(model, bodies=tuple(ModelBody(body) if isinstance(body, RigidBody) else body for body in model.bodies))
+    number_rows(model.bodies)
+    return model
+
+
+def public_scene(model: Any) -> Any:
+    """The scene of a user that `model_scene` made a model of, as it is now; itself without rigid bodies."""
+    if not any(body.n_hidden for body in model.bodies):
+        return model
+    scene = model.copy()
+    keep_attributes(scene, bodies=tuple(body.public.copy() if body.n_hidden else body for body in scene.bodies))
+    number_rows(scene.bodies)
+    return scene
