@@ -343,7 +343,6 @@ REFUSED = {
         ValueError,
         "velocities: vertices of the rigid body 'body' are",
     ),
-    "hessian": (lambda scene: pdgpu.Simulation(scene, pdgpu.Newton()).hessian(), ValueError, "hessian"),
     "cut": (lambda scene: pdgpu.Simulation(scene, pdgpu.Newton()).cut("body", [[0, 1]]), ValueError, "only a shell can be cut"),
 }
 

@@ -4,6 +4,7 @@
 #include "dynamics/problem/rounding.h"
 #include "dynamics/problem/whole_hessian.h"
 #include "dynamics/response.h"
+#include "dynamics/rigid/rigid.h"
 #include "dynamics/step/frame.h"
 
 /* trial, trial_offset = the point a diagnostic is asked for, and what is driven where it goes. */
@@ -42,12 +43,19 @@ double pd_simulation_potential_rounding(pd_simulation *self, double magnitude) {
     return pd_rounding_of_potential(self->problem, magnitude);
 }
 
-pd_status pd_simulation_hessian(pd_simulation *self, const real *x, pd_hessian_filter filter, const pd_csr **pattern, const real **blocks) {
+pd_status pd_simulation_hessian(pd_simulation *self, const real *x, pd_hessian_filter filter, int of_bodies, const pd_csr **pattern,
+                                const real **blocks) {
     const pd_problem *problem = self->problem;
-    pd_status status = pd_problem_need_hessian(problem);
-    if (!status) status = place_trial(self, x, 1);
-    if (!status) status = pd_problem_whole_hessian(problem, problem->trial, filter, 0, 0);
-    *pattern = &problem->whole->pattern;
-    *blocks = problem->whole->blocks;
+    int rigid = of_bodies && problem->rigid;
+    pd_status status = PD_OK;
+    PD_TRY(pd_problem_need_hessian(problem));
+    PD_TRY(place_trial(self, x, 1));
+    // the curvature of rotations is that of the last gradient
+    if (rigid) PD_TRY(pd_problem_gradient(problem, problem->trial, problem->trial_offset, problem->trial_gradient));
+    PD_TRY(pd_problem_whole_hessian(problem, problem->trial, filter, 0, 0));
+    if (rigid) PD_TRY(pd_rigid_hessian(problem, problem->trial, filter));
+    *pattern = rigid ? &problem->rigid->pattern : &problem->whole->pattern;
+    *blocks = rigid ? problem->rigid->blocks : problem->whole->blocks;
+done:
     return pd_problem_keep_error(problem, status);
 }

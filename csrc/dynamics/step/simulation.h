@@ -135,8 +135,10 @@ pd_status pd_simulation_unbalanced(pd_simulation *self, real *forces, int *known
 double pd_simulation_gradient_rounding(pd_simulation *self);
 /* What rounding alone may change in an incremental potential whose parts add up to `magnitude`, J. */
 double pd_simulation_potential_rounding(pd_simulation *self, double magnitude);
-/* blocks [nnz,3,3] H on *pattern, both owned by the simulation and there until its next call; `filter` as in backend.h. */
-pd_status pd_simulation_hessian(pd_simulation *self, const real *x, pd_hessian_filter filter, const pd_csr **pattern, const real **blocks);
+/* blocks [nnz,3,3] H on *pattern, both owned by the simulation and there until its next call; `filter` as in backend.h. `of_bodies` != 0: in
+ * the six numbers of each rigid body (dynamics/rigid/rigid.h), else over the rows, as if each of a body could move alone. */
+pd_status pd_simulation_hessian(pd_simulation *self, const real *x, pd_hessian_filter filter, int of_bodies, const pd_csr **pattern,
+                                const real **blocks);
 
 /* State, all H [n,3]; NULL leaves a part alone or unread. */
 pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities, const real *previous_velocities);

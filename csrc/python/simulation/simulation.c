@@ -182,7 +182,7 @@ static PyMethodDef simulation_methods[] = {
     {"unbalanced", (PyCFunction)pd_call_unbalanced, METH_NOARGS,
      "unbalanced($self, /)\n--\n\nForces that contact had to balance at the end of the last step, (n,3) N; None where no step has ended."},
     {"hessian", (PyCFunction)pd_call_hessian, METH_VARARGS,
-     "hessian($self, x, psd, /)\n--\n\n(row_start, columns, blocks) of d2G/dx2 over all vertices, blocks (nnz,3,3) N/m."},
+     "hessian($self, x, psd, of_bodies=False, /)\n--\n\n(row_start, columns, blocks) of d2G/dx2 over all rows, blocks (nnz,3,3) N/m."},
     {"system_matrix", (PyCFunction)pd_call_system_matrix, METH_NOARGS,
      "system_matrix($self, /)\n--\n\n(row_start, columns, values) of the Projective Dynamics matrix over all vertices, N/m."},
     {"constraint_colours", (PyCFunction)pd_call_constraint_colours, METH_NOARGS,

@@ -4,7 +4,7 @@
 /* At a point, and with a choice: where driven points are, or how a Hessian is made. */
 typedef struct {
     const real *x;
-    int choice;
+    int choice, of_bodies;
     const pd_csr *pattern; /* out */
     const real *blocks;    /* out */
 } request;
@@ -100,13 +100,13 @@ static pd_status hessian(pd_simulation *core, const void *given, void *out) {
     request *found = out;
     pd_hessian_filter filter = asked->choice ? PD_FILTER_CLAMP : PD_FILTER_NONE;
     pd_status status = pd_simulation_begin(core);
-    return status ? status : pd_simulation_hessian(core, asked->x, filter, &found->pattern, &found->blocks);
+    return status ? status : pd_simulation_hessian(core, asked->x, filter, asked->of_bodies, &found->pattern, &found->blocks);
 }
 
 PyObject *pd_call_hessian(pd_simulation_object *self, PyObject *arguments) {
     PyObject *object, *result = NULL;
     request asked = {0};
-    if (!PyArg_ParseTuple(arguments, "Op:hessian", &object, &asked.choice)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "Op|p:hessian", &object, &asked.choice, &asked.of_bodies)) return NULL;
     if (!pd_object_read_vectors(self, object, "x", &asked.x) || !pd_object_enter(self)) return NULL;
     // what is found lies in the core: it is copied before anybody else can enter
     pd_status status;

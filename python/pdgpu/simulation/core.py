@@ -387,16 +387,23 @@ class SimulationCore:
         with self.rows.restated():
             return self.backend.gradient(x)
 
+<<<<<<< HEAD
     def hessian_of_vertices(self, x: Floats | None, psd: bool) -> scipy.sparse.csr_matrix:
         """`Simulation.hessian`, in which the vertices of rigid bodies are as if they could move alone."""
         import scipy
 
+=======
+    def hessian_of_rows(self, x: Floats | None, psd: bool, of_bodies: bool = False) -> scipy.sparse.csr_matrix:
+        """d2G/dx2 over the rows of the model, those of rigid bodies as if they could move alone. `of_bodies`: in the six numbers of each
+        body, in two of its rows (dynamics/rigid/rigid.h)."""
+>>>>>>> 0a6694c (simulation: give the Hessian of scenes with rigid bodies)
         aim(self)
         with self.rows.restated():
-            row_start, columns, blocks = self.backend.hessian(x, psd)
+            row_start, columns, blocks = self.backend.hessian(x, psd, of_bodies)
         n = len(self.masses)
         rows = np.repeat(np.arange(n), np.diff(row_start))
-        blocks[(self.fixed[rows] | self.fixed[columns]).astype(bool)] = 0.0
+        if not of_bodies:
+            blocks[(self.fixed[rows] | self.fixed[columns]).astype(bool)] = 0.0
         matrix = scipy.sparse.bsr_matrix((blocks, columns, row_start), shape=(3 * n, 3 * n)).tocsr()
         matrix.eliminate_zeros()
         return matrix
@@ -405,7 +412,7 @@ class SimulationCore:
         """N/m, (n,): a third of the trace of the blocks on the diagonal of G's Hessian at rest; 0 for fixed vertices. Those of a rigid body
         weigh what they are pushed against."""
         rest = diagnostic_core(self.scene, self.dt, self.threads)
-        found = rest.hessian_of_vertices(self.rest, True).diagonal().reshape(-1, 3).mean(axis=1)
+        found = rest.hessian_of_rows(self.rest, True).diagonal().reshape(-1, 3).mean(axis=1)
         return add_rigid_inertia(self.scene, self.dt, self.fixed, found)
 
 

@@ -11,6 +11,7 @@ from pdgpu._internal.arguments import flag
 from pdgpu._internal.parts import Part
 from pdgpu.materials.materials import MATERIAL_OF_KIND
 from pdgpu.simulation.readback import gravity_energy, kinetic_energy
+from pdgpu.simulation.rigid_hessian import free_hessian, hessian_with_bodies
 
 if TYPE_CHECKING:
     from typing import Any
@@ -82,14 +83,17 @@ class Diagnostics(Part):
     def hessian(self, x: ArrayLike | None = None, *, psd: bool = False) -> scipy.sparse.csr_matrix:
         """d2G/dx2 over the free degrees of freedom, scipy CSR (3n, 3n) N/m; rows and columns of pinned vertices are empty.
 
+        A scene with r rigid bodies has (3n + 6r, 3n + 6r): rows of their vertices are empty too, and the six of the body ``rigid.names[k]``
+        begin at 3n + 6k. These are its translation and its rotation vector, as in `RigidState.gradient`, in N/m, N and N m. A body that
+        pins hold in a point turns about it and has no translation; one that they hold in an axis turns along that alone.
+
         psd : bool
-            Project every element's Hessian to be positive semidefinite.
+            Project every element's Hessian to be positive semidefinite, and leave out the curvature of the rotations of rigid bodies.
         """
         if self._core.springs is not None:
             raise ValueError("hessian: ProxyContact has another one in every iteration; proxies() has what is active")
-        if len(self._core.rigid_rows):
-            raise ValueError("hessian: it is one over vertices, and the scene has rigid bodies")
-        return self._core.hessian_of_vertices(self._given(x), flag("psd", psd))
+        x, psd = self._given(x), flag("psd", psd)
+        return hessian_with_bodies(self._core, x, psd) if len(self._core.rigid_rows) else self._core.hessian_of_rows(x, psd)
 
     def smallest_eigenvalue(self, x: ArrayLike | None = None) -> float:
         """The smallest eigenvalue of d2G/dx2 over the free degrees of freedom, N/m: whether a converged state is a local minimum.
@@ -105,19 +109,29 @@ class Diagnostics(Part):
         Returns
         -------
         float
-            N/m, by Lanczos iterations (ARPACK) to a relative accuracy of 1e-6.
+            N/m, by Lanczos iterations (ARPACK) to a relative accuracy of 1e-6. Rotation vectors of rigid bodies are multiplied by their
+            radius of gyration.
 
         Raises
         ------
         ValueError
             As `hessian`; a scene without a free vertex.
         """
+<<<<<<< HEAD
         import scipy
 
         free = np.repeat(self._core.fixed == 0, 3)
         if not free.any():
+=======
+        core = self._core
+        if len(core.rigid_rows):
+            H = free_hessian(core, self._given(x))
+        else:
+            free = np.repeat(core.fixed == 0, 3)
+            H = self.hessian(x)[free][:, free]
+        if not H.shape[0]:
+>>>>>>> 0a6694c (simulation: give the Hessian of scenes with rigid bodies)
             raise ValueError("smallest_eigenvalue: the scene has no free vertex")
-        H = self.hessian(x)[free][:, free]
         H = (0.5 * (H + H.T)).tocsc()
         if H.shape[0] < 4:  # ARPACK needs more
             return float(np.linalg.eigvalsh(H.toarray())[0])
