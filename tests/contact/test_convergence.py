@@ -109,3 +109,17 @@ def test_the_balance_counts_damping_pins_and_joints():
         sum_found, sum_needed = found.forces[body.slice].sum(axis=0), needed[rows].sum(axis=0)
         np.testing.assert_allclose(sum_found, sum_needed, atol=1e-3 * cube.mass * GRAVITY)
     assert np.linalg.norm(needed[rows].sum(axis=0)) > 0.1 * cube.mass * GRAVITY
+
+
+def test_a_history_warns_of_no_forces():
+    """If not, a run of few iterations warns in every step of forces that its history does not have, and names a line of the package."""
+    scene = pdgpu.Scene()
+    scene.add_solid(block((0.1, 0.1, 0.1), (1, 1, 1), (0.0, 0.052, 0.0)), pdgpu.NeoHookean.from_young(1e5, 0.3), density=1000)
+    scene.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0)))
+    sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=1), dt=0.01, contact=pdgpu.BarrierContact(2e-3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        history = sim.run(0.1)
+    assert history["contacts"].max() > 0
+    with pytest.warns(RuntimeWarning, match="contact_forces: the forces do not balance"):
+        sim.contact_forces()

@@ -16,7 +16,7 @@ from pdgpu._internal.parts import Part, core_of
 from pdgpu.contact.two_way_contact import TwoWayContact
 from pdgpu.errors import DivergenceError
 from pdgpu.results.histories import History
-from pdgpu.simulation.contact_forces import pair_distances
+from pdgpu.simulation.contact_forces import forces_of, pair_distances
 from pdgpu.simulation.stepping import times_of_steps
 from pdgpu.simulation.targets import lagging
 
@@ -57,7 +57,7 @@ def history_row(simulation: Any, first: bool) -> dict[str, Any]:
     row |= {f"elastic_{name}": energy for name, energy in elastic.items()}
     row |= {f"momentum_{axis}": float(value) for axis, value in zip("xyz", momentum.linear, strict=True)}
     row |= {f"angular_momentum_{axis}": float(value) for axis, value in zip("xyz", momentum.angular, strict=True)}
-    distances = _distances(simulation, core)
+    distances = _distances(core)
     row["contacts"], row["smallest_distance"] = len(distances), float(distances.min(initial=math.inf))
     if core.springs is not None:
         row["contacts"] = int(simulation.proxies().active.sum())
@@ -70,11 +70,12 @@ def history_row(simulation: Any, first: bool) -> dict[str, Any]:
     return row
 
 
-def _distances(simulation, core):
+def _distances(core):
     """Of the pairs in contact, (k,) m."""
     if core.touching is None:
         return np.zeros(0)
-    return pair_distances(core) if isinstance(core.contact, TwoWayContact) else simulation.contact_forces().distance
+    # not contact_forces, which warns of forces that a history has not
+    return pair_distances(core) if isinstance(core.contact, TwoWayContact) else forces_of(core).distance
 
 
 class Motion(Part):
