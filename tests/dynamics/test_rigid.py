@@ -343,6 +343,7 @@ REFUSED = {
         ValueError,
         "velocities: vertices of the rigid body 'body' are",
     ),
+    "system matrix": (lambda scene: pdgpu.Simulation(scene, pdgpu.Newton()).system_matrix(), ValueError, "'body' is one; hessian"),
     "cut": (lambda scene: pdgpu.Simulation(scene, pdgpu.Newton()).cut("body", [[0, 1]]), ValueError, "only a shell can be cut"),
 }
 

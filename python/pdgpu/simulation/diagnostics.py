@@ -150,5 +150,14 @@ class Diagnostics(Part):
 
         free : bool
             Only the block of the free vertices, which is what is factorised.
+
+        Raises
+        ------
+        ValueError
+            A scene with rigid bodies, which Projective Dynamics does not take; `hessian` has them.
         """
-        return self._core.system_matrix(flag("free", free))
+        core = self._core
+        if len(core.rigid_rows):
+            name = next(body.name for body in core.scene.bodies if body.type == "rigid")
+            raise ValueError(f"system_matrix: Projective Dynamics has no rigid bodies, and {name!r} is one; hessian() has them")
+        return core.system_matrix(flag("free", free))
