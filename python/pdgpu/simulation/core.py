@@ -387,16 +387,11 @@ class SimulationCore:
         with self.rows.restated():
             return self.backend.gradient(x)
 
-<<<<<<< HEAD
-    def hessian_of_vertices(self, x: Floats | None, psd: bool) -> scipy.sparse.csr_matrix:
-        """`Simulation.hessian`, in which the vertices of rigid bodies are as if they could move alone."""
-        import scipy
-
-=======
     def hessian_of_rows(self, x: Floats | None, psd: bool, of_bodies: bool = False) -> scipy.sparse.csr_matrix:
         """d2G/dx2 over the rows of the model, those of rigid bodies as if they could move alone. `of_bodies`: in the six numbers of each
         body, in two of its rows (dynamics/rigid/rigid.h)."""
->>>>>>> 0a6694c (simulation: give the Hessian of scenes with rigid bodies)
+        import scipy
+
         aim(self)
         with self.rows.restated():
             row_start, columns, blocks = self.backend.hessian(x, psd, of_bodies)

@@ -27,7 +27,7 @@ __all__ = ["Diagnostics"]
 class Diagnostics(Part):
     """The part of `Simulation` that evaluates G."""
 
-    def _given(self, x):
+    def _given(self, x: Any) -> Any:
         """The argument `x` as the compiled model takes it; None stays None."""
         core = self._core
         return None if x is None else core.cast_positions(core.in_range("x", core.rows_of_model("x", x)))
@@ -92,8 +92,8 @@ class Diagnostics(Part):
         """
         if self._core.springs is not None:
             raise ValueError("hessian: ProxyContact has another one in every iteration; proxies() has what is active")
-        x, psd = self._given(x), flag("psd", psd)
-        return hessian_with_bodies(self._core, x, psd) if len(self._core.rigid_rows) else self._core.hessian_of_rows(x, psd)
+        at, psd = self._given(x), flag("psd", psd)
+        return hessian_with_bodies(self._core, at, psd) if len(self._core.rigid_rows) else self._core.hessian_of_rows(at, psd)
 
     def smallest_eigenvalue(self, x: ArrayLike | None = None) -> float:
         """The smallest eigenvalue of d2G/dx2 over the free degrees of freedom, N/m: whether a converged state is a local minimum.
@@ -117,12 +117,8 @@ class Diagnostics(Part):
         ValueError
             As `hessian`; a scene without a free vertex.
         """
-<<<<<<< HEAD
         import scipy
 
-        free = np.repeat(self._core.fixed == 0, 3)
-        if not free.any():
-=======
         core = self._core
         if len(core.rigid_rows):
             H = free_hessian(core, self._given(x))
@@ -130,7 +126,6 @@ class Diagnostics(Part):
             free = np.repeat(core.fixed == 0, 3)
             H = self.hessian(x)[free][:, free]
         if not H.shape[0]:
->>>>>>> 0a6694c (simulation: give the Hessian of scenes with rigid bodies)
             raise ValueError("smallest_eigenvalue: the scene has no free vertex")
         H = (0.5 * (H + H.T)).tocsc()
         if H.shape[0] < 4:  # ARPACK needs more

@@ -126,7 +126,7 @@ def velocities_in_model(core: SimulationCore, given: Floats, tolerance: float) -
     return rows
 
 
-def _rigid_bodies(scene):
+def _rigid_bodies(scene: Any) -> list[Any]:
     return [body for body in scene.bodies if isinstance(body, RigidBody)]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pdgpu.scene.bodies import Body, Obstacle
-    from pdgpu.types import BodyName, Floats, Integers
+    from pdgpu.types import BodyName, Floats
 
 __all__ = ["State"]
 
@@ -80,7 +80,7 @@ class State(Part):
         return self._core.backend.device_velocities()
 
     @property
-    def device_rows(self) -> Integers:
+    def device_rows(self) -> Any:
         """The row of each vertex in `device_positions` and `device_velocities`, int64 of shape (n,): ``device_array[device_rows]`` are
         `positions`. Without rigid bodies 0, 1, .. n - 1. The others are points of joints and of the mass of rigid bodies."""
         rows = self._core.rows
