@@ -24,8 +24,6 @@ typedef struct pd_iterate {
     const pd_move *move; /* what follows the direction; NULL: the frame does, as where a method that `moves` has made it */
     int first, last;     /* of the iterations that follow each other without a look at x: the first starts from x, the last leaves it */
     int stalled;         /* 0 when a direction is asked for; a method sets it where no direction lowers the potential */
-    int evaluated; /* of a method that takes_evaluation: `gradient` is that at x, and these are G and the sum of the sizes of its parts: */
-    double potential, magnitude;
 } pd_iterate;
 
 /* The move of an iteration: pd_advance by weights [2] of direction and step, with a report into the scalars of the problem or without. */
@@ -79,8 +77,7 @@ typedef struct pd_method {
     int keeps_reach; /* direction keeps each vertex within its reach, and has asked for it (contact/potential/contact.h) at the x it left */
     int moves;       /* direction may make the move that follows it, iterate->move; it never goes back then. An iteration that is
                               * not the last may leave x behind if the next one of the method starts from a copy of its own */
-    int takes_evaluation; /* what the frame has evaluated at an iterate is not evaluated again; it fills_gradient */
-    int fills_gradient;   /* direction leaves dG/dx of the x it started from in iterate->gradient */
+    int fills_gradient; /* direction leaves dG/dx of the x it started from in iterate->gradient */
 } pd_method;
 
 /* For methods that can be captured with any settings. */

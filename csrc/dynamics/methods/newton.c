@@ -199,7 +199,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     pd_newton *newton = self;
     pd_status status = PD_OK;
     int exact = 1;
-    if (!iterate->evaluated) PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
+    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
     if (newton->n_free == 0) {
         iterate->stalled = 1;
         return PD_OK;
@@ -219,7 +219,6 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
         PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
     }
 done:
-    iterate->evaluated = 0; // the frame moves x
     return status;
 }
 
@@ -231,5 +230,4 @@ const pd_method pd_newton_method = {.name = "Newton",
                                     .direction = direction,
                                     .takes_rigid = 1,
                                     .minimises_potential = 1,
-                                    .takes_evaluation = 1,
                                     .fills_gradient = 1};

@@ -88,8 +88,7 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
     pd_status status = PD_OK;
     double start, magnitude, slope, gradient_norm, alpha = 1.0;
     int lengthens = problem->response->lengthens;
-    start = iterate->potential, magnitude = iterate->magnitude;
-    if (!iterate->evaluated) PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &start, &magnitude));
+    PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &start, &magnitude));
     PD_TRY(pd_problem_norm(problem, iterate->gradient, &gradient_norm));
     PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
     double rounding = pd_rounding_of_potential(problem, magnitude);

@@ -29,7 +29,6 @@ pd_status pd_contact_step_before(pd_simulation *self, int *moved) {
     iterate->limit = 0.0;
     iterate->beyond = 0;
     if (response->before_iteration) PD_TRY(response->before_iteration(self, moved));
-    if (iterate->drives != self->safe.drives || iterate->detections != self->safe.detections) iterate->evaluated = 0; // G is another
     iterate->drives = self->safe.drives;
     iterate->detections = self->safe.detections;
     PD_TRY(keep_start(self));

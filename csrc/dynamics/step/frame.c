@@ -56,7 +56,6 @@ static pd_status first_guess(run *r, const real *targets) {
     }
     if (problem->rigid) PD_TRY(pd_rigid_place(problem, self->iterate.x, self->iterate.offset));
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
-    self->iterate.evaluated = 0;
     pd_chunks_begin(self);
     PD_TRY(pd_contact_step_first_guess(self, r->guess != NULL));
     r->result->phases[PD_PHASE_FIRST_GUESS] += pd_seconds() - start;
@@ -73,21 +72,13 @@ static pd_status measure_driven(run *r) {
 }
 
 /* G, the sum of the sizes of its parts unless NULL, and the gradient norm at the iterate: what a record says and rules go by. */
-static pd_status evaluate(pd_simulation *self, double *potential, double *magnitude, double *gradient_norm) {
+static pd_status evaluate(const pd_simulation *self, double *potential, double *magnitude, double *gradient_norm) {
     const pd_problem *problem = self->problem;
-    pd_iterate *iterate = &self->iterate;
-    // a method may still need its own gradient
-    real *gradient = self->method->takes_evaluation ? iterate->gradient : problem->trial_gradient;
-    pd_status status = PD_OK;
-    iterate->evaluated = 0;
-    PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &iterate->potential, &iterate->magnitude));
-    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, gradient));
-    PD_TRY(pd_problem_norm(problem, gradient, gradient_norm));
-    *potential = iterate->potential;
-    if (magnitude) *magnitude = iterate->magnitude;
-    iterate->evaluated = self->method->takes_evaluation;
-done:
-    return status;
+    const pd_iterate *iterate = &self->iterate;
+    pd_status status = pd_problem_potential(problem, iterate->x, iterate->offset, potential, magnitude);
+    // trial_gradient, not gradient: a method may still need its own
+    if (!status) status = pd_problem_gradient(problem, iterate->x, iterate->offset, problem->trial_gradient);
+    return status ? status : pd_problem_norm(problem, problem->trial_gradient, gradient_norm);
 }
 
 /* Measures the iterate and passes on its row. */
@@ -258,7 +249,6 @@ static pd_status iterate(run *r) {
         if (readback) PD_TRY(read_iterate(r, readback, report, check));
         if (result->stop == PD_STOP_ITERATION_CAP && pd_contact_step_is_due(self, end)) {
             int ignored; // they go on in any case
-            self->iterate.evaluated = 0;
             PD_TRY(pd_contact_step_update(self, r->observer, result, &ignored));
         }
         if (self->safe.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED;
@@ -284,7 +274,6 @@ static pd_status begin_pass(run *r) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
     pd_status status;
-    self->iterate.evaluated = 0;
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, pd_problem_bytes(problem)));
     PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &r->growth.first_potential, &r->growth.first_magnitude));
     pd_chunks_begin(self);
