@@ -101,8 +101,8 @@ class RelativeCore:
     def gradient(self, x):
         return self.core.gradient(self._relative(x))
 
-    def hessian(self, x, psd):
-        return self.core.hessian(self._relative(x), psd)
+    def hessian(self, x, psd, of_bodies):
+        return self.core.hessian(self._relative(x), psd, of_bodies)
 
     def find_pairs_at(self, x):
         self.core.find_pairs_at(self._relative(x))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from pdgpu.scene.held_parts import CARRIERS
 from pdgpu.scene.rigid_bodies import RigidBody
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import scipy
 
     from pdgpu.simulation.core import SimulationCore
     from pdgpu.types import Floats
@@ -41,6 +42,8 @@ def _reduced(core, x, psd, whole):
 def _basis(core, x, whole):
     """The directions (m, 3 n_model) that a Hessian is over, in the numbers of the model. `whole`: a row for each coordinate of a vertex and
     six for each body, empty where it is held; else those that are free, of a body times its radius."""
+    import scipy
+
     n_model, free = core.rows.n_model, core.fixed == 0
     free[core.rigid_rows] = False
     rows = np.flatnonzero(free)
@@ -57,6 +60,8 @@ def _basis(core, x, whole):
 
 
 def _entries(rows, columns, values, n_rows, n_model):
+    import scipy
+
     return scipy.sparse.csr_matrix((values, (rows, columns)), shape=(n_rows, 3 * n_model))
 
 
