@@ -237,7 +237,7 @@ def check_rigid_motion(moved: Floats, given: Floats, body: RigidBody, name: str,
     size = np.abs(body.arms).max() + np.abs(given).max()
     if not off <= tolerance * size:
         raise ValueError(
-            f"{name}: vertices of the rigid body {body.name!r} are {off:g} m from where a rotation and a translation puts them, and "
+            f"{name}: vertices of the rigid body {body.name!r} are {off:g} m from where a rotation and a translation put them, and "
             f"{tolerance * size:.2g} m are allowed; give centre + arms @ rotation.T with the arms of the body"
         )
 
