@@ -125,10 +125,10 @@ PD_FUNCTION void pd_symmetric3_eigen(const real S[9], real lambda[3], real Q[9])
  * also where S is not finite. */
 PD_FUNCTION int pd_symmetric3_is_definite(const real S[9]) {
     const real least = (real)64 * PD_EPSILON, scale = (real)1 / (S[0] + S[4] + S[8]); /* a trace of 1: no product over- or underflows */
-    const real a = S[0] * scale, b = S[1] * scale, c = S[2] * scale, d = S[4] * scale, e = S[5] * scale, f = S[8] * scale;
-    if (!(scale > 0 && a > 0 && a * d - b * b > least)) return 0;
-    if (S[2] == 0 && S[5] == 0 && S[8] == 0) return 1;
-    return a * (d * f - e * e) - b * (b * f - e * c) + c * (b * e - d * c) > least;
+    real A[9];
+    for (int i = 0; i < 9; i++) A[i] = S[i] * scale;
+    if (!(scale > 0 && A[0] > 0 && A[0] * A[4] - A[1] * A[1] > least)) return 0;
+    return (S[2] == 0 && S[5] == 0 && S[8] == 0) || pd_matrix3_determinant(A) > least;
 }
 
 /* Filters the eigenvalues of S. A matrix that has no negative one is left as it is, to the bit. */

@@ -173,19 +173,17 @@ static double forcing_term(const pd_newton *newton, double norm) {
 static pd_status solve_with_last_factor(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int *exact) {
     pd_status status = PD_OK;
     double norm;
-    int attempt = first_attempt(newton, problem, iterate), filled = 0, most = pd_hessian_factor_worth(newton->factor);
+    int attempt = first_attempt(newton, problem, iterate), most = pd_hessian_factor_worth(newton->factor);
+    int filled = !newton->worn && iterate->number > 0; // by conjugate gradients, which otherwise are not tried
     pd_hessian_cg_end end = {.indefinite = 1};
     PD_TRY(pd_problem_norm(problem, iterate->gradient, &norm));
     double eta = forcing_term(newton, norm);
     newton->norm = norm;
-    while (!newton->worn && iterate->number > 0 && end.indefinite && attempt < 2) {
+    for (int again = filled; again;) {
         PD_TRY(fill(problem, iterate, filter_of(attempt)));
-        filled = 1;
         PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, eta, most, 0.0, 1, &end));
-        if (!end.indefinite || attempt == 1) break;
-        pause(newton);
-        attempt = 1;
-        filled = 0;
+        again = end.indefinite && attempt == 0;
+        if (again) pause(newton), attempt = 1;
     }
     *exact = !end.converged || end.indefinite;
     newton->worn = 2 * end.iterations > most;
