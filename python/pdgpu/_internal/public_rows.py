@@ -93,7 +93,7 @@ class PublicRows:
         return np.where(vertices < 0, vertices, outer).astype(vertices.dtype)
 
     def described(self, text: str) -> str:
-        """A sentence of the model, with its rows replaced by vertices and bodies."""
+        """Replaces the rows in a sentence of the model by vertices and bodies."""
         if self.rows is None:
             return text
 
@@ -105,7 +105,7 @@ class PublicRows:
         return re.sub(r"\bvertex (\d+)", lambda found: f"vertex {int(self.numbers(np.array(int(found[1]))))}", text)
 
     def restate(self, error: DivergenceError) -> None:
-        """Puts vertices in the place of rows into an error of the model."""
+        """Replaces the row numbers in an error of the model by vertex numbers."""
         if self.rows is None:
             return
         error.args = tuple(self.described(part) if isinstance(part, str) else part for part in error.args)
@@ -113,7 +113,7 @@ class PublicRows:
 
     @contextlib.contextmanager
     def restated(self) -> Iterator[None]:
-        """In which errors of the model are restated."""
+        """A context that restates the errors of the model which leave it."""
         try:
             yield
         except DivergenceError as error:

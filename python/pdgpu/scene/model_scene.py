@@ -12,7 +12,7 @@ import numpy as np
 from pdgpu._internal.attributes import keep_attributes
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.held_parts import CARRIERS
-from pdgpu.scene.rigid_bodies import RigidBody, nearest_rotation
+from pdgpu.scene.rigid_bodies import RigidBody, nearest_motion
 
 if TYPE_CHECKING:
     from typing import Any
@@ -45,9 +45,7 @@ class ModelBody(RigidBody):
 
     def hidden_at(self, x: Floats) -> tuple[Floats, Floats]:
         """The hidden rows (k, 3) m of the pose nearest to vertices at x (n, 3) m, and the vertices of that pose."""
-        rest = self.public.points.mean(axis=0)
-        middle = x.mean(axis=0)
-        rotation = nearest_rotation((x - middle).T @ (self.public.points - rest))
+        middle, rest, rotation = nearest_motion(self.public.points, x)
         moved = middle + (self.points - rest) @ rotation.T
         return moved[len(x) :], moved[: len(x)]
 

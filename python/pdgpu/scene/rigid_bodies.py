@@ -231,6 +231,12 @@ def nearest_rotation(matrices: Floats) -> Floats:
     return u @ v
 
 
+def nearest_motion(points: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
+    """The means of x and of points, both (n, 3) m, and the rotation (3, 3) about them that takes the points nearest to x."""
+    middle, rest = x.mean(axis=0), points.mean(axis=0)
+    return middle, rest, nearest_rotation((x - middle).T @ (points - rest))
+
+
 def check_rigid_motion(moved: Floats, given: Floats, body: RigidBody, name: str, tolerance: float = 1e-8) -> None:
     """ValueError where given positions are not the moved ones of a rigid body, to `tolerance` times its size and coordinates."""
     off = np.abs(moved - given).max()
@@ -249,6 +255,5 @@ def pose_of(body: RigidBody, x: Floats) -> tuple[Floats, Floats]:
         carriers = x[-CARRIERS:]
         centre = carriers.mean(axis=0)
         return centre, nearest_rotation((carriers - centre).T @ body.arms[-CARRIERS:])
-    middle, rest = x.mean(axis=0), body.points.mean(axis=0)
-    rotation = nearest_rotation((x - middle).T @ (body.points - rest))
+    middle, rest, rotation = nearest_motion(body.points, x)
     return middle + rotation @ (body.centre - rest), rotation

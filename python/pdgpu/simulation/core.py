@@ -30,7 +30,7 @@ from pdgpu.scene.prescribed_pairs import prescribed_description
 from pdgpu.scene.scene import Scene, checked_copy
 from pdgpu.scene.tethers import Tethers
 from pdgpu.simulation.inverted_tets import InvertedTets
-from pdgpu.simulation.rigid_state import EXACT, ROUNDED, add_rigid_inertia, add_rigid_load, positions_in_model
+from pdgpu.simulation.rigid_state import add_rigid_inertia, add_rigid_load, positions_in_model, shape_tolerance
 from pdgpu.simulation.target_lag import TargetLag
 from pdgpu.simulation.targets import aim
 from pdgpu.solvers.solver_support import (
@@ -250,8 +250,7 @@ class SimulationCore:
         """Positions of the vertices, an argument of this name, (n, 3) m, as rows of the model. ValueError for another shape, and where the
         vertices of a rigid body have another shape than at rest."""
         given = real_array(name, array, (self.rows.n, 3))
-        single = self.dtype == np.float32 or getattr(array, "dtype", None) == np.float32
-        return positions_in_model(self, name, given, ROUNDED if single else EXACT)
+        return positions_in_model(self, name, given, shape_tolerance(self, array))
 
     def prepare(self) -> None:
         """Computes what is computed once, before the first step, and counts as setup. Warnings name the caller of the caller."""
@@ -380,6 +379,10 @@ class SimulationCore:
         aim(self, ahead)
         with self.rows.restated():
             return self.backend.energies(x, ahead)
+
+    def incremental_potential(self, x: Floats | None) -> float:
+        """G of the step about to be solved, J."""
+        return float(np.sum(self.energies(x, True)))
 
     def gradient(self, x: Floats | None) -> Floats:
         """`Simulation.gradient` with the force and the torque of each rigid body, as solvers have them."""

@@ -71,7 +71,7 @@ class Diagnostics(Part):
         x : array_like, shape (n, 3), optional
             m; by default the present positions. Rows of pinned vertices are used as given.
         """
-        return float(np.sum(self._core.energies(self._given(x), True)))
+        return self._core.incremental_potential(self._given(x))
 
     def gradient(self, x: ArrayLike | None = None) -> Floats:
         """dG/dx, (n, 3) N, zero rows at pinned vertices and those of rigid bodies, whose

@@ -91,6 +91,13 @@ class RigidState:
         return result
 
 
+def shape_tolerance(core: SimulationCore, *arrays: Any) -> float:
+    """By how much of its size a rigid body may be out of shape in arrays of its vertices. A state that was rounded to float32 is as far off
+    as float32 allows, also in a simulation in float64."""
+    single = core.dtype == np.float32 or any(getattr(array, "dtype", None) == np.float32 for array in arrays)
+    return ROUNDED if single else EXACT
+
+
 def positions_in_model(core: SimulationCore, name: str, given: Floats, tolerance: float) -> Floats:
     """Positions (n, 3) m of the vertices, as rows of the model; ValueError where vertices of a rigid body are where it cannot be. Hidden
     rows are those of the nearest pose; of a body that stays where it is they keep their bits."""

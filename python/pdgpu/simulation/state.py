@@ -12,7 +12,7 @@ from pdgpu._internal.parts import Part
 from pdgpu.materials.shape_target import place_of_target
 from pdgpu.scene.bodies import shown
 from pdgpu.simulation.resume import with_state
-from pdgpu.simulation.rigid_state import EXACT, ROUNDED, RigidState, positions_in_model, velocities_in_model
+from pdgpu.simulation.rigid_state import RigidState, positions_in_model, shape_tolerance, velocities_in_model
 from pdgpu.simulation.targets import retarget, retargeted
 
 if TYPE_CHECKING:
@@ -142,9 +142,7 @@ class State(Part):
         }
         for name, array in given.items():
             self._core.in_range(name, array)
-        # a state that was rounded to float32 is as far off as float32 allows, also in a simulation in float64
-        single = self._core.dtype == np.float32 or any(getattr(value, "dtype", None) == np.float32 for value in (positions, velocities))
-        tolerance = ROUNDED if single else EXACT
+        tolerance = shape_tolerance(self._core, positions, velocities)
         if positions is not None:
             given["positions"] = positions_in_model(self._core, "positions", given["positions"], tolerance)
         if velocities is not None:

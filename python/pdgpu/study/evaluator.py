@@ -46,7 +46,7 @@ class Evaluator:
         return 4.0 * float(np.finfo(dtype).eps * np.abs(x).max() * np.sqrt(3.0 * self.masses[self.free].sum()))
 
     def potential(self, x):
-        return float(np.sum(self.core.energies(self.core.cast_positions(x), True)))
+        return self.core.incremental_potential(self.core.cast_positions(x))
 
     def gradient_norm(self, x):
         # not np.linalg.norm: a threaded BLAS keeps its threads spinning for a while, on the cores the solver is timed on
