@@ -13,7 +13,8 @@
 #               tables and what came out; a table of their seconds, and an error that names what failed or took too long
 # make docs     the guide and the reference of all classes and functions as HTML: OUT/docs/index.html
 # make library  the C library: build it, run its tests, install it into build/library/prefix, build and run the example in C against that
-# make golden   the bits of ten steps of every solver against those of tests/golden.csv; WRITE=1 writes them anew
+# make golden   the bits of ten steps of every solver against those of tests/golden.csv; WRITE=1 writes them again, CHOSEN=1 leaves out the
+#               kernels in single precision
 # make compare-speed REF=commit   processor time of the ten cases of tests/iteration_cases.py against another commit, in turns (TURNS=5)
 # make coverage  build with gcov, then the tests: which part of the lines of csrc they enter, for each folder; TESTS as above
 # make wheel    dist/: a self-contained wheel with SuiteSparse and BLAS inside
@@ -89,6 +90,8 @@ $(VENV)/.development: pyproject.toml $(VENV)/.tools
 	$(BIN)/python -m pip install --quiet --group test --group lint
 	touch $@
 
+# The processes share the cores: teams that wait for each other took a fifth of the processor time. Bits are the same for any number.
+quick test stress: export OMP_NUM_THREADS ?= $(shell n=$$(( $$(nproc) / $(JOBS) )); echo $$(( n > 0 ? n : 1 )))
 quick: build $(VENV)/.development
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --quick $(TESTS)
 

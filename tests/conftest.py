@@ -42,14 +42,17 @@ def pytest_report_header():
 
 @functools.cache
 def cuda_fault():
-    """Why the CUDA backend cannot be tested; None: it can."""
+    """Why the CUDA backend cannot be tested in any precision; None: it can."""
     from pdgpu._internal.backends import backend
 
-    try:
-        backend("cuda", "float32")
-    except RuntimeError as error:
-        return str(error)
-    return None
+    for dtype in ("float64", "float32"):
+        try:
+            backend("cuda", dtype)
+        except RuntimeError as error:
+            reason = str(error)
+        else:
+            return None
+    return reason
 
 
 @pytest.hookimpl(wrapper=True)

@@ -27,11 +27,6 @@ from pdgpu._internal.backends import backend
 FILE = Path(__file__).parent / "golden.csv"
 EXACT = "PDGPU_GOLDEN" in os.environ  # in a build of the preset "golden"
 RUNS = [(scene, device, dtype) for scene in golden_cases.SCENES for device in ("cpu", "cuda") for dtype in ("float32", "float64")]
-# a slow run has kernels in each scene in one of the two precisions by turns
-ALTERNATE = [
-    pytest.param(*run, marks=() if run[1] == "cuda" and (i // 4 + i) % 2 else pytest.mark.every, id="-".join(run))
-    for i, run in enumerate(RUNS)
-]
 COLUMNS = ("scene", "solver", "device", "dtype", "hash", "positions", "velocities", "potential", "gradient_norm", "tolerance")
 DIGITS = {"float32": 6, "float64": 12}
 LEFT_OUT = "left out"
@@ -110,7 +105,7 @@ def device_or_skip(device, dtype):
 exact_only = pytest.mark.skipif(not EXACT, reason="bits are compared in a build that rounds every operation by itself: make golden")
 
 
-@pytest.mark.skipif(not EXACT, reason="bits are compared in a build that rounds every operation by itself: make golden")
+@exact_only
 @pytest.mark.parametrize("module", ["_cpu_f32", "_cpu_f64", "_cuda_f32", "_cuda_f64"])
 def test_no_operation_is_fused_with_another(module):
     """If not, the bits of the file are those of one compiler's choice of what to round once."""
@@ -121,7 +116,8 @@ def test_no_operation_is_fused_with_another(module):
     assert not re.findall(r"\bvfn?m\w+", listing)
 
 
-@pytest.mark.parametrize(("scene", "device", "dtype"), ALTERNATE)
+@pytest.mark.every
+@pytest.mark.parametrize(("scene", "device", "dtype"), RUNS)
 def test_ten_steps_are_what_they_were(scene, device, dtype):
     """If not, a change that was to move code has moved the answers with it."""
     device_or_skip(device, dtype)

@@ -1,4 +1,4 @@
-"""What the tests of the CUDA backend share: the precisions, and whether the kernels run on a device or on the CPU."""
+"""Fixtures of the tests of the CUDA backend: the precisions, and whether the kernels run on a device or on the CPU."""
 
 import pytest
 
@@ -7,22 +7,34 @@ from pdgpu._internal.backends import backend, direct_library
 ON_HOST = "the CPU in place of a CUDA device"  # the name that tests/cuda/on_host gives its device
 
 
-@pytest.fixture(params=["float32", "float64"])
-def dtype(request):
+def precisions():
+    """Those of the CUDA modules that can be used; both, which are skipped with the reason, where none can."""
+    return [dtype for dtype in ("float32", "float64") if not fault(dtype)] or ["float32", "float64"]
+
+
+def fault(dtype):
+    """Why the CUDA loops of a precision cannot be run, or None."""
     try:
-        backend("cuda", request.param)
+        backend("cuda", dtype)
     except RuntimeError as error:
-        pytest.skip(f"the CUDA loops are not run: {error}")
+        return f"the CUDA loops are not run: {error}"
+    return None
+
+
+@pytest.fixture(params=precisions())
+def dtype(request):
+    if reason := fault(request.param):
+        pytest.skip(reason)
     return request.param
 
 
 @pytest.fixture
 def on_host():
     """Whether the kernels run on the CPU."""
-    try:
-        return ON_HOST in backend("cuda", "float32").devices()
-    except RuntimeError as error:
-        pytest.skip(f"the CUDA loops are not run: {error}")
+    dtype = precisions()[0]
+    if reason := fault(dtype):
+        pytest.skip(reason)
+    return ON_HOST in backend("cuda", dtype).devices()
 
 
 @pytest.fixture
@@ -37,9 +49,7 @@ def resident(on_host, monkeypatch):
 def pytest_runtest_setup(item):
     if not item.get_closest_marker("large"):
         return
-    try:
-        on_host = ON_HOST in backend("cuda", "float32").devices()
-    except RuntimeError:
-        return  # the test itself says why it cannot run
-    if on_host:
+    dtype = precisions()[0]
+    # without a device the test itself says why it cannot run
+    if not fault(dtype) and ON_HOST in backend("cuda", dtype).devices():
         pytest.skip("too large for kernels that run on the CPU")

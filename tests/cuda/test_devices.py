@@ -14,7 +14,7 @@ pytestmark = pytest.mark.gpu
 
 def last_device():
     """The last CUDA device there is: "cuda:1" on the stand-in, "cuda:0" where a machine has one GPU only."""
-    return f"cuda:{len(backend('cuda', 'float32').devices()) - 1}"
+    return f"cuda:{len(backend('cuda', 'float64').devices()) - 1}"
 
 
 def simulation(device, dtype, solver):

@@ -22,7 +22,7 @@ def provoked(on_host, monkeypatch):
 def simulation(device):
     scene, _ = scenes.bar(inputs.B20(), 1e5)
     solver = pdgpu.ProjectiveDynamics(iterations=3, linear=pdgpu.Jacobi())
-    return pdgpu.Simulation(scene, solver, device=device, dtype="float32")
+    return pdgpu.Simulation(scene, solver, device=device)
 
 
 @pytest.mark.parametrize(

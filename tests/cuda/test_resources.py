@@ -93,10 +93,18 @@ def current():
     return found
 
 
+def assembled():
+    """The reports of a build for a GPU, or a reason to skip."""
+    found = current()
+    if not any("ptxas info" in path.read_text() for path in found.values()):
+        pytest.skip("the build stops at PTX (CUDA_ARCHITECTURES): registers and spills are not checked")
+    return found
+
+
 def test_kernels_keep_nothing_in_local_memory():
     """If not, a kernel that is bound by memory moves bytes nobody counted."""
     faults, seen = set(), 0
-    for (module, _), path in current().items():
+    for (module, _), path in assembled().items():
         for architecture, name, stack, spilled in kernels(path):
             seen += 1
             allowed = allowances(name, module)
@@ -118,7 +126,7 @@ def test_no_kernel_computes_with_an_undefined_number():
 
 def test_every_allowance_is_used():
     """If not, the table allows what no kernel needs any more, and hides the next regression."""
-    found = {(module, name) for (module, _), path in current().items() for _, name, *sizes in kernels(path) if max(sizes) > 0}
+    found = {(module, name) for (module, _), path in assembled().items() for _, name, *sizes in kernels(path) if max(sizes) > 0}
     for pattern, real in ALLOWED:
         assert any(re.fullmatch(pattern, name) and real in ("", module) for module, name in found), f"{pattern!r} {real} is not needed"
 
