@@ -8,7 +8,7 @@ set, and their energies are compared first. Then, on one thread and in float64, 
               or with CLAMP. Its list joins pairs with the same nearest parts and keeps those parts: it evaluates distances of known
               parts, fewer of them, and is right where it was made.
     pdgpu     `ContactPairs.energy`, `.gradient`, `.hessian`: the same sum, vector and sparse matrix. The list holds every pair and
-              finds the nearest parts anew, so that it serves for other positions too. Which entries the matrix has is found with a
+              finds the nearest parts again, so that it serves for other positions too. Which entries the matrix has is found with a
               list's first Hessian and kept; ipctk finds it every time. "and its pattern" is the projected Hessian of a new list.
 
 "pairs" counts ours, "ipctk_pairs" theirs. Times are those of the thread by its own clock, in rounds in which the programs take turns,

@@ -1,7 +1,7 @@
 """How long does the broad phase take on the GPU, and how much faster is it than the CPU of the same machine?
 
 Layers of cloth close above each other, crumpled, moving by some of their edges' length in the step: the case in which nearly every
-primitive has partners. For each method the device's time for boxes and structure, built anew and refitted ("hash" is always built,
+primitive has partners. For each method the device's time for boxes and structure, built again and refitted ("hash" is always built,
 "patches" never), and for finding, sorting and unpacking the pairs, which is theirs per second in the last columns. The CPU uses all cores.
 Every method and device must find as many pairs as the first.
 

@@ -41,7 +41,7 @@ def measure(beams, threads, device):
 
     def phase(name, make):
         with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")  # the high-water mark starts anew
+            file.write("5")  # the high-water mark restarts
         start, cpu = time.perf_counter(), time.process_time()
         result = make()
         seconds, cpu = time.perf_counter() - start, time.process_time() - cpu

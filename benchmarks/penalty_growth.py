@@ -119,7 +119,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", help="a CSV file with the table")
     parser.add_argument("--plot", help="a picture of the table, which wants --out or --from")
-    parser.add_argument("--from", dest="table", help="a table to draw, in the place of measurements")
+    parser.add_argument("--from", dest="table", help="a table to draw, instead of measurements")
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--dtype", nargs="+", default=["float32"], choices=("float32", "float64"))
     parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs")

@@ -5,14 +5,14 @@ A bar of jittered tets, held at one end, of which the m vertices nearest to one 
     refactorisation   Direct with a new diagonal: the whole matrix is factorised again (its ordering is kept)
     dense factor      SchurDirect with a new diagonal: Sigma + diag is factorised (LAPACK, one thread)
     inner 1, inner 3  one iteration of Projective Dynamics with SchurDirect: local step, triangular solves, inner solves; the factor stays
-    iteration         inner 3 and three dense factors: contact found anew before each inner iteration [Wang et al. 2021, Algorithm 1]
+    iteration         inner 3 and three dense factors: contact found again before each inner iteration [Wang et al. 2021, Algorithm 1]
     ratio             refactorisation / iteration
     of dgemm          rate of the dense factor, m^3/3 operations, over that of a product of two matrices of 1000 rows on one thread
-    sparse, sigma     set up: ordering and factor with the prone vertices last; L22 L22^T; by the clock, the less of two
+    sparse, sigma     set up: ordering and factor with the prone vertices last; L22 L22^T; wall time, the less of two
     entries, fill     of the sparse factor, and over those of a factor that may order all vertices as it likes
     bytes             of Sigma, its factor, its place in the sparse factor
 
-Times are medians of rounds in which all of them are measured in turn: by the clock, and, as "cpu", the processor time of all threads,
+Times are medians of rounds in which all of them are measured in turn: wall time, and, as "cpu", the processor time of all threads,
 which other programs disturb less (threads that wait for each other count too). Exponents are log(cost ratio) / log(size ratio) to the
 last row with the same m (tets) or mesh (m).
 
@@ -77,7 +77,7 @@ def unconstrained_entries(sim):
 
 
 def seconds(call):
-    """By the clock, and of the processor."""
+    """Wall time and processor time."""
     begin = time.perf_counter(), time.process_time()
     call()
     return np.array([time.perf_counter() - begin[0], time.process_time() - begin[1]])

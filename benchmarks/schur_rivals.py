@@ -1,10 +1,10 @@
-"""How do a Schur complement and its rivals converge where contact is found anew in every iteration?
+"""How do a Schur complement and its rivals converge where contact is found again in every iteration?
 
-A bar of jittered tets, held at one end, sags onto a capsule (quasistatic, springs of PenaltyContact, pairs found anew in every iteration of
+A bar of jittered tets, held at one end, sags onto a capsule (quasistatic, springs of PenaltyContact, pairs detected in every iteration of
 Projective Dynamics); every row is one step from rest, and its error that of the positions against those of Newton, root of the
 mean square over that at the start. Rows:
 
-    all anew             Direct: the whole matrix is factorised with the Hessian of the pairs of the moment
+    all again             Direct: the whole matrix is factorised with the Hessian of the pairs of the moment
     Schur 1, 3, 5, 20    SchurDirect: a dense factor with their bound on the diagonal, and so many inner solves
     two factors 1, 3     SchurDirect(active=...): nothing is factorised; the second matrix has all of the region active
                          [Komaritzan and Botsch 2018]

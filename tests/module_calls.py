@@ -1,6 +1,6 @@
 """A right call of every function, constructor and method of the compiled modules: what tests that call them directly start from.
 
-Arrays are small and new in every call of a function here, so that whoever changes one harms nobody else.
+Arrays are small and new in every call of a function here, so that a change of one has no effect elsewhere.
 """
 
 import numpy as np

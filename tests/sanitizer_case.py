@@ -3,7 +3,7 @@ compute-sanitizer needs minutes.
 
     compute-sanitizer --tool memcheck python tests/sanitizer_case.py [float32 float64] [--part NAME ...] [--list]
 
-The scene has every material, pins, attachments, damping and a world box; the sizes are no multiples of a block or a warp. What comes out
+The scene has every material, pins, attachments, damping and a world box; the sizes are no multiples of a block or a warp. The result
 is only looked at for being finite: the tests compare it.
 
 Each case prints one line with its outcome. A case that fails ends no other, unless the device's context is lost. The exit status is 1 if a

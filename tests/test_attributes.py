@@ -115,7 +115,7 @@ NOTHING = {"indices": [], "mask": np.zeros(36, bool), "callable": lambda points:
 
 @pytest.mark.parametrize("where", NOTHING.values(), ids=NOTHING)
 def test_holding_nothing_is_refused(where):
-    """If not, a threshold that misses every vertex lets the body fall, and nobody is told."""
+    """If not, a threshold that misses every vertex lets the body fall without a warning."""
     _, body = beam()
     for hold in (body.pin, lambda w: body.slide(w, line=(1, 0, 0)), lambda w: body.attach(w, (0, 0, 0))):
         with pytest.raises(ValueError, match="where: it selects none of the 36 vertices of 'beam'"):
@@ -157,7 +157,7 @@ def test_a_change_that_a_simulation_does_not_see_is_said(change):
     scene, body = beam()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        changes(scene, body)[change]()  # nobody misses it
+        changes(scene, body)[change]()  # no simulation reads it
     scene, body = beam()
     sim = pdgpu.Simulation(scene)
     with pytest.warns(UserWarning, match=f"^{change}.*: a Simulation that was made of this scene keeps") as caught:
@@ -261,7 +261,7 @@ def test_a_copy_of_a_linear_system_is_its_own(make):
 
 
 def test_a_copy_of_a_torn_simulation():
-    """If not, what a cut made anew, colours among it, is lost in the copy."""
+    """If not, what a cut rebuilt, colours among it, is lost in the copy."""
     scene = pdgpu.Scene()
     cloth = scene.add_shell(pdgpu.shapes.grid((1, 1), cells=(4, 4)), pdgpu.Spring(10.0), density=0.2)
     cloth.pin([0, 4])

@@ -223,7 +223,7 @@ def megabytes():
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_flipped_or_truncated_file_is_refused_or_is_the_same(dtype, tmp_path):
-    """If not, a bad disk changes an experiment without a word, or ends the program with something nobody catches."""
+    """If not, a bad disk changes an experiment without a word, or ends the program with an undocumented exception."""
     sim, motions = rich(dtype)
     sim.save(tmp_path / "good")
     good = (tmp_path / "good").read_bytes()
@@ -277,7 +277,7 @@ WRONG = (
 
 
 def test_a_header_that_lies_is_refused_by_its_path(tmp_path):
-    """If not, an edited file, whose check sums are right, raises something nobody catches, or crashes the core."""
+    """If not, an edited file, whose check sums are right, raises an undocumented exception, or crashes the core."""
     sim, motions = rich()
     sim.save(tmp_path / "good")
     good = (tmp_path / "good").read_bytes()
@@ -323,7 +323,7 @@ def member(shape, content=b"", dtype="<f8"):
     ],
 )
 def test_what_a_file_claims_or_adds_takes_no_memory(name, content, compression, tmp_path):
-    """If not, a file of some kilobytes from a stranger takes the machine down, or a member nobody asked for is read."""
+    """If not, a file of some kilobytes from a stranger takes the machine down, or an unexpected member is read."""
     sim, motions = rich()
     path = tmp_path / "state"
     sim.save(path)

@@ -81,7 +81,7 @@ def test_compare_takes_shells_and_a_choice_of_solvers(tmp_path, capsys):
 
 
 def test_simulate_writes_a_sequence_for_paraview(mesh, tmp_path, capsys):
-    """If not, nobody can look at what was simulated."""
+    """If not, a simulation cannot be looked at."""
     out = tmp_path / "frames"
     assert main(["simulate", mesh, "--steps", "5", "--out", str(out)]) == 0, capsys.readouterr().err
     import xml.etree.ElementTree as xml

@@ -338,7 +338,7 @@ def test_what_slides_goes_on_sliding(tmp_path):
 
 
 def test_a_previous_velocity_is_carried_over():
-    """If not, the adaptive first guess starts anew at every cut."""
+    """If not, the adaptive first guess restarts at every cut."""
     scene, cloth = sheet()
     solver = pdgpu.Newton(iterations=3, initialization="adaptive")
     sim = disturbed(scene, solver)

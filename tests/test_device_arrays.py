@@ -23,7 +23,7 @@ def sim(request):
 
 @pytest.mark.parametrize("take", [np.from_dlpack, np.asarray])
 def test_the_memory_is_that_of_the_simulation(sim, take):
-    """If not, another library works on a copy that nobody steps."""
+    """If not, another library works on a copy that does not follow the steps."""
     positions, velocities = take(sim.device_positions), take(sim.device_velocities)
     for array, own in ((positions, "positions"), (velocities, "velocities")):
         assert array.dtype == sim.dtype and array.shape == sim.positions.shape and array.flags.c_contiguous

@@ -66,7 +66,7 @@ def spread(values):
 
 
 def test_the_page_gives_what_float32_leaves():
-    """If not, who asks whether float32 is enough is told figures that nobody measured."""
+    """If not, who asks whether float32 is enough is told figures without a measurement."""
     page, rows = (ROOT / "docs" / "running.md").read_text(), results("float32_floor.csv")
     for row in rows:
         material = {"NeoHookean": "neo-Hookean"}.get(row["material"], row["material"])
@@ -89,7 +89,7 @@ def test_the_page_counts_the_verdicts_of_scripted_scenes():
 
 
 def test_the_prose_gives_the_order_of_rigid_bodies():
-    """If not, a claim of convergence stands there that nobody measured."""
+    """If not, a claim of convergence has no measurement."""
     text, rows = prose(), results("rigid_tops.csv")
     finest = [float(row["order"]) for row in rows if row["dt"] == "0.0005"]
     assert f"come {2 ** min(finest):.2f} to {2 ** max(finest):.2f} times as near" in text
@@ -205,7 +205,7 @@ def test_the_prose_gives_the_figures_of_the_queries_in_both_precisions():
 
 
 def test_the_prose_gives_the_figures_of_the_other_results():
-    """If not, the README claims a speed that nobody measured."""
+    """If not, the README claims a speed without a measurement."""
     text = prose()
     steps = [
         row for name in ("armadillo13k", "creature") for row in results(f"projective_dynamics_{name}.csv") if row["what"] == "PD iteration"
@@ -367,7 +367,7 @@ def test_the_prose_gives_the_figures_of_contact_by_projections():
 
 
 def test_the_prose_gives_the_figures_of_contact():
-    """If not, the README promises a safety or a speed that nobody measured."""
+    """If not, the README promises a safety or a speed without a measurement."""
     text, rows = prose(), results("never_intersects.csv")
     fine = results("never_intersects_fine.csv")
     assert all(row["intersections"] == "0" for row in [*rows, *fine])

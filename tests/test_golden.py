@@ -3,7 +3,7 @@
 golden.csv has a row for each run: a hash of positions, velocities and recorded numbers, a few of these numbers in plain sight, and how
 much they may differ, which is a hundred times what a nudge of the start by its rounding, up or down, changes. Bits are compared where the
 build rounds every operation by itself (`make golden`, the preset of that name) and the machine is one that the file holds for; numbers
-everywhere. A change that moves no arithmetic leaves the file as it is. One that does writes it anew, `make golden WRITE=1`, and says why.
+everywhere. A change that moves no arithmetic leaves the file as it is. One that does writes it again, `make golden WRITE=1`, and says why.
 """
 
 import csv
@@ -152,7 +152,7 @@ def test_the_bits_are_those_of_any_number_of_threads(scene, dtype):
 
 @exact_only
 def test_the_file_holds_for_this_machine():
-    """If not, nothing compares bits here and nobody notices."""
+    """If not, no bits are compared here, unnoticed."""
     _, head = stored()
     if head != machine():
         pytest.skip(f"the hashes are those of {head}; here it is {machine()}: only numbers were compared")

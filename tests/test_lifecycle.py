@@ -129,7 +129,7 @@ def test_one_simulation_in_two_threads_is_refused_and_the_interpreter_stays_free
 
 
 def test_an_observer_that_asks_its_own_simulation_gets_an_error():
-    """If not, it waits for itself for ever."""
+    """If not, it waits for itself without end."""
     sim = long_simulation()
     with pytest.raises(RuntimeError, match="busy"):
         take_step(sim._core, False, observer=lambda *_: sim.positions)

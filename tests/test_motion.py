@@ -133,7 +133,7 @@ def test_a_film_goes_on_where_a_simulation_was_loaded(tmp_path):
     sim.run(0.04, every=2, callback=sim.record(tmp_path / "fall.pvd", append=True))
     sim = pdgpu.Simulation.load(tmp_path / "s.npz")
     film = sim.record(tmp_path / "fall.pvd", append=True)
-    assert len(film) == 2  # of 0 and 0.02 s; from 0.04 s on it is filmed anew
+    assert len(film) == 2  # of 0 and 0.02 s; from 0.04 s on it is filmed again
     sim.run(0.02, every=1, callback=film)
     frames = re.findall(r'timestep="(.*?)" file="(.*?)"', (tmp_path / "fall.pvd").read_text())
     assert [float(time) for time, _ in frames] == pytest.approx([0.0, 0.02, 0.04, 0.05, 0.06]) and len(film) == 5
@@ -158,7 +158,7 @@ def test_an_animation_has_its_frames(tmp_path):
 
 
 def test_a_film_for_players_has_its_frames(tmp_path, monkeypatch):
-    """If not, .mp4 is promised and comes out empty, or fails without saying what is missing."""
+    """If not, .mp4 is promised and is empty, or fails without saying what is missing."""
     matplotlib = pytest.importorskip("matplotlib.animation")
     sim = block((0.0, -9.81, 0.0))
     with monkeypatch.context() as without:

@@ -1,4 +1,4 @@
-"""What results from C are made of goes by name: a number never stands in the place of another."""
+"""What results from C are made of goes by name: a number never stands instead of another."""
 
 import re
 from pathlib import Path
@@ -82,7 +82,7 @@ def test_a_linear_solve_says_by_name_how_it_went():
 
 
 def test_every_stop_has_one_name():
-    """If not, how a step ended is told by a name that nobody waits for."""
+    """If not, the status of a step has an undocumented name."""
     assert _host.STOPS == ("iteration_cap", "converged", "stalled", "diverged")
     header = (ROOT / "csrc" / "python" / "binding" / "names.h").read_text()
     linear = re.search(r"#define PD_LINEAR_STOP_TABLE\(X\)(.*?)\n\n", header, re.S)[1]

@@ -41,7 +41,7 @@ def folder(tmp_path):
 
 
 def test_every_script_is_run():
-    """If not, a figure is left out of the scheduled run, and nobody sees that it fails at full size."""
+    """If not, a figure is left out of the scheduled run, and its failure at full size goes unnoticed."""
     listed = dict(line.split() for line in papers("--list", PAPERS_SECONDS="120").stdout.splitlines())
     assert list(listed) == sorted(path.stem for path in (ROOT / "examples" / "papers").glob("*.py")) and len(listed) >= 14
     said = {
@@ -68,14 +68,14 @@ def test_what_fails_is_named(folder, tmp_path):
 
 
 def test_what_is_in_order_ends_with_0(folder, tmp_path):
-    """If not, the scheduled run is red for ever, and nobody looks any more."""
+    """If not, the scheduled run always fails, and its result is ignored."""
     result = papers("good", "--scripts", folder, "--out", tmp_path / "out")
     assert result.returncode == 0 and result.stderr == ""
     assert result.stdout.splitlines()[-1].startswith("papers: all 1 ran in full")
 
 
 def test_who_stops_the_run_stops_the_script(folder, tmp_path):
-    """If not, a script goes on for hours that nobody waits for."""
+    """If not, a script goes on for hours."""
     (folder / "endless.py").write_text("import os, sys\nprint(os.getpid(), flush=True)\nwhile True:\n    pass\n")
     command = [sys.executable, str(ROOT / "scripts" / "papers"), "endless", "--scripts", str(folder), "--out", str(tmp_path / "out")]
     run = subprocess.Popen(command, stdout=subprocess.PIPE)

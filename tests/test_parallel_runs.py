@@ -17,7 +17,7 @@ import scenes
 import pdgpu
 
 JOBS = Path(parallel_jobs.__file__)
-TIMEOUT = 120  # s: what hangs, hangs for ever
+TIMEOUT = 120  # s: longer is a hang
 
 
 def output_of(arguments, **options):
@@ -55,7 +55,7 @@ needs_cholesky = pytest.mark.skipif(not pdgpu._host.HAS_CHOLMOD, reason="this bu
     ids=["fork", "fork with one thread", "spawn", "forkserver"],
 )
 def test_a_pool_of_processes_gives_what_its_parent_gave(method, threads, environment):
-    """If not, the first parallel sweep of a user hangs for ever, or gives other numbers."""
+    """If not, the first parallel sweep of a user hangs without end, or gives other numbers."""
     lines = output_of([str(JOBS), method, str(threads)], env=environment).splitlines()
     assert lines == [f"{name} same" for name in parallel_jobs.JOBS]
 

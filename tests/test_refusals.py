@@ -18,7 +18,7 @@ NONSENSE = [None, "x", np.nan, [[1.0]], object(), np.zeros((2, 2))]
 MODULES = [name for name in pdgpu.__all__ if isinstance(getattr(pdgpu, name), types.ModuleType)] + ["plotting"]
 # taken apart by pdgpu, which gives them what it made; matplotlib's own arguments
 INNER = {"elements_of", "groups_of", "constant", "elements", "kind", "parameters", "rest_shape", "surface", "axes", "drawing", "proximity"}
-# what pdgpu makes and nobody else; numbers with a name
+# classes that only pdgpu makes; numbers with a name
 MADE_HERE = (tuple, enum.Enum, Exception, pdgpu.Body, pdgpu.Obstacle, pdgpu.Comparison, pdgpu.Contacts, pdgpu.History, pdgpu.Sweep)
 MADE_HERE += (
     pdgpu.StepRecord,
@@ -67,7 +67,7 @@ def examples():
 
 
 def calls(function, value):
-    """Argument lists in which every needed argument is nonsense, and one of the others, in turn, too; and one that nobody has."""
+    """Argument lists in which every needed argument is nonsense, and one of the others, in turn, too; and an unknown one."""
     arguments = inspect.signature(function).parameters.values()
     needed = [part.name for part in arguments if part.default is part.empty and part.kind not in (part.VAR_POSITIONAL, part.VAR_KEYWORD)]
     yield dict.fromkeys(needed, value)
@@ -118,7 +118,7 @@ def _by_place(function, part):
 
 @pytest.mark.parametrize("what", ["doc", "signature", "repr"])
 def test_nothing_public_speaks_of_the_inside(what):
-    """If not, help() and completion show names that are nobody's business."""
+    """If not, help() and completion show internal names."""
     for name, value in public().items():
         if what == "doc":
             text = inspect.getdoc(value) or ""

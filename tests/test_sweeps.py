@@ -34,7 +34,7 @@ def table(path):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The table of the sweep that nobody kills."""
+    """The table of the sweep that is not killed."""
     folder = tmp_path_factory.mktemp("whole")
     subprocess.run([sys.executable, SCRIPT, folder / "whole", folder / "whole.csv"], check=True, timeout=100)
     return table(folder / "whole.csv")
@@ -137,7 +137,7 @@ def linear(n):
 
 @pytest.mark.parametrize("pool", [concurrent.futures.ThreadPoolExecutor])
 def test_executors_give_what_no_executor_gives(pool):
-    """If not, where a sweep runs decides what comes out."""
+    """If not, where a sweep runs decides the result."""
     grid = {"n": [9, 3, 5, 7]}
     with pool(2) as executor:
         there = pdgpu.sweep(linear, grid, executor=executor)
@@ -272,7 +272,7 @@ def test_systems_and_results_are_pickled_with_their_bits(name, dtype):
 
 
 def test_a_rho_that_was_searched_for_is_kept():
-    """If not, a copy of a system searches anew, from another right-hand side, and finds something else."""
+    """If not, a copy of a system searches again, from another right-hand side, and finds something else."""
     A = np.diag(np.full(40, 2.1)) - np.eye(40, k=1) - np.eye(40, k=-1)
     system = pdgpu.linear.System(A, pdgpu.Jacobi(iterations=60, chebyshev=pdgpu.Chebyshev(rho="auto")))
     system.solve(np.ones(40))

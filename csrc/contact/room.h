@@ -14,11 +14,11 @@ typedef struct pd_room {
 } pd_room;
 
 #define PD_ROOM(array, per_element) {(void **)&(array), (per_element) * sizeof *(array), 1}
-/* How many there are, and they: the arguments of pd_rooms_grow, so that nobody counts them by hand. */
+/* The number of rooms and the rooms: two arguments of pd_rooms_grow. */
 #define PD_ROOMS(rooms) (int)(sizeof(rooms) / sizeof *(rooms)), rooms
 
 /* Room for at least `needed` elements in all n <= PD_MOST_ROOMS arrays of a list, by doubling: *capacity is how many there is room for, and
- * *revision (NULL: nobody asks) counts how often that has changed. Contents are lost then. The old arrays go when the new ones are there,
+ * *revision (or NULL) counts how often that has changed. Contents are lost then. The old arrays go when the new ones are there,
  * so that a failure leaves the list as it was. Errors: PD_ERROR_MEMORY, with the number and what they are rooms `of`. */
 pd_status pd_rooms_grow(pd_context *context, size_t needed, const char *of, int n, const pd_room *rooms, size_t *capacity,
                         long long *revision);

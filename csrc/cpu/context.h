@@ -5,7 +5,7 @@
 #include "loops/backend.h"
 #include "threads/team.h"
 
-/* A loop body that is compiled anew for every constant it is called with. */
+/* A loop body that is compiled again for every constant it is called with. */
 #define PD_INLINE static inline __attribute__((always_inline))
 
 struct pd_context {

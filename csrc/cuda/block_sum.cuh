@@ -36,7 +36,7 @@ enum { PD_BLOCKS_OF_LAST = 4 * PD_THREADS };
  * `arrived` is the context's; every block of the launch comes here once. */
 static __device__ __forceinline__ bool pd_last_block(unsigned *arrived) {
     __shared__ bool last;
-    __syncthreads(); // nobody reads the answer of before any more
+    __syncthreads(); // the previous answer has been read
     if (threadIdx.x == 0) {
         __threadfence();
         last = atomicAdd(arrived, 1u) == gridDim.x - 1;

@@ -30,7 +30,7 @@ struct pd_context {
     char *staging;     /* host, pinned: [PD_STAGED_BYTES] */
     pd_fetch fetches[PD_MOST_FETCHES];
     int n_fetches;
-    struct cusolverDnContext *solver; /* cuSOLVER's handle, of dense.cu; NULL: nobody asked for it yet */
+    struct cusolverDnContext *solver; /* cuSOLVER's handle, of dense.cu; NULL: not created yet */
     int capturing;                    /* between pd_capture_begin and pd_capture_end: the stream records and runs nothing */
     cudaEvent_t marks[PD_MARK_COUNT];
     pd_counts counts;

@@ -2,7 +2,7 @@
  *
  * A launch is checked where it is made; the loop returns PD_ERROR_DEVICE with the runtime's text in the context. No blocks, no launch.
  * The launches use the runtime's typed function and not the <<< >>> of the language, so that a C++ compiler reads them too:
- * tests/cuda/on_host puts a stand-in in the place of the runtime and runs the same kernels on the CPU. */
+ * tests/cuda/on_host replaces the runtime by a stand-in and runs the same kernels on the CPU. */
 #ifndef PD_CUDA_LAUNCH_CUH
 #define PD_CUDA_LAUNCH_CUH
 

@@ -18,9 +18,9 @@ typedef struct pd_iterate {
     int beyond;          /* a method that keeps_reach has let something go farther than its reach, and all of the way is to be looked at */
     int number;          /* of the iteration in the step being solved, from 0 */
     int drives;          /* times that what is driven has moved in the step: G was another before, and there is no way back */
-    int detections;      /* times that the pairs of a penalty were found anew: G was another before, and can be asked for where all were */
+    int detections;      /* times that the pairs of a penalty were found again: G was another before, and can be asked for where all were */
     int replaced;        /* x is not where the move before put it: contact shortened that move, or a method or a response set another x. An
-                          * iteration ends with 0. What x and its moves before told holds no longer, and the accelerator begins anew */
+                          * iteration ends with 0. What x and its moves before told holds no longer, and the accelerator restarts */
     const pd_move *move; /* what follows the direction; NULL: the frame does, as where a method that `moves` has made it */
     int first, last;     /* of the iterations that follow each other without a look at x: the first starts from x, the last leaves it */
     int stalled;         /* 0 when a direction is asked for; a method sets it where no direction lowers the potential */

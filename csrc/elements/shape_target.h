@@ -6,7 +6,7 @@
  * Shape targeting [Klar, Moffat, Museth, Sifakis 2020], which Wang et al. 2021, Localized collisions, Sec. 5.2 make expressions with. The
  * constraint set is that of all rotated targets, {R S}: the nearest of them has the R of largest R:F S, which is the polar rotation of F S;
  * Q falls out. w does not depend on the target, nor does the matrix of Projective Dynamics: a target may change in every step, and nothing
- * is factorised anew. S = 1 is the as-rigid-as-possible energy.
+ * is factorised again. S = 1 is the as-rigid-as-possible energy.
  *
  * p = {w [J] = 2 mu volume, S_00, S_01, S_02, S_11, S_12, S_22}, S symmetric positive definite, no unit.
  *

@@ -11,7 +11,7 @@ enum { PD_CCD_CERTIFIED, PD_CCD_MIN_GRADIENT, PD_CCD_ADDITIVE, PD_CCD_COUNT };
 /* The collision of a motion that is usable. No method returns a time before the first step that the distance allows, so that a pair whose
  * first step goes beyond `stop` needs no method.
  *   distance  pd_motion_distance at t = 0, scaled
- *   stop      a time in [0,1] after which nobody asks: 1, or the earliest contact found so far. A result later than it may be cut off
+ *   stop      the latest time of interest in [0,1]: 1, or the earliest contact found so far. A result later than it may be cut off
  *             there, one up to it does not depend on it. */
 PD_FUNCTION pd_collision pd_motion_collision(const pd_motion *motion, int method, real distance, real stop) {
     if (!(distance > motion->separation)) return pd_collision_of(0, 0, PD_START_TOO_CLOSE);

@@ -89,7 +89,7 @@ static pd_status hold(pd_direct *self, const double *subspace, int *n_unknowns) 
 typedef struct triangle {
     const pd_direct *self;
     const pd_csr *A;
-    const double *diagonal; /* in the place of A's, or NULL */
+    const double *diagonal; /* instead of A's, or NULL */
 } triangle;
 
 static double entry(const triangle *of, int i, int s, int on_diagonal) {
@@ -148,7 +148,7 @@ static void held_upper_triangle(const void *owner, int *column_start, int *rows,
 
 static pd_upper_triangle triangle_of(const pd_direct *self) { return self->unknown_start ? held_upper_triangle : free_upper_triangle; }
 
-/* Factorises with the values of A, `diagonal` H [n] in the place of its own, or NULL. Errors: PD_ERROR_SINGULAR, error->vertex the row. */
+/* Factorises with the values of A, `diagonal` H [n] instead of its own, or NULL. Errors: PD_ERROR_SINGULAR, error->vertex the row. */
 static pd_status factorise(pd_direct *self, const pd_csr *A, const double *diagonal) {
     const triangle of = {self, A, diagonal};
     pd_error *error = pd_context_error(self->context);
@@ -235,7 +235,7 @@ static pd_status keep_plain(double **plain, const pd_csr *A, pd_error *error) {
     return PD_OK;
 }
 
-/* Entries where A has no room: it gets another pattern, and what knew the old one is made anew. Where that fails A is without entries. */
+/* Entries where A has no room: it gets another pattern, and what knew the old one is rebuilt. Where that fails A is without entries. */
 static pd_status replace(pd_linear *self) {
     pd_direct *direct = self->memory;
     pd_error *error = pd_context_error(self->context);

@@ -50,9 +50,9 @@ typedef struct pd_linear_method {
     void (*destroy)(void *memory, pd_context *context);
     /* Everything a solve needs, with the diagonal in self->total; called again after pd_linear_set. */
     pd_status (*prepare)(pd_linear *self);
-    /* What follows from self->total alone, written anew where it lies: no memory, nothing that waits but for Direct. NULL: nothing does. */
+    /* What follows from self->total alone, rewritten in its memory: no allocation, nothing that waits but for Direct. NULL: nothing does. */
     pd_status (*refresh)(pd_linear *self);
-    /* Of an exact method: self->entries are others, factorises anew. NULL: it takes none. */
+    /* Of an exact method: self->entries are others, factorises again. NULL: it takes none. */
     pd_status (*add_entries)(pd_linear *self);
     /* Iterations k .. k+n-1 (n <= PD_LINEAR_CHUNK) with their omegas; for k = 0 the iterate is zero whatever `current` holds. */
     pd_status (*iterate)(pd_linear *self, int k, int n, const double *omegas, double gamma);
@@ -84,7 +84,7 @@ PD_LINEAR_TABLE(PD_LINEAR_METHOD)
 pd_status pd_matrix_upload(pd_matrix *out, pd_context *context, const pd_csr *A, const int *order, int width);
 void pd_matrix_destroy(pd_matrix *matrix, pd_context *context);
 
-/* The memory in which sweeps over a matrix keep so many iterates that nobody sees. */
+/* The memory for so many internal iterates of sweeps over a matrix. */
 pd_status pd_linear_need_iterates(pd_linear *self, pd_matrix *matrix, int iterates);
 
 static inline void pd_linear_exchange(pd_linear *self) {

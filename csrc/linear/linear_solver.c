@@ -117,7 +117,7 @@ pd_status pd_linear_create(pd_linear **out, pd_context *context, const pd_choles
     if (bending) PD_TRY(copy_matrix(&self->bending, bending, fixed, error));
     PD_TRY(pd_memory_create(context, (void **)&self->scalars, ((size_t)width * 6 + 2) * sizeof(double)));
     PD_TRY(upload_diagonal(self));
-    if (self->method->exact && fixed) goto done; // in a simulation nobody looks at its residual
+    if (self->method->exact && fixed) goto done; // a simulation does not read its residual
     PD_TRY(pd_memory_create(context, (void **)&self->buffers[0], pd_linear_bytes(self)));
     PD_TRY(pd_memory_create(context, (void **)&self->buffers[1], pd_linear_bytes(self)));
     PD_TRY(pd_matrix_upload(&self->matrix, context, &self->A, NULL, width));

@@ -68,7 +68,7 @@ typedef struct pd_linear_settings {
     int positive;               /* Chebyshev on [0, rho] instead of [-rho, rho] */
     const unsigned char *prone; /* Schur: H [n], 1 in the second part; borrowed for the life of the solver, and no option of its own */
     double active;              /* Schur: what contact counts for at every prone vertex once it counts at one, N/m; 0: for what it adds */
-    pd_chebyshev chebyshev;     /* rho is that of one step (A-Jacobi: of one weighted Jacobi step); starts anew in every solve */
+    pd_chebyshev chebyshev;     /* rho is that of one step (A-Jacobi: of one weighted Jacobi step); restarts in every solve */
 } pd_linear_settings;
 
 extern const pd_option pd_linear_options[];
@@ -126,7 +126,7 @@ pd_status pd_linear_couple(pd_linear *self, const real *coupling);
 double pd_linear_weight(const pd_linear *self);
 /* The largest eigenvalue of D^-1 A behind it; 0 for solvers without a weight. */
 double pd_linear_largest_eigenvalue(const pd_linear *self);
-/* What only a look at the spectrum can tell, set before or between solves; prepares anew what depends on it. */
+/* What only a look at the spectrum can tell, set before or between solves; prepares again what depends on it. */
 pd_status pd_linear_set(pd_linear *self, double weight, double omega, double rho, const pd_chebyshev *chebyshev);
 pd_status pd_linear_prepare(pd_linear *self);
 
@@ -142,15 +142,15 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
 pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, const real *residual, const pd_move *move, real *direction);
 
 /* A = A_0 + diag(added) from here on. added  B [n], nonnegative and finite, read here and not kept; NULL: zero. Only contents change, so
- * graphs made before go on; what follows from the diagonal is made anew on the device: the preconditioner, the rows sorted by colour, and
+ * graphs made before go on; what follows from the diagonal is rebuilt on the device: the preconditioner, the rows sorted by colour, and
  * of A-Jacobi's operator the rows that feel the change. Weights, omega and rho stay, and so do the extrapolations made for them.
  * Memory: allocates nothing. Waits for nothing.
- * Direct is the exception: it takes the diagonal to the host and factorises anew, in memory of its own and its library's. So does Schur, in
+ * Direct is the exception: it takes the diagonal to the host and factorises again, in memory of its own and its library's. So does Schur, in
  * the memory that it has. Errors: PD_ERROR_SINGULAR from both, PD_ERROR_VALUE from Schur (schur.h); the next solve reports it again. */
 pd_status pd_linear_set_diagonal(pd_linear *self, const double *added);
 /* A = A_0 + entries from here on, of Direct, in whose matrix there must be room for those of revision 0 (pd_csr_with_room), and Schur,
- * whose region must hold them; for free rows. Factorises anew where a value has changed, in the memory that it has; where the revision is
- * another, Direct analyses its matrix anew, too, and that takes memory. entries  H, borrowed until the next call.
+ * whose region must hold them; for free rows. Factorises again where a value has changed, in the memory that it has; where the revision is
+ * another, Direct analyses its matrix again, too, and that takes memory. entries  H, borrowed until the next call.
  * Errors: as of pd_linear_set_diagonal; PD_ERROR_VALUE for the other solvers. */
 pd_status pd_linear_set_entries(pd_linear *self, const pd_entries *entries);
 /* The same as pd_linear_set_diagonal with added  H [n]. The first call makes room for it in backend memory. */

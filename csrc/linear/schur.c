@@ -20,7 +20,7 @@ struct pd_schur {
     int *rows;                   /* [safe+prone] the row of A of each of the factor, the safe ones first, both ascending */
     double *vector;              /* [safe+prone,3] */
     real *staging;               /* [n,3] */
-    pd_schur_resident *resident; /* all of the first and last part in backend memory, in the place of the host's; NULL: there is none */
+    pd_schur_resident *resident; /* all of the first and last part in backend memory, instead of the host's; NULL: there is none */
     double *base, *total;        /* [n] the diagonal of A as it was factorised, and as it is */
     double *added;               /* [prone] what the dense factor holds besides Sigma, on its diagonal */
     pd_dense_entries entries;    /* and beside it (pd_linear_set_entries) */
@@ -207,7 +207,7 @@ done:
     return status;
 }
 
-/* The diagonal of A is `total`, B [n], from here on: factorises Sigma anew where that has changed, or takes the other of the two factors.
+/* The diagonal of A is `total`, B [n], from here on: factorises Sigma again where that has changed, or takes the other of the two factors.
  * Waits. */
 static pd_status set_diagonal(pd_schur *self, const double *total) {
     const int *prone = pd_schur_prone_rows(self);

@@ -1,8 +1,8 @@
 /* The matrix of the global step with a small part of its vertices apart: A = [[A11, A12], [A21, A22]], x2 the collision-prone vertices,
  * which contact acts on, x1 the safe ones [Wang et al. 2021, Secs. 4.2-4.4].
  *
- * A11 is factorised once, and the Schur complement Sigma = A22 - A21 A11^-1 A12 comes out of the same factorisation, as L22 L22^T. What
- * contact adds to A22 it adds to Sigma, so only a dense matrix of the size of x2 is factorised anew. A solve of A d = r is
+ * A11 is factorised once, and the Schur complement Sigma = A22 - A21 A11^-1 A12 is a part of the same factorisation, as L22 L22^T. What
+ * contact adds to A22 it adds to Sigma, so only a dense matrix of the size of x2 is factorised again. A solve of A d = r is
  *
  *     forward    y2 = r2 - A21 A11^-1 r1
  *     dense      (Sigma + what contact adds) d2 = y2

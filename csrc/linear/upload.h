@@ -11,7 +11,7 @@ pd_status pd_upload(pd_context *context, void **out, const void *source, size_t 
 pd_status pd_upload_ints(pd_context *context, int **out, const int *source, size_t count);
 pd_status pd_upload_reals(pd_context *context, real **out, const double *source, size_t count);
 
-/* What goes up again and again, and nobody waits for it: here it lies until it is there. */
+/* Data of repeated asynchronous uploads: it stays here until the copy has ended. */
 typedef struct pd_outbox {
     void *memory;    /* H, pinned [bytes]; NULL until something was sent */
     size_t bytes;    /* always as many */

@@ -123,7 +123,7 @@ pd_status pd_tree_build(pd_context *context, pd_tree *tree, const pd_primitives 
  *   cost [1]  B  out: what searching it costs: the sum of its boxes' areas over that of the root's, 0 where the root has none;
  *             NULL: not wanted
  *   limit     a tree that costs more is not searched until it is fitted again: pairs append nothing. Decided where the cost is, so that
- *             nobody waits for it before the search */
+ *             the search needs no synchronisation */
 pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_primitives *primitives, double *cost, double limit);
 
 /* Appends every pair of a primitive of `first` and one of the tree's (`second`) that may collide and whose boxes overlap.

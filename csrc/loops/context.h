@@ -77,7 +77,7 @@ pd_status pd_memory_download(pd_context *context, void *target /* H */, const vo
 pd_status pd_memory_fetch(pd_context *context, void *target /* H */, const void *source /* B */, size_t bytes);
 int pd_fetches_at_once(const pd_context *context);
 pd_status pd_memory_copy(pd_context *context, void *target /* B */, const void *source /* B */, size_t bytes);
-/* Host memory that a device reads and writes by itself, and copies by way of it that nobody waits for: what is sent must stay as it is, and
+/* Host memory that a device reads and writes by itself, and asynchronous copies through it: what is sent must stay as it is, and
  * what is received is there, once the host has waited the next time; where pd_fetches_at_once says so, when these return. */
 pd_status pd_pinned_create(pd_context *context, void **out /* H */, size_t bytes);
 void pd_pinned_destroy(pd_context *context, void *memory);

@@ -1,4 +1,4 @@
-/* A dense symmetric positive definite matrix that keeps its place while a part of it changes: factorised anew where it lies, in double
+/* A dense symmetric positive definite matrix that keeps its place while a part of it changes: factorised again where it lies, in double
  * whatever `real` is. The rules of backend.h hold. */
 #ifndef PD_LOOPS_DENSE_LOOPS_H
 #define PD_LOOPS_DENSE_LOOPS_H

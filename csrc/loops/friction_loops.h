@@ -148,7 +148,7 @@ struct pd_contact_sweep {
     real *held; /* B [n_vertices] out, m: by so much its displacement bound has shortened the step of a vertex; NULL: not asked for */
     pd_incidence incidence;
     pd_frozen_pairs frozen; /* with a penalty there are no records: the incidence is theirs */
-    real *moved;            /* B [n_points] m: how far each has gone in the sweep, at most; NULL: nobody asks */
+    real *moved;            /* B [n_points] m: bound of each displacement in the sweep; NULL: not needed */
     const real *reach;      /* B [n_vertices] m: so far each may go in any direction, in the sweep; NULL: as far as it likes */
     real *points;           /* B [n_points,3] m: where all are; the sweep moves the vertices that touch, and what they carry */
     pd_embedding embedding; /* start NULL: points are vertices */

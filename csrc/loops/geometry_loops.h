@@ -45,7 +45,7 @@ typedef struct pd_earliest {
     int index;           /* of the pair; INT_MAX: none was found */
 } pd_earliest;
 
-/* Nothing found so far, and nobody asks for what comes later than `time` in [0,1].   earliest [1]  B  out */
+/* Nothing is found yet. Results later than `time` in [0,1] are not needed.   earliest [1]  B  out */
 pd_status pd_earliest_begin(pd_context *context, real time, pd_earliest *earliest);
 
 /* The earliest of these times that is not later than what was found before, and its pair, pair i being number first + i: the smallest

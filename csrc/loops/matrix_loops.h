@@ -26,7 +26,7 @@ typedef struct pd_matrix {
     const real
         *coupling; /* B [n,3,3] borrowed, by vertex: symmetric blocks B that A has on its diagonal beside `diagonal`, or NULL. Width 3, and
                            * read by pd_matrix_residual, pd_jacobi_sweeps, pd_gauss_seidel_sweeps and pd_pcg_product alone */
-    const real *inverses; /* B [n,3,3] borrowed, with them: (a_ii I + B_i)^-1, in the place of 1/a_ii */
+    const real *inverses; /* B [n,3,3] borrowed, with them: (a_ii I + B_i)^-1 instead of 1/a_ii */
 } pd_matrix;
 
 /* y = A x. */
@@ -74,11 +74,11 @@ static inline pd_status pd_move_now(pd_context *context, const pd_move *move, co
     return move ? pd_advance(context, move->model, move->data, move->alpha, d, move->beta, move->step, move->x, move->offset, NULL) : PD_OK;
 }
 
-/* Bytes in which sweeps may keep so many iterates that nobody sees, in rows of another length; 0: this backend has no use for them. */
+/* Bytes of scratch for so many internal iterates of sweeps, in padded rows; 0: this backend does not use them. */
 size_t pd_iterates_scratch(int n, int width, int iterates);
 
-/* How sweeps begin and end, whatever the buffers hold: d and previous are zero, and the first sweep needs no product; nobody goes on from
- * here, and what is left in buffers[1] is not the iterate before; of pd_block_sweeps, d is `add` and previous zero, for two sweeps at least
+/* How sweeps begin and end, whatever the buffers hold: d and previous are zero, and the first sweep needs no product; the sweeps are not
+ * continued, and what is left in buffers[1] is not the iterate before; of pd_block_sweeps, d is `add` and previous zero, for two sweeps at least
  * or for one to the end. */
 enum { PD_SWEEPS_FROM_ZERO = 1, PD_SWEEPS_TO_THE_END = 2, PD_SWEEPS_FROM_CONSTANT = 4 };
 
@@ -211,7 +211,7 @@ typedef struct pd_pcg_end {
     double *why; /* B [1] one of these: |r| is at most `norm`; p.q is not positive. NULL: it does not end */
     double norm;
 } pd_pcg_end;
-/* d += alpha p; r -= alpha q; z = M^-1 r is not stored; rz_before = rz, then rz and rr anew. start != 0: d = 0, alpha = 0, and it goes
+/* d += alpha p; r -= alpha q; z = M^-1 r is not stored; rz_before = rz, then new rz and rr. start != 0: d = 0, alpha = 0, and it goes
  * on. */
 pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_block_inverses *M, int start, const real *p,
                          const real *q, real *d, real *r, double *sums, pd_pcg_end end);

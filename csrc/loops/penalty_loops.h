@@ -27,7 +27,7 @@ typedef struct pd_penalty_search {
     const int *ring_start;   /* [n_points+1] the triangles of each point, */
     const int *rings;        /* [.] ascending */
     pd_penalty_tets tets;
-    /* [n_planes] the field that stands in the place of a plane, -1: none. Its row of scene.planes and the three behind it are points of it:
+    /* [n_planes] the field that replaces a plane, -1: none. Its row of scene.planes and the three behind it are points of it:
      * where node (0,0,0) is, and size[0] from there along each of its axes */
     const int *fields_of_planes;
     const pd_collider *fields; /* [.] PD_DISTANCE_GRID, without a frame */

@@ -45,8 +45,8 @@ static pd_status library_failure(const pd_cholesky *self, pd_error *error) {
  */
 static pthread_mutex_t ordering_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A fork waits for it and for the lock of BLAS, so that the child finds both free and what they guard whole; who holds one waits for
- * nobody. */
+/* A fork waits for it and for the lock of BLAS, so that the child finds both free and their data consistent. A holder of
+ * one waits for no other lock. */
 static void before_fork(void) {
     pthread_mutex_lock(&ordering_lock);
     pd_blas_before_fork();

@@ -29,7 +29,7 @@ struct pd_supernodal_plan {
 };
 
 /* A pass over eight columns asks for the next eight, of each the line that has row r: they are too short for the processor to see what will
- * be read (an iteration with a factor of 305 MB took 79 ms in the place of 85). */
+ * be read (an iteration with a factor of 305 MB took 79 ms instead of 85). */
 static inline void fetch_ahead(const double *a, int64_t ld, int64_t r) { __builtin_prefetch(a + (8 + (r & 7)) * ld + (r & ~(int64_t)7)); }
 
 /* v[r] -= sum_j L[r + j ld] x[j]: eight columns a pass keep eight streams and one load and store of v. */

@@ -1,4 +1,4 @@
-/* How a long computation on the host hears that nobody waits for it any more (Ctrl-C). */
+/* How a long computation on the host learns of Ctrl-C. */
 #ifndef PD_THREADS_INTERRUPTION_H
 #define PD_THREADS_INTERRUPTION_H
 

@@ -54,13 +54,13 @@ int pd_team_suspend(void) {
 void pd_team_resume(int suspended) { omp_set_max_active_levels(suspended); }
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* The thread that forked takes over a pool whose threads the child does not have; GCC's runtime would wait for them for ever. A loop of one
+/* The thread that forked takes over a pool whose threads the child does not have; GCC's runtime would never stop waiting. A loop of one
  * thread leaves the pool alone. Threads that the child starts have none and may have teams of their own. */
 static void after_fork(void) { (void)pd_team_suspend(); }
 
 void pd_team_survive_forks(void) { pthread_atfork(NULL, NULL, after_fork); }
 #else
-void pd_team_survive_forks(void) {} // LLVM's runtime starts anew in a child by itself
+void pd_team_survive_forks(void) {} // LLVM's runtime restarts in a child by itself
 #endif
 
 #else

@@ -12,7 +12,7 @@ enum { PD_TEAM_NANOSECONDS = 100000 };
 int pd_team_started(int threads);
 
 /* The team, out of `threads`, of a loop over `items` of so many nanoseconds each. It is one or all and nothing between: GCC's runtime ends
- * the threads that a smaller team leaves over, and starts them anew for the next larger one. */
+ * the threads that a smaller team leaves over, and starts them again for the next larger one. */
 static inline int pd_team(int threads, long long items, int nanoseconds) {
     return items * nanoseconds * (threads - 1) <= (long long)PD_TEAM_NANOSECONDS * threads ? 1 : pd_team_started(threads);
 }

@@ -1,7 +1,7 @@
 """Colours of elements alone, or of what touches too: Chen et al. 2024 (Vertex Block Descent), Figure 9.
 
 Neo-Hookean cubes fall on each other in layers, with friction and extrapolation by 0.95, of which touching vertices are left out. Colours
-are made once, from the elements, so that vertices that touch may have the same and move at once; or anew before every step, with the
+are made once, from the elements, so that vertices that touch may have the same and move at once; or again before every step, with the
 pairs that touch then (`Simulation.recoloured`; the paper recolours at every detection). How far the two are apart is set against how far
 each is from a run with ten times the iterations, in sides of a cube.
 

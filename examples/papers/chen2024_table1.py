@@ -1,6 +1,6 @@
 """What a step takes, scene by scene: Chen et al. 2024 (Vertex Block Descent), Table 1, the rows in contact, scaled.
 
-The scenes of Figures 2, 11, 12, 14, 15 and 19, modelled anew at sizes for one core (vertices, tets printed), with Table 1's time steps and
+The scenes of Figures 2, 11, 12, 14, 15 and 19, modelled again at sizes for one core (vertices, tets printed), with Table 1's time steps and
 iterations, in float32, each from its start to where it has been in contact for a while. The paper's times are of a GPU, with detection on a
 CPU of 16 cores. The bars are the mean time of a step over vertices and iterations: what is left to compare.
 

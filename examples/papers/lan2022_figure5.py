@@ -3,7 +3,7 @@
 A vertex thrown at a floor, and a soft cube on a corner, with every variant of `ProjectiveContact`. Left: where the vertex gets stuck,
 or not (Fig. 2); as printed it would not even begin to fall, so it is thrown. Then how high the cube rebounds for weights over four
 orders of magnitude (Fig. 3). Then the potential over the iterations of the step in which the cube lands, pruned at every iteration and
-in two nested loops (Figs. 4 and 5; where the line jumps, pairs were frozen anew). Right: how often a step looks for collisions.
+in two nested loops (Figs. 4 and 5; where the line jumps, pairs were frozen again). Right: how often a step looks for collisions.
 
 python examples/papers/lan2022_figure5.py [--out FOLDER] [--quick]
 """

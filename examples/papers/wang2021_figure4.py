@@ -1,8 +1,8 @@
 """What an iteration with a Schur complement costs, and how it converges beside its rivals: Wang et al. 2021, Figure 4.
 
 Three stand-ins for the paper's models, bars of jittered tets with as many tets and as many collision-prone vertices: elbow (long), face
-(a cube) and surgery. Quasistatic; contact is found anew, so the dense matrix is factorised, before each of 1 or 5 inner solves (here on one
-thread of a CPU, there on a TITAN X; finding contact is not in the times here). Beside it, what factorising the whole matrix anew
+(a cube) and surgery. Quasistatic; contact changes, so the dense matrix is factorised, before each of 1 or 5 inner solves (here on one
+thread of a CPU, there on a TITAN X; finding contact is not in the times here). Beside it, what factorising the whole matrix again
 costs. Second panel: a bar that sags onto a capsule with a barrier, one step of 1/30 s from a state in contact: the loss over
 seconds for Schur complements with 1, 3, 5 and 20 inner solves, for a factorisation of all with the pairs' Hessians, and for PCG,
 Chebyshev-Jacobi and A-Jacobi. Limit: 300 s

@@ -1,12 +1,12 @@
 """An elbow that is bent through itself untangles when its contact begins: Wang et al. 2021, Figure 5.
 
 A stand-in for the paper's arm, a tube of skin in a grid of tets with two bones (models/wang2021.py), is bent by 95 degrees with nothing
-colliding. Then contact begins, by proxies in the fold and the distance of the rest shape, found anew in every iteration: 30 iterations of
-Projective Dynamics, quasistatic, with SchurDirect and 1, 3, 5 and 20 inner solves, before each of which contact is found anew, with all
-factorised and analysed anew, with two factors (Komaritzan and Botsch 2018), and with 50 iterations of conjugate gradients, of
+colliding. Then contact begins, by proxies in the fold and the distance of the rest shape, found again in every iteration: 30 iterations of
+Projective Dynamics, quasistatic, with SchurDirect and 1, 3, 5 and 20 inner solves, before each of which contact is found again, with all
+factorised and analysed again, with two factors (Komaritzan and Botsch 2018), and with 50 iterations of conjugate gradients, of
 Chebyshev-Jacobi and of A-Jacobi. What is drawn: the fold, cut in its middle, after 3 and 30 iterations; how large the forces are that
 are left, over iterations and over the processor's seconds of one thread (all finding of contact included, the factors of the setup not).
-Deep in the crease proxies come and go for ever, and so some force is left. Limit: 900 s
+Deep in the crease proxies come and go without end, and so some force is left. Limit: 900 s
 
 python examples/papers/wang2021_figure5.py [--out FOLDER] [--quick] [--large] [--apart M]
 """

@@ -2,11 +2,11 @@
 
 A stand-in for the paper's face, a block of flesh with a mouth that is open at rest and two bones (models/wang2021.py): the lower jaw turns
 until the lips press on each other, then slides to the side. Every pose is five iterations of Projective Dynamics, quasistatic, with
-SchurDirect on the lips and three inner solves, contact found anew in each; beside it the same without contact. What is
+SchurDirect on the lips and three inner solves, contact found again in each; beside it the same without contact. What is
 drawn: the mouth open, shut without and with contact, and after the slide, and halves of it cut in the middle; how many proxies are inside,
 and how deep the deepest is, over the poses; and the same on a grid with an eighth of the tets, which the paper says closes less tightly.
 Last: contact begins where the mouth is shut without it, and the forces that are left over the processor's seconds of one thread (all
-finding of contact included, the factors of the setup not): of 1, 3, 5 and 20 inner solves, of all factorised and analysed anew, of two
+finding of contact included, the factors of the setup not): of 1, 3, 5 and 20 inner solves, of all factorised and analysed again, of two
 factors (Komaritzan and Botsch 2018), and of 50 iterations of conjugate gradients, of Chebyshev-Jacobi and of A-Jacobi.
 
 python examples/papers/wang2021_figure6.py [--out FOLDER] [--quick] [--spacing M]

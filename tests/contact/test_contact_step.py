@@ -80,7 +80,7 @@ DESCENTS = [
 @pytest.mark.parametrize("solver", DESCENTS, ids=lambda solver: type(solver).__name__)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_bits_of_descent(tmp_path, dtype, solver):
-    """If not, which thread turns a vertex, or what a step before knew of what touches, changes what comes out."""
+    """If not, which thread turns a vertex, or what a step before knew of what touches, changes the result."""
 
     def falling(threads):
         return pdgpu.Simulation(falling_cloth(), solver, dt=1 / 60, contact=pdgpu.BarrierContact(0.01), dtype=dtype, threads=threads)

@@ -111,7 +111,7 @@ def test_the_usual_distance():
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("distance", [0.02, 0.15])
 def test_every_pair_within_the_distance(seed, distance):
-    """If not, something is near that nobody is told of."""
+    """If not, a near pair is not reported."""
     sim = simulation(seed)
     if seed == 3:
         sim.step()  # the block has risen
@@ -239,7 +239,7 @@ def test_bodies_can_be_chosen():
 
 
 def test_the_search_is_kept():
-    """If not, every call builds its trees anew; or the search still knows the bodies as they were before a cut."""
+    """If not, every call builds its trees again; or the search still knows the bodies as they were before a cut."""
     sim = simulation(1)
     sim.contacts(0.1)
     search = next(iter(sim._core.searches.values()))

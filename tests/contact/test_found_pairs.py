@@ -60,7 +60,7 @@ def test_every_structure(seed, method):
 
 
 def test_nothing_moves(moving):
-    """If not, a search of one state finds contacts on a way that nobody goes."""
+    """If not, a search of one state finds contacts on a way that is not taken."""
     phase, start, end = moving
     phase.search(start, end, distance=0.02)
     found = phase.search(start, distance=0.3)

@@ -1,4 +1,4 @@
-"""Contact found anew in every inner iteration of SchurDirect, against Algorithm 1 in NumPy; and what that gains in outer iterations."""
+"""Contact found again in every inner iteration of SchurDirect, against Algorithm 1 in NumPy; and what that gains in outer iterations."""
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ def test_iterates_are_those_of_algorithm_1(which, inner):
     for one, other in zip(sim.last_step.positions, expected, strict=True):
         assert np.abs(one - other).max() <= 1e-11 * np.abs(other).max()
     assert len(set(sets)) > 2
-    if inner > 1:  # the reference tells contact that stays through the inner iterations from contact that is found anew
+    if inner > 1:  # the reference tells contact that stays through the inner iterations from contact that is found again
         detect, found = detection(made, []), []
 
         def once(x):
@@ -167,7 +167,7 @@ def test_outer_counts_are_those_of_table_d():
         least = potentials(20, 400).min()
         for inner in TABLE_D:
             energy = potentials(inner, 160)
-            assert (np.diff(energy) <= 1e-12 * energy[0]).all()  # recorded: it did not grow, though contact is found anew
+            assert (np.diff(energy) <= 1e-12 * energy[0]).all()  # recorded: it did not grow, though contact is found again
             loss = (energy - least) / (energy[0] - least)
             counts[inner].append([int(np.argmax(loss <= 10.0**-power)) for power in range(1, 7)])
             if inner == 3:

@@ -61,7 +61,7 @@ def test_diagonal_bounds_arrive_late_under_a_heavy_body(linear):
 
 @pytest.mark.parametrize("friction", [0.4, 0.8])
 def test_admm_with_friction_does_not_cycle(friction):
-    """If it did, G would rise in every second iteration for ever: a solve against a barrier may go too far."""
+    """If it did, G would rise in every second iteration without end: a solve against a barrier may go too far."""
     scene, dt = pdgpu.Scene(), 1 / 200
     mesh = pdgpu.shapes.beam((0.1, 0.1, 0.1), cells=(4, 4, 4))
     lifted = pdgpu.Mesh(mesh.points + [0.0, 0.002, 0.0], tets=mesh.tets)

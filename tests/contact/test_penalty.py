@@ -387,7 +387,7 @@ def test_one_minimum(name):
 @pytest.mark.parametrize("interval", [1, 2, 3])
 @pytest.mark.parametrize("kind", [pdgpu.BlockJacobi, pdgpu.GradientDescent])
 def test_a_step_length_holds_across_detections(kind, interval):
-    """Where all vertices move at once, G is compared over new pairs as well. If it were not, pairs found anew in every iteration
+    """Where all vertices move at once, G is compared over new pairs as well. If it were not, pairs found again in every iteration
     would let every state pass, and the cubes would fly apart: by 19 to 92 mm in these three steps."""
     contact = pdgpu.PenaltyContact(2e-3, stiffness=3e4, detection_interval=interval, friction=0.5, friction_velocity=0.01)
     sim, exact = pile(kind(iterations=400), contact), pile(MINIMISERS["newton"], contact)

@@ -327,7 +327,7 @@ def test_what_stops_a_step_leaves_its_beginning():
 
 
 def test_a_record_says_what_happened_in_the_rounds():
-    """If it failed, nobody could see how often a step looked for contacts, or why it got nowhere."""
+    """If it failed, the number of detections, and the reason of a stalled step, would be unknown."""
     sim = dropped(0.01, height=0.02, velocity=(0.0, -3.0, 0.0))
     sim.step(record="positions")
     record = sim.last_step

@@ -116,7 +116,7 @@ def test_rounds_over_a_tip_do_not_go_to_and_fro():
 
 
 def test_a_record_says_where_the_time_went_and_which_rounds_got_nowhere():
-    """If it failed, nobody could tell a step that waits for its detection from one that waits for its solver."""
+    """If it failed, the seconds of detection and of the solver could not be told apart."""
     case = projective_case("crossing cloths")
     sim = projective_simulation(case, iterations=40)
     sim.step(4, record=True)

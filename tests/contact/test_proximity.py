@@ -129,7 +129,7 @@ def test_points_that_follow_vertices(dtype):
 
 
 def test_the_reach():
-    """If not, a list is kept that lacks a pair, or searched for anew though it is still good."""
+    """If not, a list is kept that lacks a pair, or searched for again though it is still good."""
     _, core, x, _ = make(0)
     nothing = np.zeros((0, 3))
     reach, lists = core.update(x, nothing, 0.1, 0.2)
@@ -166,7 +166,7 @@ def test_the_reach():
     ],
 )
 def test_refusals(call, message):
-    """If not, memory is read that belongs to nobody."""
+    """If not, memory is read that was not allocated."""
     _, core, x, _ = make(0)
     with pytest.raises(ValueError, match=message):
         call(core, x)

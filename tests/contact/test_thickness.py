@@ -104,7 +104,7 @@ def test_every_state_of_a_two_way_update_is_clean(solver, dtype):
 
 
 def test_what_falls_on_a_thick_ball_comes_to_where_it_should():
-    """If it failed, a closest point that slides when an edge tilts would rock what lies on a ball for ever."""
+    """If it failed, a closest point that slides when an edge tilts would rock a cloth on a ball without end."""
     scene = pdgpu.Scene((0.0, -9.8, 0.0))
     cloth(scene, sheet(0.1, 0.1, 5, 0.052), cells=5, velocity=(0.0, -1.0, 0.0), thickness=2e-3)
     for k, z in enumerate((-0.015, -0.005, 0.005, 0.015)):

@@ -641,7 +641,7 @@ def test_what_starts_too_near_is_refused_by_its_pair(height):
 
 
 def test_what_starts_in_another_or_is_folded_too_near_is_refused_by_its_pair():
-    """If it failed, it would stay where it is for ever, since nothing passes through anything."""
+    """If it failed, it would stay there, since nothing passes through anything."""
     scene, upright = pdgpu.Scene(), sheet(0.1, 0.1, 3)
     cloth(scene, sheet(0.1, 0.1, 4), cells=4)
     cloth(scene, pdgpu.Mesh(upright.points[:, [1, 0, 2]] + [0.003, 0.01, 0.004], triangles=upright.triangles), cells=3)

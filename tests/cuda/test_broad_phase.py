@@ -36,7 +36,7 @@ def test_the_pairs_of_the_cpu(seed, method, dtype):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("own", [True, False, [True, False, True]])
 def test_bodies(method, own, dtype):
-    """If not, bodies pass through each other, or are kept from folding onto themselves where nobody asked for it."""
+    """If not, bodies pass through each other, or are kept from folding onto themselves without being asked to."""
     points, triangles, bodies = three_spheres(1)
     cpu, cuda = both(points, triangles, method=method, bodies=bodies, self_collision=own, fixed=bodies == 2, dtype=dtype)
     found = assert_same(cpu, cuda, points, distance=0.05)

@@ -132,7 +132,7 @@ def test_errors_by_name(dtype, on_host, monkeypatch):
 
 
 def test_not_positive_definite(dtype, resident):
-    """If not, a body that nothing holds flies off without a word, or nobody learns which."""
+    """If not, a body that nothing holds flies off without a warning that names it."""
     indefinite = sparse.csr_array(matrix() - 0.5 * sparse.eye_array(60))
     assert np.linalg.eigvalsh(indefinite.toarray()).min() < 0.0
     said = []

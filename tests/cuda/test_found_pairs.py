@@ -1,4 +1,4 @@
-"""A search and the batches after it on CUDA: the pairs of the CPU, and nothing on its way to the host that nobody asked for."""
+"""A search and the batches after it on CUDA: the pairs of the CPU, and no copy to the host that was not asked for."""
 
 import numpy as np
 import pytest

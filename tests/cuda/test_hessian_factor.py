@@ -71,7 +71,7 @@ def test_with_rigid_bodies(dtype):
 
 
 def test_in_contact(dtype):
-    """If not, the pattern that pairs in contact add to is not analysed anew, or a solver that factorises with them goes elsewhere."""
+    """If not, the pattern that pairs in contact add to is not analysed again, or a solver that factorises with them goes elsewhere."""
     ball = pdgpu.shapes.beam((0.3, 0.3, 0.3), cells=(2, 2, 2))
     scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
     for k in range(2):

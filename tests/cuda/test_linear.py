@@ -291,7 +291,7 @@ def test_rows_made_anew_are_those_of_the_cpu(on_host):
 
 
 def test_stops_by_its_tolerance(dtype):
-    """If not, a solve on the GPU runs on for ever, or ends too early."""
+    """If not, a solve on the GPU runs on without end, or ends too early."""
     system, b, x0 = systems("mesh", pdgpu.PCG(tolerance=1e-4, iterations=200), 3, dtype)
     for record in (True, False):
         result = system.solve(b, x0, record)
@@ -325,7 +325,7 @@ def test_same_bits_from_run_to_run(solver, dtype, way):
 
 
 def test_refusals(dtype, monkeypatch):
-    """If not, a sequential sweep runs in parallel, or a wish that nobody reads goes unnoticed."""
+    """If not, a sequential sweep runs in parallel, or an unused option goes unnoticed."""
     A = mesh()
     with pytest.raises(RuntimeError, match="natural order of GaussSeidel"):
         pdgpu.linear.System(A, pdgpu.GaussSeidel(order="natural"), device="cuda", dtype=dtype)

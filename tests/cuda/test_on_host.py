@@ -76,7 +76,7 @@ def test_a_launch_that_overlaps_begins_before_the_one_before_it(run):
 
 @pytest.mark.parametrize("name", ["race", "race of launches that overlap"])
 def test_the_order_of_blocks_shows_a_race(name, run):
-    """If not, a kernel that reads what another block of its launch writes comes out alike in both orders, and nobody sees it."""
+    """If not, a kernel that reads what another block of its launch writes gives the same result in both orders, unnoticed."""
     assert run(name, PD_ON_HOST_ORDER="forwards").stdout.split() == ["1", "3", "3"]
     assert run(name, PD_ON_HOST_ORDER="backwards").stdout.split() == ["3", "3", "2"]
 

@@ -47,7 +47,7 @@ def steps_of_more_and_more_rounds(scene, contact, name, most, *, inner, device, 
 @devices
 @names
 def test_a_round_in_which_nothing_touches_is_one_wait(name, device, dtype):
-    """If not, every round of every step costs round trips that nobody needs."""
+    """If not, every round of every step costs round trips without need."""
     scene, mesh = pdgpu.Scene((0.0, -9.8, 0.0)), cube(0.1, 2, (0.0, 1.0, 0.0))
     scene.add_solid(mesh, pdgpu.ARAP.from_young(young=1e5, poisson=0.4), density=1000.0)
     scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")

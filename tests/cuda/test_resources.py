@@ -102,7 +102,7 @@ def assembled():
 
 
 def test_kernels_keep_nothing_in_local_memory():
-    """If not, a kernel that is bound by memory moves bytes nobody counted."""
+    """If not, a kernel that is bound by memory moves bytes that are not counted."""
     faults, seen = set(), 0
     for (module, _), path in assembled().items():
         for architecture, name, stack, spilled in kernels(path):

@@ -77,7 +77,7 @@ def test_nothing_of_the_safe_vertices_comes_down(dtype, on_host, monkeypatch):
 
 
 def test_with_proxies_what_comes_down_is_theirs(dtype, on_host, monkeypatch):
-    """If not, contact that is found anew brings the residual down with it: what is copied grows with the vertices, not with the proxies."""
+    """If not, contact that changes brings the residual down with it: what is copied grows with the vertices, not with the proxies."""
     if not on_host:
         pytest.skip("copies are counted in the stand-in alone")
     contact = pdgpu.ProxyContact("under", stiffness=2e4)

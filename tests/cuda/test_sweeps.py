@@ -235,7 +235,7 @@ def test_everything_is_pinned(solver, dtype):
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("case", ["neo-hookean", "everything", "search"])
 def test_threads_of_an_update(threads, case, dtype, monkeypatch):
-    """If not, the number of threads that share a vertex, a matter of speed, decides what comes out."""
+    """If not, the number of threads that share a vertex, a matter of speed, decides the result."""
     monkeypatch.setenv("PDGPU_UPDATE_THREADS", threads)
     solver, material = (SEARCH, "everything") if case == "search" else (VBD, case)
     assert_same_iterates(dtype, solver, *MATERIALS[material]())
@@ -267,6 +267,6 @@ def test_same_bits_for_every_number_of_threads(threads, dtype, monkeypatch):
 @pytest.mark.large
 @pytest.mark.parametrize("solver", ["vbd", "xpbd"])
 def test_a_large_beam(solver, dtype):
-    """If not, a mesh of many blocks and colours comes out differently from a small one."""
+    """If not, a mesh of many blocks and colours gives another result than a small one."""
     scene, start = solid(pdgpu.NeoHookean(2e4, 1e5), cells=(120, 30, 30), disturbance=0.005)
     assert_same_iterates(dtype, SOLVERS[solver], scene, start)

@@ -380,7 +380,7 @@ def test_a_rho_that_short_runs_find_holds_in_a_long_one():
 
 
 def test_the_search_is_put_off_while_nothing_moves():
-    """If not, a body that is dropped after a rest keeps for ever the rho of a step in which there was nothing to solve."""
+    """If not, a body that is dropped after a rest keeps the rho of a step in which there was nothing to solve."""
     for dtype in ("float64", "float32"):
         scene, x = small_bar()
         scene.gravity[:] = 0.0

@@ -21,7 +21,7 @@ def test_without_history_and_line_search_it_is_projective_dynamics():
 
 
 def bfgs_iterates(sim, count, history):
-    """The iterates of a step with unit steps: the inverse of BFGS as a dense matrix, built up anew from the pairs that are kept
+    """The iterates of a step with unit steps: the inverse of BFGS as a dense matrix, built up again from the pairs that are kept
     [Nocedal and Wright 2006, Eq. 6.17]."""
     A, free = sim.system_matrix(free=True).toarray(), sim._core.fixed == 0
     x, iterates, pairs, last = sim.positions, [], [], None

@@ -127,7 +127,7 @@ def test_iterates_are_those_of_algorithm_1(inner):
 @pytest.mark.slow
 @pytest.mark.parametrize("contact", ["springs", "floor"])
 def test_energy_never_grows_and_inner_iterations_saturate(contact):
-    """G falls with contact that stays, and with a floor that pushes whom it finds below it, anew in each inner iteration. Those gain what
+    """G falls with contact that stays, and with a floor that pushes whom it finds below it, again in each inner iteration. Those gain what
     numerics (D) says: at most about half, with three nearly all of it; with contact that stays nothing to speak of."""
     mesh = block()
     scene = bar(mesh)

@@ -202,7 +202,7 @@ def test_too_large_a_rho_is_slow_and_does_not_diverge():
     ],
 )
 def test_a_weight_beyond_the_limit_diverges(stiffness, weight, rho, first, last):
-    """If not, divergence ends in NaN, or nobody is told when it began: the limit of this bunny is 0.7257."""
+    """If not, divergence ends in NaN, or its first iteration is not named: the limit of this bunny is 0.7257."""
     chebyshev = None if rho is None else pdgpu.Chebyshev(rho=rho)
     solver = pdgpu.ProjectiveDynamics(iterations=120, linear=pdgpu.Jacobi(weight=weight), chebyshev=chebyshev)
     sim = simulation("bunny", stiffness, 1 / 30, solver)

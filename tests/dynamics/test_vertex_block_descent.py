@@ -74,7 +74,7 @@ def unstructured_cube():
 @pytest.mark.parametrize("solver", JACOBIS)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-8), ("float32", 1e-5)])
 def test_a_cycle_is_no_answer(solver, dtype, tolerance):
-    """A step that is too long would jump to and fro for ever, 3 to 6 mm beside the answer, and pass every test for growth."""
+    """A step that is too long would jump to and fro without end, 3 to 6 mm beside the answer, and pass every test for growth."""
     scene, points = unstructured_cube()
     start = points * [1.3, 1.0, 1.0]
     answers = []

@@ -185,7 +185,7 @@ def test_a_plane_that_turns():
 
 
 def test_names_numbers_and_several_at_once():
-    """If not, nobody can tell which of many obstacles was met, or by what."""
+    """If not, it is unknown which of many obstacles was met, and by which element."""
     far = pdgpu.Sphere((500.0, 0, 0), 1.0)
     shapes = [far, pdgpu.Sphere((0.2, 0.2, -0.3), 0.25), pdgpu.Capsule((-5, 0.1, -1), (5, 0.1, -1), 0.1), BOX, PLANE]
     shapes[3:] = [pdgpu.Box((0.2, 0.2, 0.2), (0.3, 0.3, -2.0)), pdgpu.Plane((0, 0, -3), (0, 0, 1))]

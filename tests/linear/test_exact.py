@@ -526,7 +526,7 @@ def test_added_diagonal_keeps_the_zeros_of_the_pattern(solver):
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 def test_rows_that_an_added_diagonal_recomputes(order):
-    """If not, either rows keep stale coefficients or the whole matrix is made anew for one contact."""
+    """If not, either rows keep stale coefficients or the whole matrix is rebuilt for one contact."""
     problem = easy()
     A, n = problem.A, len(problem.b)
     system = linear.System(A, pdgpu.AJacobi(order=order, weight=0.9, iterations=3), columns=3)

@@ -78,7 +78,7 @@ LOADS = [(1e5, 0.01), (1e5, 1 / 30), (1e6, 0.01), (1e6, 1 / 30), (1e7, 1 / 30)]
     ],
 )
 def test_gap_of_solids(name, gaps):
-    """If not, the slowest mode is missed, and rho comes out too small where it matters most."""
+    """If not, the slowest mode is missed, and rho is too small where it matters most."""
     for (young, dt), gap in zip(LOADS, gaps, strict=True):
         if gap is None:
             continue

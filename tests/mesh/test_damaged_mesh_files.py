@@ -101,7 +101,7 @@ class Limits:
 
     def __enter__(self):
         def late(*_):
-            raise AssertionError("a damaged file is read for ever")
+            raise AssertionError("a damaged file is read without end")
 
         self.handler = signal.signal(signal.SIGALRM, late)
         self.megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -380,7 +380,7 @@ def test_half_a_pair_is_refused(tmp_path):
 
 
 def test_npz_takes_what_it_needs_and_no_more(tmp_path):
-    """If not, an array is missing, or one that nobody asked for, or that is smaller than it says, fills the memory."""
+    """If not, an array is missing, or one too many, or one that is smaller than it says, fills the memory."""
     path = tmp_path / "mesh.npz"
     MIXED.write(path)
     content = bytearray(path.read_bytes())

@@ -130,7 +130,7 @@ def test_lumped_masses_keep_the_total_and_the_shares():
 
 
 def test_orientation_swaps_the_last_two_vertices_of_negative_tets():
-    """If it failed, an inverted element would be silently kept and push outward for ever."""
+    """If it failed, an inverted element would be silently kept and push outward without end."""
     points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
     tets = np.array([[0, 1, 2, 3], [0, 2, 1, 3]], np.int32)
     oriented, n_flipped = _host.orient_tets(points, tets)
@@ -163,7 +163,7 @@ def test_flatness_is_judged_relative_to_size(scale, height, refused):
     ],
 )
 def test_degenerate_rest_shapes_are_named(topology, x, message):
-    """If it failed, a degenerate element would fill the system with NaN and nobody would know which one."""
+    """If it failed, a degenerate element would fill the system with NaN without naming it."""
     good = random_elements(len(x), 5, m=1)
     with pytest.raises(ValueError, match=message) as caught:
         _host.rest_shape(np.concatenate([good, [x]]), topology)

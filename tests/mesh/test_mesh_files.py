@@ -178,7 +178,7 @@ def test_stl_corners_are_merged(tmp_path):
     ],
 )
 def test_writing_never_loses_elements_silently(tmp_path, mesh, name, message):
-    """If it failed, a file would be written without the tets and nobody would notice until it is needed."""
+    """If it failed, a file would be written without the tets, unnoticed until it is needed."""
     with pytest.raises(ValueError, match=message) as caught:
         mesh.write(tmp_path / name)
     assert name in str(caught.value)
@@ -244,7 +244,7 @@ def test_unknown_formats(tmp_path, name):
 )
 @pytest.mark.parametrize("content", [b"", b"garbage\n\x00\xff", b"1 2 3\n" * 20])
 def test_garbage_is_refused_with_the_path(tmp_path, suffix, content, capfd):
-    """If it failed, a wrong file would end the program (some readers call exit) or raise something nobody catches."""
+    """If it failed, a wrong file would end the program (some readers call exit) or raise an exception that is not documented."""
     path = tmp_path / f"mesh{suffix}"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=rf"mesh\{suffix}"):
@@ -339,7 +339,7 @@ def test_npz_names(tmp_path):
 
 
 def test_a_forked_process_reads_meshes(tmp_path):
-    """If not, a worker that was started while another thread read a mesh waits for ever for it to finish."""
+    """If not, a worker that was started while another thread read a mesh waits for it without end."""
     path = tmp_path / "mesh.vtu"
     MIXED.write(path)
     with mesh_files._CONSOLE:

@@ -230,7 +230,7 @@ def test_names_of_any_text_are_kept(tmp_path):
 
 
 def test_a_torn_and_a_saved_body_have_their_names(tmp_path):
-    """If not, what was called the hem is nobody's hem once the cloth has torn, or the run was resumed."""
+    """If not, the group `hem` is lost once the cloth has torn, or the run was resumed."""
     sheet = pdgpu.shapes.grid((1.0, 1.0), cells=(2, 2))
     named = {"groups": {"left": {"triangles": [0, 1]}, "middle": {"points": [4]}}, "cell_data": {"age": {"triangles": np.arange(8)}}}
     mesh = pdgpu.Mesh(sheet.points, triangles=sheet.triangles, **named)

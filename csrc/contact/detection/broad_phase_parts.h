@@ -70,7 +70,7 @@ pd_status pd_broad_phase_sort_some(pd_broad_phase *phase, int which, size_t n, p
 /* Makes room for what was found. */
 pd_status pd_broad_phase_lengthen(pd_broad_phase *phase, pair_list *list, size_t found);
 
-/* The trees or grids, or the boxes of the patches, over the primitives' boxes; rebuild: trees anew. */
+/* The trees or grids, or the boxes of the patches, over the primitives' boxes; rebuild: new trees. */
 pd_status pd_broad_phase_structure(pd_broad_phase *phase, int rebuild);
 /* Once the findings of a search are read: a tree that was too costly to be searched is built, and again[which] asks for another
  * search of its list. The alternative is to wait for the cost before each search: bodies that change places make a refitted tree a hundred times

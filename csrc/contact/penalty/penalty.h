@@ -2,7 +2,7 @@
  *
  *     C(y) = sum over pairs of k/2 max(0, reach - n . sum beta y)^2        (elements/contact/penalty.h)
  *
- * Which pairs there are, with which weights and normals, is found anew in every detection (penalty_update.h) and held until the next. */
+ * Which pairs there are, with which weights and normals, is found again in every detection (penalty_update.h) and held until the next. */
 #ifndef PD_CONTACT_PENALTY_PENALTY_H
 #define PD_CONTACT_PENALTY_PENALTY_H
 

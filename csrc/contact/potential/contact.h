@@ -133,7 +133,7 @@ enum { PD_LAG_OF_STEP, PD_LAG_OF_QUESTION, PD_LAG_COUNT };
 /* A step begins at x [n_vertices,3] B and where the driven points are: slip counts from there, and the pairs with friction are those there.
  * From now on the functions below mean this lag. Nothing happens without friction. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_begin(pd_contact *contact, const real *x, int lag);
-/* The same pairs anew, with the forces they have at x; slip counts from where it did. */
+/* The same pairs with their forces at x; slip counts from where it did. */
 pd_status pd_contact_lag_again(pd_contact *contact, const real *x);
 /* Another state was set: nothing is known of the last step. */
 void pd_contact_forget_step(pd_contact *contact);
@@ -195,7 +195,7 @@ pd_penalty *pd_contact_penalty(const pd_contact *contact, int lag);
 
 /* The pairs that may act at x. Free where x and the driven points are as they were. Errors: PD_ERROR_MEMORY, with the number of pairs. */
 pd_status pd_contact_find(pd_contact *contact, const real *x);
-/* Nothing vouches for what was found: the next looks for it anew. */
+/* The list may be incomplete: the next detection rebuilds it. */
 void pd_contact_forget_near(pd_contact *contact);
 /* The same where the points are thought to have moved no farther than `expected`, m, and the host waits for nothing: the active pairs with
  * their count on the device, their distances, radii not subtracted, and limits, all as long as there is room for pairs. Once the host has

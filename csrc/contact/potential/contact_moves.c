@@ -231,7 +231,7 @@ static pd_status carry_reaches(pd_contact *self) {
     return pd_embedding_reaches(self->context, &surface->embedding, surface->reaches, surface->touching, self->reaches, self->touching);
 }
 
-/* Nobody has a reach. */
+/* No vertex has a displacement bound. */
 static pd_status reach_with_penalty(pd_contact *self, pd_contact_sweep *sweep) {
     pd_penalty *penalty = self->penalty[self->lag];
     pd_penalty_view view = pd_penalty_pairs_of(penalty);

@@ -182,7 +182,7 @@ pd_status pd_friction_lag_frozen(pd_friction *self, const pd_frozen_pairs *pairs
     PD_TRY(pd_memory_copy(context, self->pairs.weights, from->weights, 4 * n * sizeof(real)));
     PD_TRY(pd_memory_copy(context, self->pairs.normals, from->normals, 3 * n * sizeof(real)));
     PD_TRY(pd_penalty_strengths(context, &self->scene, pairs, y, self->pairs.strength));
-    // all roles: at every visit a pair may have another strength, and nobody waits
+    // all roles: at every visit a pair may have another strength, and their number is not read back
     PD_TRY(pd_memory_copy(context, self->incidence.start, incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
     PD_TRY(pd_memory_copy(context, self->incidence.roles, incidence->roles, 4 * n * sizeof(int)));
     self->pairs.count = from->count;

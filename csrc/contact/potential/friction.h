@@ -63,7 +63,7 @@ pd_status pd_friction_add_product(pd_friction *friction, const pd_model *model, 
 typedef struct pd_friction_view {
     pd_lagged_pairs pairs;
     pd_incidence incidence;
-    char *records; /* of its roles; NULL: nobody reads them */
+    char *records; /* of its roles; NULL: not needed */
     const uint64_t *keys;
     const real *matrices;
     pd_slipping slipping; /* without y */

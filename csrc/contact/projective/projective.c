@@ -169,7 +169,7 @@ int pd_projective_pairs(const pd_projective *self, const uint64_t **keys) {
 
 /* ---- room ---------------------------------------------------------------------------------------------------------------------------- */
 
-/* For what is made anew at every freeze. */
+/* For data that every freeze rebuilds. */
 static pd_status make_room(pd_projective *self, size_t n) {
     pd_contact_columns *c = &self->columns;
     pd_projected_pairs *f = &self->frozen;

@@ -30,7 +30,7 @@ void pd_projective_end(pd_projective *projective);
 /* The part of the way from x_0 to x_1, and of the driven points to their targets, that nothing touches on. The pairs that a longer one
  * brings together become pairs of the step; with `stiffen` they are twice as stiff from the next freeze on. */
 pd_status pd_projective_limit(pd_projective *projective, const real *x_0, const real *x_1, double slow, double *part);
-/* The same in two, without a wait: the second once the host has waited; whole = 0: not all pairs had room, and it is to be done anew. */
+/* The same in two, without a wait: the second once the host has waited; whole = 0: not all pairs had room; repeat it. */
 pd_status pd_projective_ask_limit(pd_projective *projective, const real *x_0, const real *x_1);
 pd_status pd_projective_limit_told(pd_projective *projective, double slow, double *part, int *whole);
 /* x goes as far towards x_1 as the limit that was asked for last and the rules say, and the driven points with it, and the pairs that are

@@ -4,7 +4,7 @@
 
 #include "contact/projective/projective.h"
 
-/* What is kept of the pairs, and where it is put together anew: the two change places. */
+/* The kept data of the pairs, and the buffer in which it is rebuilt: the two swap. */
 typedef struct list {
     size_t capacity;
     pd_kept_pairs pairs;

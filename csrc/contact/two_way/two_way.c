@@ -169,7 +169,7 @@ static pd_status largest_move(const pd_two_way *self, const real *a, const real 
     return status;
 }
 
-/* Pairs are listed as far as what is left to go wants, and anew where that is half or twice what it was. From the state and the target
+/* Pairs are listed as far as the remaining way needs, and again where that has halved or doubled. From the state and the target
  * alone: a resumed run finds the same. */
 static void choose_reach(pd_two_way *self, double left, int first) {
     double least = NEAREST * self->delta, most = fmax(self->settings.farthest, least), before = pd_contact_lists_up_to(self->contact);

@@ -5,7 +5,7 @@
  * it: all with one vector test of eight boxes. On a cloth of 80000 triangles with 59463 and 209985 pairs these are 7.1 vector tests for
  * each pair of vertex and triangle, and 4.2 for each pair of edges.
  *
- * What all of it took, on one thread in float64 with trees built anew, and what was tried before:
+ * What all of it took, on one thread in float64 with trees built again, and what was tried before:
  *     24 ms   as it is
  *     26 ms   each primitive's pairs written before the next is tested: more branches that are hard to foresee
  *     30 ms   and common corners looked for only where eight boxes were found to overlap: one more such branch

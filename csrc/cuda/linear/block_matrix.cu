@@ -156,7 +156,7 @@ static __host__ __device__ __forceinline__ pd_iterate_rows iterate(int k, const 
 }
 
 /* W = width. The first block of rows of a CUDA block stays in registers and shared memory; where there are more than the grid has
- * blocks, the others are read anew in every sweep. MOVES: the last sweep is that of an iteration. */
+ * blocks, the others are read again in every sweep. MOVES: the last sweep is that of an iteration. */
 template <int W, bool MOVES>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 3 : 2)
     block_sweeps_kernel(pd_block_matrix P, const real *add, pd_omegas omega, real gamma, int from_constant, const pd_iterates iterates,

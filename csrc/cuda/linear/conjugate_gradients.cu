@@ -21,8 +21,8 @@ static sums_of_blocks sums_into(const pd_context *context, unsigned blocks, doub
     return {partial, sums, blocks <= PD_BLOCKS_OF_LAST ? context->arrived : nullptr};
 }
 
-/* A search direction is read by its rows' neighbours, and nobody else sees it: of three columns its rows are filled up, as iterates of
- * Jacobi are (sweeps.cuh), so that a neighbour is one read. */
+/* A search direction is internal and is read by the rows' neighbours. Three columns are padded to four, as iterates of Jacobi are
+ * (sweeps.cuh), so that a neighbour is one read. */
 static __host__ __device__ __forceinline__ int direction_stride(int width) { return width == 3 ? PD_PADDED : width; }
 
 size_t pd_pcg_direction_bytes(int n, int width) { return (size_t)n * (size_t)direction_stride(width) * sizeof(real); }
@@ -98,7 +98,7 @@ static __device__ __forceinline__ real quotient(const double *numerator, const d
     return denominator[c] > 0.0 ? (real)(numerator[c] / denominator[c]) : (real)0;
 }
 
-/* rz and rr anew, in sums[width ..] and sums[3 width ..], and rz before, in sums[2 width ..]: number k of [rz, rr]. */
+/* New rz and rr, in sums[width ..] and sums[3 width ..], and rz before, in sums[2 width ..]: number k of [rz, rr]. */
 static __device__ __forceinline__ void renew(int width, int k, double total, double *sums) {
     if (k < width) sums[2 * width + k] = sums[width + k];
     sums[k < width ? width + k : 2 * width + k] = total;

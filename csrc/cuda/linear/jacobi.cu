@@ -164,7 +164,7 @@ static __device__ __forceinline__ void add_others(const pd_matrix &A, int begin,
  * multiprocessors.
  *
  * W = width. The first rows of the grid are kept in registers; where the grid has fewer groups of lanes than there are rows, the others
- * are read anew in every sweep. GATHERS, MOVES: as above; what is gathered is r. */
+ * are read again in every sweep. GATHERS, MOVES: as above; what is gathered is r. */
 template <int W, bool GATHERS, bool MOVES>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 4 : 3)
     jacobi_kernel(pd_matrix A, const real *r, real weight, pd_omegas omega, int from_zero, const pd_iterates iterates,

@@ -52,7 +52,7 @@ static __device__ __forceinline__ void pd_write_row(pd_iterate_rows d, bool insi
 }
 
 /* Where the iterates of some sweeps lie: d, number 0, and the one before, number -1, in the caller's buffers, and so in the end the last
- * two, or, to the end, the last. Of three columns those in between, which nobody sees, are filled up to four numbers a row (`padded`, NULL:
+ * two, or, to the end, the last. With three columns the internal iterates between them have rows of four numbers (`padded`, NULL:
  * they are not): a neighbour is one read of 16 bytes in float, in one sector of 32, where it was three, in one sector or two. */
 struct pd_iterates {
     real *even, *odd, *padded;

@@ -309,7 +309,7 @@ static __device__ __forceinline__ void move_vertex(const pd_vertex_sweep &sweep,
     *here = moved;
 }
 
-/* Updates with corners of any kind, and with a line search. ptxas compiles the functions of the elements anew for every kernel that calls
+/* Updates with corners of any kind, and with a line search. ptxas compiles the functions of the elements again for every kernel that calls
  * them: so this is one kernel, and neither the search nor the number of lanes is a constant here. Its arguments lie in constant memory:
  * without __grid_constant__ every thread that calls one of the functions would copy all 1.2 KB into local memory first. */
 static __global__ void __launch_bounds__(PD_THREADS)

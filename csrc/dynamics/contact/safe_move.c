@@ -207,7 +207,7 @@ pd_status pd_safe_limit(pd_simulation *self) {
     PD_TRY(pd_path_limit(problem, safe->x, iterate->x, 0, &safe->part));
     if (safe->part < 1.0) {
         size_t bytes = pd_problem_bytes(problem);
-        // an accelerator goes by the step that was taken, and begins anew
+        // an accelerator goes by the step that was taken, and restarts
         PD_TRY(pd_memory_clear(problem->context, problem->trial, bytes));
         PD_TRY(pd_add_scaled(problem->context, problem->model, problem->trial, safe->part, iterate->step, problem->trial));
         PD_TRY(pd_memory_copy(problem->context, iterate->step, problem->trial, bytes));

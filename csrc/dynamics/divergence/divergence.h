@@ -4,7 +4,7 @@
 
 #include "dynamics/step/frame.h"
 
-/* What is compared: values at the first guess and at the last look. 0 where nobody looked. */
+/* Values at the first guess and at the last check; 0 without a check. */
 typedef struct pd_growth {
     double first_potential, first_magnitude, first_norm, first_moves; /* J, J, N, m */
     double potential, norm, moves;

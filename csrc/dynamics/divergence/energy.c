@@ -3,7 +3,7 @@
  * A step of implicit Euler with a convex elastic energy E loses energy but for what it is given: the minimum x of G obeys
  *     |v|^2/2 + E(x) <= |v_t + h a|^2/2 + E(z),      |v|^2 = sum of m |v_i|^2 over free vertices,
  * z = x_t with the pins where they go (test the condition at the minimum with x - z). So R, with R^2/2 the energy at the start of the run,
- * bounds |v| for ever if it grows in every step by
+ * bounds |v| at all times if it grows in every step by
  *     h |a| + sqrt(sum over pins of r_i |z_i - x_i|^2):
  * the second is what moving the pins stretches, since sqrt(2 E) of squared distances to sets grows by no more than the move's norm in
  * K = sum w S^T S, whose rows the r_i of rounding.c bound. Rounding counts as a force too. What falls short of the bound: energies that

@@ -21,8 +21,8 @@ pd_status pd_energy_of_elements(const pd_simulation *self, const real *x, double
  * step has passed. Uses trial_offset. */
 pd_status pd_energy_end_velocity(const pd_simulation *self);
 
-/* Elements seek other shapes than before: what they hold now counts as given. First asked before that, then told: *elastic, J, 0 where
- * nobody watches. Both wait once. */
+/* Elements seek other shapes than before: what they hold now counts as given. First asked before that, then told: *elastic, J, 0 without
+ * a check. Both synchronise once. */
 pd_status pd_energy_elastic(pd_simulation *self, double *elastic);
 pd_status pd_energy_give(pd_simulation *self, double elastic_before);
 

@@ -14,7 +14,7 @@
  * is factorised. It is factorised at once where the last solve took half of that. All of this follows from the state that the step begins
  * with, and from work that is counted, so that a run that is resumed has the same bits.
  *
- * Conjugate gradients (inexact Newton) follow the same rule: where they meet negative curvature in the full Hessian they start anew
+ * Conjugate gradients (inexact Newton) follow the same rule: where they meet negative curvature in the full Hessian they restart
  * with the projected one, and where even that is singular with a shift on its diagonal. Where the tolerance is left to this method it is
  * the forcing term min(0.01, sqrt(|g| / |g_0|)): superlinear convergence [Nocedal and Wright 2006, Theorem 7.2]. */
 #include "contact/potential/contact.h"

@@ -19,7 +19,7 @@
  *
  * With contact A is A + K(x) in p.A p, with the projected Hessians of the pairs that are near, and in the preconditioner (global_step.h). K
  * bounds nothing, so a line search along p begins at alpha; where it finds no decrease p = z is tried before the step ends. After a move
- * that was cut r is not conjugate to p, which still points into what cut it: the next one begins anew with p = z.
+ * that was cut r is not conjugate to p, which still points into what cut it: the next one restarts with p = z.
  *
  * Signs: the frame subtracts the direction, so gradient, z and p here are the negatives of the above. */
 #include "contact/potential/contact.h"

@@ -74,9 +74,9 @@ static pd_status take_systems(pd_rigid_sweep *self, const pd_problem *problem, i
 
 /* The Hessian at the iterate, and what bodies solve with. */
 static pd_status find_systems(pd_rigid_sweep *self, const pd_problem *problem, const real *x, pd_hessian_filter filter, int diagonal,
-                              int anew) {
+                              int rebuild) {
     pd_status status = PD_OK;
-    PD_TRY(pd_problem_whole_hessian(problem, x, filter, 1, anew));
+    PD_TRY(pd_problem_whole_hessian(problem, x, filter, 1, rebuild));
     PD_TRY(pd_rigid_hessian(problem, x, filter));
     PD_TRY(take_systems(self, problem, diagonal));
 done:
@@ -103,7 +103,7 @@ pd_status pd_rigid_sweep_at_once(pd_rigid_sweep *self, const pd_problem *problem
     PD_TRY(pd_rigid_clear(problem, iterate->direction));
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, self->gradient));
     pd_hessian_filter filter = diagonal ? PD_FILTER_CLAMP : PD_FILTER_NONE;
-    PD_TRY(find_systems(self, problem, iterate->x, filter, diagonal, iterate->number == 0)); // the pattern is made anew in a step
+    PD_TRY(find_systems(self, problem, iterate->x, filter, diagonal, iterate->number == 0)); // each step makes a new pattern
     PD_TRY(solve(self, problem, 0, iterate->direction, &left));
     if (left && !diagonal) { // what is held from there on is projected
         PD_TRY(find_systems(self, problem, iterate->x, PD_FILTER_CLAMP, 0, 0));

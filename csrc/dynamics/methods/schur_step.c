@@ -15,7 +15,7 @@
  * A22(col) u. That is what the targets of beta and of contact have changed by, and nothing else: no two large numbers are subtracted that
  * A22(beta) u does not match, and where contact is found as it was it adds nothing. Then H gets A22(col').
  *
- * Proxies alone are found anew (step 4.1); those that are held for a step are not. Of other contact the matrix has a bound, and of two
+ * Proxies alone are found again (step 4.1); those that are held for a step are not. Of other contact the matrix has a bound, and of two
  * factors one of them has: a bound stays on Sigma_alpha as it was put there. Only E_beta is evaluated, as a small model of its own: the
  * prone vertices, in the order of the solver, then the pinned corners.
  *
@@ -39,7 +39,7 @@
 struct pd_schur_step {
     pd_linear *linear;
     int inner;
-    int anew;                                      /* entries of contact are found anew within a step (dynamics/response.h) */
+    int detects;                                   /* entries of contact are found again within a step (dynamics/response.h) */
     real *whole;                                   /* B [problem's n_vertices,3] with them: x, the prone rows as they have moved */
     pd_model model;                                /* E_beta */
     pd_matrix matrix;                              /* A22(beta), pinned corners included */
@@ -170,10 +170,10 @@ pd_status pd_schur_step_create(pd_schur_step **out, const pd_problem *problem, p
     self->linear = linear;
     const pd_contact_response *response = problem->response;
     if (inner > 1 && response->entries && response->changes(problem) && !(linear->settings.active > 0)) {
-        self->anew = 1;
+        self->detects = 1;
         PD_TRY(pd_memory_create(problem->context, (void **)&self->whole, ((size_t)problem->model->n_vertices * 3 + 1) * sizeof(real)));
     }
-    self->inner = elements.n_sets > 0 || self->anew ? inner : 1;
+    self->inner = elements.n_sets > 0 || self->detects ? inner : 1;
     PD_TRY(upload_beta(self, problem, &elements));
     PD_TRY(pd_upload_ints(problem->context, &self->vertices, elements.vertices, (size_t)elements.n));
     real **vectors[] = {&self->x, &self->g, &self->u, &self->sum, &self->before, &self->after, &self->zero};
@@ -215,20 +215,20 @@ static pd_status pull_of_beta(const pd_schur_step *self, pd_context *context, re
     return pd_gradient(context, &self->model, &step, self->x, self->zero, out);
 }
 
-/* g += what contact as it is at x pulls with, less what it pulled with as it was found before; and the matrix has it. `before` and
- * `scratch` [n,3] are written over. */
-static pd_status find_anew(pd_schur_step *self, const pd_problem *problem, real *scratch) {
+/* Detects pairs at x: adds the change of the contact forces to g and puts the new entries into the matrix. `before` and `scratch` [n,3]
+ * are overwritten. */
+static pd_status detect(pd_schur_step *self, const pd_problem *problem, real *scratch) {
     pd_context *context = problem->context;
     int n = self->model.n_vertices;
     const pd_contact_response *response = problem->response;
     const pd_entries *entries;
     pd_status status = PD_OK;
     PD_TRY(pd_rows_scatter(context, n, self->vertices, self->x, self->whole));
-    for (int anew = 0; anew < 2; anew++) {
+    for (int current = 0; current < 2; current++) {
         PD_TRY(pd_memory_clear(context, scratch, (size_t)problem->model->n_vertices * 3 * sizeof(real)));
-        PD_TRY((anew ? response->gradient : response->held_gradient)(problem, self->whole, scratch));
+        PD_TRY((current ? response->gradient : response->held_gradient)(problem, self->whole, scratch));
         PD_TRY(pd_rows_gather(context, n, self->vertices, scratch, self->before));
-        PD_TRY(pd_add_scaled(context, &self->model, self->g, anew ? 1.0 : -1.0, self->before, self->g));
+        PD_TRY(pd_add_scaled(context, &self->model, self->g, current ? 1.0 : -1.0, self->before, self->g));
     }
     PD_TRY(response->entries(problem, &entries));
     status = pd_linear_set_entries(self->linear, entries);
@@ -250,7 +250,7 @@ pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, co
     if (self->inner > 1) {
         PD_TRY(pd_rows_gather(context, model->n_vertices, self->vertices, x, self->x));
         PD_TRY(pull_of_beta(self, context, self->before));
-        if (self->anew) PD_TRY(pd_memory_copy(context, self->whole, x, (size_t)problem->model->n_vertices * 3 * sizeof(real)));
+        if (self->detects) PD_TRY(pd_memory_copy(context, self->whole, x, (size_t)problem->model->n_vertices * 3 * sizeof(real)));
     }
     for (int j = 1; j < self->inner; j++) {
         PD_TRY(pd_add_scaled(context, model, self->x, -1.0, self->u, self->x));
@@ -258,7 +258,7 @@ pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, co
         PD_TRY(pd_matrix_multiply(context, &self->matrix, 3, self->u, self->g));
         PD_TRY(pd_add_scaled(context, model, self->g, 1.0, self->after, self->g));
         PD_TRY(pd_add_scaled(context, model, self->g, -1.0, self->before, self->g));
-        if (self->anew) PD_TRY(find_anew(self, problem, direction));
+        if (self->detects) PD_TRY(detect(self, problem, direction));
         PD_TRY(pd_schur_dense(schur, self->g, self->u));
         PD_TRY(pd_add_scaled(context, model, self->sum, 1.0, self->u, self->sum));
         real *swap = self->before;

@@ -17,7 +17,7 @@
  *
  * Block Jacobi and gradient descent are the same sweep with all vertices at once, which needs a step length [Chen et al. 2024, Sec. 5.4;
  * Wang and Yang 2016, Algorithm 1]: G is tested after 1, 2, 4 and 8 iterations and every TEST_EVERY from there on; where it has not fallen
- * enough since the last state that passed, that state comes back, alpha shrinks by SHRINK, and the acceleration begins anew. Enough is
+ * enough since the last state that passed, that state comes back, alpha shrinks by SHRINK, and the acceleration restarts. Enough is
  * DEMANDED of what the first of those iterations promised, alpha g.d [Nocedal and Wright 2006, Eq. 3.4, Armijo's condition]: that G has not
  * grown is no test, for too long a step ends in a cycle, whose states have one G whatever the period. On a quadratic, 0.4 lets a step
  * overshoot by a fifth; by more than a third, and a mode that one iteration a step treats grows from step to step. Where less is demanded
@@ -155,7 +155,7 @@ static pd_status sweep_at_once(pd_descent *descent, const pd_problem *problem, p
 }
 
 /* Goes back to the last good state where G has not fallen enough since; the first state of a step is good. Where the pairs of a penalty
- * have been found anew since, G is that of the new ones in both states, and must not have grown: what was promised was of others. (Without
+ * have been found again since, G is that of the new ones in both states, and must not have grown: what was promised was of others. (Without
  * it a detection in every iteration let every state pass, and too long a step diverged.) */
 static pd_status test_potential(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, int first, int *passed) {
     pd_context *context = problem->context;

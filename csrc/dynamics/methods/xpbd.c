@@ -11,7 +11,7 @@
  * the damping of G plays no part. There is no quasistatic form, since inertia enters through y.
  *
  * Contact by a penalty is constraints as well (contact_constraint_update.h), which follow those of the elements in each iteration; where
- * pairs are found anew within a step, those that were known before keep their multipliers.
+ * pairs are found again within a step, those that were known before keep their multipliers.
  *
  * The sweep moves a copy of the positions, and hands the frame the sum of each vertex's moves: float32 loses nothing to the size of
  * the coordinates. */

@@ -23,7 +23,7 @@ pd_status pd_problem_need_hessian(const pd_problem *problem);
  * for products there and for whole_hessian.h. Memory: allocates nothing but for growth of the list of pairs. */
 pd_status pd_problem_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter);
 
-/* The same with B [nnz,3,3] `base` in the place of inertia and elements, and the projected Hessians of pairs. */
+/* The same with B [nnz,3,3] `base` instead of inertia and elements, and the projected Hessians of pairs. */
 pd_status pd_problem_hessian_upon(const pd_problem *problem, const real *base, const real *x);
 
 #endif

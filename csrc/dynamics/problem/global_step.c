@@ -151,11 +151,11 @@ static pd_status factorise(pd_global_step *self, const pd_problem *problem) {
     return status;
 }
 
-pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem, const real *x, int anew) {
+pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem, const real *x, int rebuild) {
     pd_status status = PD_OK;
     if (problem->rigid) {
         self->touched = 1;
-        PD_TRY(pd_problem_whole_upon(problem, self->base, x, anew));
+        PD_TRY(pd_problem_whole_upon(problem, self->base, x, rebuild));
         PD_TRY(pd_rigid_hessian(problem, x, PD_FILTER_CLAMP));
         return factorise(self, problem);
     }
@@ -175,11 +175,11 @@ pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem
         PD_TRY(pd_linear_set_diagonal(self->linear, self->bounds));
     } else if (self->cg && self->touched) {
         if (pd_problem_wants_whole(problem))
-            PD_TRY(pd_problem_whole_upon(problem, self->base, x, anew));
+            PD_TRY(pd_problem_whole_upon(problem, self->base, x, rebuild));
         else
             PD_TRY(pd_problem_hessian_upon(problem, self->base, x));
     } else if (self->factor && self->touched) {
-        PD_TRY(pd_problem_whole_upon(problem, self->base, x, anew));
+        PD_TRY(pd_problem_whole_upon(problem, self->base, x, rebuild));
         status = factorise(self, problem);
     }
 done:

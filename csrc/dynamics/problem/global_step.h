@@ -11,13 +11,13 @@ pd_status pd_problem_system_matrix(const pd_problem *problem, const pd_csr **out
 
 /* A solver of A d = r over the free rows, three columns; with contact of (A + K) d = r, K of the pairs where pairs are last found:
  *
- *     Direct, PCG      their projected Hessians [Li et al. 2020, Sec. 4.2], as Newton's method has them. Direct factorises anew whenever
- *                      pairs are found anew, three rows a vertex, and where no pair is near has the factor of A, made once; PCG keeps the
+ *     Direct, PCG      their projected Hessians [Li et al. 2020, Sec. 4.2], as Newton's method has them. Direct factorises again whenever
+ *                      pairs are found again, three rows a vertex, and where no pair is near has the factor of A, made once; PCG keeps the
  *                      blocks beside A, so that tangents stay as free as they are.
  *     the others       a diagonal above those (contact/potential/contact.h: pd_contact_bounds), since they sweep over A. It holds tangents
  *                      too, and what moves together, so they need more iterations.
  *
- * With rigid bodies, which Direct alone takes, A + K is that in the six numbers of rigid.h, whose arms turn: factorised anew whenever it is
+ * With rigid bodies, which Direct alone takes, A + K is that in the six numbers of rigid.h, whose arms turn: factorised again whenever it is
  * refreshed.
  *
  * Entries of a response (dynamics/response.h), such as W^T C W of springs, stand in the factors of Direct and Schur. The others have a
@@ -39,7 +39,7 @@ typedef struct pd_global_step {
     int exact;                 /* whether the solver takes these, and not a diagonal */
 } pd_global_step;
 
-/* `sets` [n_sets] or NULL: with their parameters in the place of the problem's. Not prepared yet; after a failure destroy it too.
+/* `sets` [n_sets] or NULL: with their parameters instead of the problem's. Not prepared yet; after a failure destroy it too.
  * Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE. */
 pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem, const pd_linear_settings *settings,
                                 const pd_element_set *sets);
@@ -49,10 +49,10 @@ pd_status pd_global_step_prepare(pd_global_step *self);
 /* Whether a solve can be part of a graph: not with contact, whose lists may grow. */
 int pd_global_step_capturable(const pd_global_step *self);
 
-/* K of the pairs at x (B [n,3]), or the entries of the response at the last gradient; `anew`: in the first iteration of a step,
+/* K of the pairs at x (B [n,3]), or the entries of the response at the last gradient; `rebuild`: in the first iteration of a step,
  * whole_hessian.h. Without contact and rigid bodies nothing. Memory: allocates nothing but for
  * growth and for what Direct factorises. Errors: PD_ERROR_SINGULAR, PD_ERROR_MEMORY. */
-pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem, const real *x, int anew);
+pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem, const real *x, int rebuild);
 /* direction [n,3] from residual [n,3], both B. */
 pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, real *residual, real *direction);
 /* p . A p without contact, p B [n,3]: of one with contact that was made from `sets`. Waits; uses trial and scalars of the problem. */

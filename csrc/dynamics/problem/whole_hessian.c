@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pattern with more blocks of contact than so many times those in use is made anew. */
+/* A pattern with more blocks of contact than so many times those in use is rebuilt. */
 enum { MOST_UNUSED = 4 };
 
 void pd_whole_hessian_destroy(pd_whole_hessian *self) {
@@ -110,8 +110,9 @@ static void find_movers(const pd_whole_hessian *self, const pd_contact_rows *car
         }
 }
 
-/* Makes sure that every two vertices of n pairs have a block; `anew`: and that there are no others. */
-static pd_status cover(pd_whole_hessian *self, const pd_csr *elements, const pd_contact_rows *carried, int n, int anew, pd_error *error) {
+/* Makes sure that every two vertices of n pairs have a block; `rebuild`: and that there are no others. */
+static pd_status cover(pd_whole_hessian *self, const pd_csr *elements, const pd_contact_rows *carried, int n, int rebuild,
+                       pd_error *error) {
     pd_status status = PD_OK;
     size_t used = 0, missing = 0, most = carried->rows ? MOST_MOVERS * (MOST_MOVERS - 1) : 12;
     movers of;
@@ -127,10 +128,10 @@ static pd_status cover(pd_whole_hessian *self, const pd_csr *elements, const pd_
         }
     }
     size_t of_contact = (size_t)self->pattern.row_start[elements->n] - (size_t)self->n_of_elements;
-    if (!missing && !anew) return PD_OK;
+    if (!missing && !rebuild) return PD_OK;
     used = sort_once(self->news, used);
     if (!missing && of_contact == used) return PD_OK;
-    if (anew || of_contact > MOST_UNUSED * used) return merge(self, elements, elements, self->news, used, error);
+    if (rebuild || of_contact > MOST_UNUSED * used) return merge(self, elements, elements, self->news, used, error);
     // a copy of the pattern as it is: merge replaces it
     pd_csr base = self->pattern;
     self->pattern = (pd_csr){0};
@@ -298,7 +299,7 @@ pd_status pd_problem_need_whole(const pd_problem *problem) {
 int pd_problem_wants_whole(const pd_problem *problem) { return problem->rigid || pd_contact_is_embedded(problem->contact); }
 
 /* problem->whole of problem->hessian and the Hessians of the pairs. */
-static pd_status put_together(const pd_problem *problem, int filled, int anew) {
+static pd_status put_together(const pd_problem *problem, int filled, int rebuild) {
     pd_whole_hessian *self = problem->whole;
     const pd_csr *elements = &problem->hessian->pattern;
     int n = problem->model->n_vertices;
@@ -307,7 +308,7 @@ static pd_status put_together(const pd_problem *problem, int filled, int anew) {
     pd_status status = PD_OK;
     if (problem->contact) carried = pd_contact_rows_of(problem->contact);
     if (problem->contact) PD_TRY(read_pairs(self, problem, &n_pairs));
-    PD_TRY(cover(self, elements, &carried, n_pairs.contact + n_pairs.friction, anew, problem->error));
+    PD_TRY(cover(self, elements, &carried, n_pairs.contact + n_pairs.friction, rebuild, problem->error));
     size_t of_elements = (size_t)elements->row_start[n], all = (size_t)self->pattern.row_start[n];
     PD_TRY(pd_memory_download(problem->context, self->blocks, problem->hessian->blocks, 9 * of_elements * sizeof(real)));
     // from the end, since a block moves to a later place or stays
@@ -330,12 +331,12 @@ done:
     return status;
 }
 
-pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int anew) {
+pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild) {
     pd_status status = pd_problem_hessian(problem, x, filter);
-    return status ? status : put_together(problem, filled, anew);
+    return status ? status : put_together(problem, filled, rebuild);
 }
 
-pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, const real *x, int anew) {
+pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, const real *x, int rebuild) {
     pd_status status = pd_problem_hessian_upon(problem, base, x);
-    return status ? status : put_together(problem, 1, anew);
+    return status ? status : put_together(problem, 1, rebuild);
 }

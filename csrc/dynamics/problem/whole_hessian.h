@@ -38,11 +38,11 @@ pd_status pd_problem_need_whole(const pd_problem *problem);
  * called.
  *
  * The pattern grows where pairs are in contact that have no block in it, and keeps those of earlier pairs: an analysis stays good as long
- * as nothing new touches. It is made without them once they are most of what contact has brought, and with `anew`, which the first
+ * as nothing new touches. It is made without them once they are most of what contact has brought, and with `rebuild`, which the first
  * iteration of a step says: so that the order of elimination, and with it every bit, follows from where the step begins. Memory: allocates
  * nothing but for growth. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE where it has more than 2^31 - 1 blocks. */
-pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int anew);
-/* The same with `base` in the place of inertia and elements (pd_problem_hessian_upon), filled. */
-pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, const real *x, int anew);
+pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild);
+/* The same with `base` instead of inertia and elements (pd_problem_hessian_upon), filled. */
+pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, const real *x, int rebuild);
 
 #endif

@@ -40,7 +40,7 @@ static inline pd_outer *pd_outer_of(const pd_simulation *simulation) { return si
 
 /* The first guess is in the iterate. */
 pd_status pd_outer_first_guess(pd_simulation *self);
-/* After an iteration, in the place of the frame's own readback: the first `reported` numbers of the scalars of the problem, and with them
+/* After an iteration, instead of the frame's own readback: the first `reported` numbers of the scalars of the problem, and with them
  * what pd_outer_advance asks of the move, so that the host waits once for both. */
 pd_status pd_outer_read(pd_simulation *self, size_t reported, double *report);
 /* After it: goes on, or ends the round, and safe.rounds says whether there is another. */

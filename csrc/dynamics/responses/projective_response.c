@@ -44,7 +44,7 @@ static pd_status gradient(const pd_problem *problem, const real *x, real *out) {
     return pd_projective_add_gradient(projective_of(problem), x, out);
 }
 
-/* It is frozen anew. */
+/* It is frozen again. */
 static int keeps_potential(const pd_simulation *self) {
     (void)self;
     return 0;

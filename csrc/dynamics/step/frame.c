@@ -332,7 +332,7 @@ static pd_status velocity(run *r) {
 }
 
 /* Whether the pairs of a penalty may be found without waiting for their number: a sweep over vertices takes them by the lists of its
- * vertices, and nobody asks for the potential. Where the host has the numbers at once there is nothing to wait for. */
+ * vertices, and the potential is not needed. A backend on the host never waits. */
 static int asks(const run *r) {
     const pd_simulation *self = r->simulation;
     const pd_method *method = self->method;

@@ -164,7 +164,7 @@ const char *pd_simulation_refusal(const pd_simulation *self);
 pd_status pd_simulation_set_load(pd_simulation *self, const real *load);
 
 /* What elements of kind PD_SHAPE_TARGET seek from the next step on: stretches H [n,6], the upper triangles of S of rows first .. first + n
- * - 1. Nothing is factorised anew. Errors: PD_ERROR_VALUE where there are no such rows. */
+ * - 1. Nothing is factorised again. Errors: PD_ERROR_VALUE where there are no such rows. */
 pd_status pd_simulation_set_targets(pd_simulation *self, int first, int n, const real *stretches);
 
 /* Targets of elements of kind PD_ATTACHMENT from the next step on: H [n,3] m, of rows first .. first + n - 1. Errors: as above. */

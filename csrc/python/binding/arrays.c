@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text of a message, cut where it would overflow: shapes of more than a few axes are nobody's mistake worth spelling out. */
+/* Text of a message, cut where it would overflow: a shape of many axes needs no full text. */
 typedef struct description {
     char text[160];
     size_t length;

@@ -33,8 +33,8 @@ PyArrayObject *pd_array_in(PyObject *object, int type, int n_dimensions, const n
 /* The same; None (or a missing argument, NULL) gives *array = NULL. Returns 0, or -1 with an exception. */
 int pd_array_in_or_none(PyArrayObject **array, PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
 
-/* pd_array_in for what is checked and then used without the GIL, or kept: a copy that nobody else can reach, so that what was checked
- * stays true. NEW reference, or NULL with an exception. */
+/* pd_array_in for arrays that are checked and then used without the GIL, or kept: a private copy, so that the checks
+ * stay valid. NEW reference, or NULL with an exception. */
 PyArrayObject *pd_array_in_private(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
 
 /* The same, kept by a list. BORROWED reference, which lives as long as the list, or NULL with an exception. */

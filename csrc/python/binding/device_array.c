@@ -121,7 +121,7 @@ static void delete_versioned(DLManagedTensorVersioned *managed) {
     free(managed);
 }
 
-/* A consumer renames the capsule and takes over the tensor; one that nobody took still has its name. */
+/* A consumer renames the capsule and takes over the tensor; one that was not consumed still has its name. */
 static void capsule_dealloc(PyObject *capsule) {
     if (PyCapsule_IsValid(capsule, NAME)) {
         DLManagedTensor *managed = PyCapsule_GetPointer(capsule, NAME);

@@ -73,7 +73,7 @@ static int is_declared(const pd_option *options, PyObject *name) {
     return 0;
 }
 
-/* Names that nobody declares. */
+/* Names that are not declared. */
 static int refuse_unknown(const pd_option_reader *reader, PyObject *dict, const pd_option_list *lists, int n_lists) {
     PyObject *name, *value;
     Py_ssize_t slot = 0;

@@ -20,7 +20,7 @@ typedef struct pd_option_reader {
     const void *user;
 } pd_option_reader;
 
-/* A name that nobody declares, one that is missing, and a value of another type or out of its range are errors that name it. Returns 0 with
+/* An undeclared name, a missing one, and a value of another type or out of its range are errors that name it. Returns 0 with
  * an exception set. */
 int pd_read_options(const pd_option_reader *reader, PyObject *dict, const pd_option_list *lists, int n_lists);
 

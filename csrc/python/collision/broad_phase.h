@@ -15,7 +15,7 @@ typedef struct pd_found_pairs {
     size_t room[2], gathered_room;
     real *gathered;                /* B [gathered_room,4,3] the corners' positions */
     pd_earliest *earliest;         /* B [1] */
-    struct pd_result_block *spare; /* blocks of results that nobody reads any more */
+    struct pd_result_block *spare; /* blocks of results without readers */
 } pd_found_pairs;
 
 typedef struct {

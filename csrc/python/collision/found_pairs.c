@@ -1,7 +1,7 @@
 /* What a broad phase found, kept where it lies, and batches over it: closest points and times of impact whose results stay there too, as
  * DeviceArrays. The host reads how many pairs there are, and nothing else until somebody asks.
  *
- * Results lie in blocks, each owned by an object that its arrays keep alive; a block that nobody reads any more is the next batch's, so
+ * Results lie in blocks, each owned by an object that its arrays keep alive; a block without readers serves the next batch, so
  * that nothing is allocated from search to search. The pairs themselves are the broad phase's lists, and gone with its next search. */
 #include "python/collision/broad_phase.h"
 
@@ -194,7 +194,7 @@ static int download_results(PyObject *object, void *target, const void *source, 
 
 static const pd_memory_owner results_memory = {settle_results, download_results};
 
-/* A block of at least so many bytes: one that is spare, or a new one in the place of those that are too small. NULL: *status. */
+/* A block of at least so many bytes: a spare one, or a new one that replaces those that are too small. NULL: *status. */
 static pd_result_block *take_block(BroadPhaseObject *self, size_t bytes, pd_status *status) {
     pd_found_pairs *found = &self->found;
     size_t size = 4096;

@@ -17,7 +17,7 @@ typedef struct pd_simulation_object {
 } pd_simulation_object;
 
 /* One call at a time. A second one, from another thread or from an observer, is refused rather than queued: an observer
- * that waited for its own step would wait for ever. Returns 0 with an exception set. */
+ * that waited for its own step would never return. Returns 0 with an exception set. */
 int pd_object_enter(pd_simulation_object *self);
 void pd_object_leave(pd_simulation_object *self);
 /* The exception of a status of the core; returns NULL. */

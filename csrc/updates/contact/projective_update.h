@@ -38,7 +38,7 @@ PD_FUNCTION unsigned char pd_projective_update_new(const pd_active_pairs *found,
 #define PD_ROUND_STEADY      0.5
 #define PD_ROUND_LEAST_SHARE 0.1
 
-/* Over an edge or a tip the normals of one freeze can send the state to where those of the next send it back, for ever: where a round goes
+/* Over an edge or a tip the normals of one freeze can send the state to where those of the next send it back, without end. Where a round goes
  * against the one before, and more than half as far, the state goes half as much of its way from there on. */
 PD_FUNCTION pd_round pd_projective_update_round(const pd_round_rules *rules, double part, double square, double along) {
     double moved = sqrt(square);

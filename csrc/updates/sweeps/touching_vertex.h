@@ -2,7 +2,7 @@
  *
  * With contact a vertex adds what its pairs are where all points are now (pd_contact_sweep), stays in its displacement bound, and halves
  * its step until its share of G falls. Colours know of elements alone, so two corners of a pair may move at once: updates of a colour read
- * the points, and nobody writes them before all of these updates have ended.
+ * the points, which are written after all of these updates have ended.
  *
  * A vertex that carries points (pd_embedding) has a part in all pairs of theirs. No two of a colour carry the same point: its vertices are
  * of one tet. */
@@ -61,7 +61,7 @@ PD_FUNCTION real pd_vertex_update_add_friction(const pd_contact_sweep *contact, 
     if (!(strength > 0) || weight == 0) return 0;
     pd_vector u = pd_friction_update_kept_slip(&contact->lagged, &contact->slipping, p);
     pd_friction_terms terms = pd_friction_terms_of(u, contact->slipping.extent);
-    // nobody searches along a step with a penalty: the block that bounds friction from above wherever it goes [Chen et al. 2024, Eq. 16]
+    // a penalty has no line search: this block bounds friction from above everywhere [Chen et al. 2024, Eq. 16]
     if (contact->frozen.stiffness > 0) terms.bend = 0;
     pd_vector normal = pd_vector_load(contact->lagged.normals + 3 * (size_t)p);
     pd_friction_corner corner = pd_friction_corner_of(strength, normal, u, terms, weight, partners);

@@ -196,7 +196,7 @@ PD_FUNCTION real pd_vertex_update_moved(const pd_step_data *step, const pd_conta
     return contact ? start - d : pd_vertex_position(step->x_t[j], step->drift[j], pd_difference(offset[j], d));
 }
 
-/* The points follow the vertex of an update, which has one in a sweep; where it touches nothing, nobody asks. */
+/* The points follow the vertex of an update, which has one in a sweep. Without contact they are not read. */
 PD_FUNCTION void pd_vertex_update_commit(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, const real *direction, int update) {
     int vertex = sweep->updates[update].vertex;
     if (!sweep->may_touch[update] || !pd_vertex_update_touches(contact, vertex)) return;

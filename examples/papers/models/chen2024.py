@@ -1,4 +1,4 @@
-"""Scenes of Chen et al. 2024 (Vertex Block Descent) in contact, modelled anew and as large as one asks for.
+"""Scenes of Chen et al. 2024 (Vertex Block Descent) in contact, modelled again and as large as one asks for.
 
 Each function gives a Case. Lengths are of our choice, since the paper names none, and so are the penalty's stiffnesses, which are those
 of single pairs: about what an element at the surface has. Materials, time steps and iterations are Table 1's where nothing else is

@@ -1,4 +1,4 @@
-"""Scenes of Wang et al. 2023 (A Two-Way Interior Point Method), modelled anew and as large as one asks for.
+"""Scenes of Wang et al. 2023 (A Two-Way Interior Point Method), modelled again and as large as one asks for.
 
 Each function gives a Case. The paper names time steps, numbers of vertices and the settings of Table 3, and shows the rest in pictures:
 lengths, materials and motions are of our choice. Cloth is a net of springs that bends, y points up.
@@ -171,7 +171,7 @@ def ribbon(centres, width, across):
 
 
 def split(points, triangles, longest):
-    """Triangles in fours, about their middles, until no side is longer: of large ones nobody can say which is in front of a small one."""
+    """Triangles in fours, about their middles, until no side is longer: the depth order of large and small ones is undefined."""
     corners, done = points[triangles], []
     while len(corners):
         middles = 0.5 * (corners + np.roll(corners, -1, axis=1))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def read_only(array):
-    """A copy that nobody can write to, not even after `flags.writeable = True`: what was checked of it stays true."""
+    """A copy that stays read-only even after `flags.writeable = True`, so that checks of it stay valid."""
     return np.ndarray(array.shape, array.dtype, buffer=array.tobytes())
 
 

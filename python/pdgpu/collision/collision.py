@@ -180,7 +180,7 @@ class BroadPhase(GuardedAttributes):
         distance : float
             m; each box is widened by half of it.
         rebuild : bool
-            Build the trees of "lbvh" anew rather than refit them. The pairs are the same.
+            Rebuild the trees of "lbvh" rather than refit them. The pairs are the same.
 
         Returns
         -------
@@ -260,7 +260,7 @@ class ProximitySet:
 
     A search takes every pair that may be within `maximum` and sets D = maximum. While positions move, every distance changes by at most
     twice the largest move, so that all pairs nearer than D - 2 max |Δx| are still in the set; D is lowered by as much at each update, and
-    once it is not above `minimum` the set is searched for anew.
+    once it is not above `minimum` the set is searched for again.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ class BarrierContact:
         angle a creeps with eps_v (1 - sqrt(1 - tan a/mu)).
     friction_lags : int
         Passes of a step. After each but the last, friction takes normal forces, tangent planes and closest points from where the pass
-        ended, and the solver gets its iterations anew; a record counts them through, and its incremental potential is that of the
+        ended, and the solver gets its iterations again; a record counts all of them, and its incremental potential is that of the
         pass [Li et al. 2020, Sec. 5.5]. More of them bring |friction force| = mu x normal force at the step's end.
     weighting : "harmonic" or "sum"
         How `area_weighted` weighs pairs in a simulation. "harmonic": two edges with areas A1 and A2 weigh A1 A2/(A1 + A2), half the

@@ -50,7 +50,7 @@ class PenaltyContact:
         eps_v, m/s: two surfaces that slide slower than this stick, or rather creep, as with BarrierContact.
     variant : "lagged" or "paper"
         Which normal forces friction has: those of the last detection, so that it is a term of the incremental potential; or those of the
-        moment, anew at every visit of a vertex, as in the paper (Eqs. 13 to 16). With "paper" friction has no potential:
+        moment, again at every visit of a vertex, as in the paper (Eqs. 13 to 16). With "paper" friction has no potential:
         `VertexBlockDescent` alone takes it, without a line search, and what a record shows as incremental potential has the friction of
         the normal forces there, whose derivative the gradient is not.
 

@@ -40,7 +40,7 @@ class ProxyContact:
     for W in both.
 
     `SchurDirect` adds the matrix to its dense part, and each proxy must lie in its region, and each target that is carried; `Direct`
-    factorises everything anew where the active proxies have changed, and with solids orders and analyses it anew too, since other
+    factorises everything again where the active proxies have changed, and with solids orders and analyses it again too, since other
     vertices are joined. The other linear solvers, and `SchurDirect` with `active`, have a diagonal above it, c |w_a| sum_b |w_b| at
     corner a: they sweep over the matrix without it, take more iterations, and come to the same state.
 

@@ -189,7 +189,7 @@ class System(GuardedAttributes):
         self._keep(setup_seconds=time.perf_counter() - start)
 
     def __reduce__(self) -> Any:
-        """Copies and pickles: what the solver prepared is prepared anew, and what rho="auto" has found stays."""
+        """Copies and pickles: a copy prepares its own data, and keeps the result of rho="auto"."""
         A = times_power(self._original, self._exponent)
         given = (A, self.solver, self.columns, self._bending_part, self.dtype.name, self._device, self._threads)
         return self._again, (*given, self._added, self._numbers, self.trials)
@@ -366,7 +366,7 @@ class System(GuardedAttributes):
         """Solve with A + diag(delta) from here on, A as it was given: what contact does to a system [Lan et al. 2022, Sec. 5.2].
 
         Only contents change, on the device: after the first call nothing is allocated. A-Jacobi makes the rows within order - 1 rings of a
-        changed vertex anew, order 2 from the stored products; Direct factorises anew, on the host and in memory of its library. Numbers
+        changed vertex again, order 2 from the stored products; Direct factorises again, on the host and in memory of its library. Numbers
         taken from the spectrum (rho, omega, weights) stay what they were.
 
         Parameters

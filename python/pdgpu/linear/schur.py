@@ -24,18 +24,18 @@ __all__ = ["SchurDirect"]
 
 @dataclass(frozen=True)
 class SchurDirect:
-    """Direct solver whose matrix changes in a small region only: a sparse factor made once, and a dense one made anew [Wang et al. 2021].
+    """Direct solver whose matrix changes in a small region only: a sparse factor made once, and a dense one made again [Wang et al. 2021].
 
     The free vertices of the region are x2, all others x1. The global step's matrix is factorised once with x2 last, which leaves its Schur
     complement Sigma = A22 - A21 A11^-1 A12; what contact adds to A22 is added to Sigma, of which LAPACK (cuSOLVER on CUDA) makes a new
     factor [Sec. 4.3]. So an iteration costs two triangular solves and m^3/3 operations for m vertices of the region, where `Direct`
-    factorises everything anew. Between the two triangular solves the elements whose free vertices all lie in the region are projected
+    factorises everything again. Between the two triangular solves the elements whose free vertices all lie in the region are projected
     again, and the small system is solved again, `inner` times in all [Algorithm 1; its step 5 must subtract what x2 moved by, which is
     not printed]. With inner=1 an iteration is that of `Direct`, to rounding.
 
     What contact adds must be a diagonal on vertices of the region: BarrierContact and PenaltyContact give an upper bound of their Hessian
     as one, ProjectiveContact its weights; it stays as it is through the inner iterations. ProxyContact gives W^T C W, and its proxies are
-    found anew before every inner solve, for which the small matrix is factorised again if they are others [Algorithm 1, 4.1 to 4.7], unless
+    found again before every inner solve, for which the small matrix is factorised again if they changed [Algorithm 1, 4.1 to 4.7], unless
     they are held for a step (`detection="step"`) or `active` is given. Contact of any other vertex raises. x, y and z share one matrix, so
     vertices that slide on lines and planes are refused. A cut keeps the region, and adds the copies of its vertices.
 
@@ -168,7 +168,7 @@ def bytes_of(linear, m):
 
 
 def resolved_region(linear, scene):
-    """A SchurDirect with its vertices in the place of what named them, once it is known that they fit into memory."""
+    """A SchurDirect with its region given by its vertices, after a check that they fit into memory."""
     prone = linear.prone(scene)
     available = _available_memory()
     needed = bytes_of(linear, len(prone))

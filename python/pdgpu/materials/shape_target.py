@@ -30,7 +30,7 @@ class ShapeTarget(Material):
     Shape targeting [Klar, Moffat, Museth, Sifakis 2020; Wang et al. 2021, Localized collisions, Sec. 5.2]: muscles that contract, tissue
     that grows, expressions that were sculpted. F* is the deformation gradient at which a tet is at rest; of F* = Q S only the stretch S
     counts, since the best R takes up Q. Identities make it ARAP. The matrix of Projective Dynamics has 2 mu volume as ARAP's, whatever
-    the target, so `Simulation.set_shape_targets` may give new ones before every step and nothing is factorised anew. A rest shape that
+    the target, so `Simulation.set_shape_targets` may give new ones before every step and nothing is factorised again. A rest shape that
     changes, |F F*^-1 - R|^2, would change the matrix.
 
     Parameters

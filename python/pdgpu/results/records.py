@@ -51,7 +51,7 @@ class StepRecord(Mapping):
     projections) are those of all iterations so far, and part of "seconds"; "stagnations" counts rounds of `ProjectiveContact` that got
     less than a twentieth of their way.
 
-    On "cuda" the host runs ahead of the device, and a phase is billed for what it waits for: iterations that nobody looks at cost
+    On "cuda" the host runs ahead of the device, and a phase is billed for what it waits for: iterations without a check cost
     their launches, and "advance", which reads the result every `check_every` iterations, the rest of the time. Sums are right: the
     last iteration of a step is always looked at, so `solve_seconds` ends when the device is done.
 

@@ -317,7 +317,7 @@ class Body(GuardedAttributes):
         """Let the tets of a solid carry points, or a surface, along.
 
         The tets need not follow the surface: a fine one may lie in a coarse mesh. It has no mass and no material of its own. It is drawn
-        and written in the place of the body's surface, and `Simulation.embedded` says where it is.
+        and written instead of the body's surface, and `Simulation.embedded` says where it is.
 
         Parameters
         ----------

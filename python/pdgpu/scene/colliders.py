@@ -398,7 +398,7 @@ class TriangleMesh(Collider):
         return SurfacePoints(*(np.ascontiguousarray(array, dtype=x.dtype) for array in (distance, normal, normal, x64 - found.gap)))
 
     def _outwards(self, positions, corners):
-        """Vectors out of the triangles with these corners (n, 3): turned round where the volume enclosed comes out negative."""
+        """Vectors out of the triangles with these corners (n, 3): turned round where the enclosed volume is negative."""
         a, b, c = np.moveaxis(positions[self.triangles] - positions[self.triangles[0, 0]], 1, 0)
         volume = np.einsum("ti,ti->", a, np.cross(b, c))
         a, b, c = np.moveaxis(positions[corners], 1, 0)

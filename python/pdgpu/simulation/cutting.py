@@ -243,7 +243,7 @@ class Cutting(Part):
     """The part of `Simulation` that tears shells."""
 
     def cut(self, body: BodyName, edges: ArrayLike) -> Cut:
-        """Cut a shell along edges, between two steps, and build the model anew.
+        """Cut a shell along edges, between two steps, and rebuild the model.
 
         Around each vertex of a cut edge every fan of triangles but the first gets a copy of the vertex, with its position and
         velocity [Chen et al. 2024, VBD, Sec. 4]. Copies are appended to the vertices of the body, so later bodies move up in all

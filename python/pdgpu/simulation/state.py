@@ -60,7 +60,7 @@ class State(Part):
         ``numpy.from_dlpack`` of NumPy 2.0 gives a read-only array, ``numpy.asarray`` does not.
 
         - Contents change with `step`. What was taken stays valid as long as somebody keeps it; once the simulation is cut it moves no
-          more, and the cut simulation has other memory: ask anew.
+          more, and the cut simulation has other memory: ask again.
         - It may be written between steps, which does what ``set_state(positions=...)`` does without its checks: the next step
           starts from what it finds. Two things differ: initialization="adaptive" keeps the acceleration of the step before, and a contact
           stiffness "auto" stays as it is. A rigid body must be moved with all of its rows.
@@ -150,7 +150,7 @@ class State(Part):
         self._core = with_state(self._core, given.get("positions"), given.get("velocities"), time)
 
     def set_shape_targets(self, body: BodyName, targets: ArrayLike | Callable[[float], ArrayLike]) -> None:
-        """Give a body with the material ShapeTarget other targets, from the next step on; nothing is factorised anew.
+        """Give a body with the material ShapeTarget other targets, from the next step on; nothing is factorised again.
 
         Files, copies and `bodies` have the targets as they are; `load` asks for a callable again.
 
@@ -180,7 +180,7 @@ class State(Part):
     @property
     def external_forces(self) -> Floats | None:
         """(n, 3) N, added to gravity until changed; None: none. On a rigid body those of all its vertices act together, as their sum
-        and their torque about its centre, of each step anew; in the step the torque turns with the body."""
+        and their torque about its centre, of each step; within the step the torque turns with the body."""
         forces = self._core.external_forces
         return None if forces is None else self._core.rows.of(forces).copy()
 

@@ -56,7 +56,7 @@ def default_solver(scene, contact, materials):
 
 
 def with_region(solver, scene):
-    """The solver, with the vertices of a region in the place of what names them."""
+    """The solver, with a region given by its vertices."""
     linear = getattr(solver, "linear", None)
     return replace(solver, linear=resolved_region(linear, scene)) if isinstance(linear, SchurDirect) else solver
 

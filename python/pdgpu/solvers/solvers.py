@@ -54,8 +54,8 @@ class ProjectiveDynamics(TimeStepSolver):
     """Projective Dynamics: local projections and a global linear step with a constant matrix [Bouaziz et al. 2014].
 
     With `contact` the matrix is A + K, K of the pairs that are near the iterate, and the step is halved from the part that touches nothing
-    until the incremental potential falls [Li et al. 2020, Algorithm 1, with this matrix in the place of the Hessian]: it falls in every
-    iteration, whatever `linear` is, but with outer Chebyshev. Direct, which factorises anew in every iteration then, and PCG take for K
+    until the incremental potential falls [Li et al. 2020, Algorithm 1, with this matrix instead of the Hessian]: it falls in every
+    iteration, whatever `linear` is, but with outer Chebyshev. Direct, which factorises again in every iteration then, and PCG take for K
     the pairs' projected Hessians; sweeps take a diagonal above those, which holds tangents too and costs iterations. Measured, one step of
     1/500 s near rest, gradient norm down to 1e-10: cube on a floor 23 iterations, a cube on one 2000 times as light 140, a string round a
     capsule 145. To 1e-7 with the diagonal instead, solved to the end: 551, more than 2000, and 1296; by PCG of 30 iterations 14, 92 and
@@ -223,7 +223,7 @@ class QuasiNewton(TimeStepSolver):
 
     For a material without a projection w is 2 mu volume (area), the Laplacian that Liu et al. take as the first guess of the Hessian.
 
-    With `contact` the first guess is A + K with the projected Hessians K of the pairs that are near the iterate, factorised anew in every
+    With `contact` the first guess is A + K with the projected Hessians K of the pairs that are near the iterate, factorised again in every
     iteration. Measured, one step of 1/500 s near rest, gradient norm down to 1e-10: 14 to 374 iterations on six scenes, of Newton's method
     3 to 12.
 
@@ -314,7 +314,7 @@ class ADMM(TimeStepSolver):
 
     A fixed point is a stationary point of the incremental potential G, but on the way G may rise: a G that ends above its first value
     is no divergence here. The weights are those of rest: where elements are inverted at the minimum, or so stretched that E is much
-    stiffer, ADMM may cycle about the minimum for ever, and does not tell. Measured: a bunny whose minimum
+    stiffer, ADMM may cycle about the minimum without end or warning. Measured: a bunny whose minimum
     has one inverted tet ends within 0.5 % of its size; a beam of 1 m stretched by 4 (NeoHookean(1e5, 4e5), 1/30 s) 14 cm from the
     answer after 200 iterations as after 1000, with weight=4 1.1 mm and 0.8 mm, with weight=16 44 mm and 0.4 mm.
 

@@ -612,7 +612,7 @@ static void prepare(Block &b, unsigned index, unsigned threads) {
     b.shared.clear();
 }
 
-/* The order in which blocks run, and the threads of each, is nobody's to rely on: every launch has another one. For a test that compares two
+/* The order in which blocks run, and the threads of each, is undefined: every launch has another one. For a test that compares two
  * orders the environment fixes it, PD_ON_HOST_ORDER=forwards or backwards: in these a kernel that reads what another block of its launch writes
  * reads what was there before in one and what came after in the other. */
 struct Order {

@@ -25,7 +25,7 @@ static __global__ void turn_kernel(int n, double *x) {
     }
 }
 
-/* What is read before it is written, in every block anew. */
+/* What is read before it is written, in every block again. */
 static __global__ void shared_kernel(double *out) {
     __shared__ double numbers[PD_THREADS];
     out[blockIdx.x] = numbers[threadIdx.x];
