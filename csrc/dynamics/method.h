@@ -24,6 +24,8 @@ typedef struct pd_iterate {
     const pd_move *move; /* what follows the direction; NULL: the frame does, as where a method that `moves` has made it */
     int first, last;     /* of the iterations that follow each other without a look at x: the first starts from x, the last leaves it */
     int stalled;         /* 0 when a direction is asked for; a method sets it where no direction lowers the potential */
+    double setup;        /* s, 0 when a direction is asked for: of its seconds those of what is made once, and is no part of an iteration */
+    const struct pd_callback *callback; /* of the step being solved (callback.h), for the method that calls it; NULL: none */
 } pd_iterate;
 
 /* The move of an iteration: pd_advance by weights [2] of direction and step, with a report into the scalars of the problem or without. */
@@ -77,6 +79,8 @@ typedef struct pd_method {
     int keeps_reach; /* direction keeps each vertex within its reach, and has asked for it (contact/potential/contact.h) at the x it left */
     int moves;       /* direction may make the move that follows it, iterate->move; it never goes back then. An iteration that is
                               * not the last may leave x behind if the next one of the method starts from a copy of its own */
+    int commits; /* direction moves x and offset by itself, within the step limiter, and leaves the move in iterate->step and the report of
+                              * pd_advance in the scalars of the problem. It takes no accelerator */
     int fills_gradient; /* direction leaves dG/dx of the x it started from in iterate->gradient */
 } pd_method;
 

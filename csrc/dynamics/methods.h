@@ -14,7 +14,8 @@
     METHOD(pd_gradient_descent_method)     \
     METHOD(pd_quasi_newton_method)         \
     METHOD(pd_xpbd_method)                 \
-    METHOD(pd_admm_method)
+    METHOD(pd_admm_method)                 \
+    METHOD(pd_callback_method)
 
 /* [PD_METHOD_COUNT], in the order of the table. */
 extern const pd_method *const pd_methods[];

@@ -45,6 +45,8 @@ from pdgpu.simulation.motion import Momentum
 from pdgpu.simulation.rigid_state import RigidState
 from pdgpu.simulation.simulation import Simulation
 from pdgpu.simulation.snapshots import Snapshot
+from pdgpu.simulation.solver_step import SolverStep
+from pdgpu.solvers.custom_solver import CustomSolver
 from pdgpu.solvers.solvers import *  # noqa: F403
 from pdgpu.study.comparison import Comparison, compare
 from pdgpu.study.sweeps import Sweep, sweep
@@ -63,6 +65,7 @@ __all__ = [
     "Comparison",
     "ContactUpdate",
     "Contacts",
+    "CustomSolver",
     "Cut",
     "DivergenceError",
     "Embedding",
@@ -86,6 +89,7 @@ __all__ = [
     "SignedDistanceField",
     "Simulation",
     "Snapshot",
+    "SolverStep",
     "Sphere",
     "StepRecord",
     "Sweep",

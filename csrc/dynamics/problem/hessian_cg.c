@@ -230,3 +230,16 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
 done:
     return status;
 }
+
+pd_status pd_hessian_cg_multiply(pd_hessian_cg *self, const real *v, real *product) {
+    const pd_problem *problem = self->problem;
+    pd_status status = PD_OK;
+    self->H.shift = 0.0;
+    if (self->whole) PD_TRY(take_whole(self));
+    PD_TRY(pd_memory_clear(self->context, self->cg.p, (size_t)self->rows.n * sizeof(real)));
+    PD_TRY(pd_add_scaled(self->context, problem->model, self->cg.p, 1.0, v, self->cg.p));
+    if (problem->subspace) PD_TRY(pd_project(self->context, problem->model->n_vertices, problem->model->subspace, self->cg.p));
+    PD_TRY(multiply(self, self->cg.p, product, self->cg.sums));
+done:
+    return status;
+}

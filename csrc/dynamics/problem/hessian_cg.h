@@ -29,4 +29,8 @@ void pd_hessian_cg_destroy(pd_hessian_cg *self); /* NULL is allowed */
 pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, double tolerance, int most, double shift, int give_up,
                               pd_hessian_cg_end *end);
 
+/* product = H v, both B [n,3], H as the problem's hessian->blocks, or its whole Hessian where that is wanted, stand now. v counts at the
+ * free vertices, and the product is 0 at the others. Memory: as above. */
+pd_status pd_hessian_cg_multiply(pd_hessian_cg *self, const real *v, real *product);
+
 #endif

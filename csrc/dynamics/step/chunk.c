@@ -127,17 +127,18 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
         iterate->stalled = 0;
         iterate->part = 1.0;
         iterate->cut = 0;
-        // without a report, the move may be made where the direction is found
+        iterate->setup = 0.0;
+        // a move that nobody wants a report of may be made where the direction is found
         const int within = self->method->moves && !report && !response->advance && !problem->rigid && !applies(self);
         const pd_move move = {problem->model, &problem->step, weights[j][0], weights[j][1], iterate->step, iterate->x, iterate->offset};
         iterate->move = within ? &move : NULL;
         iterate->first = j == 0;
         iterate->last = j == n - 1 || self->accelerator; // which reads the step before, or x
         status = find_direction(self, weights[j]);
-        const int moved = within && !iterate->move;
+        const int moved = self->method->commits || (within && !iterate->move);
         iterate->move = NULL;
         middle = pd_seconds();
-        seconds[0] += middle - start;
+        seconds[0] += middle - start - iterate->setup;
         if (iterate->stalled || moved) iterate->replaced = 0;
         if (status || iterate->stalled) return status;
         if (moved) continue;

@@ -169,6 +169,7 @@ static pd_status run_chunk(run *r, int n, pd_readback readback, double report[3]
     r->row.culling_seconds += after.culling - before.culling;
     r->row.ccd_seconds += after.impact - before.impact;
     r->row.projection_seconds += after.projection - before.projection;
+    r->result->setup_seconds += self->iterate.setup;
     r->result->phases[PD_PHASE_DIRECTION] += r->row.direction_seconds;
     r->result->phases[PD_PHASE_ADVANCE] += r->row.advance_seconds;
     r->result->seconds += r->row.direction_seconds + r->row.advance_seconds;

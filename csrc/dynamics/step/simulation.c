@@ -121,9 +121,18 @@ pd_status pd_simulation_linear(pd_simulation *self, pd_linear **out) {
     return pd_problem_keep_error(self->problem, status);
 }
 
+pd_status pd_simulation_set_callback(pd_simulation *self, const pd_callback *callback) {
+    if (callback && !self->method->commits)
+        return pd_fail(self->problem->error, PD_ERROR_TYPE, "functions: %s calls none; CustomSolver does", self->method->name);
+    self->iterate.callback = callback;
+    return PD_OK;
+}
+
 pd_status pd_simulation_set_acceleration(pd_simulation *self, const pd_acceleration *acceleration) {
     const pd_accelerator *accelerator = acceleration->accelerator;
     void *memory = NULL;
+    if (accelerator && self->method->commits)
+        return pd_fail(self->problem->error, PD_ERROR_TYPE, "acceleration: %s moves by itself and takes none", self->method->name);
     pd_status status = accelerator ? accelerator->create(&memory, self->problem, acceleration->settings) : PD_OK;
     if (status) {
         accelerator->destroy(memory, self->problem);

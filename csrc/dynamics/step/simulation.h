@@ -11,6 +11,7 @@
 #include "linear/linear_solver.h"
 
 typedef struct pd_method pd_method;           /* method.h */
+typedef struct pd_callback pd_callback;       /* callback.h */
 typedef struct pd_accelerator pd_accelerator; /* accelerator.h */
 
 /* What accelerates the outer iteration. */
@@ -95,6 +96,7 @@ typedef struct pd_step_result {
     int at_rounding;               /* converged, with no decrease left: the gradient is what rounding leaves of it */
     int iterations;                /* that ran */
     double seconds;                /* spent in them */
+    double setup_seconds;          /* not among these: of what was made once while they ran */
     double phases[PD_PHASE_COUNT]; /* s; direction and advance add up to `seconds` */
     double behind;                 /* m: how far from its target what is driven, pins and obstacles, was held back by what it pushes */
     double held_back; /* m: by so much the displacement bound of a vertex has shortened its step in the last iteration, at most */
@@ -187,6 +189,9 @@ pd_status pd_simulation_system_matrix(pd_simulation *self, const pd_csr **out);
 pd_status pd_simulation_linear(pd_simulation *self, pd_linear **out);
 /* Colours of the elements in a sweep over constraints, once prepared; 0 for methods without one. */
 int pd_simulation_constraint_colours(const pd_simulation *self);
+/* The functions of the method that calls some (callback.h), from the next step on; borrowed. NULL: none. Errors: PD_ERROR_TYPE for another
+ * method. */
+pd_status pd_simulation_set_callback(pd_simulation *self, const pd_callback *callback);
 /* The acceleration of the outer iteration from the next step on. A failure keeps the present one. Errors: PD_ERROR_MEMORY, those of the
  * accelerator. */
 pd_status pd_simulation_set_acceleration(pd_simulation *self, const pd_acceleration *acceleration);

@@ -83,8 +83,7 @@ PyObject *pd_call_unbalanced(pd_simulation_object *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-/* (row_start, columns, values) of a sparse matrix, as fresh arrays. Takes the reference to values. */
-static PyObject *csr_arrays(const pd_csr *matrix, PyArrayObject *values) {
+PyObject *pd_build_csr(const pd_csr *matrix, PyArrayObject *values) {
     npy_intp rows[1] = {matrix->n + 1}, count[1] = {matrix->row_start[matrix->n]};
     PyArrayObject *row_start = pd_array_copy(NPY_INT32, 1, rows, matrix->row_start);
     PyArrayObject *columns = pd_array_copy(NPY_INT32, 1, count, matrix->columns);
@@ -113,7 +112,7 @@ PyObject *pd_call_hessian(pd_simulation_object *self, PyObject *arguments) {
     Py_BEGIN_ALLOW_THREADS status = hessian(self->core, &asked, &asked);
     Py_END_ALLOW_THREADS if (!status) {
         npy_intp shape[3] = {asked.pattern->row_start[asked.pattern->n], 3, 3};
-        result = csr_arrays(asked.pattern, pd_array_copy(PD_NPY_REAL, 3, shape, asked.blocks));
+        result = pd_build_csr(asked.pattern, pd_array_copy(PD_NPY_REAL, 3, shape, asked.blocks));
     }
     pd_object_leave(self);
     return status ? pd_object_raise(self, status) : result;
@@ -129,5 +128,5 @@ PyObject *pd_call_system_matrix(pd_simulation_object *self, PyObject *unused) {
     const pd_csr *A;
     if (!pd_object_call(self, system_matrix, NULL, &A)) return NULL;
     npy_intp count[1] = {A->row_start[A->n]};
-    return csr_arrays(A, pd_array_copy(NPY_FLOAT64, 1, count, A->values));
+    return pd_build_csr(A, pd_array_copy(NPY_FLOAT64, 1, count, A->values));
 }

@@ -5,6 +5,7 @@
 #include "python/binding/backend_module.h"
 
 #include "contact/potential/contact.h"
+#include "dynamics/callback.h"
 #include "dynamics/step/simulation.h"
 #include "python/binding/one_call.h"
 
@@ -14,6 +15,13 @@ typedef struct pd_simulation_object {
     PyObject *description; /* the arrays that the core borrows: copies of the caller's, in a list */
     long long iterations;  /* at most, in a step */
     long long steps;       /* taken; counted with the GIL held, before Python code can run: a Ctrl-C finds it and the state in agreement */
+
+    /* Of a step with functions of its own (simulation_functions.c); NULL and 0 where none runs. */
+    PyObject *begin, *iterate; /* borrowed from the arguments of the step */
+    PyThreadState *thread;     /* saved while the core runs */
+    pd_callback_step *solved;  /* the step, while a function runs */
+    unsigned long owner;       /* the thread that it runs on */
+    int asks;                  /* a question of it is answered */
 } pd_simulation_object;
 
 /* One call at a time. A second one, from another thread or from an observer, is refused rather than queued: an observer
@@ -22,6 +30,9 @@ int pd_object_enter(pd_simulation_object *self);
 void pd_object_leave(pd_simulation_object *self);
 /* The exception of a status of the core; returns NULL. */
 PyObject *pd_object_raise(pd_simulation_object *self, pd_status status);
+
+/* (row_start, columns, values) of a sparse matrix, as fresh arrays. Takes the reference to values. */
+PyObject *pd_build_csr(const pd_csr *matrix, PyArrayObject *values);
 
 /* What is done inside the core: `given` is what the caller passes in, `out` where the answer goes. */
 typedef pd_status (*pd_core_function)(pd_simulation *core, const void *given, void *out);
@@ -107,6 +118,22 @@ PyObject *pd_call_set_diagonal(pd_simulation_object *self, PyObject *object);
 PyObject *pd_call_schur_cost(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_set_linear(pd_simulation_object *self, PyObject *arguments);
 PyObject *pd_call_set_chebyshev(pd_simulation_object *self, PyObject *object);
+
+/* simulation_functions.c: (begin, iterate) or None of a step, for as long as it runs; pd_functions_end before its arguments go. The thread
+ * is saved in between. Returns 0 with an exception set. */
+int pd_functions_begin(pd_simulation_object *self, PyObject *functions, pd_callback *callback);
+void pd_functions_end(pd_simulation_object *self);
+PyObject *pd_call_solved_vectors(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_solved_potential(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_solved_gradient(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_solved_hessian(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_solved_product(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_solved_diagonal(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_solved_local_step(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_solved_global_solve(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_solved_limit(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_solved_line_search(pd_simulation_object *self, PyObject *object);
+PyObject *pd_call_solved_move(pd_simulation_object *self, PyObject *arguments);
 
 /* simulation_step.c */
 PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments);

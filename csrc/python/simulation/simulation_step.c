@@ -166,22 +166,24 @@ static PyObject *build_result(const pd_step_result *result, const Watch *watch) 
     static const char *const stops[] = {PD_STOP_TABLE(PD_NAME_AT)}, *const phase_names[] = {PD_PHASE_TABLE(PD_NAME_AT)};
     PyObject *phases = build_seconds(phase_names, result->phases, PD_PHASE_COUNT), *of_update = phases ? build_update(result, watch) : NULL;
     if (of_update)
-        return Py_BuildValue("{sssNsisdsisNsdsdsdsN}", "status", stops[result->stop], "at_rounding", PyBool_FromLong(result->at_rounding),
-                             "iteration", result->iterations, "solve_seconds", result->seconds, "rows", watch->rows, "phases", phases,
-                             "device_seconds", result->device_seconds, "behind", result->behind, "held_back", result->held_back, "update",
-                             of_update);
+        return Py_BuildValue("{sssNsisdsdsisNsdsdsdsN}", "status", stops[result->stop], "at_rounding", PyBool_FromLong(result->at_rounding),
+                             "iteration", result->iterations, "solve_seconds", result->seconds, "setup_seconds", result->setup_seconds,
+                             "rows", watch->rows, "phases", phases, "device_seconds", result->device_seconds, "behind", result->behind,
+                             "held_back", result->held_back, "update", of_update);
     Py_XDECREF(phases);
     return NULL;
 }
 
 PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
-    PyObject *targets_object, *record_object, *iterates_object, *observer_object, *guess_object = Py_None, *chosen_object = Py_None;
+    PyObject *targets_object, *record_object, *iterates_object, *observer_object, *guess_object = Py_None, *chosen_object = Py_None,
+                                                                                  *functions = Py_None;
     int keep_diverged;
     const real *targets, *guess;
     PyArrayObject *rows = NULL, *iterates = NULL, *chosen = NULL;
     pd_step_result result;
-    if (!PyArg_ParseTuple(arguments, "OOOOp|OO:step", &targets_object, &record_object, &iterates_object, &observer_object, &keep_diverged,
-                          &guess_object, &chosen_object))
+    pd_callback callback;
+    if (!PyArg_ParseTuple(arguments, "OOOOp|OOO:step", &targets_object, &record_object, &iterates_object, &observer_object, &keep_diverged,
+                          &guess_object, &chosen_object, &functions))
         return NULL;
     npy_intp rows_shape[2] = {(npy_intp)self->iterations + 1, PD_RECORD_COLUMNS};
     npy_intp iterates_shape[3] = {(npy_intp)self->iterations + 1, pd_simulation_n_vertices(self->core), 3};
@@ -201,6 +203,11 @@ PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
         Py_XDECREF((PyObject *)chosen);
         return NULL;
     }
+    if (!pd_functions_begin(self, functions, &callback)) {
+        pd_object_leave(self);
+        Py_XDECREF((PyObject *)chosen);
+        return NULL;
+    }
 
     Watch watch = {self,
                    NULL,
@@ -211,9 +218,10 @@ PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
     int recording = watch.record || watch.iterates || watch.observer;
     pd_observer observer = {&watch, recording ? record : NULL, interrupted, watch.record || watch.iterates ? update : NULL,
                             chosen ? PyArray_DATA(chosen) : NULL};
-    watch.thread = PyEval_SaveThread();
+    watch.thread = self->thread = PyEval_SaveThread();
     pd_status status = pd_simulation_step(self->core, targets, guess, &observer, keep_diverged, &result);
     PyEval_RestoreThread(watch.thread);
+    pd_functions_end(self);
     self->steps += !status && result.stop != PD_STOP_DIVERGED;
     pd_object_leave(self);
     Py_XDECREF((PyObject *)chosen);

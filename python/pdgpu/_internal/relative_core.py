@@ -91,9 +91,9 @@ class RelativeCore:
         by = self._shifts[len(self._shifts) - len(self.core.driven()) :]
         self.core.set_driven(self._relative(positions, by), self._relative(targets, by))
 
-    def step(self, targets, rows, iterates, observer, keep_diverged, guess=None, chosen=None):
-        """`iterates` are filled with positions relative to the origin."""
-        return self.core.step(self._relative(targets), rows, iterates, observer, keep_diverged, self._relative(guess), chosen)
+    def step(self, targets, rows, iterates, observer, keep_diverged, guess=None, chosen=None, functions=None):
+        """`iterates` are filled with positions relative to the origin; `functions` ask `core`."""
+        return self.core.step(self._relative(targets), rows, iterates, observer, keep_diverged, self._relative(guess), chosen, functions)
 
     def energies(self, x, ahead):
         return self.core.energies(self._relative(x), ahead)

@@ -40,6 +40,7 @@ from pdgpu.solvers.solver_support import (
     check_slides,
     check_support,
     default_solver,
+    method_of,
     settings_of,
     with_region,
     with_relaxation,
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from pdgpu.simulation.contacts import ContactSearch
     from pdgpu.types import Contact, Device, Floats, Integers, Motion, Solver
 
-__all__ = ["SimulationCore", "StepMemory", "diagnostic_core"]
+__all__ = ["SimulationCore", "StepMemory", "csr_of_blocks", "diagnostic_core"]
 
 
 @dataclass
@@ -70,6 +71,7 @@ class StepMemory:
     lag: TargetLag = field(default_factory=TargetLag)
     aimed: tuple[Floats | None, Floats | None] = (None, None)  # targets of pinned vertices (n, 3) m and driven points (m, 3) m, last step
     driven_before: Floats | None = None  # the second of them in the step before
+    own_solver: Any = None  # the copy of a CustomSolver that runs here
     start_is_checked: bool = False  # whether the state that was set has been checked for intersections
     # whether the warning has come, which comes once
     refusal_is_said: bool = False
@@ -215,7 +217,7 @@ class SimulationCore:
             self.fixed,
             elements,
             self.dt or 0.0,
-            type(self.solver).__name__,
+            method_of(self.solver),
             settings,
             threads=self.threads,
             subspace=self.subspace,
@@ -393,18 +395,10 @@ class SimulationCore:
     def hessian_of_rows(self, x: Floats | None, psd: bool, of_bodies: bool = False) -> scipy.sparse.csr_matrix:
         """d2G/dx2 over the rows of the model, those of rigid bodies as if they could move alone. `of_bodies`: in the six numbers of each
         body, in two of its rows (dynamics/rigid/rigid.h)."""
-        import scipy
-
         aim(self)
         with self.rows.restated():
             row_start, columns, blocks = self.backend.hessian(x, psd, of_bodies)
-        n = len(self.masses)
-        rows = np.repeat(np.arange(n), np.diff(row_start))
-        if not of_bodies:
-            blocks[(self.fixed[rows] | self.fixed[columns]).astype(bool)] = 0.0
-        matrix = scipy.sparse.bsr_matrix((blocks, columns, row_start), shape=(3 * n, 3 * n)).tocsr()
-        matrix.eliminate_zeros()
-        return matrix
+        return csr_of_blocks(row_start, columns, blocks, np.zeros_like(self.fixed) if of_bodies else self.fixed)
 
     def stiffness_of_vertices(self) -> Floats:
         """N/m, (n,): a third of the trace of the blocks on the diagonal of G's Hessian at rest; 0 for fixed vertices. Those of a rigid body
@@ -412,6 +406,18 @@ class SimulationCore:
         rest = diagnostic_core(self.scene, self.dt, self.threads)
         found = rest.hessian_of_rows(self.rest, True).diagonal().reshape(-1, 3).mean(axis=1)
         return add_rigid_inertia(self.scene, self.dt, self.fixed, found)
+
+
+def csr_of_blocks(row_start: Integers, columns: Integers, blocks: Floats, fixed: Any) -> scipy.sparse.csr_matrix:
+    """The matrix (3n, 3n) of blocks (nnz, 3, 3), which are zeroed in the rows and columns of fixed vertices (n,)."""
+    import scipy
+
+    n = len(row_start) - 1
+    rows = np.repeat(np.arange(n), np.diff(row_start))
+    blocks[(fixed[rows] | fixed[columns]).astype(bool)] = 0.0
+    matrix = scipy.sparse.bsr_matrix((blocks, columns, row_start), shape=(3 * n, 3 * n)).tocsr()
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def diagnostic_core(scene: Scene, dt: float | None, threads: int, contact: Any = None) -> SimulationCore:

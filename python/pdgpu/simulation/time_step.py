@@ -16,6 +16,7 @@ from pdgpu.errors import DivergenceError
 from pdgpu.results.records import COLUMNS, StepRecord
 from pdgpu.simulation.automatic_rho import search_rho
 from pdgpu.simulation.contact_balance import unbalanced_start
+from pdgpu.simulation.solver_step import functions_of
 from pdgpu.simulation.target_lag import LATE_STEPS
 from pdgpu.simulation.targets import aim, lagging, pin_targets
 
@@ -114,12 +115,13 @@ def take_step(
         core.turn_forces()
         try:
             guess = None if guess is None else _checked_guess(core, guess, targets, end)
-            result = core.backend.step(targets, rows.rows, rows.iterates, observer, keep_diverged, guess, chosen)
+            result = core.backend.step(targets, rows.rows, rows.iterates, observer, keep_diverged, guess, chosen, functions_of(core))
         except DivergenceError as error:
             rows.diverged(error)
             raise
         if core.dt is None:
             core.start_time = end
+        memory.setup_seconds += result.pop("setup_seconds")
         result["update"] = contact_update(result["update"])
         if core.has_law:
             result["stiffness"] = core.stiffness(core.backend.doublings()[0])

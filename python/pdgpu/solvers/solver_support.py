@@ -15,22 +15,33 @@ from pdgpu.linear.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_setti
 from pdgpu.linear.schur import SchurDirect, resolved_region
 from pdgpu.materials.joint_elements import Slide, Swing
 from pdgpu.scene.rigid_bodies import RigidBody
+from pdgpu.solvers.custom_solver import CustomSolver
 from pdgpu.solvers.solvers import PBD, SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
-from pdgpu.solvers.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, PENALTY, PROXIES
+from pdgpu.solvers.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, PENALTY, PROXIES, TimeStepSolver
 
 __all__ = [
+    "KINDS",
     "check_contact",
     "check_embedded",
     "check_rigid",
     "check_slides",
     "check_support",
     "default_solver",
+    "method_of",
     "settings_of",
     "warn_idle_acceleration",
     "warn_slow_factors",
     "with_region",
     "with_relaxation",
 ]
+
+
+KINDS = (*SOLVERS, CustomSolver)  # of what a simulation takes as a solver
+
+
+def method_of(solver):
+    """The name of its method in the core."""
+    return CustomSolver.__name__ if isinstance(solver, CustomSolver) else type(solver).__name__
 
 
 def _linear_of(solver):
@@ -73,7 +84,9 @@ def settings_of(solver, device, n_vertices=0):
     """The solver's settings by name, as the core's method of the name of its class declares them (SOLVERS of the module). The fields of the
     class go over as they stand, but for those that stand for something else there; colours are the simulation's to add."""
     newton = isinstance(solver, Newton)  # its matrix is the Hessian: blocks of three rows, and one iteration would be no solve
-    settings = {field.name: getattr(solver, field.name) for field in fields(solver) if field.name not in ("preconditioner", "colouring")}
+    own = isinstance(solver, CustomSolver)  # whose further fields are for its functions
+    names = [field.name for field in fields(TimeStepSolver if own else solver) if field.name not in ("preconditioner", "colouring")]
+    settings = {name: getattr(solver, name) for name in names}
     settings.setdefault("step_tolerance", 0.0)
     settings["check_every"] = solver.check_every or (1 if device == "cpu" else 8)
     settings["lower_guess"] = solver.initialization is None
@@ -93,7 +106,7 @@ def settings_of(solver, device, n_vertices=0):
 
 def check_support(solver, device, materials):
     """TypeError where the solver cannot treat a material, RuntimeError where it does not run on the device."""
-    if not isinstance(solver, SOLVERS):
+    if not isinstance(solver, KINDS):
         raise TypeError(f"solver: expected a solver such as pdgpu.ProjectiveDynamics(), got {solver!r}")
     materials = materials - {Slide.__name__, Swing.__name__}  # in joints of rigid bodies alone, which check_rigid sees to
     for material in sorted(materials):

@@ -22,8 +22,7 @@ from pdgpu.results.records import COLUMNS as STEP_COLUMNS
 from pdgpu.results.tables import data_frame, joined, record_table, write_csv
 from pdgpu.simulation.snapshots import Snapshot, check_same_step, in_rows_of
 from pdgpu.simulation.stepping import times_of_steps
-from pdgpu.solvers.solver_support import check_contact, check_slides, check_support
-from pdgpu.solvers.solvers import SOLVERS
+from pdgpu.solvers.solver_support import KINDS, check_contact, check_slides, check_support
 from pdgpu.solvers.time_step_solver import INITIALIZATIONS
 from pdgpu.study.evaluator import Evaluator, run_step
 from pdgpu.study.reference import USUAL_SOURCE, Step, chosen_reference, given_reference, lower_reference
@@ -285,7 +284,7 @@ def compare(
     for name, solver in solvers.items():  # before the reference, which takes its time
         if not isinstance(name, str):
             raise TypeError(f"solvers: expected names as keys, got {name!r}")
-        if not isinstance(solver, SOLVERS):
+        if not isinstance(solver, KINDS):
             raise TypeError(f"solvers: expected a solver such as pdgpu.ProjectiveDynamics() for {name!r}, got {solver!r}")
     choice("initialization", initialization, INITIALIZATIONS)
     if rows_per_decade is not None:
