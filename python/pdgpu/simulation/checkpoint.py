@@ -24,6 +24,7 @@ from pdgpu.scene.model_scene import model_scene
 from pdgpu.simulation import scene_entries
 from pdgpu.simulation.resume import resumed
 from pdgpu.solvers import solvers, time_step_solver
+from pdgpu.solvers.custom_solver import CustomSolver
 
 FORMAT, VERSION = "pdgpu simulation", 10
 # the versions of files whose origin is 0, without a stiffness of contact that has doubled, without shape targets of time, without
@@ -46,6 +47,11 @@ def write(path, core):
     import json
 
     path = as_path(path)
+    if isinstance(core.solver, CustomSolver):
+        raise TypeError(
+            f"path: a file cannot hold {type(core.solver).__name__}, whose iteration is a program; pickle the simulation instead, with the "
+            "class in a module"
+        )
     scene = core.scene
     arrays = {}
 

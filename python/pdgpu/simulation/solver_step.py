@@ -68,8 +68,7 @@ class SolverStep:
     def _call(self, name, iteration):
         """Calls a method of the solver. Its exceptions get a note of where they come from."""
         self._iteration = iteration
-        label = self._solver.name or type(self._solver).__name__
-        self._where = f"{label}.{name}, iteration {iteration}"
+        self._where = f"{self._solver.label}.{name}, iteration {iteration}"
         try:
             answer = getattr(self._solver, name)(self)
             if answer is not None:

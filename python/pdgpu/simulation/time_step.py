@@ -19,6 +19,8 @@ from pdgpu.simulation.contact_balance import unbalanced_start
 from pdgpu.simulation.solver_step import functions_of
 from pdgpu.simulation.target_lag import LATE_STEPS
 from pdgpu.simulation.targets import aim, lagging, pin_targets
+from pdgpu.solvers.custom_solver import CustomSolver
+from pdgpu.solvers.solver_support import method_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +71,9 @@ class _Rows:
     def diverged(self, error):
         """Puts the solver and the record of a step that diverged into its error."""
         self._core.rows.restate(error)
-        error.solver = self._core.solver
+        error.solver = solver = self._core.solver
+        if isinstance(solver, CustomSolver):
+            error.args = (str(error).replace(method_of(solver), solver.label, 1),)
         count = getattr(error, "rows", 0)
         seconds = 0.0 if self.rows is None else float(self.rows[max(count - 1, 0), COLUMNS.index("seconds")])
         error.records = self.recorded(count, status="diverged", iteration=error.iteration, solve_seconds=seconds)

@@ -84,6 +84,11 @@ class CustomSolver(TimeStepSolver):
         if type(self).iterate is CustomSolver.iterate:
             raise TypeError(f"iterate: {type(self).__name__} has none; define iterate(self, step) in a subclass of pdgpu.CustomSolver")
 
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return self.name or type(self).__name__
+
     def begin(self, step: SolverStep) -> None:
         """Called once a step, after the first guess. With `friction_lags` above 1 each lag calls it, since G is another then."""
 
