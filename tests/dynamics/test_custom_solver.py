@@ -13,7 +13,6 @@ import scenes
 
 import pdgpu
 
-
 BEAM = pdgpu.shapes.beam((1.0, 0.2, 0.2), cells=(4, 1, 1))
 
 
@@ -132,7 +131,7 @@ def test_compare_sweep_and_run_take_it():
 
 def test_the_factor_is_setup():
     """If not, a solver in Python pays in its first iteration for what the built-in ones have made before."""
-    scene, x = scenes.mixed(damping=0.01)
+    scene, _ = scenes.mixed(damping=0.01)
     sim = pdgpu.Simulation(scene, own_solvers.OwnProjectiveDynamics(iterations=2), dt=1 / 30)
     before = sim._core.memory.setup_seconds
     sim.step()
@@ -364,7 +363,7 @@ def test_begin_comes_once_a_step_and_memory_is_the_simulation_s():
 
 def test_random_numbers_follow_the_seed_and_the_step():
     """If not, a run with random numbers cannot be repeated or resumed."""
-    scene, x = scenes.mixed(damping=0.01)
+    scene, _ = scenes.mixed(damping=0.01)
     drawn = []
     for seed in (0, 0, 1):
         numbers = []
@@ -460,7 +459,7 @@ def test_a_step_that_is_over_answers_nothing():
     sim.step(3)
     assert (places == copies[0]).all() and (start == copies[1]).all() and not places.flags.writeable
     for ask in (lambda: step.x, lambda: step.gradient(), lambda: step.potential(), lambda: step.move(places), lambda: step.hessian()):
-        with pytest.raises(RuntimeError, match="no function of a solver is running|the step is over"):
+        with pytest.raises(RuntimeError, match=r"no function of a solver is running|the step is over"):
             ask()
 
 

@@ -275,7 +275,7 @@ done:
 static pd_status need_factor(pd_callback_step *step, const pd_csr **A) {
     memory *memory = step->memory;
     const pd_problem *problem = step->problem;
-    const pd_linear_settings settings = {.kind = PD_LINEAR_DIRECT, .iterations = 1, .check_every = 1, .omega = 1.0};
+    const pd_linear_settings settings = {.kind = PD_LINEAR_DIRECT, .iterations = 1, .check_every = 1};
     pd_linear *linear = NULL;
     pd_status status = PD_OK;
     PD_TRY(need_matrix(step, A));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,8 +32,40 @@ def functions_of(core: SimulationCore) -> tuple[Callable[[int], None], Callable[
         return None
     if core.memory.own_solver is None:
         core.memory.own_solver = copy.copy(core.solver)
-    step = SolverStep(core)
-    return step._begin, step._iterate
+    calls = _Calls(core.memory.own_solver)
+    step = SolverStep(core, calls)
+    return partial(calls.begin, step), partial(calls.iterate, step)
+
+
+class _Calls:
+    """The calls of the methods of a solver in one step, and what they have in common with the step that they get."""
+
+    def __init__(self, solver):
+        self.solver, self.iteration = solver, 0
+        self.where = ""  # which method runs; "": none
+        self.arrays = {}  # read-only ones of the iterate
+
+    def begin(self, step, iteration):
+        self.arrays = {}
+        self._call("begin", step, iteration)
+
+    def iterate(self, step, iteration):
+        self.arrays.pop("x", None)
+        self._call("iterate", step, iteration)
+
+    def _call(self, name, step, iteration):
+        """Calls a method of the solver. Its exceptions get a note of where they come from."""
+        self.iteration = iteration
+        self.where = f"{self.solver.label}.{name}, iteration {iteration}"
+        try:
+            answer = getattr(self.solver, name)(step)
+            if answer is not None:
+                raise TypeError(f"{self.where}: expected None, got {type(answer).__name__}; move the iterate by step.move(d)")
+        except Exception as error:
+            error.add_note(f"in {self.where}")
+            raise
+        finally:
+            self.where = ""
 
 
 class SolverStep:
@@ -47,37 +80,11 @@ class SolverStep:
     damping.
     """
 
-    def __init__(self, core: SimulationCore) -> None:
-        self._core, self._backend, self._solver = core, core.compiled, core.memory.own_solver
-        self._relative = getattr(self._backend, "core", self._backend)  # positions less the origin of the scene
+    def __init__(self, core: SimulationCore, calls: Any) -> None:
+        self._core, self._calls = core, calls
+        self._relative = getattr(core.compiled, "core", core.compiled)  # positions less the origin of the scene
         self._origin = core.origin if core.origin.any() else None
-        self._iteration, self._where = 0, ""
-        self._arrays: dict[str, Floats] = {}
         self._rng: np.random.Generator | None = None
-
-    # ---- calls ---------------------------------------------------------------------------------------------------------------------------
-
-    def _begin(self, iteration):
-        self._arrays, self._rng = {}, None
-        self._call("begin", iteration)
-
-    def _iterate(self, iteration):
-        self._arrays.pop("x", None)
-        self._call("iterate", iteration)
-
-    def _call(self, name, iteration):
-        """Calls a method of the solver. Its exceptions get a note of where they come from."""
-        self._iteration = iteration
-        self._where = f"{self._solver.label}.{name}, iteration {iteration}"
-        try:
-            answer = getattr(self._solver, name)(self)
-            if answer is not None:
-                raise TypeError(f"{self._where}: expected None, got {type(answer).__name__}; move the iterate by step.move(d)")
-        except Exception as error:
-            error.add_note(f"in {self._where}")
-            raise
-        finally:
-            self._where = ""
 
     def _ask(self, name, question, *arguments):
         """An answer of the core; its errors name the solver, the iteration and the function."""
@@ -87,9 +94,9 @@ class SolverStep:
             raise type(error)(f"{self._named(name)}: {error}") from error
 
     def _named(self, name):
-        if not self._where:
+        if not self._calls.where:
             return f"step.{name}: the step is over, or is another thread's"
-        return f"{self._where}: step.{name}"
+        return f"{self._calls.where}: step.{name}"
 
     def _given(self, name, argument, array, positions=False):
         """An argument (n, 3) as the core takes it."""
@@ -107,13 +114,13 @@ class SolverStep:
 
     def _kept(self, name, make):
         """A read-only array, made once for an iterate."""
-        if not self._where:
+        if not self._calls.where:
             raise RuntimeError(self._named(name))
-        if name not in self._arrays:
+        if name not in self._calls.arrays:
             array = make()
             array.flags.writeable = False
-            self._arrays[name] = array
-        return self._arrays[name]
+            self._calls.arrays[name] = array
+        return self._calls.arrays[name]
 
     def _positions(self, which):
         found = self._relative.solved_vectors(which)
@@ -154,13 +161,13 @@ class SolverStep:
     @property
     def iteration(self) -> int:
         """Of the step, from 0."""
-        return self._iteration
+        return self._calls.iteration
 
     @property
     def rng(self) -> np.random.Generator:
         """A generator of random numbers, seeded by the solver's `seed` and the number of the step."""
         if self._rng is None:
-            self._rng = np.random.default_rng((self._solver.seed, self._core.compiled.steps()))
+            self._rng = np.random.default_rng((self._calls.solver.seed, self._core.compiled.steps()))
         return self._rng
 
     # ---- the potential -------------------------------------------------------------------------------------------------------------------
@@ -180,8 +187,9 @@ class SolverStep:
         "exact" leaves them.
         """
         psd = self._filter("hessian", filter)
-        rows = self._ask("hessian", self._relative.solved_hessian, self._given("hessian", "x", x, True), psd)
-        return csr_of_blocks(*rows, self._core.fixed)
+        found = self._ask("hessian", self._relative.solved_hessian, self._given("hessian", "x", x, True), psd)
+        row_start, columns, blocks = found
+        return csr_of_blocks(row_start, columns, blocks, self._core.fixed)
 
     def hessian_product(self, v: Any, x: Any = None, filter: str = "clamp") -> Floats:
         """The product of `hessian(x, filter)` with v, (n, 3); several at the iterate compute one Hessian."""
@@ -268,5 +276,5 @@ class SolverStep:
         except (ValueError, TypeError) as error:
             raise type(error)(f"{self._named('move')}: {error}") from None
         gone: float = self._ask("move", self._relative.solved_move, self._given("move", "d", d), fraction)
-        self._arrays.pop("x", None)
+        self._calls.arrays.pop("x", None)
         return gone
