@@ -225,4 +225,4 @@ def test_every_function_has_its_suffix():
     text = HEADER.read_text()
     declared = set(re.findall(r"^PDGPU_API [^;(]*?\b(pdgpu_\w+)\(", text, re.MULTILINE))
     mapped = set(re.findall(r"^#define (pdgpu_\w+) +PDGPU_NAME\(\1\)", text, re.MULTILINE))
-    assert len(declared) > 30 and mapped == declared | {"pdgpu_scene", "pdgpu_solver", "pdgpu_simulation"}
+    assert len(declared) > 30 and mapped == declared | {"pdgpu_scene", "pdgpu_solver", "pdgpu_simulation", "pdgpu_solved"}

@@ -47,6 +47,7 @@
 #define pdgpu_scene                             PDGPU_NAME(pdgpu_scene)
 #define pdgpu_solver                            PDGPU_NAME(pdgpu_solver)
 #define pdgpu_simulation                        PDGPU_NAME(pdgpu_simulation)
+#define pdgpu_solved                            PDGPU_NAME(pdgpu_solved)
 #define pdgpu_version                           PDGPU_NAME(pdgpu_version)
 #define pdgpu_status_name                       PDGPU_NAME(pdgpu_status_name)
 #define pdgpu_scene_create                      PDGPU_NAME(pdgpu_scene_create)
@@ -72,6 +73,21 @@
 #define pdgpu_solver_set                        PDGPU_NAME(pdgpu_solver_set)
 #define pdgpu_solver_get                        PDGPU_NAME(pdgpu_solver_get)
 #define pdgpu_solver_set_linear                 PDGPU_NAME(pdgpu_solver_set_linear)
+#define pdgpu_solver_set_functions              PDGPU_NAME(pdgpu_solver_set_functions)
+#define pdgpu_solved_iteration                  PDGPU_NAME(pdgpu_solved_iteration)
+#define pdgpu_solved_positions                  PDGPU_NAME(pdgpu_solved_positions)
+#define pdgpu_solved_start                      PDGPU_NAME(pdgpu_solved_start)
+#define pdgpu_solved_inertial_target            PDGPU_NAME(pdgpu_solved_inertial_target)
+#define pdgpu_solved_potential                  PDGPU_NAME(pdgpu_solved_potential)
+#define pdgpu_solved_gradient                   PDGPU_NAME(pdgpu_solved_gradient)
+#define pdgpu_solved_hessian                    PDGPU_NAME(pdgpu_solved_hessian)
+#define pdgpu_solved_hessian_product            PDGPU_NAME(pdgpu_solved_hessian_product)
+#define pdgpu_solved_diagonal                   PDGPU_NAME(pdgpu_solved_diagonal)
+#define pdgpu_solved_local_step                 PDGPU_NAME(pdgpu_solved_local_step)
+#define pdgpu_solved_global_solve               PDGPU_NAME(pdgpu_solved_global_solve)
+#define pdgpu_solved_limit                      PDGPU_NAME(pdgpu_solved_limit)
+#define pdgpu_solved_line_search                PDGPU_NAME(pdgpu_solved_line_search)
+#define pdgpu_solved_move                       PDGPU_NAME(pdgpu_solved_move)
 #define pdgpu_simulation_create                 PDGPU_NAME(pdgpu_simulation_create)
 #define pdgpu_simulation_destroy                PDGPU_NAME(pdgpu_simulation_destroy)
 #define pdgpu_simulation_prepare                PDGPU_NAME(pdgpu_simulation_prepare)
@@ -229,7 +245,7 @@ PDGPU_API pdgpu_status pdgpu_scene_set_penalty(pdgpu_scene *scene, const pdgpu_p
 typedef struct pdgpu_solver pdgpu_solver;
 
 /* A solver with default options: "ProjectiveDynamics", "Newton", "NonlinearCG", "PBD", "VertexBlockDescent", "BlockJacobi",
- * "GradientDescent", "QuasiNewton", "XPBD", "ADMM". The defaults are those of the Python classes of these names.
+ * "GradientDescent", "QuasiNewton", "XPBD", "ADMM", "CustomSolver". The defaults are those of the Python classes of these names.
  * Errors: PDGPU_ERROR_VALUE for another name; the message lists them. */
 PDGPU_API pdgpu_status pdgpu_solver_create(pdgpu_solver **out, const char *name, pdgpu_error *error);
 PDGPU_API void pdgpu_solver_destroy(pdgpu_solver *solver); /* NULL is allowed */
@@ -250,6 +266,48 @@ PDGPU_API pdgpu_status pdgpu_solver_get(const pdgpu_solver *solver, const char *
  * NonlinearCG that of its preconditioner, "jacobi" or "direct".
  * Errors: PDGPU_ERROR_VALUE for another name; PDGPU_ERROR_TYPE for one that the solver does not take. */
 PDGPU_API pdgpu_status pdgpu_solver_set_linear(pdgpu_solver *solver, const char *name, pdgpu_error *error);
+
+/* ---- a solver of your own ------------------------------------------------------------------------------------------------------------- */
+
+/* The step being solved, as the functions of a "CustomSolver" get it. It ends with their call. */
+typedef struct pdgpu_solved pdgpu_solved;
+
+/* They run on the thread that calls pdgpu_simulation_step, and inside its clock. A status other than PDGPU_OK ends the step with it, and the
+ * state is that before the step. They call no function of the simulation but the ones below. */
+typedef struct pdgpu_functions {
+    void *user;
+    pdgpu_status (*begin)(void *user,
+                          pdgpu_solved *step); /* once a step, after the first guess, and for each lag of friction; may be NULL */
+    pdgpu_status (*iterate)(void *user, pdgpu_solved *step); /* once an iteration: moves the iterate by pdgpu_solved_move */
+} pdgpu_functions;
+
+/* The functions of a solver "CustomSolver". `user` must outlive its simulations. Errors: PDGPU_ERROR_TYPE for another solver. */
+PDGPU_API pdgpu_status pdgpu_solver_set_functions(pdgpu_solver *solver, const pdgpu_functions *functions, pdgpu_error *error);
+
+/* Vectors are [n_vertices,3]. x NULL: the iterate. exact 0: negative eigenvalues of elements and pairs are set to 0, 1: they stay. */
+PDGPU_API int pdgpu_solved_iteration(const pdgpu_solved *step);                                                   /* from 0; -1 for NULL */
+PDGPU_API pdgpu_status pdgpu_solved_positions(const pdgpu_solved *step, pdgpu_real *x, pdgpu_error *error);       /* the iterate, m */
+PDGPU_API pdgpu_status pdgpu_solved_start(const pdgpu_solved *step, pdgpu_real *x, pdgpu_error *error);           /* x_t, m */
+PDGPU_API pdgpu_status pdgpu_solved_inertial_target(const pdgpu_solved *step, pdgpu_real *y, pdgpu_error *error); /* m */
+PDGPU_API pdgpu_status pdgpu_solved_potential(pdgpu_solved *step, const pdgpu_real *x, double *potential, pdgpu_error *error); /* J */
+PDGPU_API pdgpu_status pdgpu_solved_gradient(pdgpu_solved *step, const pdgpu_real *x, pdgpu_real *gradient, pdgpu_error *error);
+/* The Hessian: row_start [n_vertices+1], columns [nnz], blocks [nnz,3,3] N/m, which stay until the next call. Pinned vertices have blocks. */
+PDGPU_API pdgpu_status pdgpu_solved_hessian(pdgpu_solved *step, const pdgpu_real *x, int exact, const int **row_start, const int **columns,
+                                            const pdgpu_real **blocks, pdgpu_error *error);
+/* Its product with v over the free vertices, and its diagonal. */
+PDGPU_API pdgpu_status pdgpu_solved_hessian_product(pdgpu_solved *step, const pdgpu_real *v, const pdgpu_real *x, int exact,
+                                                    pdgpu_real *product, pdgpu_error *error);
+PDGPU_API pdgpu_status pdgpu_solved_diagonal(pdgpu_solved *step, const pdgpu_real *x, int exact, pdgpu_real *diagonal, pdgpu_error *error);
+/* The right-hand side b of the global step of Projective Dynamics, and u = A^-1 b, with the rows of pinned vertices those of the identity.
+ * The first call factorises A. Errors of local_step: PDGPU_ERROR_TYPE for a material without a projection. */
+PDGPU_API pdgpu_status pdgpu_solved_local_step(pdgpu_solved *step, const pdgpu_real *x, pdgpu_real *b, pdgpu_error *error);
+PDGPU_API pdgpu_status pdgpu_solved_global_solve(pdgpu_solved *step, const pdgpu_real *b, pdgpu_real *u, pdgpu_error *error);
+/* The part of a move d, m: that the step limiter allows, 1 without contact; that lowers the potential enough, 0 where none does. Errors of
+ * line_search: PDGPU_ERROR_VALUE where d is no direction of descent. */
+PDGPU_API pdgpu_status pdgpu_solved_limit(pdgpu_solved *step, const pdgpu_real *d, double *part, pdgpu_error *error);
+PDGPU_API pdgpu_status pdgpu_solved_line_search(pdgpu_solved *step, const pdgpu_real *d, double *part, pdgpu_error *error);
+/* Moves the iterate by fraction d, or as far as the step limiter allows: *gone d; `gone` may be NULL. */
+PDGPU_API pdgpu_status pdgpu_solved_move(pdgpu_solved *step, const pdgpu_real *d, double fraction, double *gone, pdgpu_error *error);
 
 /* ---- simulation ----------------------------------------------------------------------------------------------------------------------- */
 

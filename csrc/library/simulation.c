@@ -243,6 +243,7 @@ pdgpu_status pdgpu_simulation_create(pdgpu_simulation **out, const pdgpu_scene *
         PD_TRY(PD_ERROR_MEMORY);
     PD_TRY(pd_simulation_create(&self->core, &description, &settings, pdgpu_factors_cholesky(),
                                 (pd_place){device, threads ? threads : pd_team_limit()}, &found));
+    if (solver->settings.method->commits) PD_TRY(pd_functions_connect(self, &solver->functions, &found));
     PD_TRY(pd_simulation_load(self, NULL, &found));
     PD_TRY(set_start(self, scene, &found));
     *out = self;

@@ -2,6 +2,7 @@
 #ifndef PD_LIBRARY_SIMULATION_OBJECT_H
 #define PD_LIBRARY_SIMULATION_OBJECT_H
 
+#include "dynamics/callback.h"
 #include "dynamics/step/simulation.h"
 #include "library/scene_object.h"
 
@@ -21,11 +22,16 @@ struct pdgpu_simulation {
     double gravity[3];
     real *vectors; /* [n_vertices,3] scratch */
     pd_driven_obstacle *obstacles;
-    real *driven;     /* [n_driven,3] m: where driven points go */
-    int barrier;      /* contact is a barrier, */
-    int start_is_new; /* and the state has not been checked yet */
-    int busy;         /* a step runs, and calls its watch */
+    real *driven;              /* [n_driven,3] m: where driven points go */
+    int barrier;               /* contact is a barrier, */
+    int start_is_new;          /* and the state has not been checked yet */
+    int busy;                  /* a step runs, and calls its watch */
+    pdgpu_functions functions; /* of CustomSolver, */
+    pd_callback callback;      /* and how the core calls them */
 };
+
+/* functions.c: the core calls functions of the simulation from now on. */
+pd_status pd_functions_connect(pdgpu_simulation *self, const pdgpu_functions *functions, pd_error *error);
 
 /* factors.c: the sparse factorisation of the library pdgpu_factors. */
 struct pd_cholesky_functions;

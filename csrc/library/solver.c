@@ -85,6 +85,7 @@ static const pd_solver_traits SOLVERS[] = {
      .linear = PD_LINEAR_DIRECT,
      .linears = DIRECT,
      .barrier = 1},
+    {.name = "CustomSolver", .iterations = 10, .initialization = PD_GUESS_INERTIAL_TARGET, .linear = -1, .barrier = 1, .penalty = 1},
 };
 enum { SOLVER_COUNT = sizeof SOLVERS / sizeof SOLVERS[0] };
 

@@ -18,9 +18,10 @@ typedef struct pd_solver_traits {
 
 struct pdgpu_solver {
     const pd_solver_traits *traits;
-    pd_settings settings;  /* without dt, method_settings and acceleration */
-    void *method_settings; /* as the options of settings.method describe */
-    pd_chebyshev outer;    /* enabled: the outer iteration is accelerated */
+    pd_settings settings;      /* without dt, method_settings and acceleration */
+    void *method_settings;     /* as the options of settings.method describe */
+    pdgpu_functions functions; /* of CustomSolver */
+    pd_chebyshev outer;        /* enabled: the outer iteration is accelerated */
 };
 
 #endif

@@ -10,36 +10,39 @@
 #include <string.h>
 
 /* TEST(name) for each: a function void test_NAME(void), and a test of ctest. */
-#define TESTS(TEST)            \
-    TEST(free_fall)            \
-    TEST(free_fall_of_a_solid) \
-    TEST(spring_step)          \
-    TEST(forces)               \
-    TEST(pinned_targets)       \
-    TEST(hanging_mass)         \
-    TEST(uniform_stretch)      \
-    TEST(gradients)            \
-    TEST(energies)             \
-    TEST(lumped_masses)        \
-    TEST(one_answer)           \
-    TEST(every_solver)         \
-    TEST(threads)              \
-    TEST(convergence_record)   \
-    TEST(set_state)            \
-    TEST(barrier)              \
-    TEST(friction)             \
-    TEST(penalty)              \
-    TEST(moving_obstacle)      \
-    TEST(touching_start)       \
-    TEST(null_pointers)        \
-    TEST(indices)              \
-    TEST(not_finite)           \
-    TEST(values)               \
-    TEST(solver_options)       \
-    TEST(combinations)         \
-    TEST(cancel)               \
-    TEST(divergence)           \
-    TEST(calls_within_a_step)  \
+#define TESTS(TEST)               \
+    TEST(free_fall)               \
+    TEST(free_fall_of_a_solid)    \
+    TEST(spring_step)             \
+    TEST(forces)                  \
+    TEST(pinned_targets)          \
+    TEST(hanging_mass)            \
+    TEST(uniform_stretch)         \
+    TEST(gradients)               \
+    TEST(energies)                \
+    TEST(lumped_masses)           \
+    TEST(one_answer)              \
+    TEST(every_solver)            \
+    TEST(threads)                 \
+    TEST(convergence_record)      \
+    TEST(set_state)               \
+    TEST(barrier)                 \
+    TEST(friction)                \
+    TEST(penalty)                 \
+    TEST(moving_obstacle)         \
+    TEST(touching_start)          \
+    TEST(null_pointers)           \
+    TEST(indices)                 \
+    TEST(not_finite)              \
+    TEST(values)                  \
+    TEST(solver_options)          \
+    TEST(combinations)            \
+    TEST(cancel)                  \
+    TEST(divergence)              \
+    TEST(calls_within_a_step)     \
+    TEST(functions)               \
+    TEST(questions_of_a_function) \
+    TEST(functions_that_fail)     \
     TEST(memory)
 
 #define DECLARE_TEST(name) void test_##name(void);
