@@ -32,11 +32,11 @@ def printed_blocks():
     return [block for path in PROSE for block in re.findall(r"```python\n(.*?)```", path.read_text(), re.S)]
 
 
-@pytest.mark.parametrize("k", range(10))
+@pytest.mark.parametrize("k", range(11))
 def test_printed_programs_run_when_pasted(k, tmp_path):
     """If not, the first thing a newcomer tries fails."""
     blocks = printed_blocks()
-    assert len(blocks) == 10
+    assert len(blocks) == 11
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     result = subprocess.run([sys.executable, "-c", blocks[k]], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
