@@ -22,6 +22,7 @@ const pd_option pd_linear_options[] = {OPTION(kind, COUNT, 0, PD_LINEAR_COUNT - 
                                        PD_NUMBER_FROM(pd_linear_settings, rho, 0.0),
                                        PD_FLAG(pd_linear_settings, natural),
                                        OPTION(preconditioner, COUNT, 0, PD_PRECONDITIONER_COUNT - 1),
+                                       OPTION(function, FUNCTION, 0, 0),
                                        OPTION(degree, COUNT, 1, PD_LARGEST_PRECONDITIONER_DEGREE),
                                        OPTION(order, COUNT, 1, 4),
                                        PD_FLAG(pd_linear_settings, composed),

@@ -34,10 +34,11 @@ enum {
 
 /*  X(KIND, name of its pd_preconditioner), in the order of PRECONDITIONERS in python/pdgpu/linear/linear_solvers.py: a new preconditioner is
  * one file of linear/preconditioners and one line here */
-#define PD_PRECONDITIONER_TABLE(X)      \
-    X(PD_PRECONDITIONER_JACOBI, jacobi) \
-    X(PD_PRECONDITIONER_BLOCK, block)   \
-    X(PD_PRECONDITIONER_CHEBYSHEV, chebyshev)
+#define PD_PRECONDITIONER_TABLE(X)            \
+    X(PD_PRECONDITIONER_JACOBI, jacobi)       \
+    X(PD_PRECONDITIONER_BLOCK, block)         \
+    X(PD_PRECONDITIONER_CHEBYSHEV, chebyshev) \
+    X(PD_PRECONDITIONER_FUNCTION, function)
 
 enum {
 #define PD_PRECONDITIONER_KIND(KIND, name) KIND,
@@ -50,25 +51,32 @@ enum { PD_LARGEST_PRECONDITIONER_DEGREE = 100 };
 
 enum { PD_SUPPRESS_NOTHING, PD_SUPPRESS_THRESHOLD, PD_SUPPRESS_BENDING };
 
+/* A function of the caller: z = f(r), both H [rows,width]; PD_OK, or a status that ends the solve. */
+typedef struct pd_vector_function {
+    void *user;
+    pd_status (*apply)(void *user, const real *r, real *z, int rows, int width); /* NULL: there is none */
+} pd_vector_function;
+
 typedef struct pd_linear_settings {
     int kind;
-    int iterations;             /* of a solve */
-    double tolerance;           /* stop at |r - A d| <= tolerance |r|; 0: never */
-    int check_every;            /* iterations between two checks of the residual */
-    double weight;              /* Jacobi, A-Jacobi; 0: 1.8 / (the largest eigenvalue of D^-1 A) */
-    double omega;               /* SOR */
-    double rho;                 /* spectral radius of one weighted Jacobi step, for the composed A-Jacobi */
-    int natural;                /* Gauss-Seidel: rows in their natural order instead of by colours */
-    int preconditioner;         /* PCG: PD_PRECONDITIONER_... */
-    int degree;                 /* of the polynomial of PD_PRECONDITIONER_CHEBYSHEV */
-    int order, composed;        /* A-Jacobi */
-    int suppression;            /* A-Jacobi: PD_SUPPRESS_... */
-    int biased;                 /* A-Jacobi: suppress inside R^2 as printed, instead of in a preconditioner */
-    double threshold;           /* of PD_SUPPRESS_THRESHOLD */
-    int positive;               /* Chebyshev on [0, rho] instead of [-rho, rho] */
-    const unsigned char *prone; /* Schur: H [n], 1 in the second part; borrowed for the life of the solver, and no option of its own */
-    double active;              /* Schur: what contact counts for at every prone vertex once it counts at one, N/m; 0: for what it adds */
-    pd_chebyshev chebyshev;     /* rho is that of one step (A-Jacobi: of one weighted Jacobi step); restarts in every solve */
+    int iterations;              /* of a solve */
+    double tolerance;            /* stop at |r - A d| <= tolerance |r|; 0: never */
+    int check_every;             /* iterations between two checks of the residual */
+    double weight;               /* Jacobi, A-Jacobi; 0: 1.8 / (the largest eigenvalue of D^-1 A) */
+    double omega;                /* SOR */
+    double rho;                  /* spectral radius of one weighted Jacobi step, for the composed A-Jacobi */
+    int natural;                 /* Gauss-Seidel: rows in their natural order instead of by colours */
+    int preconditioner;          /* PCG: PD_PRECONDITIONER_... */
+    pd_vector_function function; /* of PD_PRECONDITIONER_FUNCTION; `user` is borrowed for the life of the solver */
+    int degree;                  /* of the polynomial of PD_PRECONDITIONER_CHEBYSHEV */
+    int order, composed;         /* A-Jacobi */
+    int suppression;             /* A-Jacobi: PD_SUPPRESS_... */
+    int biased;                  /* A-Jacobi: suppress inside R^2 as printed, instead of in a preconditioner */
+    double threshold;            /* of PD_SUPPRESS_THRESHOLD */
+    int positive;                /* Chebyshev on [0, rho] instead of [-rho, rho] */
+    const unsigned char *prone;  /* Schur: H [n], 1 in the second part; borrowed for the life of the solver, and no option of its own */
+    double active;               /* Schur: what contact counts for at every prone vertex once it counts at one, N/m; 0: for what it adds */
+    pd_chebyshev chebyshev;      /* rho is that of one step (A-Jacobi: of one weighted Jacobi step); starts anew in every solve */
 } pd_linear_settings;
 
 extern const pd_option pd_linear_options[];

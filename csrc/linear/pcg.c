@@ -97,6 +97,9 @@ static pd_status prepare(pd_linear *self) {
                               .product = multiply,
                               .invert = invert,
                               .inverses = self->inverses,
+                              .held = self->fixed,
+                              .projectors = self->projectors,
+                              .n_held = self->fixed ? self->A.n : 0,
                               .has_blocks = self->width == 1 && self->A.n % 3 == 0,
                               .largest = largest};
     if (!method->M.memory) PD_TRY(pd_preconditioned_create(&method->M, &method->A, &self->settings));

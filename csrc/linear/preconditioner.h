@@ -18,8 +18,11 @@ typedef struct pd_operator {
     /* The inverses of its diagonal (M->block 1) or of the 3x3 blocks on it into M->inverse. indefinite [1]  B  out: the number of those that
      * are not positive definite, where the owner counts them. */
     pd_status (*invert)(void *owner, const pd_block_inverses *M, double *indefinite);
-    const real *inverses; /* B [n,3,3] the inverses of blocks that the owner keeps, in place of `invert`; NULL: it keeps none */
-    int has_blocks;       /* whether it has 3x3 blocks on its diagonal. 0: M->block is 1 */
+    const real *inverses;      /* B [n,3,3] the inverses of blocks that the owner keeps, in place of `invert`; NULL: it keeps none */
+    const unsigned char *held; /* H [n_held] vertices whose rows stay zero in every vector; n_held 0: there are none */
+    const real *projectors;    /* B [n_held,3,3] on the lines and planes that vertices are held in; NULL: there are none */
+    int n_held;
+    int has_blocks; /* whether it has 3x3 blocks on its diagonal. 0: M->block is 1 */
     /* The largest eigenvalue of D^-1 A, D the diagonal or the kept blocks, and an upper bound of it after every later change. Waits. NULL:
      * nothing bounds it, and it is estimated after every change. */
     pd_status (*largest)(void *owner, double *lambda);

@@ -143,6 +143,9 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
     self->whole = factor || pd_problem_wants_whole(problem);
     self->A = (pd_operator){
         .context = context, .rows = &self->rows, .width = 1, .owner = self, .product = multiply, .invert = invert, .has_blocks = 1};
+    self->A.held = problem->rigid ? problem->rigid->excluded : problem->fixed;
+    self->A.projectors = problem->model->subspace;
+    self->A.n_held = (int)n;
     self->cg.A = &self->A;
     self->cg.M = &self->M;
     self->rows.n = 3 * (int)n;

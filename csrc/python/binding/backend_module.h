@@ -54,6 +54,8 @@ int pd_check_spectrum(double weight, double omega, double rho);
 /* The dict of pd_linear_options that python/pdgpu/linear/linear_solvers.py makes of a linear solver. Returns 0 with an exception set.
  * (linear.c) */
 int pd_read_linear_settings(PyObject *object, pd_linear_settings *out);
+/* linear_function.c: a callable or None. out->user is the callable, borrowed. Returns 0 with an exception set. */
+int pd_read_vector_function(PyObject *value, pd_vector_function *out);
 /* A dict: weight, largest_eigenvalue; zeros for NULL. (linear.c) */
 PyObject *pd_build_weight(const pd_linear *linear);
 /* A dict of what a context has been asked for. (linear.c) */

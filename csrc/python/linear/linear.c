@@ -19,6 +19,7 @@ typedef struct {
     pd_one_call calls;
     int n, width, iterations;
     real *residual, *direction, *start, *target; /* B [n,width] */
+    PyObject *function;                          /* that the solver calls; NULL: none */
     double refresh_seconds; /* of the last added diagonal, its way to the device included; below 0: none since the solver was set up */
 } LinearObject;
 
@@ -35,13 +36,14 @@ int pd_check_spectrum(double weight, double omega, double rho) {
            pd_number_in_range(rho, 0.0, DBL_MAX, "rho");
 }
 
-static int read_acceleration(const void *user, PyObject *value, const pd_option *option, void *place) {
+static int read_part(const void *user, PyObject *value, const pd_option *option, void *place) {
     (void)user;
+    if (option->type == PD_OPTION_FUNCTION) return pd_read_vector_function(value, place);
     return option->type == PD_OPTION_CHEBYSHEV && pd_read_chebyshev(value, place);
 }
 
 int pd_read_linear_settings(PyObject *object, pd_linear_settings *s) {
-    static const pd_option_reader reader = {"linear", "a linear solver", read_acceleration, NULL};
+    static const pd_option_reader reader = {"linear", "a linear solver", read_part, NULL};
     memset(s, 0, sizeof *s);
     return pd_read_options(&reader, object, &(pd_option_list){pd_linear_options, s}, 1);
 }
@@ -114,6 +116,8 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     if (!self) return NULL;
     pd_module_state *state = PyModule_GetState(PyType_GetModule(type));
     size_t bytes = (size_t)A.n * (size_t)width * sizeof(real);
+    self->function = settings.function.user;
+    Py_XINCREF(self->function);
     self->n = A.n, self->width = width, self->iterations = settings.iterations, self->refresh_seconds = -1.0;
     if (!pd_one_call_create(&self->calls, "linear system")) {
         Py_DECREF((PyObject *)self);
@@ -151,6 +155,7 @@ static void linear_dealloc(LinearObject *self) {
         pd_context_destroy(self->context);
     }
     pd_one_call_destroy(&self->calls);
+    Py_XDECREF(self->function);
     pd_instance_destroy(self);
 }
 

@@ -40,12 +40,18 @@ typedef struct {
     const pd_description *description;
 } Arrays;
 
+/* A linear solver, with its function kept as long as the core. */
+static int read_linear(PyObject *kept, PyObject *value, pd_linear_settings *out) {
+    if (!pd_read_linear_settings(value, out)) return 0;
+    return !out->function.user || PyList_Append(kept, out->function.user) == 0;
+}
+
 static int read_setting(const void *user, PyObject *value, const pd_option *option, void *slot) {
     const Arrays *arrays = user;
     switch (option->type) {
     case PD_OPTION_COLOURS: return pd_read_colours(arrays->kept, value, arrays->description, slot);
     case PD_OPTION_VERTICES: return pd_read_vertices(arrays->kept, value, arrays->description, option->name, slot);
-    case PD_OPTION_LINEAR: return pd_read_linear_settings(value, slot);
+    case PD_OPTION_LINEAR: return read_linear(arrays->kept, value, slot);
     case PD_OPTION_ACCELERATOR: return pd_read_acceleration(value, option->name, slot);
     default: return 0;
     }

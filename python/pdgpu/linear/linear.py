@@ -158,7 +158,7 @@ class System(GuardedAttributes):
         self._A, self._exponent = ordinary_matrix("A", A.astype(np.float64), dtype)
         self._original = self._A
         self._magnitudes = None
-        blocks = isinstance(solver, PCG) and solver.preconditioner == "block"
+        blocks = isinstance(solver, PCG) and isinstance(solver.preconditioner, str) and solver.preconditioner == "block"
         if blocks and A.shape[0] % 3:
             raise ValueError(f"preconditioner: 'block' needs a multiple of 3 rows, got {A.shape[0]}")
         if blocks and self.columns > 1:
@@ -447,4 +447,5 @@ class System(GuardedAttributes):
 
 
 def _indefinite(error: Any) -> Any:
-    return ValueError(f"A: {error}") if "positive definite" in str(error) else error
+    name = "preconditioner" if "preconditioner" in str(error) else "A"
+    return ValueError(f"{name}: {error}") if "positive definite" in str(error) else error

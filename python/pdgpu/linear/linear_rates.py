@@ -78,6 +78,8 @@ def predicted_rate(solver, A, bending, parameters):
     chebyshev = getattr(solver, "chebyshev", None)
     if isinstance(solver, Direct):
         return 0.0
+    if isinstance(solver, PCG) and not isinstance(solver.preconditioner, str):
+        return math.nan  # the spectrum of M^-1 A is not known
     if isinstance(solver, PCG):
         low, high = block_extremes(A) if solver.preconditioner == "block" else extremes(A)
         if solver.preconditioner == "chebyshev":

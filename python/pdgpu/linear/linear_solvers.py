@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from pdgpu._internal.arguments import choice, flag, integer, number
 from pdgpu._internal.backends import device_parts
+from pdgpu.linear.applied_functions import AppliedFunction, check_function
 
 __all__ = ["PCG", "SOR", "AJacobi", "Chebyshev", "Direct", "GaussSeidel", "Jacobi", "SymmetricGaussSeidel"]
 
 # the order of PD_LINEAR_TABLE in csrc/linear/linear_solver.h
 KINDS = ("Direct", "Jacobi", "GaussSeidel", "SymmetricGaussSeidel", "SOR", "PCG", "AJacobi", "SchurDirect")
 # the order of PD_PRECONDITIONER_TABLE there
-PRECONDITIONERS = ("jacobi", "block", "chebyshev")
+PRECONDITIONERS = ("jacobi", "block", "chebyshev", "function")
 # a standalone solve looks at the residual so often where nothing asks for it
 CHECK_EVERY = {"cpu": 1, "cuda": 8}
 
@@ -260,7 +263,7 @@ class PCG:
 
     Parameters
     ----------
-    preconditioner : "jacobi", "block" or "chebyshev"
+    preconditioner : "jacobi", "block", "chebyshev", a callable or a scipy LinearOperator
         "jacobi": the inverse diagonal D^-1.
 
         "block": the inverses of the 3x3 blocks on the diagonal, for a matrix of 3n rows. In Projective Dynamics, where x, y and z share
@@ -271,19 +274,26 @@ class PCG:
         steps of Lanczos' method estimate b before every solve; b is 1.1 times that, and at least 4. An iteration has `degree` products with
         A instead of one, and is worth up to `degree` iterations with D^-1. So it costs about as many products but fewer sums over the
         vectors, for which a GPU waits.
+        A callable r -> z, or a `scipy.sparse.linalg.LinearOperator`, applies M^-1 of your own: an incomplete factor of SciPy, a multigrid cycle
+        of pyamg. It has to be symmetric, positive definite and the same in every call of a solve. r has the shape of the right-hand side:
+        (n, 3) in Projective Dynamics, (3n,) in `Newton`, (n,) or (n, k) in `pdgpu.linear`. It runs on the CPU in Python, in the dtype
+        of the solve; rows of pinned vertices are set to 0. Rigid bodies do not take it.
     degree : int
         Iterations in one application of "chebyshev", 1 to 100. The other preconditioners have none.
     iterations, tolerance
         As for `Jacobi`.
     """
 
-    preconditioner: str = "jacobi"
+    preconditioner: str | Callable[[Any], Any] | Any = "jacobi"
     degree: int = 4
     iterations: int | None = None
     tolerance: float = 0.0
 
     def __post_init__(self):
-        choice("preconditioner", self.preconditioner, PRECONDITIONERS)
+        if isinstance(self.preconditioner, str):
+            choice("preconditioner", self.preconditioner, PRECONDITIONERS[:-1])
+        else:
+            check_function("preconditioner", self.preconditioner)
         keep(self, degree=integer("degree", self.degree, minimum=1, maximum=100))
         _check_iteration(self)
 
@@ -319,6 +329,7 @@ def linear_settings(solver, *, iterations, device="cpu", blocks=False):
     weight, suppression = getattr(solver, "weight", 0.0), getattr(solver, "suppression", None)
     omega = getattr(solver, "omega", 1.0)
     preconditioner = getattr(solver, "preconditioner", "jacobi")
+    kind = preconditioner if isinstance(preconditioner, str) else "function"
     return {
         "kind": KINDS.index(type(solver).__name__),
         "iterations": int(getattr(solver, "iterations", 1) or iterations),
@@ -328,7 +339,8 @@ def linear_settings(solver, *, iterations, device="cpu", blocks=False):
         "omega": 1.0 if isinstance(omega, str) else float(omega),
         "rho": 0.5,  # set later where it counts
         "natural": getattr(solver, "order", None) == "natural",
-        "preconditioner": PRECONDITIONERS.index("jacobi" if preconditioner == "block" and not blocks else preconditioner),
+        "preconditioner": PRECONDITIONERS.index("jacobi" if kind == "block" and not blocks else kind),
+        "function": None if isinstance(preconditioner, str) else AppliedFunction(preconditioner),
         "degree": getattr(solver, "degree", 1),
         "order": solver.order if isinstance(solver, AJacobi) else 1,
         "composed": getattr(solver, "variant", None) == "composed",

@@ -202,6 +202,8 @@ def check_rigid(solver, scene, dt, contact):
     if not getattr(solver, "rigid", False):
         able = ", ".join(kind.__name__ for kind in SOLVERS if getattr(kind, "rigid", False))
         raise TypeError(f"{type(solver).__name__} does not take rigid bodies, and {names[0]!r} is one; {able} do")
+    if not isinstance(getattr(solver.linear, "preconditioner", "none"), str):
+        raise TypeError(f"preconditioner: a function does not take rigid bodies, and {names[0]!r} is one; give a name such as 'block'")
     if contact is not None:
         _check_rigid_contact(scene, names, contact)
     if dt is None:

@@ -1,0 +1,58 @@
+"""Functions of vectors that a user gives in place of a linear solver or a preconditioner: z = f(r)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["AppliedFunction", "check_function", "is_operator"]
+
+
+def is_operator(given: Any) -> bool:
+    """Whether it is a LinearOperator, of SciPy or like it."""
+    return callable(getattr(given, "matvec", None)) and hasattr(given, "shape")
+
+
+def check_function(argument: str, given: Any) -> None:
+    """TypeError unless it is callable or a LinearOperator, ValueError for one that is not square."""
+    if is_operator(given):
+        rows, columns = given.shape
+        if rows != columns:
+            raise ValueError(f"{argument}: expected a square operator, got shape {given.shape}")
+    elif isinstance(given, type) or not callable(given):
+        raise TypeError(f"{argument}: expected a name, a callable r -> z or a scipy LinearOperator, got {given!r}")
+
+
+class AppliedFunction:
+    """f as the core calls it: r is an array of its own, and z is checked and cast.
+
+    Parameters
+    ----------
+    function : callable or LinearOperator
+    argument : str
+        What messages call it.
+    factor : float
+        z is multiplied by it.
+    """
+
+    def __init__(self, function: Any, argument: str = "preconditioner", factor: float = 1.0) -> None:
+        self._function, self._argument, self._factor = function, argument, factor
+
+    def __call__(self, r):
+        function, name = self._function, self._argument
+        if is_operator(function):
+            if function.shape[0] != len(r):
+                raise ValueError(f"{name}: the operator has shape {function.shape}, and r has {len(r)} rows")
+            z = function.matvec(r) if r.ndim == 1 else function.matmat(r)
+        else:
+            z = function(r)
+        found = np.asarray(z)
+        if found.shape != r.shape or found.dtype.kind not in "fiu":
+            raise ValueError(f"{name}: expected real numbers of shape {r.shape}, got shape {found.shape} of {found.dtype}")
+        if not np.isfinite(found).all():
+            row = int(np.argwhere(~np.isfinite(found))[0][0])
+            raise ValueError(f"{name}: its answer is not finite at row {row}, got {found[row]}")
+        if self._factor != 1.0:
+            found = found * self._factor
+        return np.ascontiguousarray(found, r.dtype)
