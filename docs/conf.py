@@ -41,4 +41,4 @@ def own_attributes_only(app, doctree):
     """Names of fields link to attributes of their own class. Sphinx would search every class, and warn where several have the name."""
     for reference in doctree.findall(pending_xref):
         if reference.get("refdomain") == "py" and reference.get("reftarget", "")[:1].islower():
-            reference["refspecific"] = False
+            reference.attributes.pop("refspecific", None)

@@ -39,7 +39,7 @@ def test_tets_lock_as_the_page_says():
     """If not, the figures of the page are not those of pdgpu. A beam's tip owes its place to Young's modulus, and nearly nothing to the
     ratio; that of tets does not."""
     soft, locked = tip(with_ratio(pdgpu.NeoHookean, 0.3)), tip(with_ratio(pdgpu.NeoHookean, 0.499))
-    page = " ".join((Path(__file__).parent.parent / "docs" / "methods.md").read_text().split())
+    page = " ".join((Path(__file__).parent.parent / "docs" / "limits.md").read_text().split())
     assert f"sinks {soft:.2f} m with a Poisson's ratio of 0.3 and {locked:.3f} m with 0.499" in page
     for kind in (pdgpu.StVK, pdgpu.Corotated, pdgpu.Volume):
         assert tip(with_ratio(kind, 0.499)) == pytest.approx(locked, rel=0.1)

@@ -1,4 +1,4 @@
-"""Stiffness of a sheet with Bending and HingeBending over its constant: the factors that their docstrings and docs/methods.md name."""
+"""Stiffness of a sheet with Bending and HingeBending over its constant: the factors that their docstrings and docs/limits.md name."""
 
 import numpy as np
 import pytest

@@ -40,7 +40,7 @@ class HingeBending(Material):
     -----
     The factor of the literature is 3 k |e|^2/(A0 + A1), with a constant k in J; D = 6 k. It is exact for sheets of equilateral triangles:
     bent to a cylinder of curvature kappa in any direction, they have the energy D/2 kappa^2 per area. On other meshes a hinge method has
-    an error that refinement does not remove. docs/methods.md has the figures. Poisson's ratio follows from the mesh: -1/3 for
+    an error that refinement does not remove. docs/limits.md has the figures. Poisson's ratio follows from the mesh: -1/3 for
     equilateral triangles, 0 for squares whose diagonals alternate.
 
     Projective Dynamics, position-based dynamics and nonlinear conjugate gradients need the distance to a constraint set, which this

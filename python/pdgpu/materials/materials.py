@@ -113,7 +113,7 @@ class Bending(Material):
     k_b is not the flexural rigidity D = E t^3 / (12 (1 - nu^2)) of a plate. A sheet bent to a cylinder of curvature kappa has the energy
     b k_b/2 kappa^2 per area. b depends on the mesh and on the direction of the cylinder, and refinement does not bring it to 1. It is 3
     for equilateral triangles, and for a grid of squares along its sides. Diagonals that all run in one direction stiffen the sheet across
-    them up to b = 9. On unstructured meshes it is 3.3 to 4.1 (docs/methods.md). So a given D is k_b = D/3, best with triangles that are
+    them up to b = 9. On unstructured meshes it is 3.3 to 4.1 (docs/limits.md). So a given D is k_b = D/3, best with triangles that are
     nearly equilateral. `HingeBending` has the same stiffness, and a side for sheets that are bent at rest.
     """
 
