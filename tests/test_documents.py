@@ -451,7 +451,7 @@ def test_pages_name_files_that_are_there(page, count):
 def test_the_page_on_architecture_follows_a_step():
     """If not, a reader looks for a part of the step in a file that the step does not reach."""
     page = (ROOT / "docs" / "architecture.md").read_text()
-    walk = re.findall(r"^\| (`csrc/.*?) \|", page.split("| who | does")[1].split("\n\n")[0], re.MULTILINE)
+    walk = re.findall(r"^\| (`csrc/.*?) \|", page.split("| file | task")[1].split("\n\n")[0], re.MULTILINE)
     rows = [[(ROOT / name).read_text() for name in re.findall(r"`([^`]+)`", row)] for row in walk]
     assert len(rows) >= 6 and any("chunk.c" in row for row in walk)
     words = [set(re.findall(r"\bpd_\w+", " ".join(texts))) for texts in rows]
