@@ -76,7 +76,7 @@ typedef struct pd_linear_settings {
     int positive;                /* Chebyshev on [0, rho] instead of [-rho, rho] */
     const unsigned char *prone;  /* Schur: H [n], 1 in the second part; borrowed for the life of the solver, and no option of its own */
     double active;               /* Schur: what contact counts for at every prone vertex once it counts at one, N/m; 0: for what it adds */
-    pd_chebyshev chebyshev;      /* rho is that of one step (A-Jacobi: of one weighted Jacobi step); starts anew in every solve */
+    pd_chebyshev chebyshev;      /* rho is that of one step (A-Jacobi: of one weighted Jacobi step); restarts in every solve */
 } pd_linear_settings;
 
 extern const pd_option pd_linear_options[];

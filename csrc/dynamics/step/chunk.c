@@ -128,7 +128,7 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
         iterate->part = 1.0;
         iterate->cut = 0;
         iterate->setup = 0.0;
-        // a move that nobody wants a report of may be made where the direction is found
+        // without a report, the move may be made where the direction is found
         const int within = self->method->moves && !report && !response->advance && !problem->rigid && !applies(self);
         const pd_move move = {problem->model, &problem->step, weights[j][0], weights[j][1], iterate->step, iterate->x, iterate->offset};
         iterate->move = within ? &move : NULL;
