@@ -96,16 +96,6 @@ def test_the_page_counts_the_verdicts_of_scripted_scenes():
         assert (row["failure"] in page) or not row["verdict"].endswith("unsaid")
 
 
-def test_the_prose_gives_the_order_of_rigid_bodies():
-    """If not, a claim of convergence has no measurement."""
-    text, rows = prose(), results("rigid_tops.csv")
-    finest = [float(row["order"]) for row in rows if row["dt"] == "0.0005"]
-    assert f"come {2 ** min(finest):.2f} to {2 ** max(finest):.2f} times as near" in text
-    top = next(row for row in rows if row["case"] == "heavy top" and row["dt"] == "0.0001")
-    assert f"on a stick is {float(top['angle']):.2f} rad off" in text
-    assert max(float(row["linear"]) for row in rows if row["linear"]) < 1e-13
-
-
 def test_the_page_gives_the_model_of_several_gpus():
     """If not, the page promises another scaling than its model."""
     page, rows = (ROOT / "docs" / "multi_gpu.md").read_text(), results("multi_gpu_model.csv")
@@ -191,27 +181,6 @@ def test_the_prose_gives_the_figures_of_the_collision_times_in_both_precisions()
         assert len(steps) == (0 if column == 2 else 5)  # "every list but one"
 
 
-def test_the_prose_gives_the_figures_of_the_queries_in_both_precisions():
-    """If not, the accuracy of a method in float64 is taken for that in float32."""
-    text, rows = prose(), results("ccd_queries.csv")
-    said = {}
-    for dtype in ("float64", "float32"):
-        near, went, kept = {}, {}, {}
-        for method in ("certified", "min_gradient", "additive"):
-            own = [row for row in rows if row["dtype"] == dtype and row["method"] == method]
-            assert all(row["missed"] == row["late"] == "0" for row in own)
-            near[method] = sum(int(row["near"]) for row in own)
-            went[method] = sum(float(row["ratio"]) * int(row["timed"]) for row in own) / sum(int(row["timed"]) for row in own)
-            kept[method] = min(float(row["kept"]) for row in own)
-        said[dtype] = went["min_gradient"], went["additive"], near["min_gradient"] / near["additive"], kept
-    go, beside, times, kept = said["float64"]
-    assert f"in float64 {go:.2f} of the exact time on average against {beside:.2f}, with {times:.2f} times the near misses" in text
-    assert min(kept["certified"], kept["additive"]) > 0.099
-    go, beside, times, kept = said["float32"]
-    assert f"in float32 {go:.2f} against {beside:.2f}, with {times:.2f} times" in text
-    assert f'{kept["certified"]:.3f} ("certified") and {kept["additive"]:.3f} ("additive")' in text
-
-
 def test_the_prose_gives_the_figures_of_the_other_results():
     """If not, the README claims a speed without a measurement."""
     text = prose()
@@ -230,9 +199,7 @@ def test_the_prose_gives_the_figures_of_the_other_results():
     others = [float(row["of_ipctk"]) for key, row in rows.items() if key[2] in ("patches, float64", "hash, float64")]
     assert f"| patches and the hashed grid, against the same | {min(others):.1f} to {max(others):.1f} times as fast |" in text
     refitted = [float(rows[(*key[:2], "lbvh, refitted, float64")]["ms"]) / float(row["ms"]) for key, row in built.items()]
-    assert f"| trees refitted, relative to trees built | {min(refitted):.1f} to {max(refitted):.1f} of the time" in text
-    orders = {row["order"]: float(row["of Jacobi"]) for row in results("linear_solvers_a_jacobi.csv") if row["matrix"] == "creature"}
-    assert f"one iteration costs {orders['2']:.0f} (order 2) or {orders['3']:.0f} (order 3) Jacobi iterations on a tet mesh" in text
+    assert f"refitted instead of built it takes {min(refitted):.1f} to {max(refitted):.1f} of the time" in text
 
 
 def test_the_prose_gives_the_figures_of_orders_of_vertices():
@@ -264,73 +231,24 @@ def test_the_prose_gives_the_figures_of_grains():
     assert all(row["met"] == "0" for row in rows)
 
 
-def test_the_prose_gives_the_figures_of_contact_at_equal_stretch():
-    """If not, a method is said to be faster, or nearer to the answer, than it was."""
-    rows = [row for row in results("contact_at_equal_stretch.csv") if row["vertices"] == "1089"]
-    text, of = prose(), {row["method"]: row for row in rows}
-    names = "full IPC", "projective IPC", "two-way after PD", "two-way after Newton"
-    for column, said in (
-        ("seconds", "took {}, {}, {} and {} s"),
-        ("gap mm", "kept {}, {}, {} and {} mm"),
-        ("median error", "were {}, {}, {} and {} of the move"),
-    ):
-        assert said.format(*(of[name][column] for name in names)) in text
-    assert all(row["intersections"] in ("0", "") for row in rows)
-
-
-def test_the_prose_gives_the_figures_of_the_two_way_method_after_every_solver():
-    """If not, more scenes are said to be judged than were, or what met is hidden."""
-    text, rows = prose(), results("two_way_never_intersects.csv")
-    scenes, solvers = ({row[name] for row in rows} for name in ("scene", "solver"))
-    assert len(rows) == len(scenes) * len(solvers) and {row["intersections"] for row in rows} == {"0"}
-    updates, unfinished = (sum(int(row[name]) for row in rows) for name in ("updates", "unfinished"))
-    assert f"{len(scenes)} scenes with each of the four, {updates} updates" in text and f"{unfinished} of them did not end" in text
-    single = results("two_way_never_intersects_float32.csv")
-    assert {row["dtype"] for row in single} == {"float32"} and {row["intersections"] for row in single} == {"0"}
-    assert len(single) == len(rows) and sum(int(row["updates"]) for row in single) == updates
-    assert f"in as many, and {sum(int(row['unfinished']) for row in single)} did not end" in text
-
-
 def test_the_prose_gives_the_figures_of_lengths_by_impact():
     """If not, what the two-way method saves, or costs, is claimed as it was not measured."""
-    text, rows = prose(), results("two_way.csv")
-    small, large = (row for row in rows if row["lengths"].startswith("by each"))
-    assert f"Counted so, CCD took {small['scheme ratio']} and {large['scheme ratio']} times as long" in text
-    assert f"it took {small['with pairs ratio']} and {large['with pairs ratio']} times as long" in text
-    assert f"an update as a whole {small['update ratio']} and {large['update ratio']} times" in text
-    assert f"a step {small['step ratio']} and {large['step ratio']} times" in text
-    assert f"end up to {small['apart']} and {large['apart']} of the distance from" in text
-    assert f"beside the list took {small['forward ratio']} and {large['forward ratio']} times as long" in text
-    ours = [row for row in rows if row["lengths"] == "by distances"]
-    assert all(row["unfinished"] == "0" for row in rows) and [row["vertices"] for row in ours] == ["441", "1681"]
-    said = ["{:.2f} and {:.2f}".format(*(float(row[name]) for row in ours)) for name in ("pairs ms", "forward ms")]
-    assert f"{said[0]} for what is near and {said[1]} for lengths and move" in text
-    each_step = 1e3 * float(ours[1]["seconds"]) / int(ours[1]["steps"])
-    assert f"takes {each_step:.1f} ms a step, {float(ours[1]['pairs ms']):.1f} of it for the near pairs" in text
+    large = next(row for row in results("two_way.csv") if (row["lengths"], row["vertices"]) == ("by distances", "1681"))
+    each_step = 1e3 * float(large["seconds"]) / int(large["steps"])
+    assert f"takes {each_step:.1f} ms a step, {float(large['pairs ms']):.1f} of it for what is near" in prose()
 
 
 def test_the_prose_gives_the_figures_of_a_schur_complement():
     """If not, a saving is claimed that is not, or one is hidden."""
     text, rows = prose(), results("schur_complement.csv")
-    bar, cube = ({row["m"]: row for row in rows if row["vertices"] == n} for n in ("87300", "91125"))
+    bar = {row["m"]: row for row in rows if row["vertices"] == "87300"}
     two, two_float, one, one_float = (
         {row["m"]: row for row in results(f"schur_complement_{threads}_{dtype}.csv")}
         for threads in ("two_threads", "one_thread")
         for dtype in ("float64", "float32")
     )
     twice = [of[m]["ratio"] for m in ("1000", "2000") for of in (two, two_float)]
-    assert (
-        "{} times as fast on two cores as factorising the whole matrix anew, with a local step in float32 {} times".format(*twice[:2])
-        in text
-    )
-    assert "with 2000 vertices {} and {} times".format(*twice[2:]) in text
-    assert "one thread {} and {}, and {} and {}".format(*(of[m]["ratio"] for m in ("1000", "2000") for of in (one, one_float))) in text
-    assert f"({bar['4000']['ratio']} in a bar and {cube['4000']['ratio']} in a cube" in text
     rates = two["1000"]["of dgemm"], two["2000"]["of dgemm"]
-    assert "at {} of the rate of a product of matrices with 1000 rows and {} with 2000".format(*rates) in text
-    fills = [float(of[m]["fill"]) for m in ("2000", "4000") for of in (bar, cube)]
-    assert "({:.2f} in the bar, {:.2f} in the cube); with 4000 it is {:.2f} and {:.2f}".format(*fills) in text
-    assert float(rows[0]["ratio"]) < 1.0 and rows[0]["tets"] == "56448"
     taken, whole = 1e3 * float(two["1000"]["iteration s"]), float(two["1000"]["refactorisation s"])
     assert f"| iteration | {taken:.0f} ms | | factorisation of the whole matrix | {whole:.2f} s |" in text
     for threads, double, single in ((2, two, two_float), (1, one, one_float)):
@@ -338,39 +256,6 @@ def test_the_prose_gives_the_figures_of_a_schur_complement():
             assert f"| {m} | {threads} | {double[m]['ratio']} | {single[m]['ratio']} |" in text
     assert f"relative to a product of matrices | {rates[0]}; {rates[1]} with 2000 vertices |" in text
     assert f"then at {bar['4000']['of dgemm']} of the rate of a product" in text
-
-
-def test_the_prose_gives_the_figures_of_the_rivals_of_a_schur_complement():
-    """If not, a rival is said to be slower than it was."""
-    text, of = prose(), {row["solver"]: row for row in results("schur_rivals.csv")}
-
-    def reached(name):
-        return of[name]["iterations to 0.1"], of[name]["s to 0.1"]
-
-    assert "inner solves took {} iterations and {} s".format(*reached("Schur 3")) in text
-    assert "all factorised anew {} and {} s".format(*reached("all anew")) in text
-    assert "conjugate gradients {} and {} s".format(*reached("PCG 20")) in text
-    assert "{}, {}, {} and {} iterations with 1, 3, 5 and 20".format(*(reached(f"Schur {inner}")[0] for inner in (1, 3, 5, 20))) in text
-    assert f"{of['two factors 1']['error at the end']} of the error was left after {of['two factors 1']['iterations']} iterations" in text
-
-
-def test_the_prose_gives_the_figures_of_contact_by_projections():
-    """If not, a speed is claimed that is not, or one that is given as missed after it was reached."""
-    text, rows = prose(), results("projective_contact.csv")
-    of = {row["method"]: row for row in rows}
-    names = ("projections, direct", "projections, direct, weight 100", "projections, direct, quick", "projections, PCG, quick")
-    full = min(float(row["to_1e-1"]) for row in rows if row["method"].startswith("full IPC"))
-    ours, heavy, best, pcg = (float(of[name]["to_1e-1"]) for name in names)
-    assert f"takes full IPC {full:.2f} s" in text and f"{ours:.2f} s with their defaults, {heavy:.2f} s with a weight of 100" in text
-    assert f"{best:.2f} s with a weight of 300" in text and f"{full / best:.1f} times as fast, with settings" in text
-    assert full / best > 5.0 and of[names[0]]["vertices"] == "20164"
-    linear = [row for row in rows if row["rounds"] == "8" and row["to_1e-1"] != "nan"]
-    assert {row["method"] for row in linear} <= {*names, "projections, PCG, blocks, quick"} and f"a tenth in {pcg:.2f} s" in text
-    assert all(row["to_1e-2"] == "nan" for row in rows if not row["method"].startswith("full IPC"))
-    assert f"{float(of[names[2]]['error']):.2f} of the step apart" in text
-    fall = of["projections"]  # of the largest
-    assert f"takes {float(fall['rounds']):.1f} rounds" in text and f"to the power of {float(fall['exponent']):.2f} there" in text
-    assert f"and of {float(results('projective_pairs.csv')[-1]['exponent']):.2f} from 2 to 16 sheets" in text
 
 
 def test_the_prose_gives_the_figures_of_contact():

@@ -2,7 +2,7 @@
  *
  * Rows that contradict each other have no multipliers. The metric adds 2 lambda/(l |x|) to a mass, so a sweep raises lambda in proportion
  * to lambda: it grows geometrically, until RUNAWAY ends the update. A cap on what is added does not end the growth earlier: see
- * docs/claims.md. */
+ * docs/claims/wang2023.md. */
 #include "contact/two_way/two_way.h"
 
 #include "base/clock.h"
