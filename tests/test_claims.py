@@ -192,7 +192,7 @@ def test_the_queries_in_both_precisions():
     assert f"float64 {go:.2f} against {beside:.2f}, with {times:.2f} times the near misses" in text
     assert min(kept["certified"], kept["additive"]) > 0.099
     go, beside, times, kept = said["float32"]
-    assert f"float32 {go:.2f} against {beside:.2f}, with {times:.2f} times" in text
+    assert f"In float32 {go:.2f} against {beside:.2f}, with {times:.2f} times" in text
     assert f'{kept["certified"]:.3f} ("certified") and {kept["additive"]:.3f} ("additive")' in measured("other-li2021-kept")
 
 
