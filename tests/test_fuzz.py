@@ -216,6 +216,7 @@ ENTRIES = {
     "GaussSeidel": (pdgpu.GaussSeidel, dict(order="natural", **INNER)),
     "SOR": (pdgpu.SOR, dict(omega=1.5, order="colour", iterations=2, tolerance=0.1)),
     "PCG": (pdgpu.PCG, dict(preconditioner="jacobi", degree=2, iterations=2, tolerance=0.1)),
+    "LinearFunction": (pdgpu.LinearFunction, dict(function=abs, iterations=2, tolerance=0.1)),
     "NonlinearCG": (pdgpu.NonlinearCG, dict(iterations=2, preconditioner="direct", **STEPS)),
     "PBD": (pdgpu.PBD, dict(iterations=2, relaxation=0.1, chebyshev=None, **STEPS)),
     "linear.solve": (

@@ -106,7 +106,7 @@ static void list_names(char *text, size_t size, const char *(*name_at)(int), int
 }
 
 static const char *solver_name(int i) { return SOLVERS[i].name; }
-static const char *linear_name(int i) { return i == PD_LINEAR_SCHUR ? NULL : LINEAR_NAMES[i]; }
+static const char *linear_name(int i) { return i == PD_LINEAR_SCHUR || i == PD_LINEAR_FUNCTION ? NULL : LINEAR_NAMES[i]; }
 
 static const pd_option *find_option(const pd_option *options, const char *name) {
     for (; options->name; options++)

@@ -23,7 +23,8 @@
     X(PD_LINEAR_SOR, sor)                                       \
     X(PD_LINEAR_PCG, pcg)                                       \
     X(PD_LINEAR_A_JACOBI, a_jacobi)                             \
-    X(PD_LINEAR_SCHUR, schur)
+    X(PD_LINEAR_SCHUR, schur)                                   \
+    X(PD_LINEAR_FUNCTION, function)
 
 enum {
 #define PD_LINEAR_KIND(KIND, name) KIND,
@@ -67,7 +68,7 @@ typedef struct pd_linear_settings {
     double rho;                  /* spectral radius of one weighted Jacobi step, for the composed A-Jacobi */
     int natural;                 /* Gauss-Seidel: rows in their natural order instead of by colours */
     int preconditioner;          /* PCG: PD_PRECONDITIONER_... */
-    pd_vector_function function; /* of PD_PRECONDITIONER_FUNCTION; `user` is borrowed for the life of the solver */
+    pd_vector_function function; /* of PD_LINEAR_FUNCTION and PD_PRECONDITIONER_FUNCTION; `user` is borrowed for the life of the solver */
     int degree;                  /* of the polynomial of PD_PRECONDITIONER_CHEBYSHEV */
     int order, composed;         /* A-Jacobi */
     int suppression;             /* A-Jacobi: PD_SUPPRESS_... */

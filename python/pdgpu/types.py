@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from pdgpu.contact.projective_contact import ProjectiveContact
     from pdgpu.contact.proxy_contact import ProxyContact
     from pdgpu.contact.two_way_contact import TwoWayContact
-    from pdgpu.linear.linear_solvers import PCG, SOR, AJacobi, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel
+    from pdgpu.linear.linear_solvers import PCG, SOR, AJacobi, Direct, GaussSeidel, Jacobi, LinearFunction, SymmetricGaussSeidel
     from pdgpu.materials.material import Material
     from pdgpu.scene.bodies import Body, Obstacle
     from pdgpu.solvers.time_step_solver import TimeStepSolver
 
     Solver: TypeAlias = TimeStepSolver
-    LinearSolver: TypeAlias = Direct | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG
+    Described: TypeAlias = Direct | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG | LinearFunction
+    LinearSolver: TypeAlias = Described | Callable[..., Any]
     Contact: TypeAlias = BarrierContact | PenaltyContact | ProjectiveContact | ProxyContact | TwoWayContact
     BodyName: TypeAlias = Body | str
     Owner: TypeAlias = Body | Obstacle | str

@@ -97,7 +97,12 @@ def test_vertices_that_slide_stay_in_their_planes():
     body.slide(end, plane=(1, 1, 0))
     A = np.random.default_rng(0).normal(size=2 * (len(mesh.points),))
     M = np.eye(len(A)) + 0.01 * A @ A.T / len(A)
-    for linear in (pdgpu.PCG(preconditioner=lambda r: M @ r, iterations=200, tolerance=1e-10),):
+    inverse = np.linalg.inv(pdgpu.Simulation(scene, dt=1 / 50).system_matrix().toarray())
+    functions = (
+        pdgpu.PCG(preconditioner=lambda r: M @ r, iterations=200, tolerance=1e-10),
+        pdgpu.LinearFunction(function=lambda r: 0.9 * inverse @ r, iterations=60),
+    )
+    for linear in functions:
         sims = [
             pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=20, linear=each), dt=1 / 50) for each in (linear, pdgpu.Direct())
         ]
@@ -141,7 +146,7 @@ def test_what_is_no_function_is_refused():
     A = matrix()
     with pytest.raises(TypeError, match="preconditioner: expected a name, a callable"):
         pdgpu.PCG(preconditioner=3)
-    with pytest.raises(ValueError, match="preconditioner: .*'function'"):
+    with pytest.raises(ValueError, match=r"preconditioner: .*'function'"):
         pdgpu.PCG(preconditioner="function")
     with pytest.raises(ValueError, match="expected a square operator"):
         pdgpu.PCG(preconditioner=scipy.sparse.linalg.aslinearoperator(np.ones((3, 2))))
@@ -173,3 +178,67 @@ def test_a_function_cannot_solve_with_its_own_system():
     system = pdgpu.linear.System(A, pdgpu.PCG(preconditioner=again))
     with pytest.raises(RuntimeError, match="busy"):
         system.solve(np.ones(A.shape[0]))
+
+
+# ---- a function as the linear solver ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e20])
+def test_a_function_as_the_solver_is_the_stationary_iteration(columns, scale):
+    """If not, a cycle of another package is applied to another residual, or to a matrix in another unit."""
+    A = matrix() * scale
+    b = np.random.default_rng(0).normal(size=(A.shape[0], columns)).squeeze()
+    weighted = Jacobi(A / 0.6)
+    solvers = pdgpu.Jacobi(weight=0.6, iterations=30), pdgpu.LinearFunction(function=weighted, iterations=30)
+    runs = [pdgpu.linear.solve(A, b, solver) for solver in solvers]
+    np.testing.assert_allclose(runs[0].x, runs[1].x, rtol=1e-9, atol=1e-9 * abs(runs[0].x).max())
+    np.testing.assert_allclose(runs[0].residual_norm, runs[1].residual_norm, rtol=1e-9)
+    exact = scipy.sparse.linalg.splu(A.tocsc())
+    solved = pdgpu.linear.solve(A, b, exact.solve)
+    assert solved.status in ("converged", "stalled", "iteration_cap")
+    assert np.linalg.norm(A @ solved.x - b) < 1e-10 * np.linalg.norm(b)
+
+
+def test_a_function_as_the_global_step():
+    """If not, `linear=` of Projective Dynamics means another vector; an exact inverse is Direct."""
+    scene, x = scenes.mixed(damping=0.01)
+    places = []
+    start = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(), dt=1 / 30)
+    free = start._core.fixed == 0
+    inverse = np.zeros(2 * (len(x),))
+    inverse[np.ix_(free, free)] = np.linalg.inv(start.system_matrix(free=True).toarray())
+    operator = scipy.sparse.linalg.aslinearoperator(inverse)
+    for linear in (pdgpu.Direct(), lambda r: inverse @ r, operator, pdgpu.LinearFunction(function=operator, iterations=3)):
+        solver = pdgpu.ProjectiveDynamics(iterations=8, linear=linear)
+        sim = pdgpu.Simulation(scene, solver, dt=1 / 30)
+        sim.set_state(positions=x)
+        sim.step(2)
+        places.append(sim.positions)
+    for place in places[1:]:
+        np.testing.assert_allclose(place, places[0], atol=1e-10)
+    assert isinstance(solver.linear, pdgpu.LinearFunction)
+    with pytest.raises(TypeError, match="a file cannot hold a linear solver that is a function"):
+        sim.save("never.npz")
+    with pytest.raises(ValueError, match="linear: expected real numbers of shape"):
+        pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(linear=lambda r: r[0])).step()
+    with pytest.raises(TypeError, match="linear: Newton takes"):
+        pdgpu.Newton(linear=lambda r: r)
+    with pytest.raises(TypeError, match="LinearFunction has no iteration matrix"):
+        pdgpu.linear.spectral_radius(matrix(), pdgpu.LinearFunction(function=abs))
+
+
+def test_a_function_as_the_global_step_in_contact():
+    """If not, a function that does not know of contact lets things pass through."""
+    mesh = pdgpu.shapes.beam((0.2, 0.2, 0.2), cells=(2, 2, 2))
+    scene = pdgpu.Scene()
+    scene.add_solid(mesh, pdgpu.ARAP(1e4), density=1000.0)
+    scene.add_obstacle(pdgpu.Plane((0.0, mesh.points[:, 1].min() - 0.005, 0.0), (0.0, 1.0, 0.0)))
+    A = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(), dt=1 / 50, contact=pdgpu.BarrierContact(0.01)).system_matrix()
+    factor = scipy.sparse.linalg.splu(A.tocsc())
+    solver = pdgpu.ProjectiveDynamics(iterations=20, linear=factor.solve)
+    sim = pdgpu.Simulation(scene, solver, dt=1 / 50, contact=pdgpu.BarrierContact(0.01))
+    for _ in range(4):
+        sim.step(record=True)
+        assert sim.last_step["smallest_distance"].min() > 0.0
+    assert sim.last_step["active_contacts"][-1] > 0

@@ -25,6 +25,8 @@ from pdgpu.linear.linear_solvers import (
     AJacobi,
     Direct,
     Jacobi,
+    LinearFunction,
+    as_linear_solver,
     check_order,
     linear_settings,
 )
@@ -149,6 +151,7 @@ class System(GuardedAttributes):
         threads: int = 0,
     ) -> None:
         device, dtype = device_or_default(device), dtype_or_default(dtype)
+        solver = as_linear_solver(solver)
         check_solver(solver)
         module = backend(device, dtype)
         check_order(solver, device)
@@ -173,7 +176,7 @@ class System(GuardedAttributes):
         self._bending = None if bending is None else arrays(times_power(bending, -self._exponent))
         self._added: Any = None
         start = time.perf_counter()
-        settings = linear_settings(solver, iterations=ITERATIONS, device=device, blocks=blocks)
+        settings = linear_settings(solver, iterations=ITERATIONS, device=device, blocks=blocks, factor=2.0**self._exponent)
         self._iterations, self._tolerance, self._check_every = (settings[name] for name in ("iterations", "tolerance", "check_every"))
         self._threads, self._device = thread_count(threads), str(device)
         self._core = module.Linear(arrays(self._A), self._bending, self.columns, settings, self._threads)
@@ -419,7 +422,7 @@ class System(GuardedAttributes):
         import scipy
 
         solver, numbers = self.solver, self._numbers
-        if isinstance(solver, Direct | PCG):
+        if isinstance(solver, Direct | PCG | LinearFunction):
             raise TypeError(f"solver: {type(solver).__name__} has no iteration matrix")
         if getattr(solver, "biased", False) and getattr(solver, "suppression", None) is not None:
             raise TypeError("solver: AJacobi(biased=True) leads to another point than the solution, so it has no matrix on errors")

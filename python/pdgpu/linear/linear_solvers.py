@@ -9,12 +9,12 @@ from typing import Any
 
 from pdgpu._internal.arguments import choice, flag, integer, number
 from pdgpu._internal.backends import device_parts
-from pdgpu.linear.applied_functions import AppliedFunction, check_function
+from pdgpu.linear.applied_functions import AppliedFunction, check_function, is_operator
 
-__all__ = ["PCG", "SOR", "AJacobi", "Chebyshev", "Direct", "GaussSeidel", "Jacobi", "SymmetricGaussSeidel"]
+__all__ = ["PCG", "SOR", "AJacobi", "Chebyshev", "Direct", "GaussSeidel", "Jacobi", "LinearFunction", "SymmetricGaussSeidel"]
 
 # the order of PD_LINEAR_TABLE in csrc/linear/linear_solver.h
-KINDS = ("Direct", "Jacobi", "GaussSeidel", "SymmetricGaussSeidel", "SOR", "PCG", "AJacobi", "SchurDirect")
+KINDS = ("Direct", "Jacobi", "GaussSeidel", "SymmetricGaussSeidel", "SOR", "PCG", "AJacobi", "SchurDirect", "LinearFunction")
 # the order of PD_PRECONDITIONER_TABLE there
 PRECONDITIONERS = ("jacobi", "block", "chebyshev", "function")
 # a standalone solve looks at the residual so often where nothing asks for it
@@ -274,10 +274,10 @@ class PCG:
         steps of Lanczos' method estimate b before every solve; b is 1.1 times that, and at least 4. An iteration has `degree` products with
         A instead of one, and is worth up to `degree` iterations with D^-1. So it costs about as many products but fewer sums over the
         vectors, for which a GPU waits.
-        A callable r -> z, or a `scipy.sparse.linalg.LinearOperator`, applies M^-1 of your own: an incomplete factor of SciPy, a multigrid cycle
-        of pyamg. It has to be symmetric, positive definite and the same in every call of a solve. r has the shape of the right-hand side:
-        (n, 3) in Projective Dynamics, (3n,) in `Newton`, (n,) or (n, k) in `pdgpu.linear`. It runs on the CPU in Python, in the dtype
-        of the solve; rows of pinned vertices are set to 0. Rigid bodies do not take it.
+        A callable r -> z, or a `scipy.sparse.linalg.LinearOperator`, applies M^-1 of your own: an incomplete factor of SciPy, a
+        multigrid cycle of pyamg. It has to be symmetric, positive definite and the same in every call of a solve. r has the shape
+        of the right-hand side: (n, 3) in Projective Dynamics, (3n,) in `Newton`, (n,) or (n, k) in `pdgpu.linear`. It runs on the
+        CPU in Python, in the dtype of the solve; rows of pinned vertices are set to 0. Rigid bodies do not take it.
     degree : int
         Iterations in one application of "chebyshev", 1 to 100. The other preconditioners have none.
     iterations, tolerance
@@ -298,7 +298,38 @@ class PCG:
         _check_iteration(self)
 
 
-LINEAR_SOLVERS = (Direct, Jacobi, GaussSeidel, SymmetricGaussSeidel, SOR, PCG, AJacobi)
+@dataclass(frozen=True, kw_only=True)
+class LinearFunction:
+    """A linear solver of your own: x <- x + f(b - A x) with a function f that approximates A^-1 [Saad 2003, Sec. 4.2].
+
+    Where a linear solver is an argument, the function itself may stand: `ProjectiveDynamics(linear=f)`, `pdgpu.linear.solve(A, b, f)`.
+
+    Parameters
+    ----------
+    function : callable or scipy LinearOperator
+        r -> z, both of the shape of the right-hand side: (n, 3) in Projective Dynamics, (n,) or (n, k) in `pdgpu.linear`. A cycle of
+        pyamg, or a factor of SciPy. It runs on the CPU in Python. Rows of pinned vertices are set to 0. In contact A has a diagonal on it
+        that f does not know.
+    iterations, tolerance
+        As for `Jacobi`.
+    """
+
+    function: Callable[[Any], Any] | Any
+    iterations: int | None = None
+    tolerance: float = 0.0
+
+    def __post_init__(self):
+        check_function("function", self.function)
+        _check_iteration(self)
+
+
+def as_linear_solver(given):
+    """A linear solver; of a function, or a LinearOperator, a `LinearFunction`. Anything else comes back as it is."""
+    described = isinstance(given, type) or hasattr(given, "__dataclass_fields__")
+    return LinearFunction(function=given) if not described and (callable(given) or is_operator(given)) else given
+
+
+LINEAR_SOLVERS = (Direct, Jacobi, GaussSeidel, SymmetricGaussSeidel, SOR, PCG, AJacobi, LinearFunction)
 
 
 def chebyshev_settings(chebyshev, rho=None):
@@ -317,19 +348,23 @@ def check_order(solver, device):
         raise RuntimeError(f"device: the natural order of {type(solver).__name__} is sequential and runs on 'cpu' only, not on {device!r}")
 
 
-def linear_settings(solver, *, iterations, device="cpu", blocks=False):
+def linear_settings(solver, *, iterations, device="cpu", blocks=False, factor=1.0):
     """The settings by name, as the core declares them (``pd_linear_options``). What only the spectrum can tell is left for `set`.
 
     iterations : int
         Where the solver says none.
     blocks : bool
         A matrix of 3n rows: the block preconditioner has blocks to take.
+    factor : float
+        A of the core is that of the caller over this factor, which a function does not know.
     """
     chebyshev = getattr(solver, "chebyshev", None)
     weight, suppression = getattr(solver, "weight", 0.0), getattr(solver, "suppression", None)
     omega = getattr(solver, "omega", 1.0)
     preconditioner = getattr(solver, "preconditioner", "jacobi")
-    kind = preconditioner if isinstance(preconditioner, str) else "function"
+    kind, function = (preconditioner, None) if isinstance(preconditioner, str) else ("function", AppliedFunction(preconditioner))
+    if isinstance(solver, LinearFunction):
+        kind, function = "function", AppliedFunction(solver.function, "linear", factor)
     return {
         "kind": KINDS.index(type(solver).__name__),
         "iterations": int(getattr(solver, "iterations", 1) or iterations),
@@ -340,7 +375,7 @@ def linear_settings(solver, *, iterations, device="cpu", blocks=False):
         "rho": 0.5,  # set later where it counts
         "natural": getattr(solver, "order", None) == "natural",
         "preconditioner": PRECONDITIONERS.index("jacobi" if kind == "block" and not blocks else kind),
-        "function": None if isinstance(preconditioner, str) else AppliedFunction(preconditioner),
+        "function": function,
         "degree": getattr(solver, "degree", 1),
         "order": solver.order if isinstance(solver, AJacobi) else 1,
         "composed": getattr(solver, "variant", None) == "composed",

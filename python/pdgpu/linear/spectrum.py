@@ -9,7 +9,17 @@ import numpy as np
 
 from pdgpu import _host
 from pdgpu._internal.backends import backend
-from pdgpu.linear.linear_solvers import PCG, SOR, AJacobi, Direct, GaussSeidel, Jacobi, SymmetricGaussSeidel, linear_settings
+from pdgpu.linear.linear_solvers import (
+    PCG,
+    SOR,
+    AJacobi,
+    Direct,
+    GaussSeidel,
+    Jacobi,
+    LinearFunction,
+    SymmetricGaussSeidel,
+    linear_settings,
+)
 
 # up to this many rows eigenvalues are computed densely, to rounding
 DENSE = 500
@@ -206,8 +216,8 @@ def spectral_radius_of(A, solver, bending=None, weight=None, omega=None):
     """See `pdgpu.linear.spectral_radius`; A is checked CSR float64, weight and omega are numbers where they are known."""
     if isinstance(solver, Direct):
         return 0.0
-    if isinstance(solver, PCG):
-        raise TypeError("solver: PCG has no iteration matrix, so no spectral radius")
+    if isinstance(solver, PCG | LinearFunction):
+        raise TypeError(f"solver: {type(solver).__name__} has no iteration matrix, so no spectral radius")
     n = A.shape[0]
     if isinstance(solver, Jacobi | AJacobi) and not isinstance(weight, float):
         low, high = extremes(A)

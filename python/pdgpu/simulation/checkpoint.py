@@ -52,10 +52,10 @@ def write(path, core):
             f"path: a file cannot hold {type(core.solver).__name__}, whose iteration is a program; pickle the simulation instead, with the "
             "class in a module"
         )
-    if not isinstance(getattr(core.solver.linear, "preconditioner", ""), str):
-        raise TypeError(
-            "path: a file cannot hold a preconditioner that is a function; pickle the simulation instead, with a picklable function"
-        )
+    linear = core.solver.linear
+    if isinstance(linear, linear_solvers.LinearFunction) or not isinstance(getattr(linear, "preconditioner", ""), str):
+        what = "linear solver" if isinstance(linear, linear_solvers.LinearFunction) else "preconditioner"
+        raise TypeError(f"path: a file cannot hold a {what} that is a function; pickle the simulation instead, with a picklable function")
     scene = core.scene
     arrays = {}
 

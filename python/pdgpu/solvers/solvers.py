@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pdgpu._internal.arguments import choice, integer, number
 from pdgpu._internal.backends import DEVICES, direct_library
@@ -12,13 +12,8 @@ from pdgpu.contact.barrier_contact import LAWS
 from pdgpu.linear.linear_solvers import (
     LINEAR_SOLVERS,
     PCG,
-    SOR,
-    AJacobi,
     Chebyshev,
     Direct,
-    GaussSeidel,
-    Jacobi,
-    SymmetricGaussSeidel,
     keep,
 )
 from pdgpu.linear.schur import SchurDirect
@@ -33,6 +28,9 @@ from pdgpu.solvers.time_step_solver import (
     PROXIES,
     TimeStepSolver,
 )
+
+if TYPE_CHECKING:
+    from pdgpu.types import LinearSolver
 
 __all__ = [
     "ADMM",
@@ -65,8 +63,9 @@ class ProjectiveDynamics(TimeStepSolver):
     ----------
     iterations : int
         Local-global iterations of a step.
-    linear : Direct, SchurDirect, Jacobi, AJacobi, GaussSeidel, SymmetricGaussSeidel, SOR or PCG
+    linear : Direct, SchurDirect, Jacobi, AJacobi, GaussSeidel, SymmetricGaussSeidel, SOR, PCG, LinearFunction or a function
         Solver of the global step; an iterative one starts from the current iterate and does one iteration unless it says otherwise.
+        A function r -> z, or a scipy LinearOperator, approximates the inverse of the matrix (`LinearFunction`).
     chebyshev : Chebyshev, optional
         Outer acceleration, over the local-global iterations [Wang 2015, Algorithm 1].
     tolerance : float
@@ -81,7 +80,7 @@ class ProjectiveDynamics(TimeStepSolver):
         Iterations between two readbacks of the result; by default 1 on the CPU, 8 on CUDA.
     """
 
-    linear: Direct | SchurDirect | Jacobi | AJacobi | GaussSeidel | SymmetricGaussSeidel | SOR | PCG = field(default_factory=Direct)
+    linear: LinearSolver | SchurDirect = field(default_factory=Direct)
     chebyshev: Chebyshev | None = None
 
     linear_solvers = (*LINEAR_SOLVERS, SchurDirect)

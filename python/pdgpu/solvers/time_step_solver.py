@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from pdgpu._internal.arguments import choice, flag, integer, number
-from pdgpu.linear.linear_solvers import SOR, GaussSeidel, check_chebyshev, keep
+from pdgpu.linear.linear_solvers import SOR, GaussSeidel, as_linear_solver, check_chebyshev, keep
 from pdgpu.materials.materials import MATERIALS
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class TimeStepSolver:
             raise ValueError("linear: the biased A-Jacobi iterates on x itself; it works in pdgpu.linear only")
         if self.check_every is not None:
             keep(self, check_every=integer("check_every", self.check_every, 1))
+        if self.linear_solvers:
+            keep(self, linear=as_linear_solver(self.linear))
         named = isinstance(self.linear, str) and self.linear in self.linear_names
         if self.linear_solvers and not named and not isinstance(self.linear, self.linear_solvers):
             kinds = [f"pdgpu.{kind.__name__}()" for kind in self.linear_solvers]
