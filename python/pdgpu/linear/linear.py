@@ -20,16 +20,7 @@ from pdgpu.linear.chebyshev_search import floor_of, search, search_iterations
 from pdgpu.linear.linear_arguments import array_of_shape, array_or_none, right_hand_side, symmetric_matrix
 from pdgpu.linear.linear_rates import check_solver, extreme_eigenvalues, predicted_rate, product_of, spectral_radius
 from pdgpu.linear.linear_result import LinearResult, shares_above_rounding
-from pdgpu.linear.linear_solvers import (
-    PCG,
-    AJacobi,
-    Direct,
-    Jacobi,
-    LinearFunction,
-    as_linear_solver,
-    check_order,
-    linear_settings,
-)
+from pdgpu.linear.linear_solvers import PCG, AJacobi, Direct, Jacobi, LinearFunction, as_linear_solver, check_order, linear_settings
 from pdgpu.linear.scaling import SPREAD, check_columns, exponent_of, ordinary_matrix, times_power, to_ordinary
 from pdgpu.linear.schur import schur_complement
 from pdgpu.linear.spectrum import arrays, scaled

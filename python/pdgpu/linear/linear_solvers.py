@@ -308,7 +308,8 @@ class LinearFunction:
     ----------
     function : callable or scipy LinearOperator
         r -> z, both of the shape of the right-hand side: (n, 3) in Projective Dynamics, (n,) or (n, k) in `pdgpu.linear`. A cycle of
-        pyamg, or a factor of SciPy. It runs on the CPU in Python. Rows of pinned vertices are set to 0. In contact A has a diagonal on it
+        pyamg, or a factor of SciPy. It runs on the CPU in Python. Rows of pinned vertices are set to 0: f is the inverse of the block of
+        free vertices, `Simulation.system_matrix(free=True)`. In contact A has a diagonal on it
         that f does not know.
     iterations, tolerance
         As for `Jacobi`.
