@@ -1,7 +1,9 @@
 """Solvers in Python: the iterates of the built-in ones, contact, what a step answers, and what a method does wrong."""
 
 import copy
+import gc
 import inspect
+import os
 import pickle
 import threading
 
@@ -518,3 +520,42 @@ def test_nothing_that_moves_is_the_end():
     scene, x = scenes.mixed(damping=0.01)
     sim = pushed(scene, x, Function(function=lambda step: None, iterations=50))
     assert (sim.last_step.status, sim.last_step.iteration) == ("stalled", 1)
+
+
+def resident():
+    """Resident memory of this process, bytes."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif("PDGPU_SANITIZED" in os.environ, reason="the sanitizer keeps freed memory: resident memory says nothing there")
+def test_thousands_of_steps_leak_nothing():
+    """If not, a long run with a method in Python, or one whose method fails now and then, ends for want of memory."""
+    scene, _ = scenes.bar((BEAM.points, BEAM.tets), 1e4)
+    count = [0]
+
+    def everything(step):
+        count[0] += 1
+        d = -step.gradient() / step.diagonal()
+        if count[0] % 10 == 0:
+            step.move(d[:2])
+        step.move(d, step.line_search(d))
+        step.move(step.global_solve(step.local_step()) - step.x)
+        step.hessian_product(d)
+        return step.potential(step.x) and None
+
+    sim = pdgpu.Simulation(scene, Function(iterations=1, function=everything), dt=1 / 100, threads=1)
+
+    def run(steps):
+        for _ in range(steps):
+            try:
+                sim.step()
+            except ValueError as error:
+                assert "step.move: d: expected shape" in str(error)
+
+    run(500)
+    gc.collect()
+    before = resident()
+    run(5000)
+    gc.collect()
+    assert resident() - before < 2e6  # an array of the scene is 480 bytes, and a step has ten
