@@ -42,7 +42,9 @@ pdgpu.compare(scene, {"Newton": pdgpu.Newton()}, start=(sim.positions, None))
 def test_a_checker_passes_the_readme_and_names_what_is_wrong(tmp_path):
     """If not, an editor underlines what works, or nothing of what does not."""
     pytest.importorskip("mypy")
-    texts = [path.read_text() for path in (ROOT / "README.md", ROOT / "docs" / "getting_started.md", *(ROOT / "docs" / "guide").glob("*.md"))]
+    texts = [
+        path.read_text() for path in (ROOT / "README.md", ROOT / "docs" / "getting_started.md", *(ROOT / "docs" / "guide").glob("*.md"))
+    ]
     blocks = ["\n".join(re.findall(r"```python\n(.*?)```", text, re.S)) for text in texts] + [RIGHT]
     right = [tmp_path / f"block{k}.py" for k in range(len(blocks))]
     for path, block in zip(right, blocks, strict=True):

@@ -1,0 +1,77 @@
+"""The check of prose in the documentation (scripts/prose)."""
+
+import importlib.machinery
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parent.parent / "scripts" / "prose"
+SHORT = "A solver lowers the potential in every iteration. "
+
+
+@pytest.fixture(scope="module")
+def prose():
+    loader = importlib.machinery.SourceFileLoader("prose", str(SCRIPT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("prose", loader))
+    loader.exec_module(module)
+    return module
+
+
+def faults(prose, tmp_path, text):
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    return prose.faults(page)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (" ".join(["word"] * 19) + ".", "median"),
+        ((SHORT + "\n\n") * 4 + " ".join(["word"] * 26) + ".", "90th percentile"),
+        ("The list is sorted anew.", "'anew'"),
+        ("The energy stands in\nthe place of a law.", "'in the place of'"),
+        ("What is near is listed.", "begins with 'What'"),
+        ("word " * 21, "more than 100 characters: 1"),
+        ("```python\nx = " + "1 + " * 30 + "1\n```", "more than 100 characters: 2"),
+    ],
+)
+def test_a_fault_is_found(prose, tmp_path, text, said):
+    """If not, a page that has to be read twice passes."""
+    assert any(said in fault for fault in faults(prose, tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SHORT * 2,
+        "# What a heading has is no sentence of the page\n\n" + SHORT,
+        "| a table | " + "wide " * 40 + "|",
+        "[A link](" + "x" * 120 + ")",
+        "What is near?",
+        "`pd_one` starts. `pd_two` follows. " * 2,
+        "```text\n" + "output " * 30 + "\n```",
+        "$$\n" + r"x = y \qquad" + "\n$$\n\n" + SHORT,
+        "The list:\n\n- " + "\n- ".join([SHORT] * 8),
+    ],
+)
+def test_a_plain_page_passes(prose, tmp_path, text):
+    """If not, a writer is told to change what is in order."""
+    assert faults(prose, tmp_path, text) == []
+
+
+def test_an_exception_that_passes_is_an_error(prose, tmp_path, monkeypatch, capsys):
+    """If not, the list of exceptions never gets shorter."""
+    page = tmp_path / "page.md"
+    monkeypatch.setattr(prose, "ROOT", tmp_path)
+    monkeypatch.setattr(prose, "pages", lambda: [page])
+    monkeypatch.setattr(prose, "EXCEPTIONS", {"page.md": "not yet rewritten"})
+    page.write_text("The list is sorted anew.")
+    assert prose.main([]) == 0
+    page.write_text(SHORT)
+    assert prose.main([]) == 1 and "remove it" in capsys.readouterr().out
+
+
+def test_the_pages_are_in_order(prose):
+    """If not, the documentation is no longer in plain language."""
+    assert prose.main([]) == 0
