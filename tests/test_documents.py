@@ -319,9 +319,8 @@ def test_links_lead_somewhere():
             assert target.startswith("http") or (path.parent / target).exists(), (path.name, target)
             if heading and not target.startswith("http"):
                 page = (path.parent / target if target else path).read_text()
-                anchors = [
-                    re.sub(r"[^\w -]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in page.splitlines() if line[:1] == "#"
-                ]
+                headings = [line.lstrip("# ").lower() for line in page.splitlines() if line[:1] == "#"]
+                anchors = [re.sub(r"[^\w -]", "", line).replace(" ", "-") for line in headings]
                 assert heading in anchors, (path.name, target, heading)
 
 
