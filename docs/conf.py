@@ -1,5 +1,7 @@
 """Sphinx: the pages of this folder, and the reference from the docstrings of the installed package (`make docs`)."""
 
+from docutils.nodes import SkipNode
+from docutils.utils.math import latex2mathml
 from sphinx.addnodes import pending_xref
 
 import pdgpu
@@ -8,7 +10,6 @@ project = "pdgpu"
 version = release = pdgpu.__version__
 extensions = [
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinxcontrib.bibtex",
@@ -24,10 +25,12 @@ autodoc_typehints = "none"  # the docstrings say them, with shapes and units
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_ivar = True
+html_math_renderer = "mathml"
 default_role = "py:obj"
 
 
 def setup(app):
+    app.add_html_math_renderer("mathml", (inline_equation, None), (displayed_equation, None))
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("doctree-read", own_attributes_only)
 
@@ -42,3 +45,14 @@ def own_attributes_only(app, doctree):
     for reference in doctree.findall(pending_xref):
         if reference.get("refdomain") == "py" and reference.get("reftarget", "")[:1].islower():
             reference.attributes.pop("refspecific", None)
+
+
+def inline_equation(translator, node):
+    """MathML, which browsers show without a script or a network. An equation that cannot be converted ends the build."""
+    translator.body.append(latex2mathml.tex2mathml(node.astext()))
+    raise SkipNode
+
+
+def displayed_equation(translator, node):
+    translator.body.append(f'<div class="math">{latex2mathml.tex2mathml(node.astext(), as_block=True)}</div>')
+    raise SkipNode
