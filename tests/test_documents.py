@@ -332,6 +332,16 @@ def test_pages_name_files_that_are_there(page, count):
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+@pytest.mark.parametrize("page", [path.relative_to(ROOT).as_posix() for path in (*PROSE, ROOT / "CONTRIBUTING.md")])
+def test_every_page_names_files_and_tables_that_are_there(page):
+    """If not, a figure or a formula has a source that is nowhere."""
+    text = (ROOT / page).read_text()
+    files = re.findall(r"`((?:csrc|python|tests|docs|examples|benchmarks|scripts|notebooks)/[\w./]+)`", text)
+    assert [name for name in files if "NAME" not in name and not (ROOT / name).exists()] == []
+    tables = {path.name for folder in ("benchmarks/results", "tests") for path in (ROOT / folder).rglob("*.csv")}
+    assert set(re.findall(r"`(\w+\.csv)`", text)) <= tables
+
+
 def test_the_page_on_architecture_follows_a_step():
     """If not, a reader looks for a part of the step in a file that the step does not reach."""
     page = (ROOT / "docs" / "architecture.md").read_text()
