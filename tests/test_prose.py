@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.util
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,7 @@ def test_an_exception_that_passes_is_an_error(prose, tmp_path, monkeypatch, caps
     page = tmp_path / "page.md"
     monkeypatch.setattr(prose, "ROOT", tmp_path)
     monkeypatch.setattr(prose, "pages", lambda: [page])
+    monkeypatch.setattr(prose, "phrases_in_code", list)
     monkeypatch.setattr(prose, "EXCEPTIONS", {"page.md": "not yet rewritten"})
     page.write_text("The list is sorted anew.")
     assert prose.main([]) == 0
@@ -75,3 +77,12 @@ def test_an_exception_that_passes_is_an_error(prose, tmp_path, monkeypatch, caps
 def test_the_pages_are_in_order(prose):
     """If not, the documentation is no longer in plain language."""
     assert prose.main([]) == 0
+
+
+def test_a_phrase_in_code_is_found(prose, tmp_path, monkeypatch):
+    """If not, comments go back to a language of their own."""
+    monkeypatch.setattr(prose, "ROOT", tmp_path)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    phrase = "no" + "body"
+    (tmp_path / "one.c").write_text(f"int n; /* counted\n * by {phrase} */\n")
+    assert prose.phrases_in_code() == [f"one.c: line 2: '{phrase}'"]
