@@ -46,11 +46,10 @@ class CustomSolver(TimeStepSolver):
 
     An exception in a method ends the step and leaves the state at its start. A note of the exception has the solver, the method and the
     iteration. What a method computes is inside the clock of the solver. What is made once, such as the factor of `global_solve`, counts
-    as `setup_seconds`. Iterations run on the CPU in Python, and on CUDA each question is a copy between the host and the device; they
-    are never captured into graphs.
+    as `setup_seconds`.
 
-    It takes every material, `BarrierContact` and `PenaltyContact` with friction, damping, slides and embedded surfaces. Rigid bodies and
-    the other contacts are refused.
+    It takes every material, `BarrierContact` and `PenaltyContact` with friction, damping, slides and embedded surfaces, on the
+    CPU. CUDA, rigid bodies and the other contacts are refused.
 
     Parameters
     ----------
@@ -69,7 +68,8 @@ class CustomSolver(TimeStepSolver):
 
     materials = PROJECTIVE + HYPERELASTIC
     contacts = (*LAWS, PENALTY)
-    embedded = ("cpu", "cuda")
+    devices = ("cpu",)
+    embedded = ("cpu",)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
