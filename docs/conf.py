@@ -54,5 +54,6 @@ def inline_equation(translator, node):
 
 
 def displayed_equation(translator, node):
-    translator.body.append(f'<div class="math">{latex2mathml.tex2mathml(node.astext(), as_block=True)}</div>')
+    equation = latex2mathml.tex2mathml(node.astext(), as_block=True)
+    translator.body.append(f'<div style="overflow-x: auto; overflow-y: hidden; padding: 0.4em 0">{equation}</div>')
     raise SkipNode
