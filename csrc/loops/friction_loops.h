@@ -61,6 +61,7 @@ typedef struct pd_slipping {
     real extent;         /* e, m */
     real *moves; /* B [n_points,4] m: y - y_t and a zero, of the points that may ever touch, while a sweep over vertices keeps them */
     const real *before; /* B [n,3] m: u of the pairs at the iterate before this one; NULL: unknown */
+    const real *tried;  /* B [n,3] m: u where the last whole direction led; NULL: unknown */
 } pd_slipping;
 
 /* What pd_friction_batch computes of each pair. */

@@ -211,9 +211,10 @@ pd_status pd_contact_friction_potential(pd_contact *contact, double *energy);
 pd_status pd_contact_add_gradient(pd_contact *contact, const pd_model *model, const real *x, real *gradient);
 /* The Hessians of all pairs, for the functions below, filtered; those of a penalty are positive semidefinite as they are. */
 pd_status pd_contact_hessians(pd_contact *contact, const real *x, pd_hessian_filter filter);
-/* From now on, until the next lag or the second function, friction has the secant matrix (elements/contact/friction.h) of those pairs whose
- * slip has reversed since x. */
+/* From now on, until the next lag or the third function, friction has the secant matrix (elements/contact/friction.h) of those pairs whose
+ * slip has reversed since x, and, once the second was called, of those whose slip is opposite to that there. */
 pd_status pd_contact_remember_slips(pd_contact *contact, const real *x);
+pd_status pd_contact_try_slips(pd_contact *contact, const real *x);
 void pd_contact_forget_slips(pd_contact *contact);
 /* Their diagonal blocks are added to those of a matrix in blocks; */
 pd_status pd_contact_add_blocks(pd_contact *contact, const pd_model *model, const int *diagonal_slots, real *blocks);

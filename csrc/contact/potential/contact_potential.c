@@ -73,6 +73,12 @@ pd_status pd_contact_remember_slips(pd_contact *self, const real *x) {
     return status || !friction ? status : pd_friction_remember_slips(friction, self->surface->points);
 }
 
+pd_status pd_contact_try_slips(pd_contact *self, const real *x) {
+    pd_friction *friction = self->friction[self->lag];
+    pd_status status = friction ? pd_contact_find(self, x) : PD_OK;
+    return status || !friction ? status : pd_friction_try_slips(friction, self->surface->points);
+}
+
 void pd_contact_forget_slips(pd_contact *self) {
     if (self->friction[self->lag]) pd_friction_forget_slips(self->friction[self->lag]);
 }

@@ -28,8 +28,8 @@ struct pd_friction {
     uint64_t *keys;
     size_t capacity, partial_capacity;
     real *values, *corners, *matrices; /* B [capacity], [capacity,4,3], [capacity,3,3] */
-    real *before;                      /* B [capacity,3] pd_slipping */
-    int remembers;                     /* whether that is of this lag */
+    real *before, *tried;              /* B [capacity,3] pd_slipping */
+    int remembers, has_tried;          /* whether they are of this lag */
     double *partial;                   /* B [capacity / PD_SUM_BLOCK + 2] */
     double *energy;                    /* B [2] */
 };
@@ -74,7 +74,7 @@ void pd_friction_destroy(pd_friction *self) {
                             self->values,       self->corners,
                             self->matrices,     self->incidence.roles,
                             self->partial,      self->energy,
-                            self->before};
+                            self->before,       self->tried};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)memory[i]);
     free(self);
 }
@@ -107,7 +107,7 @@ static pd_status make_room(pd_friction *self, size_t n) {
     const pd_room rooms[] = {
         PD_ROOM(p->points, 4),    PD_ROOM(p->weights, 4),     PD_ROOM(p->normals, 3),     PD_ROOM(p->strength, 1),
         PD_ROOM(self->values, 1), PD_ROOM(self->corners, 12), PD_ROOM(self->matrices, 9), PD_ROOM(self->incidence.roles, 4),
-        PD_ROOM(self->keys, 1),   PD_ROOM(self->before, 3)};
+        PD_ROOM(self->keys, 1),   PD_ROOM(self->before, 3),   PD_ROOM(self->tried, 3)};
     const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
     pd_status status = pd_rooms_grow(self->context, n, "pairs with friction", PD_ROOMS(rooms), &self->capacity, NULL);
     if (!status)
@@ -157,7 +157,7 @@ pd_status pd_friction_lag(pd_friction *self, const pd_contact_law *law, const pd
     pd_context *context = self->context;
     size_t n = (size_t)pairs->n;
     pd_status status = PD_OK;
-    self->pairs.n = self->remembers = 0;
+    self->pairs.n = self->remembers = self->has_tried = 0;
     self->knows = 0; // until the caller says where the step began
     if (n == 0) return PD_OK;
     PD_TRY(make_room(self, n));
@@ -175,7 +175,7 @@ pd_status pd_friction_lag_frozen(pd_friction *self, const pd_frozen_pairs *pairs
     const pd_lagged_pairs *from = &pairs->at;
     size_t n = (size_t)from->n;
     pd_status status = PD_OK;
-    self->pairs.n = self->remembers = 0;
+    self->pairs.n = self->remembers = self->has_tried = 0;
     if (n == 0) return PD_OK;
     PD_TRY(make_room(self, n));
     PD_TRY(pd_memory_copy(context, self->pairs.points, from->points, 4 * n * sizeof(int)));
@@ -201,7 +201,8 @@ void pd_friction_forget(pd_friction *self) { self->pairs.n = self->knows = 0; }
 /* ---- the potential ------------------------------------------------------------------------------------------------------------------- */
 
 static pd_status evaluate(const pd_friction *self, int quantity, const real *y, real *out) {
-    pd_slipping slipping = {y, self->begun, self->extent, NULL, self->remembers ? self->before : NULL};
+    pd_slipping slipping = {
+        y, self->begun, self->extent, NULL, self->remembers ? self->before : NULL, self->has_tried ? self->tried : NULL};
     return pd_friction_batch(self->context, quantity, &self->pairs, &slipping, out);
 }
 
@@ -233,7 +234,16 @@ pd_status pd_friction_remember_slips(pd_friction *self, const real *y) {
     return status;
 }
 
-void pd_friction_forget_slips(pd_friction *self) { self->remembers = 0; }
+pd_status pd_friction_try_slips(pd_friction *self, const real *y) {
+    pd_status status = PD_OK;
+    if (!self->remembers) return PD_OK;
+    PD_TRY(evaluate(self, PD_FRICTION_SLIP, y, self->tried));
+    self->has_tried = 1;
+done:
+    return status;
+}
+
+void pd_friction_forget_slips(pd_friction *self) { self->remembers = self->has_tried = 0; }
 
 pd_status pd_friction_add_blocks(pd_friction *self, const pd_model *model, const int *diagonal_slots, real *blocks) {
     if (self->pairs.n == 0) return PD_OK;
@@ -258,7 +268,7 @@ done:
 /* ---- for others ---------------------------------------------------------------------------------------------------------------------- */
 
 pd_friction_view pd_friction_pairs_of(const pd_friction *self) {
-    pd_slipping slipping = {NULL, self->begun, self->extent, self->moves, NULL};
+    pd_slipping slipping = {NULL, self->begun, self->extent, self->moves, NULL, NULL};
     return (pd_friction_view){self->pairs, self->incidence, self->records, self->keys, self->matrices, slipping, self->scene};
 }
 

@@ -51,6 +51,7 @@ pd_status pd_friction_potential(pd_friction *friction, const real *y, double *en
 pd_status pd_friction_add_gradient(pd_friction *friction, const pd_model *model, const real *y, real *gradient);
 pd_status pd_friction_hessians(pd_friction *friction, const real *y);
 pd_status pd_friction_remember_slips(pd_friction *friction, const real *y);
+pd_status pd_friction_try_slips(pd_friction *friction, const real *y);
 void pd_friction_forget_slips(pd_friction *friction);
 pd_status pd_friction_add_blocks(pd_friction *friction, const pd_model *model, const int *diagonal_slots, real *blocks);
 /* added to bounds; */

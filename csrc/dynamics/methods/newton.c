@@ -6,8 +6,9 @@
  * Near the minimum the potential no longer resolves a decrease: a step that changes it by no more than rounding is
  * taken if it lowers the gradient norm by a tenth, so the iteration goes on down to the floor of the gradient and ends there.
  *
- * Friction has its secant matrix where the slip of a pair has reversed in the iteration before: the line search would otherwise shorten the
- * steps of all vertices for the sake of a few that slip to and fro.
+ * Friction has its secant matrix where the slip of a pair has reversed in the iteration before, or would have with the whole direction: the
+ * line search would otherwise shorten the steps of all vertices for the sake of a few that slip to and fro, and a shortened step hides that
+ * they do.
  *
  * With `reuse` the factor of the first iteration of a pass is the preconditioner of conjugate gradients in the next ones, on the Hessian of
  * the iterate. They end at the forcing term of Eisenstat and Walker [1996, Choice 2], and at the work of a factorisation: then the Hessian
@@ -72,7 +73,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     newton->settings = *(const settings *)given;
     for (int i = 0; i < n; i++) newton->n_free += !problem->fixed[i];
     PD_TRY(pd_problem_need_hessian(problem));
-    if (newton->settings.linear.kind == PD_LINEAR_PCG && pd_problem_wants_whole(problem)) PD_TRY(pd_problem_need_whole(problem));
+    if (newton->settings.linear.kind == PD_LINEAR_PCG && pd_problem_wants_whole(problem)) PD_TRY(pd_problem_need_reduced(problem));
     if (newton->settings.linear.kind == PD_LINEAR_PCG)
         PD_TRY(pd_hessian_cg_create(&newton->cg, problem, &newton->settings.linear, NULL));
     else // without contact the pattern stays: it is analysed here, where it counts as setup
@@ -88,8 +89,7 @@ static pd_hessian_filter filter_of(int attempt) { return attempt > 0 ? PD_FILTER
 
 /* The whole Hessian at the iterate on the host, in the six numbers of bodies where there are any. */
 static pd_status fill(const pd_problem *problem, const pd_iterate *iterate, pd_hessian_filter filter) {
-    pd_status status = pd_problem_whole_hessian(problem, iterate->x, filter, 1, iterate->number == 0);
-    return status || !problem->rigid ? status : pd_rigid_hessian(problem, iterate->x, filter);
+    return pd_problem_reduced_hessian(problem, iterate->x, filter, 1, iterate->number == 0);
 }
 
 /* The first attempt at the linear system of an iteration. */

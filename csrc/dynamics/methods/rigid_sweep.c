@@ -41,8 +41,7 @@ pd_status pd_rigid_sweep_create(pd_rigid_sweep **out, const pd_problem *problem)
     PD_TRY(pd_memory_create(problem->context, (void **)&self->systems, PD_RIGID_SYSTEM * n * sizeof(double)));
     PD_TRY(pd_memory_create(problem->context, (void **)&self->left, n * sizeof(int)));
     PD_TRY(pd_problem_need_hessian(problem));
-    PD_TRY(pd_problem_need_whole(problem));
-    PD_TRY(pd_rigid_hessian_pattern(problem));
+    PD_TRY(pd_problem_need_reduced(problem));
 done:
     if (status)
         pd_rigid_sweep_destroy(self, problem->context);
@@ -60,10 +59,11 @@ static pd_status take_systems(pd_rigid_sweep *self, const pd_problem *problem, i
         int node = rows->first + rows->n - PD_RIGID_CARRIERS;
         double *A = self->host_systems + PD_RIGID_SYSTEM * (size_t)b;
         for (int r = 0; r < 2; r++)
-            for (int s = rigid->pattern.row_start[node + r]; s < rigid->pattern.row_start[node + r + 1]; s++) {
-                int column = rigid->pattern.columns[s] - node;
+            for (int s = rigid->reduced.pattern.row_start[node + r]; s < rigid->reduced.pattern.row_start[node + r + 1]; s++) {
+                int column = rigid->reduced.pattern.columns[s] - node;
                 if (column != 0 && column != 1) continue;
-                for (int c = 0; c < 9; c++) A[6 * (3 * r + c / 3) + 3 * column + c % 3] = (double)rigid->blocks[9 * (size_t)s + (size_t)c];
+                for (int c = 0; c < 9; c++)
+                    A[6 * (3 * r + c / 3) + 3 * column + c % 3] = (double)rigid->reduced.blocks[9 * (size_t)s + (size_t)c];
             }
         for (int c = 0; c < 36; c++) A[c] = diagonal && c % 7 ? 0.0 : A[c];
         for (int c = 0; c < 18 && rigid->excluded[node]; c++) // it turns about what it is held in
@@ -76,8 +76,7 @@ static pd_status take_systems(pd_rigid_sweep *self, const pd_problem *problem, i
 static pd_status find_systems(pd_rigid_sweep *self, const pd_problem *problem, const real *x, pd_hessian_filter filter, int diagonal,
                               int rebuild) {
     pd_status status = PD_OK;
-    PD_TRY(pd_problem_whole_hessian(problem, x, filter, 1, rebuild));
-    PD_TRY(pd_rigid_hessian(problem, x, filter));
+    PD_TRY(pd_problem_reduced_hessian(problem, x, filter, 1, anew));
     PD_TRY(take_systems(self, problem, diagonal));
 done:
     return status;

@@ -79,10 +79,9 @@ static const pd_preconditioner by_factor = {
 /* H = the blocks of the whole Hessian: their pattern, where it is another than that of the last solve, and their values. */
 static pd_status take_whole(pd_hessian_cg *self) {
     pd_context *context = self->context;
-    const pd_rigid *rigid = self->problem->rigid;
-    const pd_whole_hessian *whole = self->problem->whole;
-    const pd_csr *pattern = rigid ? &rigid->pattern : &whole->pattern;
-    int revision = rigid ? rigid->revision : whole->revision;
+    const pd_whole_hessian *reduced = pd_problem_reduced(self->problem);
+    const pd_csr *pattern = &reduced->pattern;
+    int revision = reduced->revision;
     size_t n = (size_t)pattern->n, entries = (size_t)pattern->row_start[n];
     pd_status status = PD_OK;
     if (self->revision != revision) {
@@ -102,7 +101,7 @@ static pd_status take_whole(pd_hessian_cg *self) {
         PD_TRY(pd_memory_upload(context, self->slots, self->host_slots, n * sizeof(int)));
         self->revision = revision;
     }
-    PD_TRY(pd_memory_upload(context, self->blocks, rigid ? rigid->blocks : whole->blocks, 9 * entries * sizeof(real)));
+    PD_TRY(pd_memory_upload(context, self->blocks, reduced->blocks, 9 * entries * sizeof(real)));
     self->H.columns = self->columns, self->H.blocks = self->blocks;
 done:
     return status;

@@ -53,18 +53,19 @@ static void upper_triangle(const void *owner, int *column_start, int *rows, doub
 }
 
 static triangle triangle_of(const pd_hessian_factor *self, const pd_problem *problem, double shift) {
-    if (problem->rigid) return (triangle){&self->factor, &problem->rigid->pattern, problem->rigid->blocks, shift};
-    return (triangle){&self->factor, &problem->whole->pattern, problem->whole->blocks, shift};
+    const pd_whole_hessian *reduced = pd_problem_reduced(problem);
+    return (triangle){&self->factor, &reduced->pattern, reduced->blocks, shift};
 }
 
 /* Analyses the pattern of the whole Hessian, where it has not been yet. */
 static pd_status analyse(pd_hessian_factor *self, const pd_problem *problem) {
     const triangle of = triangle_of(self, problem, 0.0);
-    if (self->revision == problem->whole->revision) return PD_OK;
+    int revision = pd_problem_reduced(problem)->revision;
+    if (self->revision == revision) return PD_OK;
     self->revision = 0;
     const pd_unknowns unknowns = {.n = 3 * self->factor.n_free, .block = 3};
     pd_status status = pd_factor_analyse(&self->factor, &unknowns, upper_triangle, &of);
-    if (!status) self->revision = problem->whole->revision;
+    if (!status) self->revision = revision;
     return status;
 }
 
@@ -76,8 +77,7 @@ pd_status pd_hessian_factor_create(pd_hessian_factor **out, const pd_problem *pr
     PD_TRY(pd_factor_create(&self->factor, problem->context, problem->cholesky, problem->model->n_vertices, 3,
                             problem->rigid ? problem->rigid->excluded : problem->fixed, problem->error));
     if (self->factor.n_free > 0) {
-        PD_TRY(pd_problem_need_whole(problem));
-        if (problem->rigid) PD_TRY(pd_rigid_hessian_pattern(problem));
+        PD_TRY(pd_problem_need_reduced(problem));
         PD_TRY(analyse(self, problem));
     }
 done:

@@ -105,6 +105,7 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
         double trial;
         PD_TRY(pd_point_along(problem, iterate, alpha, problem->trial, problem->trial_offset));
         PD_TRY(pd_problem_potential(problem, problem->trial, problem->trial_offset, &trial, NULL));
+        if (k == 0 && problem->contact) PD_TRY(pd_contact_try_slips(problem->contact, problem->trial));
         int better = trial <= start - 1e-4 * alpha * slope && start - trial > rounding;
         if (!better && fabs(trial - start) <= rounding) PD_TRY(better_by_gradient(problem, iterate, near, slope, gradient_norm, &better));
         if (better) {

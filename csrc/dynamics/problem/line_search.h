@@ -19,6 +19,7 @@ enum {
  * predicts, alpha = 2 lowers it further, and nothing touches on the way.
  * With contact it begins at the part of d that touches nothing (pd_contact_limit) instead of 1, and leaves that in iterate->limit, and
  * alpha in iterate->part.
+ * Friction is told where the first trial led (pd_contact_try_slips), since a shortened step does not show that a slip would reverse.
  * Memory: allocates nothing; uses trial, trial_offset, trial_gradient and scalars of the problem. */
 pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near);
 

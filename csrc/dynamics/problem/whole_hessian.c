@@ -84,14 +84,7 @@ static pd_status merge(pd_whole_hessian *self, const pd_csr *elements, const pd_
     return PD_OK;
 }
 
-/* The vertices that move a pair, and how much of each of its corners. */
-enum { MOST_MOVERS = 16 };
-typedef struct movers {
-    int n, vertices[MOST_MOVERS];
-    double shares[MOST_MOVERS][4];
-} movers;
-
-static void find_movers(const pd_whole_hessian *self, const pd_contact_rows *carried, int pair, movers *out) {
+void pd_whole_find_movers(const pd_whole_hessian *self, const pd_contact_rows *carried, int pair, pd_movers *out) {
     const int *points = self->points + 4 * (size_t)pair;
     out->n = 0;
     for (int corner = 0; corner < 4; corner++)
@@ -110,18 +103,18 @@ static void find_movers(const pd_whole_hessian *self, const pd_contact_rows *car
         }
 }
 
-/* Makes sure that every two vertices of n pairs have a block; `rebuild`: and that there are no others. */
-static pd_status cover(pd_whole_hessian *self, const pd_csr *elements, const pd_contact_rows *carried, int n, int rebuild,
-                       pd_error *error) {
+pd_status pd_whole_cover(pd_whole_hessian *self, const pd_csr *elements, const pd_pair_rows *rows, int n, int anew, pd_error *error) {
     pd_status status = PD_OK;
-    size_t used = 0, missing = 0, most = carried->rows ? MOST_MOVERS * (MOST_MOVERS - 1) : 12;
-    movers of;
+    size_t used = 0, missing = 0;
+    int of[2][PD_MOST_ROWS], n_before = 0;
     if (!self->pattern.row_start) PD_TRY(merge(self, elements, elements, NULL, 0, error));
-    PD_TRY(need_news(self, most * (size_t)n, error));
     for (int p = 0; p < n; p++) {
-        find_movers(self, carried, p, &of);
-        for (int a = 0; a < of.n * of.n; a++) {
-            int i = of.vertices[a / of.n], j = of.vertices[a % of.n];
+        PD_TRY(need_news(self, used + PD_MOST_ROWS * (PD_MOST_ROWS - 1), error));
+        int *here = of[p % 2], n_here = rows->list(rows->owner, p, here);
+        int same = n_here == n_before && !memcmp(here, of[(p + 1) % 2], (size_t)n_here * sizeof *here);
+        n_before = n_here;
+        for (int a = 0; a < n_here * n_here && !same; a++) {
+            int i = here[a / n_here], j = here[a % n_here];
             if (i == j) continue;
             missing += pd_csr_slot(&self->pattern, i, j) < 0;
             if (pd_csr_slot(elements, i, j) < 0) self->news[used++] = (uint64_t)i << 32 | (uint64_t)j;
@@ -152,7 +145,9 @@ static void multiply3(const double *A, const double *B, double *C) {
         for (int j = 0; j < 3; j++) C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
 }
 
-static void restrict_blocks(const pd_problem *problem, const pd_csr *pattern, real *blocks, int filled) {
+void pd_whole_restrict(pd_whole_hessian *self, const pd_problem *problem, int filled) {
+    const pd_csr *pattern = &self->pattern;
+    real *blocks = self->blocks;
     for (int i = 0; i < pattern->n && problem->subspace; i++)
         for (int s = pattern->row_start[i]; s < pattern->row_start[i + 1]; s++) {
             const double *P = problem->subspace + 9 * (size_t)i, *Q = problem->subspace + 9 * (size_t)pattern->columns[s];
@@ -168,13 +163,8 @@ static void restrict_blocks(const pd_problem *problem, const pd_csr *pattern, re
         }
 }
 
-/* How many pairs there are: in contact, and with friction. */
-typedef struct counts {
-    int contact, friction;
-} counts;
-
 /* The pairs' blocks beside the diagonal, which the elements' matrix already has. */
-static void add_pairs(pd_whole_hessian *self, int n_vertices, counts n) {
+static void add_pairs(pd_whole_hessian *self, int n_vertices, pd_pair_counts n) {
     for (int p = 0; p < n.contact + n.friction; p++)
         for (int a = 0; a < 16; a++) {
             int i = self->points[4 * (size_t)p + (size_t)(a / 4)], j = self->points[4 * (size_t)p + (size_t)(a % 4)];
@@ -193,10 +183,10 @@ static void add_pairs(pd_whole_hessian *self, int n_vertices, counts n) {
 }
 
 /* The same where vertices carry the points of pairs, the diagonal included: W^T H W. */
-static void add_carried_pairs(pd_whole_hessian *self, const pd_contact_rows *carried, counts n) {
-    movers of;
+static void add_carried_pairs(pd_whole_hessian *self, const pd_contact_rows *carried, pd_pair_counts n) {
+    pd_movers of;
     for (int p = 0; p < n.contact + n.friction; p++) {
-        find_movers(self, carried, p, &of);
+        pd_whole_find_movers(self, carried, p, &of);
         for (int a = 0; a < of.n * of.n; a++) {
             const double *left = of.shares[a / of.n], *right = of.shares[a % of.n];
             double sum[9] = {0.0};
@@ -240,7 +230,7 @@ static pd_status need_pairs(pd_whole_hessian *self, size_t count, pd_error *erro
 /* What n.friction pairs rub goes to the Hessians of the same pairs in contact, and those that are in contact no more are moved to the
  * front, behind the n.contact others. Both lists are in the order of their keys. `diagonal`: with the blocks there. Returns how many are
  * left. */
-static int merge_friction(pd_whole_hessian *self, counts n, int diagonal) {
+static int merge_friction(pd_whole_hessian *self, pd_pair_counts n, int diagonal) {
     const uint64_t *keys = self->keys, *end = keys + n.contact;
     int left = 0;
     for (int p = 0; p < n.friction; p++) {
@@ -267,15 +257,14 @@ static int merge_friction(pd_whole_hessian *self, counts n, int diagonal) {
     return left;
 }
 
-/* points and hessians of the pairs in contact and with friction, on the host. */
-static pd_status read_pairs(pd_whole_hessian *self, const pd_problem *problem, counts *n) {
+pd_status pd_whole_read_pairs(pd_whole_hessian *self, const pd_problem *problem, pd_pair_counts *n) {
     pd_context *context = problem->context;
     pd_contact_view view = pd_contact_pairs_of(problem->contact);
     const pd_lagged_pairs *lagged = &view.friction.pairs;
     size_t count = (size_t)view.n, rubbing = (size_t)lagged->n;
     int *points;
     pd_status status;
-    *n = (counts){view.n, lagged->n};
+    *n = (pd_pair_counts){view.n, lagged->n};
     PD_TRY(need_pairs(self, count + rubbing, problem->error));
     PD_TRY(pd_memory_download(context, self->points, view.columns.points, 4 * count * sizeof *self->points));
     PD_TRY(pd_memory_download(context, self->hessians, view.hessians, 144 * count * sizeof *self->hessians));
@@ -292,23 +281,39 @@ done:
 }
 
 pd_status pd_problem_need_whole(const pd_problem *problem) {
-    const pd_contact_rows none = {0};
-    return cover(problem->whole, &problem->hessian->pattern, &none, 0, 0, problem->error);
+    const pd_pair_rows none = {NULL, NULL};
+    return pd_whole_cover(problem->whole, &problem->hessian->pattern, &none, 0, 0, problem->error);
 }
 
 int pd_problem_wants_whole(const pd_problem *problem) { return problem->rigid || pd_contact_is_embedded(problem->contact); }
+
+/* What moves a pair, where that is vertices. */
+typedef struct vertex_rows {
+    const pd_whole_hessian *whole;
+    const pd_contact_rows *carried;
+} vertex_rows;
+
+static int list_vertices(const void *owner, int pair, int *rows) {
+    const vertex_rows *of = owner;
+    pd_movers movers;
+    pd_whole_find_movers(of->whole, of->carried, pair, &movers);
+    memcpy(rows, movers.vertices, (size_t)movers.n * sizeof *rows);
+    return movers.n;
+}
 
 /* problem->whole of problem->hessian and the Hessians of the pairs. */
 static pd_status put_together(const pd_problem *problem, int filled, int rebuild) {
     pd_whole_hessian *self = problem->whole;
     const pd_csr *elements = &problem->hessian->pattern;
     int n = problem->model->n_vertices;
-    counts n_pairs = {0, 0};
+    pd_pair_counts n_pairs = {0, 0};
     pd_contact_rows carried = {0};
     pd_status status = PD_OK;
     if (problem->contact) carried = pd_contact_rows_of(problem->contact);
-    if (problem->contact) PD_TRY(read_pairs(self, problem, &n_pairs));
-    PD_TRY(cover(self, elements, &carried, n_pairs.contact + n_pairs.friction, rebuild, problem->error));
+    if (problem->contact) PD_TRY(pd_whole_read_pairs(self, problem, &n_pairs));
+    const vertex_rows owner = {self, &carried};
+    const pd_pair_rows rows = {list_vertices, &owner};
+    PD_TRY(pd_whole_cover(self, elements, &rows, n_pairs.contact + n_pairs.friction, anew, problem->error));
     size_t of_elements = (size_t)elements->row_start[n], all = (size_t)self->pattern.row_start[n];
     PD_TRY(pd_memory_download(problem->context, self->blocks, problem->hessian->blocks, 9 * of_elements * sizeof(real)));
     // from the end, since a block moves to a later place or stays
@@ -326,7 +331,7 @@ static pd_status put_together(const pd_problem *problem, int filled, int rebuild
         add_carried_pairs(self, &carried, n_pairs);
     else
         add_pairs(self, n, n_pairs);
-    restrict_blocks(problem, &self->pattern, self->blocks, filled);
+    pd_whole_restrict(self, problem, filled);
 done:
     return status;
 }

@@ -3,6 +3,7 @@
 #ifndef PD_DYNAMICS_PROBLEM_WHOLE_HESSIAN_H
 #define PD_DYNAMICS_PROBLEM_WHOLE_HESSIAN_H
 
+#include "contact/potential/contact.h"
 #include "dynamics/problem/problem.h"
 
 #include <stdint.h>
@@ -24,6 +25,24 @@ struct pd_whole_hessian {
     uint64_t *news; /* [new_capacity] row << 32 | column */
 };
 
+/* How many pairs there are: in contact, and with friction that are not among them. */
+typedef struct pd_pair_counts {
+    int contact, friction;
+} pd_pair_counts;
+
+/* The vertices that move a pair, and how much of each of its corners. */
+enum { PD_MOST_MOVERS = 16, PD_MOST_ROWS = 2 * PD_MOST_MOVERS };
+typedef struct pd_movers {
+    int n, vertices[PD_MOST_MOVERS];
+    double shares[PD_MOST_MOVERS][4];
+} pd_movers;
+
+/* The rows of a matrix that a pair acts in: list writes at most PD_MOST_ROWS of them and returns how many. */
+typedef struct pd_pair_rows {
+    int (*list)(const void *owner, int pair, int *rows);
+    const void *owner;
+} pd_pair_rows;
+
 void pd_whole_hessian_destroy(pd_whole_hessian *self);
 
 /* Whether no product and no preconditioner can do without the whole Hessian: with rigid bodies, and where vertices carry the points that
@@ -44,5 +63,15 @@ pd_status pd_problem_need_whole(const pd_problem *problem);
 pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild);
 /* The same with `base` instead of inertia and elements (pd_problem_hessian_upon), filled. */
 pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, const real *x, int rebuild);
+
+/* For rigid_hessian.c, which puts the same together in other rows. carried: which vertices carry the points of pairs. */
+
+/* points and hessians of the pairs in contact and with friction. Errors: PD_ERROR_MEMORY. */
+pd_status pd_whole_read_pairs(pd_whole_hessian *self, const pd_problem *problem, pd_pair_counts *n);
+void pd_whole_find_movers(const pd_whole_hessian *self, const pd_contact_rows *carried, int pair, pd_movers *out);
+/* Makes sure that every two rows of n pairs have a block beside those of the elements; `anew`: and that there are no others. */
+pd_status pd_whole_cover(pd_whole_hessian *self, const pd_csr *elements, const pd_pair_rows *rows, int n, int anew, pd_error *error);
+/* blocks (i,j) = P_i B P_j, filled as above. */
+void pd_whole_restrict(pd_whole_hessian *self, const pd_problem *problem, int filled);
 
 #endif

@@ -11,9 +11,10 @@ void pd_rigid_destroy(pd_rigid *self, pd_context *context) {
     void *device[] = {self->set.bodies, self->set.arms, self->set.inverted, self->slack, self->others_move,
                       self->curvature,  self->along,    self->turns,        self->angles};
     for (size_t i = 0; i < sizeof device / sizeof *device; i++) pd_memory_destroy(context, device[i]);
-    pd_csr_destroy(&self->pattern);
-    void *memory[] = {self->bodies,     self->body_of,    self->excluded,    self->host_slack, self->host_curvature,
-                      self->host_along, self->host_turns, self->host_angles, self->blocks};
+    pd_csr_destroy(&self->elements);
+    pd_whole_hessian_destroy(&self->reduced);
+    void *memory[] = {self->bodies,     self->body_of,    self->excluded,    self->host_slack,   self->host_curvature,
+                      self->host_along, self->host_turns, self->host_angles, self->vertex_blocks};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) free(memory[i]);
     free(self);
 }

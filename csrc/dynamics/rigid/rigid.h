@@ -18,7 +18,7 @@
 #ifndef PD_DYNAMICS_RIGID_RIGID_H
 #define PD_DYNAMICS_RIGID_RIGID_H
 
-#include "dynamics/problem/problem.h"
+#include "dynamics/problem/whole_hessian.h"
 #include "loops/rigid_loops.h"
 
 struct pd_rigid {
@@ -37,9 +37,9 @@ struct pd_rigid {
     double *host_curvature, *host_along, *host_turns, *host_angles; /* H: the four, where they are read */
 
     /* rigid_hessian.c, H */
-    pd_csr pattern; /* over the vertices, those of a body replaced by its first two carriers */
-    real *blocks;   /* [nnz,3,3] */
-    int revision;   /* of the whole Hessian that the pattern was made of */
+    pd_csr elements;          /* of the elements' blocks over the vertices, those of a body replaced by its first two carriers */
+    real *vertex_blocks;      /* those of problem->hessian */
+    pd_whole_hessian reduced; /* the same with the pairs */
 };
 
 /* *out = NULL where the description has none. Errors: PD_ERROR_MEMORY. */
@@ -73,10 +73,11 @@ pd_status pd_rigid_largest_turn(const pd_problem *problem, const real *direction
 /* For the files above, of what a loop over bodies returned: also whether they have kept their shape. Waits. */
 pd_status pd_rigid_told(const pd_problem *problem, pd_status status);
 
-/* rigid_hessian.c: the pattern that belongs to that of problem->whole. Errors: PD_ERROR_MEMORY, as of the next. */
-pd_status pd_rigid_hessian_pattern(const pd_problem *problem);
-/* pattern, blocks = problem->whole in the six numbers of the bodies at x, with the curvature for PD_FILTER_NONE alone. Errors:
- * PD_ERROR_MEMORY. */
-pd_status pd_rigid_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter);
+/* rigid_hessian.c: as the functions of whole_hessian.h without `reduced` in their names, and with the same errors: rigid->reduced in the
+ * six numbers of the bodies, with the curvature for PD_FILTER_NONE alone; problem->whole where no body is rigid. */
+const pd_whole_hessian *pd_problem_reduced(const pd_problem *problem);
+pd_status pd_problem_need_reduced(const pd_problem *problem);
+pd_status pd_problem_reduced_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int anew);
+pd_status pd_problem_reduced_upon(const pd_problem *problem, const real *base, const real *x, int anew);
 
 #endif

@@ -52,10 +52,13 @@ pd_status pd_simulation_hessian(pd_simulation *self, const real *x, pd_hessian_f
     PD_TRY(place_trial(self, x, 1));
     // the curvature of rotations is that of the last gradient
     if (rigid) PD_TRY(pd_problem_gradient(problem, problem->trial, problem->trial_offset, problem->trial_gradient));
-    PD_TRY(pd_problem_whole_hessian(problem, problem->trial, filter, 0, 0));
-    if (rigid) PD_TRY(pd_rigid_hessian(problem, problem->trial, filter));
-    *pattern = rigid ? &problem->rigid->pattern : &problem->whole->pattern;
-    *blocks = rigid ? problem->rigid->blocks : problem->whole->blocks;
+    if (rigid)
+        PD_TRY(pd_problem_reduced_hessian(problem, problem->trial, filter, 0, 0));
+    else
+        PD_TRY(pd_problem_whole_hessian(problem, problem->trial, filter, 0, 0));
+    const pd_whole_hessian *hessian = rigid ? pd_problem_reduced(problem) : problem->whole;
+    *pattern = &hessian->pattern;
+    *blocks = hessian->blocks;
 done:
     return pd_problem_keep_error(problem, status);
 }

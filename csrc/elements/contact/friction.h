@@ -14,8 +14,8 @@
  * with t = u/y. Across u M has the eigenvalue f1/y and along it f1' >= 0, so it is positive semidefinite as it is.
  *
  * Beyond e, M has no curvature along u. A Newton step that reverses the slip may jump over the kink at u = 0 in every iteration. The secant
- * matrix mu lambda (f1/y) (I - n n^T) replaces M where the slip has reversed since the iterate before. It belongs to the quadratic that
- * touches D at u and is nowhere below it, since f0 is concave in y^2. */
+ * matrix mu lambda (f1/y) (I - n n^T) replaces M where the slip has reversed since the iterate before, or would have with the whole of the
+ * last direction. It belongs to the quadratic that touches D at u and is nowhere below it, since f0 is concave in y^2. */
 #ifndef PD_ELEMENTS_CONTACT_FRICTION_H
 #define PD_ELEMENTS_CONTACT_FRICTION_H
 
@@ -42,9 +42,9 @@ PD_LANE_FUNCTION pd_friction_terms pd_friction_terms_of(pd_vector u, real e) {
     return out;
 }
 
-/* The terms of the secant matrix where u has reversed: u . before < 0. */
-PD_FUNCTION pd_friction_terms pd_friction_secant(pd_friction_terms terms, pd_vector u, pd_vector before) {
-    if (pd_vector_dot(u, before) < 0) terms.bend = 0;
+/* The terms of the secant matrix where u is opposite to another slip: u . other < 0. */
+PD_FUNCTION pd_friction_terms pd_friction_secant(pd_friction_terms terms, pd_vector u, pd_vector other) {
+    if (pd_vector_dot(u, other) < 0) terms.bend = 0;
     return terms;
 }
 

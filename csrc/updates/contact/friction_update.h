@@ -149,6 +149,7 @@ PD_FUNCTION void pd_friction_update(int quantity, const pd_lagged_pairs *pairs, 
         break;
     default:
         if (slipping->before) terms = pd_friction_secant(terms, u, pd_vector_load(slipping->before + 3 * (size_t)p));
+        if (slipping->tried) terms = pd_friction_secant(terms, u, pd_vector_load(slipping->tried + 3 * (size_t)p));
         pd_friction_matrix(strength, pd_vector_load(pairs->normals + 3 * (size_t)p), terms, out);
     }
 }

@@ -143,23 +143,23 @@ PD_FUNCTION void pd_body_add_force(const double arm[3], const double f[3], pd_bo
     sum->forces += pd_body_length(f);
 }
 
-/* J [3,6] of a row: how it moves by shift and turn, and zero where it does not. */
-PD_FUNCTION void pd_body_jacobian(const double *arm, double J[18]) {
+/* J [3,6] of a row: how it moves by shift and turn. */
+PD_FUNCTION void pd_body_jacobian(const double arm[3], double J[18]) {
     for (int i = 0; i < 18; i++) J[i] = 0.0;
-    if (!arm) return;
     J[0] = J[7] = J[14] = 1.0;
     J[4] = arm[2], J[5] = -arm[1];
     J[9] = -arm[2], J[11] = arm[0];
     J[15] = arm[1], J[16] = -arm[0];
 }
 
-/* block += J^T K J, K [m,m], J [m,6]. */
-PD_FUNCTION void pd_body_add_block(int m, const real *K, const double *J, double block[36]) {
-    for (int row = 0; row < m; row++) {
+/* block += J^T K J with the rows and columns of these corners alone, K [width,width], J [n,3,6]. */
+PD_FUNCTION void pd_body_add_block(int n, const int *corners, int width, const real *K, const double *J, double block[36]) {
+    for (int row = 0; row < 3 * n; row++) {
         double moved[6] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
         const double *of_row = J + 6 * row;
-        for (int column = 0; column < m; column++) {
-            double value = (double)K[m * row + column];
+        const real *values = K + width * (3 * corners[row / 3] + row % 3);
+        for (int column = 0; column < 3 * n; column++) {
+            double value = (double)values[3 * corners[column / 3] + column % 3];
             for (int c = 0; c < 6; c++) moved[c] += value * J[6 * column + c];
         }
         for (int a = 0; a < 6; a++)
@@ -171,17 +171,17 @@ PD_FUNCTION void pd_body_add_block(int m, const real *K, const double *J, double
 PD_UPDATE_FUNCTION void pd_body_add(const pd_model *model, const pd_body_sweep *sweep, int body, const pd_body_way *way, int corners,
                                     const int *points, const real *f, const real *K, pd_body_sum *sum) {
     double J[72];
+    int moving[4], n = 0;
     for (int j = 0; j < corners; j++) {
         double arm[3], force[3];
-        int moves = pd_body_has(model, sweep, body, points[j]) && !model->fixed[points[j]];
-        if (moves) {
-            pd_body_arm(way, sweep->start, points[j], arm);
-            for (int c = 0; c < 3; c++) force[c] = (double)f[3 * j + c];
-            pd_body_add_force(arm, force, sum);
-        }
-        pd_body_jacobian(moves ? arm : NULL, J + 18 * j);
+        if (!pd_body_has(model, sweep, body, points[j]) || model->fixed[points[j]]) continue;
+        pd_body_arm(way, sweep->start, points[j], arm);
+        for (int c = 0; c < 3; c++) force[c] = (double)f[3 * j + c];
+        pd_body_add_force(arm, force, sum);
+        pd_body_jacobian(arm, J + 18 * n);
+        moving[n++] = j;
     }
-    if (K) pd_body_add_block(3 * corners, K, J, sum->block);
+    if (K) pd_body_add_block(n, moving, 3 * corners, K, J, sum->block);
 }
 
 PD_FUNCTION void pd_body_add_energy(double energy, pd_body_sum *sum) { sum->energy += energy, sum->magnitude += fabs(energy); }
@@ -191,6 +191,7 @@ PD_FUNCTION void pd_body_add_inertia(const pd_model *model, const pd_body_sweep 
                                      const pd_body_way *way, pd_body_sum *sum) {
     const pd_rigid_body *body = &sweep->bodies[number];
     for (int i = body->rows.first + body->rows.n - PD_RIGID_CARRIERS; i < body->rows.first + body->rows.n; i++) {
+        const int all[1] = {0};
         double arm[3], gone[3], f[3], J[18], m = (double)model->masses[i] * step->inverse_h * step->inverse_h;
         const real K[9] = {(real)m, 0, 0, 0, (real)m, 0, 0, 0, (real)m};
         if (model->fixed[i]) continue;
@@ -199,7 +200,7 @@ PD_FUNCTION void pd_body_add_inertia(const pd_model *model, const pd_body_sweep 
         for (int c = 0; c < 3; c++) f[c] = m * ((double)sweep->offset[3 * (size_t)i + (size_t)c] + gone[c]);
         pd_body_add_force(arm, f, sum);
         pd_body_jacobian(arm, J);
-        pd_body_add_block(3, K, J, sum->block);
+        pd_body_add_block(1, all, 3, K, J, sum->block);
     }
 }
 
@@ -282,6 +283,19 @@ PD_UPDATE_FUNCTION void pd_body_add_pairs(const pd_model *model, const pd_body_s
     }
 }
 
+/* J [3,6] of the move of a pair with friction, sum over its corners of weight x move. */
+PD_FUNCTION void pd_body_slip_jacobian(const pd_model *model, const pd_body_sweep *sweep, int body, const pd_body_way *way,
+                                       const int points[4], const real *weights, double J[18]) {
+    for (int i = 0; i < 18; i++) J[i] = 0.0;
+    for (int j = 0; j < 4; j++) {
+        double arm[3], of_row[18];
+        if (!pd_body_has(model, sweep, body, points[j]) || model->fixed[points[j]]) continue;
+        pd_body_arm(way, sweep->start, points[j], arm);
+        pd_body_jacobian(arm, of_row);
+        for (int i = 0; i < 18; i++) J[i] += (double)weights[j] * of_row[i];
+    }
+}
+
 PD_UPDATE_FUNCTION void pd_body_add_friction(const pd_model *model, const pd_body_sweep *sweep, int number, const pd_body_way *way,
                                              int with, pd_body_sum *sum) {
     const pd_rigid_body *body = &sweep->bodies[number];
@@ -289,7 +303,9 @@ PD_UPDATE_FUNCTION void pd_body_add_friction(const pd_model *model, const pd_bod
     for (int i = body->rows.first; i < body->rows.first + body->rows.n && lagged->n > 0; i++)
         for (int r = sweep->lagged_incidence.start[i]; r < sweep->lagged_incidence.start[i + 1]; r++) {
             size_t p = (size_t)(sweep->lagged_incidence.roles[r] / 4);
-            real strength = lagged->strength[p], f[12], M[9], K[144];
+            const int whole[1] = {0};
+            real strength = lagged->strength[p], f[12], M[9];
+            double J[18];
             const real *weights = lagged->weights + 4 * p;
             int points[4]; // roles without weight are not listed
             for (int j = 0; j < 4; j++) points[j] = weights[j] != 0 ? lagged->points[4 * p + (size_t)j] : -1;
@@ -301,10 +317,9 @@ PD_UPDATE_FUNCTION void pd_body_add_friction(const pd_model *model, const pd_bod
             if (!with) continue;
             pd_friction_matrix(strength, pd_vector_load(lagged->normals + 3 * p), terms, M);
             for (int j = 0; j < 4; j++) pd_vector_store(pd_vector_scale(weights[j] * (strength * terms.ratio), u), f + 3 * j);
-            for (int row = 0; row < 12; row++)
-                for (int column = 0; column < 12; column++)
-                    K[12 * row + column] = weights[row / 3] * weights[column / 3] * M[3 * (row % 3) + column % 3];
-            pd_body_add(model, sweep, number, way, 4, points, f, K, sum);
+            pd_body_add(model, sweep, number, way, 4, points, f, NULL, sum);
+            pd_body_slip_jacobian(model, sweep, number, way, points, weights, J);
+            pd_body_add_block(1, whole, 3, M, J, sum->block);
         }
 }
 
