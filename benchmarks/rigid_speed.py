@@ -25,21 +25,12 @@ import mujoco
 import newton
 import numpy as np
 import warp
+from rigid_heap import DT, SETTLED, SIZE, heap, placed, simulation
 from scipy.spatial.transform import Rotation
 
 import pdgpu
-from pdgpu import shapes
 
 COLUMNS = "bodies engine setting median least most iterations contacts gap load".split()
-SIZE, APART, DT, SETTLED = np.array([0.1, 0.06, 0.08]), 0.01, 5e-3, 20
-
-
-def placed(side):
-    """Centres and small rotations of the boxes, as rotation vectors."""
-    chance = np.random.default_rng(0)
-    grid = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
-    middle = grid * (SIZE + APART) + 0.5 * SIZE + [0.0, 0.5 * APART, 0.0]
-    return middle + chance.uniform(-0.002, 0.002, middle.shape), chance.uniform(-0.02, 0.02, middle.shape)
 
 
 class Ours:
@@ -47,13 +38,7 @@ class Ours:
 
     def __init__(self, side, solver, setting):
         self.setting = f"{setting}, barrier 4 mm"
-        scene, box = pdgpu.Scene(), shapes.box(tuple(SIZE))
-        scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
-        for centre, turn in zip(*placed(side), strict=True):
-            points = (box.points - 0.5 * SIZE) @ Rotation.from_rotvec(turn).as_matrix().T + centre
-            scene.add_rigid(pdgpu.Mesh(points, triangles=box.triangles), density=1000.0)
-        contact = pdgpu.BarrierContact(4e-3, friction=0.4)
-        self.sim = pdgpu.Simulation(scene, solver, dt=DT, contact=contact, threads=1)
+        self.sim = simulation(heap(side), solver)
 
     def step(self):
         self.sim.step(record=True)

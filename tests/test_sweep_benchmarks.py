@@ -111,3 +111,11 @@ def test_the_linear_solvers_of_a_cloth_in_contact_end_at_the_tolerance(tmp_path)
     assert [row["program"] for row in rows] == ["Newton, direct", "Newton, auto", "Newton, PCG"]
     assert all(float(row["relative"]) <= 1e-3 and int(row["iterations"]) > 0 for row in rows)
     assert {row["lowest"] for row in rows} == {rows[0]["lowest"]}
+
+
+def test_heaps_of_rigid_boxes_are_measured_and_kept_apart(tmp_path):
+    """The time of a step would be of boxes that are in the air, or that lie in each other."""
+    rows = tiny_run("rigid_heap", tmp_path / "heap.csv")
+    assert [row["bodies"] for row in rows] == ["8", "8", "27", "27"]
+    assert all(float(row["pairs"]) > 100 and float(row["seconds"]) > 0.0 and row["met"] == "0" for row in rows)
+    assert all(0.0 < float(row["gap mm"]) < 4.0 for row in rows)

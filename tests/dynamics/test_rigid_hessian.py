@@ -141,3 +141,34 @@ def test_smallest_eigenvalue():
     box.attach([7], box.points[[0]] - 3.0 * (box.points[[7]] - box.points[[0]]), stiffness=1e4)
     head = pdgpu.Simulation(scene, NEWTON, dt=1.0)
     assert np.abs(head.rigid.gradient).max() < 1e-9 and head.smallest_eigenvalue() < 0.0
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_pairs_go_to_the_rows_of_bodies_as_by_the_rows_of_vertices(friction):
+    """If not, a pair of two corners is missing in a factor, twice there, or has the friction of another."""
+    scene = pdgpu.Scene()
+    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
+    soft = shapes.beam((0.2, 0.1, 0.2), cells=(2, 1, 2))
+    scene.add_solid(placed(soft, [0.0, 0.003, 0.0]), pdgpu.NeoHookean.from_young(1e6, 0.3), density=1000.0)
+    box = shapes.box((0.1, 0.06, 0.08))
+    for k, shift in enumerate([(0.02, 0.106, 0.01), (0.125, 0.106, 0.015), (0.06, 0.169, 0.02)]):
+        scene.add_rigid(placed(box, np.array(shift)), density=500.0, velocity=(0.1 * k, -0.1 * k, 0.0), name=f"box{k}")
+    sim = pdgpu.Simulation(scene, NEWTON, dt=0.01, contact=pdgpu.BarrierContact(5e-3, friction=friction))
+    sim.step(3)
+    core = sim._core
+    x, n = core.backend.positions(), core.rows.n_model
+    of_rows, of_bodies = (core.hessian_of_rows(None, True, bodies).toarray() for bodies in (False, True))
+    moves, at = np.eye(3 * n), 0
+    for _ in range(3):
+        last = np.arange(n)[core.rigid_rows][at : at + 12]  # and those that carry its mass
+        at += len(last)
+        centre = x[last[-4:]].mean(axis=0)
+        radius = np.sqrt(((x[last[-4:]] - centre) ** 2).sum(axis=1).mean())
+        moves[:, 3 * last[0] : 3 * last[-1] + 3] = 0.0
+        for row in last:
+            moves[3 * row : 3 * row + 3, 3 * last[-4] : 3 * last[-4] + 3] = np.eye(3)
+            moves[3 * row : 3 * row + 3, 3 * last[-3] : 3 * last[-3] + 3] = np.cross(np.eye(3), (x[row] - centre) / radius).T
+    expected = moves.T @ of_rows @ moves
+    away = np.abs(expected[3 * len(soft.points) :, : 3 * len(soft.points)]).max()
+    assert away > 0.0 and len(sim.contact_forces()) > 20
+    np.testing.assert_allclose(of_bodies, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
