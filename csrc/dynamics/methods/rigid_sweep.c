@@ -76,7 +76,7 @@ static pd_status take_systems(pd_rigid_sweep *self, const pd_problem *problem, i
 static pd_status find_systems(pd_rigid_sweep *self, const pd_problem *problem, const real *x, pd_hessian_filter filter, int diagonal,
                               int rebuild) {
     pd_status status = PD_OK;
-    PD_TRY(pd_problem_reduced_hessian(problem, x, filter, 1, anew));
+    PD_TRY(pd_problem_reduced_hessian(problem, x, filter, 1, rebuild));
     PD_TRY(take_systems(self, problem, diagonal));
 done:
     return status;

@@ -155,7 +155,7 @@ pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem
     pd_status status = PD_OK;
     if (problem->rigid) {
         self->touched = 1;
-        PD_TRY(pd_problem_reduced_upon(problem, self->base, x, anew));
+        PD_TRY(pd_problem_reduced_upon(problem, self->base, x, rebuild));
         return factorise(self, problem);
     }
     if (self->extra) {

@@ -103,7 +103,7 @@ void pd_whole_find_movers(const pd_whole_hessian *self, const pd_contact_rows *c
         }
 }
 
-pd_status pd_whole_cover(pd_whole_hessian *self, const pd_csr *elements, const pd_pair_rows *rows, int n, int anew, pd_error *error) {
+pd_status pd_whole_cover(pd_whole_hessian *self, const pd_csr *elements, const pd_pair_rows *rows, int n, int rebuild, pd_error *error) {
     pd_status status = PD_OK;
     size_t used = 0, missing = 0;
     int of[2][PD_MOST_ROWS], n_before = 0;
@@ -313,7 +313,7 @@ static pd_status put_together(const pd_problem *problem, int filled, int rebuild
     if (problem->contact) PD_TRY(pd_whole_read_pairs(self, problem, &n_pairs));
     const vertex_rows owner = {self, &carried};
     const pd_pair_rows rows = {list_vertices, &owner};
-    PD_TRY(pd_whole_cover(self, elements, &rows, n_pairs.contact + n_pairs.friction, anew, problem->error));
+    PD_TRY(pd_whole_cover(self, elements, &rows, n_pairs.contact + n_pairs.friction, rebuild, problem->error));
     size_t of_elements = (size_t)elements->row_start[n], all = (size_t)self->pattern.row_start[n];
     PD_TRY(pd_memory_download(problem->context, self->blocks, problem->hessian->blocks, 9 * of_elements * sizeof(real)));
     // from the end, since a block moves to a later place or stays

@@ -77,7 +77,7 @@ pd_status pd_rigid_told(const pd_problem *problem, pd_status status);
  * six numbers of the bodies, with the curvature for PD_FILTER_NONE alone; problem->whole where no body is rigid. */
 const pd_whole_hessian *pd_problem_reduced(const pd_problem *problem);
 pd_status pd_problem_need_reduced(const pd_problem *problem);
-pd_status pd_problem_reduced_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int anew);
-pd_status pd_problem_reduced_upon(const pd_problem *problem, const real *base, const real *x, int anew);
+pd_status pd_problem_reduced_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild);
+pd_status pd_problem_reduced_upon(const pd_problem *problem, const real *base, const real *x, int rebuild);
 
 #endif

@@ -269,7 +269,7 @@ done:
 }
 
 /* self->reduced of problem->hessian and the Hessians of the pairs. */
-static pd_status put_together(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int anew) {
+static pd_status put_together(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild) {
     pd_rigid *self = problem->rigid;
     pd_whole_hessian *reduced = &self->reduced;
     const pd_csr *of_vertices = &problem->hessian->pattern;
@@ -282,7 +282,7 @@ static pd_status put_together(const pd_problem *problem, const real *x, pd_hessi
     if (problem->contact) PD_TRY(pd_whole_read_pairs(problem->whole, problem, &n));
     const body_rows owner = {problem, &carried};
     const pd_pair_rows rows = {list_rows, &owner};
-    PD_TRY(pd_whole_cover(reduced, &self->elements, &rows, n.contact + n.friction, anew, problem->error));
+    PD_TRY(pd_whole_cover(reduced, &self->elements, &rows, n.contact + n.friction, rebuild, problem->error));
     PD_TRY(pd_memory_download(problem->context, self->vertex_blocks, problem->hessian->blocks, 9 * n_blocks * sizeof(real)));
     PD_TRY(read_rotations(problem, x));
     memset(reduced->blocks, 0, 9 * (size_t)reduced->pattern.row_start[reduced->pattern.n] * sizeof *reduced->blocks);
@@ -294,14 +294,14 @@ done:
     return status;
 }
 
-pd_status pd_problem_reduced_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int anew) {
-    if (!problem->rigid) return pd_problem_whole_hessian(problem, x, filter, filled, anew);
+pd_status pd_problem_reduced_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild) {
+    if (!problem->rigid) return pd_problem_whole_hessian(problem, x, filter, filled, rebuild);
     pd_status status = pd_problem_hessian(problem, x, filter);
-    return status ? status : put_together(problem, x, filter, filled, anew);
+    return status ? status : put_together(problem, x, filter, filled, rebuild);
 }
 
-pd_status pd_problem_reduced_upon(const pd_problem *problem, const real *base, const real *x, int anew) {
-    if (!problem->rigid) return pd_problem_whole_upon(problem, base, x, anew);
+pd_status pd_problem_reduced_upon(const pd_problem *problem, const real *base, const real *x, int rebuild) {
+    if (!problem->rigid) return pd_problem_whole_upon(problem, base, x, rebuild);
     pd_status status = pd_problem_hessian_upon(problem, base, x);
-    return status ? status : put_together(problem, x, PD_FILTER_CLAMP, 1, anew);
+    return status ? status : put_together(problem, x, PD_FILTER_CLAMP, 1, rebuild);
 }
