@@ -155,9 +155,11 @@ static pd_status write_option(pdgpu_solver *self, const char *path, double value
     char *slot;
     pd_status status = find_number(self, path, &option, &slot, error);
     if (status) return status;
-    if (!(value >= option->least && value <= option->most))
+    // this interface has no way to give a function
+    double most = strcmp(path, "linear.preconditioner") == 0 ? PD_NAMED_PRECONDITIONER_COUNT - 1 : option->most;
+    if (!(value >= option->least && value <= most))
         return pd_fail(error, value == value ? PD_ERROR_VALUE : PD_ERROR_NOT_FINITE, "%s: must be between %g and %g, got %g", path,
-                       option->least, option->most, value);
+                       option->least, most, value);
     if (option->type != PD_OPTION_NUMBER && value != floor(value))
         return pd_fail(error, PD_ERROR_VALUE, "%s: must be a whole number, got %g", path, value);
     if (option->type == PD_OPTION_NUMBER)
