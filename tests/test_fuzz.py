@@ -107,7 +107,7 @@ nested = st.recursive(scalars, lambda inner: st.one_of(st.lists(inner, max_size=
 garbage = st.one_of(scalars, any_array(), nested, well_formed)
 
 
-def survives(function, *arguments, **options):
+def survives(function, /, *arguments, **options):
     """The result, or the exception if it is one of those a caller may expect."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
