@@ -257,23 +257,14 @@ pd_status pd_contact_make_room(pd_contact *self, size_t n) {
 /* m */
 static double search_up_to(const pd_contact *self, double reach) { return reach * (self->widened ? SEARCH_FACTOR_OF_WIDE : SEARCH_FACTOR); }
 
-pd_status pd_contact_find(pd_contact *self, const real *x) {
+/* The list of all pairs of the surface's points nearer than `reach`. A search goes as far as the widest list asks for. */
+static pd_status list_pairs(pd_contact *self, double reach) {
     pd_status status;
     int searched;
     size_t n;
-    double begun = pd_seconds();
-    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, self->surface->points));
-    if (self->interval >= 0) return PD_OK;
-    if (self->listed && self->lasting > 0.0) {
-        PD_TRY(pd_proximity_update(self->proximity, -HUGE_VAL, 0.0, &searched));
-        self->holds = pd_proximity_lower(self->proximity, self->holds);
-        if (self->holds > self->reach) goto timed;
-        self->listed = 0;
-    }
-    double reach = self->lasting > 0.0 ? self->lasting : self->reach;
-    PD_TRY(pd_proximity_update(self->proximity, reach, search_up_to(self, reach), &searched));
+    PD_TRY(pd_proximity_update(self->proximity, reach, search_up_to(self, fmax(reach, self->reach)), &searched));
     self->searches += searched;
-    if (self->listed && !searched && !(pd_proximity_moved(self->proximity) > 0.0)) return PD_OK;
+    if (self->listed && !searched && self->holds == reach && !(pd_proximity_moved(self->proximity) > 0.0)) return PD_OK;
     self->listed = self->n = 0;
     PD_TRY(pd_proximity_activate(self->proximity, reach));
     const pd_active_pairs *active = pd_proximity_active(self->proximity, &n);
@@ -283,7 +274,35 @@ pd_status pd_contact_find(pd_contact *self, const real *x) {
     self->n = (int)n;
     self->listed = 1;
     self->holds = reach;
+done:
+    return status;
+}
+
+pd_status pd_contact_find(pd_contact *self, const real *x) {
+    pd_status status;
+    int searched;
+    double begun = pd_seconds();
+    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, self->surface->points));
+    if (self->interval >= 0) return PD_OK;
+    if (self->listed && self->lasting > 0.0) {
+        PD_TRY(pd_proximity_update(self->proximity, -HUGE_VAL, 0.0, &searched));
+        self->holds = pd_proximity_lower(self->proximity, self->holds);
+        if (self->holds > self->reach) goto timed;
+        self->listed = 0;
+    }
+    PD_TRY(list_pairs(self, self->lasting > 0.0 ? self->lasting : self->reach));
 timed:
+    self->culling += pd_seconds() - begun;
+done:
+    return status;
+}
+
+pd_status pd_contact_find_acting(pd_contact *self, const real *x) {
+    pd_status status;
+    if (!self->widened) return pd_contact_find(self, x);
+    double begun = pd_seconds();
+    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, self->surface->points));
+    PD_TRY(list_pairs(self, self->acts));
     self->culling += pd_seconds() - begun;
 done:
     return status;
@@ -324,6 +343,7 @@ pd_status pd_contact_told(pd_contact *self, double *went, int *whole) {
     PD_TRY(pd_proximity_incidence(self->proximity, self->columns.points, &self->incidence));
     self->n = (int)n;
     self->listed = 1;
+    self->holds = self->reach;
 done:
     return status;
 }

@@ -9,7 +9,8 @@ pd_status pd_contact_lag_again(pd_contact *self, const real *x) {
     pd_friction *friction = self->friction[self->lag];
     pd_status status = PD_OK;
     if (!friction || self->interval >= 0) return PD_OK; // with a penalty every detection lags
-    PD_TRY(pd_contact_find(self, x));
+    // a question has the rows of the list that it is asked with
+    PD_TRY(self->lag == PD_LAG_OF_STEP ? pd_contact_find_acting(self, x) : pd_contact_find(self, x));
     pd_contact_pairs pairs = pd_contact_listed(self);
     PD_TRY(pd_friction_lag(friction, &self->law, &pairs, &self->incidence, pd_contact_pairs_of(self).keys, self->surface->points));
 done:

@@ -169,6 +169,7 @@ double pd_contact_searched_up_to(const pd_contact *self) { return pd_proximity_r
 
 void pd_contact_widen(pd_contact *self) {
     if (self->by_reach || self->widened || self->interval >= 0) return;
+    self->acts = self->reach;
     self->reach = (self->reach - (double)self->scene.separation) * WIDER + (double)self->scene.separation;
     self->widened = 1;
 }

@@ -25,7 +25,7 @@ pd_status pd_contact_adapt_stiffness(pd_contact *self, const real *x) {
     pd_status status = PD_OK;
     double collapsed = 0.0;
     if (!self->adaptive || now == PD_MOST_DOUBLINGS) return PD_OK;
-    PD_TRY(pd_contact_find(self, x));
+    PD_TRY(pd_contact_find_acting(self, x));
     if (self->n == 0) return PD_OK;
     pd_contact_pairs pairs = pd_contact_listed(self);
     PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, PD_FILTER_NONE, self->values));

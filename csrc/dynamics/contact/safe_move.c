@@ -77,6 +77,21 @@ done:
     return status;
 }
 
+/* Whether some vertex goes farther than displacement bounds certify. The time of impact of all of the way is asked for first then: most
+ * often nothing is met, and the bounds are not needed. Touching vertices, which an accelerator asks for, come with the bounds. */
+static pd_status is_far(pd_simulation *self, int *far) {
+    const pd_problem *problem = self->problem;
+    double move[2] = {0.0};
+    pd_status status = PD_OK;
+    *far = 0;
+    if (self->accelerator || pd_contact_is_by_reach(problem->contact)) return PD_OK;
+    PD_TRY(pd_contact_largest_move(problem->contact, self->iterate.x, self->safe.x, problem->scalars));
+    PD_TRY(pd_memory_download(problem->context, move, problem->scalars, sizeof move));
+    *far = sqrt(move[0]) > pd_contact_certain_reach(problem->contact);
+done:
+    return status;
+}
+
 /* Whether a first guess in which nothing was cut needs no time of impact: nothing is driven, and no vertex leaves what is listed. */
 static pd_status is_certain(pd_simulation *self, int *certain) {
     const pd_problem *problem = self->problem;
@@ -146,12 +161,14 @@ pd_status pd_safe_limit_first_guess(pd_simulation *self) {
     // bodies go as one, and rigid ones have no length for each of their vertices
     int bounded = self->method->keeps_reach && !problem->rigid;
     double cut = 0.0;
-    int certain = 0;
-    if (bounded) PD_TRY(bound_first_guess(self, &cut));
-    if (bounded && cut == 0.0) PD_TRY(is_certain(self, &certain));
+    int far = 0, certain = 0;
+    if (bounded) PD_TRY(is_far(self, &far));
+    if (bounded && !far) PD_TRY(bound_first_guess(self, &cut));
+    if (bounded && !far && cut == 0.0) PD_TRY(is_certain(self, &certain));
     if (certain) return PD_OK;
     PD_TRY(pd_path_limit(problem, safe->x, self->iterate.x, 1, &safe->part));
     if (safe->part == 1.0) return PD_OK; // also where parts that lie close move together
+    if (far) PD_TRY(bound_first_guess(self, &cut));
     if (cut > 0.0) PD_TRY(take_bounded_guess(self));
     if (cut > 0.0) PD_TRY(pd_path_limit(problem, safe->x, self->iterate.x, 1, &safe->part));
     if (safe->part < 1.0) return limit_free_first_guess(self, bounded);

@@ -17,7 +17,7 @@ void pd_safe_destroy(pd_simulation *self);
 /* A step begins: nothing has moved. */
 void pd_safe_begin(pd_simulation *self);
 
-/* The first guess, in the iterate, goes as far as nothing touches, and what is driven with it; pairs are those last found, at x_t. */
+/* The first guess, in the iterate, goes as far as nothing touches, and what is driven with it. */
 pd_status pd_safe_limit_first_guess(pd_simulation *self);
 /* A first guess that is cut at the time of impact may have a larger G than x_t. Where pins and obstacles have arrived, the free vertices
  * then go back to x_t, if the step limiter allows the motion of pins and obstacles with all else at rest. */

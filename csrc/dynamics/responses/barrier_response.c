@@ -15,8 +15,8 @@ static pd_status first_guess(pd_simulation *self, int given) {
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;
     pd_status status = PD_OK;
-    // a step begins with a detection, so that a resumed run has the same pairs
-    PD_TRY(pd_contact_find(problem->contact, problem->x_t));
+    // the size of the scene and its rounding are those of x_t, in a run that is resumed too
+    PD_TRY(pd_contact_find_acting(problem->contact, problem->x_t));
     if (!given) PD_TRY(pd_safe_limit_first_guess(self));
     if (safe->arrived) PD_TRY(pd_contact_drive(problem->contact, 1.0));
     safe->drives = 1;
