@@ -47,6 +47,32 @@ PD_FUNCTION int pd_svd_rotate(real B[9], real V[9], int p, int q) {
     return 1;
 }
 
+/* The same of one lane without a branch: entry i of B and V is at [stride i]. Returns 1 where there was something to do. */
+PD_LANE_FUNCTION real pd_svd_rotate_lane(int stride, real *B, real *V, int p, int q) {
+    real alpha = 0, beta = 0, gamma = 0;
+    for (int i = 0; i < 3; i++) {
+        real b_p = B[stride * (3 * i + p)], b_q = B[stride * (3 * i + q)];
+        alpha += b_p * b_p, beta += b_q * b_q, gamma += b_p * b_q;
+    }
+    int exchanged = alpha < beta;
+    real longer = exchanged ? beta : alpha, shorter = exchanged ? alpha : beta;
+    gamma = exchanged ? -gamma : gamma;
+    int turns = !(pd_fabs(gamma) <= (real)4 * PD_EPSILON * pd_sqrt(longer) * pd_sqrt(shorter));
+    real zeta = (shorter - longer) / (turns ? (real)2 * gamma : (real)1), size = pd_fabs(zeta);
+    real root = size > (real)1e9 ? size : pd_sqrt((real)1 + (size > (real)1e9 ? (real)0 : size * size));
+    real t = (real)1 / (size + root);
+    t = turns ? (zeta < 0 ? -t : t) : (real)0;
+    real c = (real)1 / pd_sqrt((real)1 + t * t), s = t * c;
+    for (int i = 0; i < 3; i++) {
+        real b_p = B[stride * (3 * i + p)], b_q = B[stride * (3 * i + q)], v_p = V[stride * (3 * i + p)], v_q = V[stride * (3 * i + q)];
+        real to_p = exchanged ? b_q : b_p, to_q = exchanged ? -b_p : b_q;
+        B[stride * (3 * i + p)] = c * to_p - s * to_q, B[stride * (3 * i + q)] = s * to_p + c * to_q;
+        to_p = exchanged ? v_q : v_p, to_q = exchanged ? -v_p : v_q;
+        V[stride * (3 * i + p)] = c * to_p - s * to_q, V[stride * (3 * i + q)] = s * to_p + c * to_q;
+    }
+    return exchanged | turns ? (real)1 : (real)0;
+}
+
 /* U and sigma from the orthogonal columns of B, longest first, B scaled so that the longest is at least 1. */
 PD_FUNCTION void pd_svd_finish(const real B[9], const real V[9], real U[9], real sigma[3]) {
     real b_0[3], b_1[3], b_2[3], u_0[3], u_1[3], u_2[3];

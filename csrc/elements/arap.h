@@ -33,10 +33,9 @@ PD_FUNCTION real pd_arap_tet_energy(const real *F, const real *p) {
     return (real)0.5 * p[0] * sum;
 }
 
-/* Singular vectors and the second derivatives by the singular values; see isotropic.h. */
-PD_FUNCTION void pd_arap_tet_parts(const real *F, const real *p, real U[9], real V[9], real block[9], real symmetric[3], real twist[3]) {
-    real s[3], w = p[0];
-    pd_svd3(F, U, s, V);
+/* The second derivatives by the singular values s; see isotropic.h. */
+PD_FUNCTION void pd_arap_tet_quotients(const real s[3], const real *p, real block[9], real symmetric[3], real twist[3]) {
+    real w = p[0];
     for (int i = 0; i < 9; i++) block[i] = i % 4 == 0 ? w : 0;
     for (int pair = 0; pair < 3; pair++) {
         int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2;
@@ -45,6 +44,7 @@ PD_FUNCTION void pd_arap_tet_parts(const real *F, const real *p, real U[9], real
     }
 }
 
+PD_ISOTROPIC_TET_PARTS(arap_tet)
 PD_ISOTROPIC_TET(arap_tet)
 
 PD_FUNCTION void pd_arap_triangle_projection(const real *F, const real *p, real *T) {

@@ -46,10 +46,7 @@ PD_FUNCTION void pd_corotated_tet_gradient(const real *F, const real *p, real *P
     pd_corotated_gradient(3, F, R, p, P);
 }
 
-PD_FUNCTION void pd_corotated_tet_parts(const real *F, const real *p, real U[9], real V[9], real block[9], real symmetric[3],
-                                        real twist[3]) {
-    real s[3];
-    pd_svd3(F, U, s, V);
+PD_FUNCTION void pd_corotated_tet_quotients(const real s[3], const real *p, real block[9], real symmetric[3], real twist[3]) {
     real t = p[1] * (s[0] + s[1] + s[2] - (real)3);
     for (int i = 0; i < 9; i++) block[i] = p[1] + (i % 4 == 0 ? p[0] : 0);
     for (int pair = 0; pair < 3; pair++) {
@@ -59,6 +56,7 @@ PD_FUNCTION void pd_corotated_tet_parts(const real *F, const real *p, real U[9],
     }
 }
 
+PD_ISOTROPIC_TET_PARTS(corotated_tet)
 PD_ISOTROPIC_TET(corotated_tet)
 
 PD_FUNCTION real pd_corotated_triangle_energy(const real *F, const real *p) {

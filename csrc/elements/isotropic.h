@@ -135,6 +135,15 @@ PD_LARGE_FUNCTION void pd_isotropic_block32(const real U[9], const real V[4], co
     B[3] = B[1], B[6] = B[2], B[7] = B[5];
 }
 
+/* pd_NAME_parts of a tet, from the derivatives that pd_NAME_quotients finds at singular values s. */
+#define PD_ISOTROPIC_TET_PARTS(name)                                                                                         \
+    PD_FUNCTION void pd_##name##_parts(const real *F, const real *p, real U[9], real V[9], real block[9], real symmetric[3], \
+                                       real twist[3]) {                                                                      \
+        real s[3];                                                                                                           \
+        pd_svd3(F, U, s, V);                                                                                                 \
+        pd_##name##_quotients(s, p, block, symmetric, twist);                                                                \
+    }
+
 /* pd_NAME_hessian and pd_NAME_block of a tet, from the singular vectors and the derivatives by the singular values that pd_NAME_parts
  * finds. */
 #define PD_ISOTROPIC_TET(name)                                                                              \

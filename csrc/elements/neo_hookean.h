@@ -43,9 +43,9 @@ PD_FUNCTION void pd_neo_hookean_tet_gradient(const real *F, const real *p, real 
     for (int i = 0; i < 9; i++) P[i] = mu * F[i] + pressure * C[i];
 }
 
-PD_FUNCTION void pd_neo_hookean_tet_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
-    real U[9], s[3], V[9], block[9], symmetric[3], twist[3], mu = (real)0.5 * p[0];
-    pd_svd3(F, U, s, V);
+/* The second derivatives by the singular values s; see isotropic.h. */
+PD_FUNCTION void pd_neo_hookean_tet_quotients(const real s[3], const real *p, real block[9], real symmetric[3], real twist[3]) {
+    real mu = (real)0.5 * p[0];
     real pressure = p[1] * (s[0] * s[1] * s[2] - (real)1) - mu;
     for (int pair = 0; pair < 3; pair++) {
         int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2, k = 3 - i - j;
@@ -54,6 +54,13 @@ PD_FUNCTION void pd_neo_hookean_tet_hessian(const real *F, const real *p, pd_hes
         symmetric[pair] = mu - pressure * s[k];
         twist[pair] = mu + pressure * s[k];
     }
+}
+
+PD_ISOTROPIC_TET_PARTS(neo_hookean_tet)
+
+PD_FUNCTION void pd_neo_hookean_tet_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
+    real U[9], V[9], block[9], symmetric[3], twist[3];
+    pd_neo_hookean_tet_parts(F, p, U, V, block, symmetric, twist);
     pd_isotropic_hessian3(U, V, block, symmetric, twist, filter, H);
 }
 

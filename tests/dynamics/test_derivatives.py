@@ -125,12 +125,23 @@ def test_damping_enters_the_system_matrix_as_a_factor():
     np.testing.assert_allclose(stiff[1], (1.0 + damping / h) * stiff[0], atol=1e-9 * matrices[0].max())
 
 
-def test_damping_potential_by_its_definition():
+TETS = {"ARAP": ARAP, "NeoHookean": NEO_HOOKEAN, "Corotated": COROTATED, "StVK": STVK}
+
+
+@pytest.mark.parametrize("collapsed", [False, True])
+@pytest.mark.parametrize("material", TETS)
+def test_damping_potential_by_its_definition(material, collapsed):
     """If not, the damping time means another time: k_d/(2h) (x - x_t)^T K+ (x - x_t), K+ projected element Hessians at x_t."""
     h, damping = 1 / 50, 0.03
-    with_damping, without = (pdgpu.Simulation(build("solid", [ARAP], False, False, k), pdgpu.Newton(), dt=h) for k in (damping, 0.0))
+    with_damping, without = (
+        pdgpu.Simulation(build("solid", [TETS[material]], False, False, k), pdgpu.Newton(), dt=h) for k in (damping, 0.0)
+    )
     rng = np.random.default_rng(6)
-    x_t = without.positions + 0.4 * rng.normal(size=without.positions.shape)
+    x_t = without.positions + 0.4 * rng.normal(size=without.positions.shape)  # some tets are inverted
+    if collapsed:  # one tet is a point, another one is flat
+        tets = without.bodies[0].mesh.tets
+        x_t[tets[0]] = x_t[tets[0, 0]]
+        x_t[tets[-1], 1] = 0.5
     x = x_t + 0.2 * rng.normal(size=x_t.shape)
     for sim in (with_damping, without):
         sim.set_state(positions=x_t)

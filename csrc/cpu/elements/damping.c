@@ -4,9 +4,10 @@
 
 #include "cpu/context.h"
 #include "cpu/elements/damping.h"
+#include "cpu/elements/isotropic_lanes.h"
 
 /* Work of an element's K+, and of the rows of a vertex, in ns. */
-enum { HESSIAN_NANOSECONDS = 600, ROW_NANOSECONDS = 1500, PRODUCT_NANOSECONDS = 60 };
+enum { HESSIAN_NANOSECONDS = 600, LANE_NANOSECONDS = 200, ROW_NANOSECONDS = 1500, PRODUCT_NANOSECONDS = 60 };
 
 #define PD_DAMPING_HESSIANS(KIND, name, k, d, count, ...)                                                                    \
     static void hessians_##name(pd_context *context, const pd_elements *g, const real *x_t) {                                \
@@ -16,11 +17,27 @@ enum { HESSIAN_NANOSECONDS = 600, ROW_NANOSECONDS = 1500, PRODUCT_NANOSECONDS = 
     }
 PD_ELEMENT_TABLE(PD_DAMPING_HESSIANS)
 
+typedef void lane_hessians(const pd_elements *g, const real *x, int block);
+
+/* 1 where the kind has a path in vector lanes. */
+static int hessians_in_lanes(pd_context *context, const pd_elements *g, const real *x_t) {
+    int blocks = (g->n + PD_ISOTROPIC_LANES - 1) / PD_ISOTROPIC_LANES;
+    lane_hessians *set = NULL;
+#define PD_CHOOSE(KIND, name, count) \
+    if (g->kind == KIND) set = pd_##name##_lane_hessians;
+    PD_ISOTROPIC_LANES_TABLE(PD_CHOOSE)
+#undef PD_CHOOSE
+    if (!set) return 0;
+#pragma omp parallel for num_threads(pd_threads(context, g->n, LANE_NANOSECONDS)) schedule(static)
+    for (int block = 0; block < blocks; block++) set(g, x_t, block);
+    return 1;
+}
+
 pd_status pd_damping_prepare(pd_context *context, const pd_model *model, const real *x_t) {
     if (!model->damping.start) return PD_OK;
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements *g = &model->kinds[kind];
-        if (!g->damping) continue;
+        if (!g->damping || hessians_in_lanes(context, g, x_t)) continue;
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: hessians_##name(context, g, x_t); break;
         PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
