@@ -105,6 +105,13 @@ def test_violent_contact_is_measured_in_every_case(tmp_path):
     assert len({row["sum"] for row in rows} | {row["other sum"] for row in rows}) == 1
 
 
+def test_layers_of_cloth_are_measured_and_judged(tmp_path):
+    """If not, a step of many layers has no figure, or one of layers that pass through each other."""
+    rows = tiny_run("layers_of_cloth", tmp_path / "layers.csv", "--threads", "1")
+    assert [row["layers"] for row in rows] == ["2"] and rows[0]["vertices"] == "98"
+    assert float(rows[0]["s/step"]) > 0.0 and rows[0]["intersections"] == "0"
+
+
 def test_the_linear_solvers_of_a_cloth_in_contact_end_at_the_tolerance(tmp_path):
     """If not, the benchmark of full IPC steps compares runs that end at different distances from the answer."""
     rows = tiny_run("ipc_cloth", tmp_path / "cloth.csv")
