@@ -197,7 +197,7 @@ pd_penalty *pd_contact_penalty(const pd_contact *contact, int lag);
 pd_status pd_contact_find(pd_contact *contact, const real *x);
 /* The same without the pairs that pd_contact_widen adds: enough for forces at x. Its candidates are often those of an earlier search. */
 pd_status pd_contact_find_acting(pd_contact *contact, const real *x);
-/* Nothing vouches for what was found: the next looks for it anew. */
+/* The list may be incomplete: the next detection rebuilds it. */
 void pd_contact_forget_near(pd_contact *contact);
 /* The same where the points are thought to have moved no farther than `expected`, m, and the host waits for nothing: the active pairs with
  * their count on the device, their distances, radii not subtracted, and limits, all as long as there is room for pairs. Once the host has

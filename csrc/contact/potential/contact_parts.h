@@ -21,7 +21,7 @@ struct pd_contact {
     int by_reach, widened;              /* the guard; pd_contact_widen */
     double reach;          /* the distance up to which all pairs are listed, radii subtracted, m: at least that at which they act */
     double acts;           /* with `widened`, the distance at which they act, m */
-    double lasting, holds; /* pd_contact_list_up_to: how far a list goes when it is made, m, 0: it is made anew after every move; how far
+    double lasting, holds; /* pd_contact_list_up_to: how far a list goes when it is made, m, 0: it is rebuilt after every move; how far
                               it goes now */
     pd_broad_phase *phase;
     pd_surface *surface;
