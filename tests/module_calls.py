@@ -200,6 +200,24 @@ def _joined_edges(groups, n):
     return np.unique(np.concatenate(parts), axis=0)
 
 
+def solved_calls(module, n):
+    """The same of the methods of a Simulation that answer only while a function of a solver in Python runs."""
+    ones = np.ones((n, 3), real_of(module))
+    return {
+        "solved_vectors": (0,),
+        "solved_potential": (ones,),
+        "solved_gradient": (ones,),
+        "solved_hessian": (ones, 1),
+        "solved_product": (ones, ones, 1),
+        "solved_diagonal": (ones, 1),
+        "solved_local_step": (ones,),
+        "solved_global_solve": (ones,),
+        "solved_limit": (ones,),
+        "solved_line_search": (ones,),
+        "solved_move": (ones, 1.0),
+    }
+
+
 def simulation_calls(module, n):
     """Name -> arguments of the methods of a Simulation of n vertices."""
     dtype = real_of(module)

@@ -24,8 +24,8 @@
 #include "dynamics/problem/hessian_factor.h"
 #include "dynamics/problem/line_search.h"
 #include "dynamics/problem/potential.h"
+#include "dynamics/problem/reduced_hessian.h"
 #include "dynamics/problem/rounding.h"
-#include "dynamics/problem/whole_hessian.h"
 #include "dynamics/rigid/rigid.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "dynamics/method.h"
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/potential.h"
-#include "dynamics/problem/whole_hessian.h"
+#include "dynamics/problem/reduced_hessian.h"
 #include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 #include "linear/upload.h"

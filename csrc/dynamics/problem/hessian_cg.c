@@ -6,7 +6,7 @@
 
 #include "contact/potential/contact.h"
 #include "dynamics/problem/block_hessian.h"
-#include "dynamics/problem/whole_hessian.h"
+#include "dynamics/problem/reduced_hessian.h"
 #include "dynamics/rigid/rigid.h"
 #include "linear/conjugate_gradients.h"
 

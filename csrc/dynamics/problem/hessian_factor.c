@@ -1,7 +1,7 @@
 /* A sparse Cholesky factor of the Hessian of the incremental potential; see hessian_factor.h. */
 #include "dynamics/problem/hessian_factor.h"
 
-#include "dynamics/problem/whole_hessian.h"
+#include "dynamics/problem/reduced_hessian.h"
 #include "dynamics/rigid/rigid.h"
 #include "linear/factor.h"
 

@@ -3,8 +3,8 @@
 
 #include "contact/potential/prescribed_pairs.h"
 #include "dynamics/problem/block_hessian.h"
+#include "dynamics/problem/reduced_hessian.h"
 #include "dynamics/problem/rounding.h"
-#include "dynamics/problem/whole_hessian.h"
 #include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 
@@ -20,6 +20,7 @@ typedef struct whole {
     pd_rounding rounding;
     pd_block_hessian hessian;
     pd_whole_hessian whole;
+    pd_reduced_hessian reduced;
     pd_csr system_matrix;
     pd_element_set *sets;
 } whole;
@@ -38,6 +39,7 @@ void pd_problem_destroy(pd_problem *self) {
         pd_context_destroy(self->context);
     }
     pd_whole_hessian_destroy(&all->whole);
+    pd_reduced_hessian_destroy(&all->reduced);
     pd_rounding_destroy(&all->rounding);
     pd_corners_destroy(&all->corners);
     pd_csr_destroy(&all->system_matrix);
@@ -75,6 +77,7 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     self->rounding = &all->rounding;
     self->hessian = &all->hessian;
     self->whole = &all->whole;
+    self->reduced = &all->reduced;
     self->system_matrix = &all->system_matrix;
     self->cholesky = cholesky;
     self->response = response;

@@ -9,6 +9,7 @@
 typedef struct pd_rounding pd_rounding;                 /* rounding.h */
 typedef struct pd_block_hessian pd_block_hessian;       /* block_hessian.h */
 typedef struct pd_whole_hessian pd_whole_hessian;       /* whole_hessian.h */
+typedef struct pd_reduced_hessian pd_reduced_hessian;   /* reduced_hessian.h */
 typedef struct pd_rigid pd_rigid;                       /* rigid.h */
 typedef struct pd_contact pd_contact;                   /* contact/potential/contact.h */
 typedef struct pd_contact_response pd_contact_response; /* dynamics/response.h */
@@ -38,11 +39,12 @@ typedef struct pd_problem {
     const pd_corners *corners;
 
     /* derived of it; what is costly is made on first use, through the functions of the files that are named */
-    pd_rounding *rounding;     /* rounding.h */
-    pd_block_hessian *hessian; /* block_hessian.h */
-    pd_whole_hessian *whole;   /* whole_hessian.h */
-    pd_csr *system_matrix;     /* global_step.h; n = 0 until first used */
-    pd_rigid *rigid;           /* rigid.h; NULL: no body is rigid */
+    pd_rounding *rounding;       /* rounding.h */
+    pd_block_hessian *hessian;   /* block_hessian.h */
+    pd_whole_hessian *whole;     /* whole_hessian.h */
+    pd_reduced_hessian *reduced; /* reduced_hessian.h */
+    pd_csr *system_matrix;       /* global_step.h; n = 0 until first used */
+    pd_rigid *rigid;             /* rigid.h; NULL: no body is rigid */
 
     /* Scratch: nothing survives the call that fills it. */
     real *trial, *trial_offset, *trial_gradient; /* B [n,3] */

@@ -64,7 +64,7 @@ pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, pd_
 /* The same with `base` instead of inertia and elements (pd_problem_hessian_upon), filled. */
 pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, const real *x, int rebuild);
 
-/* For rigid_hessian.c, which puts the same together in other rows. carried: which vertices carry the points of pairs. */
+/* For reduced_hessian.c, which puts the same together in other rows. carried: which vertices carry the points of pairs. */
 
 /* points and hessians of the pairs in contact and with friction. Errors: PD_ERROR_MEMORY. */
 pd_status pd_whole_read_pairs(pd_whole_hessian *self, const pd_problem *problem, pd_pair_counts *n);

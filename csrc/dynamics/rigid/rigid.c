@@ -11,10 +11,8 @@ void pd_rigid_destroy(pd_rigid *self, pd_context *context) {
     void *device[] = {self->set.bodies, self->set.arms, self->set.inverted, self->slack, self->others_move,
                       self->curvature,  self->along,    self->turns,        self->angles};
     for (size_t i = 0; i < sizeof device / sizeof *device; i++) pd_memory_destroy(context, device[i]);
-    pd_csr_destroy(&self->elements);
-    pd_whole_hessian_destroy(&self->reduced);
-    void *memory[] = {self->bodies,     self->body_of,    self->excluded,    self->host_slack,   self->host_curvature,
-                      self->host_along, self->host_turns, self->host_angles, self->vertex_blocks};
+    void *memory[] = {self->bodies,         self->body_of,    self->excluded,   self->host_slack,
+                      self->host_curvature, self->host_along, self->host_turns, self->host_angles};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) free(memory[i]);
     free(self);
 }

@@ -18,7 +18,7 @@
 #ifndef PD_DYNAMICS_RIGID_RIGID_H
 #define PD_DYNAMICS_RIGID_RIGID_H
 
-#include "dynamics/problem/whole_hessian.h"
+#include "dynamics/problem/problem.h"
 #include "loops/rigid_loops.h"
 
 struct pd_rigid {
@@ -35,11 +35,6 @@ struct pd_rigid {
     double *turns;  /* [n_vertices,3,3] of their rows, T of loops/rigid_loops.h, there */
     double *angles; /* [n] rad */
     double *host_curvature, *host_along, *host_turns, *host_angles; /* H: the four, where they are read */
-
-    /* rigid_hessian.c, H */
-    pd_csr elements;          /* of the elements' blocks over the vertices, those of a body replaced by its first two carriers */
-    real *vertex_blocks;      /* those of problem->hessian */
-    pd_whole_hessian reduced; /* the same with the pairs */
 };
 
 /* *out = NULL where the description has none. Errors: PD_ERROR_MEMORY. */
@@ -72,12 +67,5 @@ pd_status pd_rigid_largest_turn(const pd_problem *problem, const real *direction
 
 /* For the files above, of what a loop over bodies returned: also whether they have kept their shape. Waits. */
 pd_status pd_rigid_told(const pd_problem *problem, pd_status status);
-
-/* rigid_hessian.c: as the functions of whole_hessian.h without `reduced` in their names, and with the same errors: rigid->reduced in the
- * six numbers of the bodies, with the curvature for PD_FILTER_NONE alone; problem->whole where no body is rigid. */
-const pd_whole_hessian *pd_problem_reduced(const pd_problem *problem);
-pd_status pd_problem_need_reduced(const pd_problem *problem);
-pd_status pd_problem_reduced_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild);
-pd_status pd_problem_reduced_upon(const pd_problem *problem, const real *base, const real *x, int rebuild);
 
 #endif

@@ -1,8 +1,8 @@
 /* What a simulation tells of the step about to be solved, at any point; nothing here moves it. See simulation.h. */
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/potential.h"
+#include "dynamics/problem/reduced_hessian.h"
 #include "dynamics/problem/rounding.h"
-#include "dynamics/problem/whole_hessian.h"
 #include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 #include "dynamics/step/frame.h"

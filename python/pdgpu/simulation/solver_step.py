@@ -81,6 +81,8 @@ class SolverStep:
     """
 
     def __init__(self, core: SimulationCore, calls: Any) -> None:
+        if not isinstance(calls, _Calls):
+            raise TypeError("SolverStep: made by a simulation for its CustomSolver, not by a call of the class")
         self._core, self._calls = core, calls
         self._relative = getattr(core.compiled, "core", core.compiled)  # positions less the origin of the scene
         self._origin = core.origin if core.origin.any() else None

@@ -1,17 +1,24 @@
-/* The Hessian of the incremental potential in the six numbers of each rigid body; see rigid.h.
+/* The Hessian of the incremental potential in the six numbers of each rigid body; see reduced_hessian.h.
  *
  * The rows of a body are in none of its blocks: what elements and pairs say of them goes at once to the two rows of its six numbers, so
  * that the pattern has a block for two bodies, and not for every two of their corners, and stays as it is while corners change. */
-#include "dynamics/rigid/rigid.h"
+#include "dynamics/problem/reduced_hessian.h"
 
 #include "base/pose.h"
 #include "contact/potential/contact.h"
 #include "dynamics/problem/block_hessian.h"
+#include "dynamics/rigid/rigid.h"
 
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+void pd_reduced_hessian_destroy(pd_reduced_hessian *self) {
+    pd_csr_destroy(&self->elements);
+    free(self->vertex_blocks);
+    pd_whole_hessian_destroy(&self->whole);
+}
 
 /* Where a row acts: on itself, or on translation and rotation of its body. */
 static int nodes_of(const pd_rigid *self, int i, int nodes[2]) {
@@ -50,20 +57,21 @@ static size_t list_keys(const pd_rigid *self, const pd_csr *of_vertices, uint64_
     return n;
 }
 
-/* self->elements: the pattern of the elements. */
-static pd_status make_elements(pd_rigid *self, const pd_problem *problem) {
+/* The pattern of the elements. */
+static pd_status make_elements(const pd_problem *problem) {
+    pd_reduced_hessian *self = problem->reduced;
     const pd_csr *of_vertices = &problem->hessian->pattern;
     if (self->elements.row_start) return PD_OK;
-    size_t count = list_keys(self, of_vertices, NULL), kept = 0;
+    size_t count = list_keys(problem->rigid, of_vertices, NULL), kept = 0;
     uint64_t *keys = malloc((count + 1) * sizeof *keys);
     pd_csr pattern = {of_vertices->n, calloc((size_t)of_vertices->n + 2, sizeof(int)), malloc((count + 1) * sizeof(int)), NULL};
     self->vertex_blocks = malloc((9 * (size_t)of_vertices->row_start[of_vertices->n] + 1) * sizeof *self->vertex_blocks);
     if (!keys || !pattern.row_start || !pattern.columns || !self->vertex_blocks || count > INT_MAX / 9) {
         free(keys);
         pd_csr_destroy(&pattern);
-        return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the Hessian of %d rigid bodies", self->n);
+        return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the Hessian of %d rigid bodies", problem->rigid->n);
     }
-    list_keys(self, of_vertices, keys);
+    list_keys(problem->rigid, of_vertices, keys);
     qsort(keys, count, sizeof *keys, compare_keys);
     for (size_t k = 0; k < count; k++) {
         if (k > 0 && keys[k] == keys[k - 1]) continue;
@@ -97,14 +105,13 @@ static int list_rows(const void *owner, int pair, int *rows) {
     return n;
 }
 
-const pd_whole_hessian *pd_problem_reduced(const pd_problem *problem) { return problem->rigid ? &problem->rigid->reduced : problem->whole; }
+const pd_whole_hessian *pd_problem_reduced(const pd_problem *problem) { return problem->rigid ? &problem->reduced->whole : problem->whole; }
 
 pd_status pd_problem_need_reduced(const pd_problem *problem) {
-    pd_rigid *self = problem->rigid;
     const pd_pair_rows none = {NULL, NULL};
-    if (!self) return pd_problem_need_whole(problem);
-    pd_status status = make_elements(self, problem);
-    return status ? status : pd_whole_cover(&self->reduced, &self->elements, &none, 0, 0, problem->error);
+    if (!problem->rigid) return pd_problem_need_whole(problem);
+    pd_status status = make_elements(problem);
+    return status ? status : pd_whole_cover(&problem->reduced->whole, &problem->reduced->elements, &none, 0, 0, problem->error);
 }
 
 /* ---- the blocks ---------------------------------------------------------------------------------------------------------------------- */
@@ -115,8 +122,9 @@ static void add_transposed(const double A[9], const double B[9], double C[9]) {
         for (int c = 0; c < 3; c++) C[3 * r + c] += A[3 * r] * B[3 * c] + A[3 * r + 1] * B[3 * c + 1] + A[3 * r + 2] * B[3 * c + 2];
 }
 
-static real *block_at(const pd_rigid *self, int i, int j) {
-    return self->reduced.blocks + 9 * (size_t)pd_csr_slot(&self->reduced.pattern, i, j);
+static real *block_at(const pd_problem *problem, int i, int j) {
+    const pd_whole_hessian *whole = &problem->reduced->whole;
+    return whole->blocks + 9 * (size_t)pd_csr_slot(&whole->pattern, i, j);
 }
 
 /* blocks += T_a B T_b^T of every block (i,j) of the elements, a and b the nodes of rows i and j: 0 translation or a vertex itself,
@@ -130,11 +138,11 @@ static void add_elements(const pd_problem *problem) {
             int j = pattern->columns[s], n_columns = nodes_of(self, j, columns);
             if (is_pin(problem, i) || is_pin(problem, j)) continue;
             double B[2][9];
-            for (int c = 0; c < 9; c++) B[0][c] = (double)self->vertex_blocks[9 * (size_t)s + (size_t)c];
+            for (int c = 0; c < 9; c++) B[0][c] = (double)problem->reduced->vertex_blocks[9 * (size_t)s + (size_t)c];
             if (n_rows > 1) pd_pose_multiply(self->host_turns + 9 * (size_t)i, B[0], B[1]);
             for (int a = 0; a < n_rows; a++)
                 for (int b = 0; b < n_columns; b++) {
-                    real *block = block_at(self, rows[a], columns[b]);
+                    real *block = block_at(problem, rows[a], columns[b]);
                     double C[9] = {0.0};
                     if (b) add_transposed(B[a], self->host_turns + 9 * (size_t)j, C);
                     for (int c = 0; c < 9; c++) block[c] += (real)(b ? C[c] : B[a][c]);
@@ -230,10 +238,10 @@ static void add_pairs(const pd_problem *problem, const pd_contact_rows *carried,
             rows_seen(&map, k, H, rows);
             for (int l = k; l < map.n; l++) { // H is symmetric
                 columns_seen(&map, l, rows, C);
-                real *upper = block_at(self, map.nodes[k], map.nodes[l]);
+                real *upper = block_at(problem, map.nodes[k], map.nodes[l]);
                 for (int c = 0; c < 9; c++) upper[c] += (real)C[c];
                 if (l == k) continue;
-                real *lower = block_at(self, map.nodes[l], map.nodes[k]);
+                real *lower = block_at(problem, map.nodes[l], map.nodes[k]);
                 for (int c = 0; c < 9; c++) lower[c] += (real)C[3 * (c % 3) + c / 3];
             }
         }
@@ -242,11 +250,12 @@ static void add_pairs(const pd_problem *problem, const pd_contact_rows *carried,
 
 /* What a body adds to the block of its rotations: the curvature, and of one held in an axis a stiffness across it, for the inverse's
  * sake. */
-static void finish_rotations(const pd_rigid *self, int b, pd_hessian_filter filter) {
+static void finish_rotations(const pd_problem *problem, int b, pd_hessian_filter filter) {
+    const pd_rigid *self = problem->rigid;
     const pd_rigid_body *body = &self->bodies[b];
     const double *along = self->host_along + 9 * (size_t)b;
     int node = body->rows.first + body->rows.n - PD_RIGID_CARRIERS + 1;
-    real *block = block_at(self, node, node);
+    real *block = block_at(problem, node, node);
     double half[9], curvature[9], trace = (double)block[0] + (double)block[4] + (double)block[8];
     pd_pose_multiply(along, self->host_curvature + 9 * (size_t)b, half);
     pd_pose_multiply(half, along, curvature);
@@ -268,16 +277,16 @@ done:
     return status;
 }
 
-/* self->reduced of problem->hessian and the Hessians of the pairs. */
+/* problem->reduced of problem->hessian and the Hessians of the pairs. */
 static pd_status put_together(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild) {
-    pd_rigid *self = problem->rigid;
-    pd_whole_hessian *reduced = &self->reduced;
+    pd_reduced_hessian *self = problem->reduced;
+    pd_whole_hessian *reduced = &self->whole;
     const pd_csr *of_vertices = &problem->hessian->pattern;
     size_t n_blocks = (size_t)of_vertices->row_start[of_vertices->n];
     pd_pair_counts n = {0, 0};
     pd_contact_rows carried = {0};
     pd_status status = PD_OK;
-    PD_TRY(make_elements(self, problem));
+    PD_TRY(make_elements(problem));
     if (problem->contact) carried = pd_contact_rows_of(problem->contact);
     if (problem->contact) PD_TRY(pd_whole_read_pairs(problem->whole, problem, &n));
     const body_rows owner = {problem, &carried};
@@ -289,7 +298,7 @@ static pd_status put_together(const pd_problem *problem, const real *x, pd_hessi
     add_elements(problem);
     add_pairs(problem, &carried, n);
     pd_whole_restrict(reduced, problem, filled);
-    for (int b = 0; b < self->n; b++) finish_rotations(self, b, filter);
+    for (int b = 0; b < problem->rigid->n; b++) finish_rotations(problem, b, filter);
 done:
     return status;
 }
