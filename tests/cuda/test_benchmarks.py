@@ -40,6 +40,14 @@ def run(name, *options, yardstick, out):
     return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
 
 
+def skip_without_float32():
+    """The benchmarks begin with it."""
+    try:
+        backend("cuda", "float32")
+    except RuntimeError as error:
+        pytest.skip(f"the benchmarks of the GPU are not run: {error}")
+
+
 @pytest.mark.gpu
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -67,10 +75,7 @@ def run(name, *options, yardstick, out):
 )
 def test_benchmarks_run(name, options, what, yardstick, tmp_path):
     """If not, the hour with a GPU ends in a traceback."""
-    try:
-        backend("cuda", "float32")
-    except RuntimeError as error:
-        pytest.skip(f"the benchmarks of the GPU are not run: {error}")
+    skip_without_float32()
     rows = run(name, *options, yardstick=yardstick, out=tmp_path / "table.csv")
     assert any(what.items() <= row.items() for row in rows)
 
@@ -96,6 +101,7 @@ def test_a_capture_that_is_refused_is_an_error(on_host, tmp_path, monkeypatch):
     """If not, a table says that graphs work where every iteration runs as loops."""
     if not on_host:
         pytest.skip("only the stand-in can refuse a capture")
+    skip_without_float32()
     monkeypatch.setenv("PD_ON_HOST_FAILS", "cudaStreamEndCapture 901")
     command = [sys.executable, str(BENCHMARKS / "gpu_graphs.py"), "--tiny", "--out", str(tmp_path / "table.csv")]
     result = subprocess.run(command, capture_output=True, text=True, timeout=300)

@@ -87,6 +87,8 @@ def run(device, dtype, solver, dt=0.01, steps=1, damping=0.01):
 ON_CUDA = [name for name, solver in scenes.SOLVERS.items() if "cuda" in solver.devices]
 # their systems and searches multiply what rounding leaves by the condition of a matrix; ADMM's element minimisations end by a tolerance
 SENSITIVE = ("newton", "newton_cg", "quasi_newton", "cg_direct", "admm")
+# when it factorises again depends on the library: up to then iterates are the same, and then they differ by its forcing term
+INEXACT = {"newton_auto": 1e-3}
 
 
 @pytest.mark.parametrize("solver", ON_CUDA)
@@ -95,7 +97,7 @@ def test_iterates(solver, dtype):
     gpu, x = run("cuda", dtype, scenes.SOLVERS[solver])
     cpu, _ = run("cpu", "float64", scenes.SOLVERS[solver])
     size = np.linalg.norm(cpu.positions - x)
-    allowed = (10 if solver in SENSITIVE else 1) * tolerance(dtype)
+    allowed = max((10 if solver in SENSITIVE else 1) * tolerance(dtype), INEXACT.get(solver, 0.0))
     # in float32 a method may come to a halt some iterations earlier
     for k, (a, b) in enumerate(zip(gpu.last_step.positions, cpu.last_step.positions, strict=dtype == "float64")):
         assert np.linalg.norm(a - b) <= allowed * (k + 1) * size
