@@ -59,4 +59,5 @@ done:
     return status;
 }
 
-const pd_linear_method pd_function_method = {.name = "LinearFunction", .destroy = destroy, .prepare = prepare, .iterate = iterate};
+const pd_linear_method pd_function_method = {
+    .name = "LinearFunction", .destroy = destroy, .prepare = prepare, .iterate = iterate, .waits = 1};

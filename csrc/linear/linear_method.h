@@ -71,6 +71,7 @@ typedef struct pd_linear_method {
     /* its memory holds powers of the iteration matrix: it is made again for another weight, and nothing can be held between */
     int polynomial;
     int exact;   /* one iteration answers, on the host */
+    int waits;   /* an iteration waits for the device: it cannot be captured into a graph */
     int coupled; /* it takes 3x3 blocks on the diagonal */
 } pd_linear_method;
 

@@ -168,7 +168,8 @@ double pd_linear_largest_eigenvalue(const pd_linear *self) { return self->larges
 const pd_matrix *pd_linear_matrix(const pd_linear *self) { return &self->matrix; }
 
 int pd_linear_capturable(const pd_linear *self) {
-    return !self->method->exact && !(self->settings.tolerance > 0) && !pd_preconditioner_of(self->settings.preconditioner)->waits;
+    return !self->method->exact && !self->method->waits && !(self->settings.tolerance > 0) &&
+           !pd_preconditioner_of(self->settings.preconditioner)->waits;
 }
 
 int pd_linear_revision(const pd_linear *self) { return self->revision; }

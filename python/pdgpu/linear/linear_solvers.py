@@ -344,10 +344,7 @@ def chebyshev_settings(chebyshev, rho=None):
 
 
 def check_order(solver, device):
-    """RuntimeError where the rows have to be taken one after the other, or a function is called, which only the CPU does."""
-    function = isinstance(solver, LinearFunction) or not isinstance(getattr(solver, "preconditioner", ""), str)
-    if device != "cpu" and function:
-        raise RuntimeError(f"device: {type(solver).__name__} with a function runs on 'cpu' only, not on {device!r}")
+    """RuntimeError where the rows have to be taken one after the other, which only the CPU does."""
     if device != "cpu" and getattr(solver, "order", None) == "natural":
         raise RuntimeError(f"device: the natural order of {type(solver).__name__} is sequential and runs on 'cpu' only, not on {device!r}")
 

@@ -46,10 +46,11 @@ class CustomSolver(TimeStepSolver):
 
     An exception in a method ends the step and leaves the state at its start. A note of the exception has the solver, the method and the
     iteration. What a method computes is inside the clock of the solver. What is made once, such as the factor of `global_solve`, counts
-    as `setup_seconds`.
+    as `setup_seconds`. Iterations run on the CPU in Python, and on CUDA each question is a copy between the host and the device; they
+    are never captured into graphs.
 
-    It takes every material, `BarrierContact` and `PenaltyContact` with friction, damping, slides and embedded surfaces, on the
-    CPU. CUDA, rigid bodies and the other contacts are refused.
+    It takes every material, `BarrierContact` and `PenaltyContact` with friction, damping, slides and embedded surfaces. Rigid bodies and
+    the other contacts are refused.
 
     Parameters
     ----------
@@ -68,8 +69,7 @@ class CustomSolver(TimeStepSolver):
 
     materials = PROJECTIVE + HYPERELASTIC
     contacts = (*LAWS, PENALTY)
-    devices = ("cpu",)
-    embedded = ("cpu",)
+    embedded = ("cpu", "cuda")
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
