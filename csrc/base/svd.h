@@ -58,10 +58,7 @@ PD_LANE_FUNCTION real pd_svd_rotate_lane(int stride, real *B, real *V, int p, in
     real longer = exchanged ? beta : alpha, shorter = exchanged ? alpha : beta;
     gamma = exchanged ? -gamma : gamma;
     int turns = !(pd_fabs(gamma) <= (real)4 * PD_EPSILON * pd_sqrt(longer) * pd_sqrt(shorter));
-    real zeta = (shorter - longer) / (turns ? (real)2 * gamma : (real)1), size = pd_fabs(zeta);
-    real root = size > (real)1e9 ? size : pd_sqrt((real)1 + (size > (real)1e9 ? (real)0 : size * size));
-    real t = (real)1 / (size + root);
-    t = turns ? (zeta < 0 ? -t : t) : (real)0;
+    real t = turns ? pd_jacobi_tangent((shorter - longer) / (turns ? (real)2 * gamma : (real)1)) : (real)0;
     real c = (real)1 / pd_sqrt((real)1 + t * t), s = t * c;
     for (int i = 0; i < 3; i++) {
         real b_p = B[stride * (3 * i + p)], b_q = B[stride * (3 * i + q)], v_p = V[stride * (3 * i + p)], v_q = V[stride * (3 * i + q)];

@@ -15,12 +15,6 @@
 
 /* ---- elements ----------------------------------------------------------------------------------------------------------------------- */
 
-static int is_projective(int kind) {
-#define IS_KIND(KIND, ...) || kind == KIND
-    return 0 PD_PROJECTIVE_TABLE(IS_KIND);
-#undef IS_KIND
-}
-
 typedef struct filling {
     pd_element_set *set;
     pd_kind_shape shape;
@@ -82,7 +76,7 @@ static pd_status describe_scene(pd_description *out, const pdgpu_scene *scene, c
         PD_TRY(make_set(&sets[out->n_sets], kind, scene, arena, error));
         if (!sets[out->n_sets].n) continue;
         out->n_sets++;
-        if (traits->projective && !is_projective(kind))
+        if (traits->projective && !pd_kind_has_projection(kind))
             PD_TRY(pd_fail(error, PD_ERROR_TYPE, "solver: %s cannot treat the elements %s; Newton and VertexBlockDescent can", traits->name,
                            pd_kind_shape_of(kind).name));
     }

@@ -13,6 +13,12 @@ pd_kind_shape pd_kind_shape_of(int kind) {
     return kind >= 0 && kind < PD_KIND_COUNT ? shapes[kind] : unknown;
 }
 
+int pd_kind_has_projection(int kind) {
+#define PD_IS_KIND(KIND, ...) || kind == KIND
+    return 0 PD_PROJECTIVE_TABLE(PD_IS_KIND);
+#undef PD_IS_KIND
+}
+
 double pd_largest_stiffness(int kind, const double *parameters) {
     switch (kind) {
         // {2 mu, lam}: 2 mu + d lam for a change of size, StVK and co-rotated; neo-Hookean 3 lam - mu or 2 mu

@@ -22,6 +22,9 @@ typedef struct pd_kind_shape {
 /* The shape of `kind`; its vertices are 0 for an unknown kind. */
 pd_kind_shape pd_kind_shape_of(int kind);
 
+/* Whether the kind has a projection, as Projective Dynamics needs it. */
+int pd_kind_has_projection(int kind);
+
 /* The largest eigenvalue of d2E/dF2 near rest, or a little more, from the parameters of one element: how stiff it is where rounding of
  * F becomes rounding of E. */
 double pd_largest_stiffness(int kind, const double *parameters);

@@ -67,17 +67,16 @@ done:
     return status;
 }
 
-pd_status pd_contact_remember_slips(pd_contact *self, const real *x) {
+/* Keeps the slips at x by a function of friction.h. */
+static pd_status keep_slips(pd_contact *self, const real *x, pd_status (*keep)(pd_friction *, const real *)) {
     pd_friction *friction = self->friction[self->lag];
     pd_status status = friction ? pd_contact_find(self, x) : PD_OK;
-    return status || !friction ? status : pd_friction_remember_slips(friction, self->surface->points);
+    return status || !friction ? status : keep(friction, self->surface->points);
 }
 
-pd_status pd_contact_try_slips(pd_contact *self, const real *x) {
-    pd_friction *friction = self->friction[self->lag];
-    pd_status status = friction ? pd_contact_find(self, x) : PD_OK;
-    return status || !friction ? status : pd_friction_try_slips(friction, self->surface->points);
-}
+pd_status pd_contact_remember_slips(pd_contact *self, const real *x) { return keep_slips(self, x, pd_friction_remember_slips); }
+
+pd_status pd_contact_try_slips(pd_contact *self, const real *x) { return keep_slips(self, x, pd_friction_try_slips); }
 
 void pd_contact_forget_slips(pd_contact *self) {
     if (self->friction[self->lag]) pd_friction_forget_slips(self->friction[self->lag]);

@@ -227,12 +227,6 @@ pd_status pd_callback_diagonal(pd_callback_step *step, const real *x, pd_hessian
 
 /* ---- the global step ------------------------------------------------------------------------------------------------------------------ */
 
-static int has_projection(int kind) {
-#define IS_KIND(KIND, ...) || kind == KIND
-    return 0 PD_PROJECTIVE_TABLE(IS_KIND);
-#undef IS_KIND
-}
-
 /* A without its factor. */
 static pd_status need_matrix(pd_callback_step *step, const pd_csr **A) {
     double start = pd_seconds();
@@ -248,7 +242,7 @@ pd_status pd_callback_local_step(pd_callback_step *step, const real *x, real *b)
     real *at_x = problem->staging;
     pd_status status = PD_OK;
     for (int s = 0; s < problem->n_sets; s++)
-        if (problem->sets[s].n > 0 && !has_projection(problem->sets[s].kind))
+        if (problem->sets[s].n > 0 && !pd_kind_has_projection(problem->sets[s].kind))
             return pd_fail(problem->error, PD_ERROR_TYPE,
                            "%s has no projection, so that there is no local step; global_solve(gradient()) needs none",
                            pd_kind_shape_of(problem->sets[s].kind).name);

@@ -34,11 +34,6 @@ static int is_pin(const pd_problem *problem, int i) { return problem->rigid->bod
 
 /* ---- the pattern --------------------------------------------------------------------------------------------------------------------- */
 
-static int compare_keys(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Keys of all blocks of elements, row << 32 | column, with repetitions; returns how many. The diagonal is among them, of every row, and
  * both rows of each body. */
 static size_t list_keys(const pd_rigid *self, const pd_csr *of_vertices, uint64_t *keys) {
@@ -62,7 +57,7 @@ static pd_status make_elements(const pd_problem *problem) {
     pd_reduced_hessian *self = problem->reduced;
     const pd_csr *of_vertices = &problem->hessian->pattern;
     if (self->elements.row_start) return PD_OK;
-    size_t count = list_keys(problem->rigid, of_vertices, NULL), kept = 0;
+    size_t count = list_keys(problem->rigid, of_vertices, NULL);
     uint64_t *keys = malloc((count + 1) * sizeof *keys);
     pd_csr pattern = {of_vertices->n, calloc((size_t)of_vertices->n + 2, sizeof(int)), malloc((count + 1) * sizeof(int)), NULL};
     self->vertex_blocks = malloc((9 * (size_t)of_vertices->row_start[of_vertices->n] + 1) * sizeof *self->vertex_blocks);
@@ -72,10 +67,9 @@ static pd_status make_elements(const pd_problem *problem) {
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the Hessian of %d rigid bodies", problem->rigid->n);
     }
     list_keys(problem->rigid, of_vertices, keys);
-    qsort(keys, count, sizeof *keys, compare_keys);
+    count = pd_keys_sort_once(keys, count);
     for (size_t k = 0; k < count; k++) {
-        if (k > 0 && keys[k] == keys[k - 1]) continue;
-        pattern.columns[kept++] = (int)(keys[k] & 0xffffffffu);
+        pattern.columns[k] = (int)(keys[k] & 0xffffffffu);
         pattern.row_start[(keys[k] >> 32) + 1]++;
     }
     for (int i = 0; i < pattern.n; i++) pattern.row_start[i + 1] += pattern.row_start[i];

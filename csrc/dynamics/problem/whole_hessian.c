@@ -26,8 +26,7 @@ static int compare_keys(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Sorts keys [n] and keeps one of each; returns how many. */
-static size_t sort_once(uint64_t *keys, size_t n) {
+size_t pd_keys_sort_once(uint64_t *keys, size_t n) {
     size_t kept = 0;
     if (n > 0) qsort(keys, n, sizeof *keys, compare_keys); // there is no memory for none
     for (size_t i = 0; i < n; i++)
@@ -122,7 +121,7 @@ pd_status pd_whole_cover(pd_whole_hessian *self, const pd_csr *elements, const p
     }
     size_t of_contact = (size_t)self->pattern.row_start[elements->n] - (size_t)self->n_of_elements;
     if (!missing && !rebuild) return PD_OK;
-    used = sort_once(self->news, used);
+    used = pd_keys_sort_once(self->news, used);
     if (!missing && of_contact == used) return PD_OK;
     if (rebuild || of_contact > MOST_UNUSED * used) return merge(self, elements, elements, self->news, used, error);
     // a copy of the pattern as it is: merge replaces it

@@ -69,6 +69,8 @@ pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, con
 /* points and hessians of the pairs in contact and with friction. Errors: PD_ERROR_MEMORY. */
 pd_status pd_whole_read_pairs(pd_whole_hessian *self, const pd_problem *problem, pd_pair_counts *n);
 void pd_whole_find_movers(const pd_whole_hessian *self, const pd_contact_rows *carried, int pair, pd_movers *out);
+/* Sorts keys [n], row << 32 | column, and keeps one of each; returns how many. */
+size_t pd_keys_sort_once(uint64_t *keys, size_t n);
 /* Makes sure that every two rows of n pairs have a block beside those of the elements; `rebuild`: and that there are no others. */
 pd_status pd_whole_cover(pd_whole_hessian *self, const pd_csr *elements, const pd_pair_rows *rows, int n, int rebuild, pd_error *error);
 /* blocks (i,j) = P_i B P_j, filled as above. */

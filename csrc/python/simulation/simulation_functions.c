@@ -76,13 +76,19 @@ static PyObject *leave(pd_simulation_object *self, pd_status status, PyObject *r
 typedef pd_status (*vector_function)(pd_callback_step *step, const real *given, real *out);
 typedef pd_status (*number_function)(pd_callback_step *step, const real *given, double *out);
 
-/* The answer to an argument of this name: an array (n,3); `optional`: it may be None. */
+/* An argument of this name; NULL for None where it is `optional`. Returns 0 with an exception set. */
+static int read_given(pd_simulation_object *self, PyObject *object, const char *name, int optional, const real **given) {
+    if (optional || object != Py_None) return pd_object_read_vectors(self, object, name, given);
+    PyErr_Format(PyExc_TypeError, "%s: expected an array, got None", name);
+    return 0;
+}
+
+/* The answer to an argument: an array (n,3). */
 static PyObject *ask_vectors(pd_simulation_object *self, vector_function function, PyObject *object, const char *name, int optional) {
     const real *given;
     PyArrayObject *out;
     pd_status status;
-    if (!optional && object == Py_None) return PyErr_Format(PyExc_TypeError, "%s: expected an array, got None", name);
-    if (!pd_object_read_vectors(self, object, name, &given) || !(out = pd_object_new_vectors(self))) return NULL;
+    if (!read_given(self, object, name, optional, &given) || !(out = pd_object_new_vectors(self))) return NULL;
     pd_callback_step *step = enter(self);
     if (!step) {
         Py_DECREF((PyObject *)out);
@@ -97,8 +103,7 @@ static PyObject *ask_number(pd_simulation_object *self, number_function function
     const real *given;
     double number = 0.0;
     pd_status status;
-    if (!optional && object == Py_None) return PyErr_Format(PyExc_TypeError, "%s: expected an array, got None", name);
-    if (!pd_object_read_vectors(self, object, name, &given)) return NULL;
+    if (!read_given(self, object, name, optional, &given)) return NULL;
     pd_callback_step *step = enter(self);
     if (!step) return NULL;
     Py_BEGIN_ALLOW_THREADS status = function(step, given, &number);
@@ -167,8 +172,7 @@ static PyObject *ask_hessian(pd_simulation_object *self, PyObject *v_object, PyO
     const real *v = NULL, *x;
     PyArrayObject *out;
     pd_status status;
-    if (v_object && v_object == Py_None) return PyErr_Format(PyExc_TypeError, "v: expected an array, got None");
-    if (v_object && !pd_object_read_vectors(self, v_object, "v", &v)) return NULL;
+    if (v_object && !read_given(self, v_object, "v", 0, &v)) return NULL;
     if (!pd_object_read_vectors(self, object, "x", &x) || !(out = pd_object_new_vectors(self))) return NULL;
     pd_callback_step *step = enter(self);
     if (!step) {
@@ -199,8 +203,7 @@ PyObject *pd_call_solved_move(pd_simulation_object *self, PyObject *arguments) {
     double fraction, gone = 0.0;
     pd_status status;
     if (!PyArg_ParseTuple(arguments, "Od:solved_move", &object, &fraction)) return NULL;
-    if (object == Py_None) return PyErr_Format(PyExc_TypeError, "d: expected an array, got None");
-    if (!pd_object_read_vectors(self, object, "d", &d)) return NULL;
+    if (!read_given(self, object, "d", 0, &d)) return NULL;
     pd_callback_step *step = enter(self);
     if (!step) return NULL;
     Py_BEGIN_ALLOW_THREADS status = pd_callback_move(step, d, fraction, &gone);

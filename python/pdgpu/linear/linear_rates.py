@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu.linear.linear_arguments import symmetric_matrix
-from pdgpu.linear.linear_solvers import LINEAR_SOLVERS, PCG, AJacobi, Direct, LinearFunction
+from pdgpu.linear.linear_solvers import LINEAR_SOLVERS, PCG, AJacobi, Direct, calls_function
 from pdgpu.linear.scaling import ordinary_matrix, times_power
 from pdgpu.linear.spectrum import arrays, chebyshev_rate, composed_radius, extremes, spectral_radius_of
 
@@ -78,7 +78,7 @@ def predicted_rate(solver, A, bending, parameters):
     chebyshev = getattr(solver, "chebyshev", None)
     if isinstance(solver, Direct):
         return 0.0
-    if isinstance(solver, LinearFunction) or (isinstance(solver, PCG) and not isinstance(solver.preconditioner, str)):
+    if calls_function(solver):
         return math.nan  # the spectrum of M^-1 A is not known
     if isinstance(solver, PCG):
         low, high = block_extremes(A) if solver.preconditioner == "block" else extremes(A)

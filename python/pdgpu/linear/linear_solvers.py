@@ -330,6 +330,11 @@ def as_linear_solver(given):
     return LinearFunction(function=given) if not described and (callable(given) or is_operator(given)) else given
 
 
+def calls_function(solver):
+    """Whether a linear solver calls a function of the user, as a whole or as its preconditioner."""
+    return isinstance(solver, LinearFunction) or not isinstance(getattr(solver, "preconditioner", ""), str)
+
+
 LINEAR_SOLVERS = (Direct, Jacobi, GaussSeidel, SymmetricGaussSeidel, SOR, PCG, AJacobi, LinearFunction)
 
 

@@ -53,7 +53,7 @@ def write(path, core):
             "class in a module"
         )
     linear = core.solver.linear
-    if isinstance(linear, linear_solvers.LinearFunction) or not isinstance(getattr(linear, "preconditioner", ""), str):
+    if linear_solvers.calls_function(linear):
         what = "linear solver" if isinstance(linear, linear_solvers.LinearFunction) else "preconditioner"
         raise TypeError(f"path: a file cannot hold a {what} that is a function; pickle the simulation instead, with a picklable function")
     scene = core.scene
