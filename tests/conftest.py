@@ -43,16 +43,9 @@ def pytest_report_header():
 @functools.cache
 def cuda_fault():
     """Why the CUDA backend cannot be tested in any precision; None: it can."""
-    from pdgpu._internal.backends import backend
+    import cuda_modules  # not at the top: other folders of tests take this file alone
 
-    for dtype in ("float64", "float32"):
-        try:
-            backend("cuda", dtype)
-        except RuntimeError as error:
-            reason = str(error)
-        else:
-            return None
-    return reason
+    return None if cuda_modules.precisions() else cuda_modules.fault("float64")
 
 
 @pytest.hookimpl(wrapper=True)

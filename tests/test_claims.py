@@ -5,11 +5,10 @@ import re
 import subprocess
 import sys
 from datetime import date
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
+import script_modules
 
 ROOT = Path(__file__).parent.parent
 SCRIPT = ROOT / "scripts" / "claims"
@@ -19,17 +18,7 @@ LONGEST = {"place": 40, "claim": 130, "measured": 200}
 KINDS = ["Fig.", "Table", "Alg.", "Sec."]
 
 
-def loaded():
-    """The generator, which has no suffix."""
-    loader = SourceFileLoader("claims_script", str(SCRIPT))
-    module = module_from_spec(spec_from_loader("claims_script", loader))
-    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
-    loader.exec_module(module)
-    sys.dont_write_bytecode = before
-    return module
-
-
-CLAIMS = loaded()
+CLAIMS = script_modules.load("claims")
 ROWS = CLAIMS.read()
 BY_ID = {row["id"]: row for row in ROWS}
 

@@ -1,7 +1,5 @@
 """The scripts for a GPU that is lent for minutes (scripts/gpu_lease, scripts/keep_architecture), without one."""
 
-import importlib.machinery
-import importlib.util
 import struct
 import subprocess
 import sys
@@ -10,23 +8,16 @@ import types
 from pathlib import Path
 
 import pytest
+import script_modules
 
 ROOT = Path(__file__).parent.parent
-
-
-def script(name):
-    loader = importlib.machinery.SourceFileLoader(name, str(ROOT / "scripts" / name))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
-    sys.modules[name] = module  # dataclasses look their module up
-    loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
 def lease(tmp_path, monkeypatch):
     """(module, a lease of minutes)"""
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    module = script("gpu_lease")
+    module = script_modules.load("gpu_lease")
     monkeypatch.setattr(module, "WORK", tmp_path / "work")
     chosen = types.SimpleNamespace(seconds=600.0, out=tmp_path / "out", bring=str(tmp_path), stand_in="here", tests="", all_tests=False)
     return module, module.Lease(chosen)
@@ -71,7 +62,7 @@ def test_a_step_that_would_begin_too_late_is_left_out(lease):
 
 def test_every_benchmark_of_the_lease_is_there():
     """If not, a step of the lease names a benchmark that does not exist."""
-    module = script("gpu_lease")
+    module = script_modules.load("gpu_lease")
     names = {step.name for step in module.STEPS}
     assert len(names) == len(module.STEPS) and sum(step.limit for step in module.STEPS) < 900
     text = (ROOT / "scripts" / "gpu_lease").read_text()

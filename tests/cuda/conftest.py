@@ -1,40 +1,31 @@
 """Fixtures of the tests of the CUDA backend: the precisions, and whether the kernels run on a device or on the CPU."""
 
+import cuda_modules
 import pytest
 
 from pdgpu._internal.backends import backend, direct_library
 
 ON_HOST = "the CPU in place of a CUDA device"  # the name that tests/cuda/on_host gives its device
+# both, which are skipped with the reason, where none can be used
+DTYPES = cuda_modules.precisions() or cuda_modules.DTYPES
 
 
-def precisions():
-    """Those of the CUDA modules that can be used; both, which are skipped with the reason, where none can."""
-    return [dtype for dtype in ("float32", "float64") if not fault(dtype)] or ["float32", "float64"]
+def skip_without(dtype):
+    if reason := cuda_modules.fault(dtype):
+        pytest.skip(f"the CUDA loops are not run: {reason}")
 
 
-def fault(dtype):
-    """Why the CUDA loops of a precision cannot be run, or None."""
-    try:
-        backend("cuda", dtype)
-    except RuntimeError as error:
-        return f"the CUDA loops are not run: {error}"
-    return None
-
-
-@pytest.fixture(params=precisions())
+@pytest.fixture(params=DTYPES)
 def dtype(request):
-    if reason := fault(request.param):
-        pytest.skip(reason)
+    skip_without(request.param)
     return request.param
 
 
 @pytest.fixture
 def on_host():
     """Whether the kernels run on the CPU."""
-    dtype = precisions()[0]
-    if reason := fault(dtype):
-        pytest.skip(reason)
-    return ON_HOST in backend("cuda", dtype).devices()
+    skip_without(DTYPES[0])
+    return ON_HOST in backend("cuda", DTYPES[0]).devices()
 
 
 @pytest.fixture
@@ -49,7 +40,6 @@ def resident(on_host, monkeypatch):
 def pytest_runtest_setup(item):
     if not item.get_closest_marker("large"):
         return
-    dtype = precisions()[0]
     # without a device the test itself says why it cannot run
-    if not fault(dtype) and ON_HOST in backend("cuda", dtype).devices():
+    if not cuda_modules.fault(DTYPES[0]) and ON_HOST in backend("cuda", DTYPES[0]).devices():
         pytest.skip("too large for kernels that run on the CPU")

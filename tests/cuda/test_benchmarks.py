@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cuda_modules
 import pytest
 
 import pdgpu
-from pdgpu._internal.backends import backend
 
 ROOT = Path(__file__).parent.parent.parent
 BENCHMARKS = ROOT / "benchmarks"
@@ -42,10 +42,8 @@ def run(name, *options, yardstick, out):
 
 def skip_without_float32():
     """The benchmarks begin with it."""
-    try:
-        backend("cuda", "float32")
-    except RuntimeError as error:
-        pytest.skip(f"the benchmarks of the GPU are not run: {error}")
+    if reason := cuda_modules.fault("float32"):
+        pytest.skip(f"the benchmarks of the GPU are not run: {reason}")
 
 
 @pytest.mark.gpu
