@@ -74,7 +74,7 @@ def spread(values):
 
 
 def test_the_page_gives_what_float32_leaves():
-    """If not, who asks whether float32 is enough is told figures without a measurement."""
+    """If not, the page on precision gives figures without a measurement."""
     page, rows = (ROOT / "docs" / "guide" / "precision.md").read_text(), results("float32_floor.csv")
     for row in rows:
         material = {"NeoHookean": "neo-Hookean"}.get(row["material"], row["material"])

@@ -1,22 +1,16 @@
 """The check of prose in the documentation (scripts/prose)."""
 
-import importlib.machinery
-import importlib.util
 import subprocess
-from pathlib import Path
 
 import pytest
+import script_modules
 
-SCRIPT = Path(__file__).parent.parent / "scripts" / "prose"
 SHORT = "A solver lowers the potential in every iteration. "
 
 
 @pytest.fixture(scope="module")
 def prose():
-    loader = importlib.machinery.SourceFileLoader("prose", str(SCRIPT))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("prose", loader))
-    loader.exec_module(module)
-    return module
+    return script_modules.load("prose")
 
 
 def faults(prose, tmp_path, text):
@@ -30,6 +24,7 @@ def faults(prose, tmp_path, text):
     [
         (" ".join(["word"] * 19) + ".", "median"),
         ((SHORT + "\n\n") * 4 + " ".join(["word"] * 26) + ".", "90th percentile"),
+        ((SHORT + "\n\n") * 20 + " ".join(["word"] * 31) + ".", "a sentence of 31 words"),
         ("The list is sorted anew.", "'anew'"),
         ("The energy stands in\nthe place of a law.", "'in the place of'"),
         ("What is near is listed.", "begins with 'What'"),
