@@ -284,10 +284,10 @@ def test_a_header_that_lies_is_refused_by_its_path(tmp_path):
     with np.load(tmp_path / "good") as archive:
         places = list(nodes(json.loads(bytes(archive["header"]))))
     draw, refused, before = random.Random(3), 0, megabytes()
-    for k in range(500):
+    for k in range(250):
 
         def change(header, k=k):
-            *above, last = places[k % len(places)]
+            *above, last = places[k * len(places) // 250]  # spread over the tree
             for key in above:
                 header = header[key]
             header[last] = draw.choice(WRONG)
@@ -297,7 +297,7 @@ def test_a_header_that_lies_is_refused_by_its_path(tmp_path):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of constants that overflow
             refused += load_or_refuse(tmp_path / "bad", motions) is None
-    assert refused > 300 and megabytes() - before < 200
+    assert refused > 150 and megabytes() - before < 200
 
 
 def member(shape, content=b"", dtype="<f8"):

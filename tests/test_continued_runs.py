@@ -30,7 +30,7 @@ def test_is_cut_off():
 """
 
 
-@pytest.mark.parametrize("options", [[], ["-n", "2"]], ids=["one process", "two processes"])
+@pytest.mark.parametrize("options", [pytest.param([], marks=pytest.mark.stress), ["-n", "2"]], ids=["one process", "two processes"])
 def test_what_passed_is_not_run_again(options, tmp_path):
     """If not, tests that take longer than a call may take are never all run."""
     if options:

@@ -421,7 +421,12 @@ def test_examples_run_and_write_their_picture(name, quick, tmp_path):
 
 
 # those that take seconds in their short form too; `make papers` runs all in full
-LONG_FIGURES = ("wang2015_figure5", "wang2015_figure6", "wang2021_figure5", "wang2021_figure6", "wang2023_figure11")
+LONG_FIGURES = (
+    *("chen2024_figure13", "chen2024_figure15", "chen2024_figure17", "chen2024_table1"),
+    *("lan2022_figure5", "lan2022_figure7", "lan2022_figure11", "lan2022_section7"),
+    *("wang2015_figure5", "wang2015_figure6", "wang2021_figure4", "wang2021_figure5", "wang2021_figure6"),
+    *("wang2023_figure7", "wang2023_figure11", "wang2023_figure13"),
+)
 FIGURES = sorted(path.stem for path in (ROOT / "examples" / "papers").glob("*.py"))
 
 
@@ -440,7 +445,10 @@ def test_figures_of_papers_are_reproduced(name, tmp_path):
 
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
 # those that take the longest; what they call has tests of its own
-LONG_NOTEBOOKS = ("from_runs_to_tables.ipynb", "solvers_when_bodies_touch.ipynb", "when_does_a_schur_complement_pay.ipynb")
+LONG_NOTEBOOKS = (
+    *("from_runs_to_tables.ipynb", "solvers_when_bodies_touch.ipynb", "when_does_a_schur_complement_pay.ipynb"),
+    "which_solver_for_my_mesh.ipynb",
+)
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

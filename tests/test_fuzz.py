@@ -401,7 +401,7 @@ def test_one_wrong_argument(entry, tmp_path, monkeypatch):
     BEAM.write("beam.vtu")
     assert not isinstance(survives(function, **right), Exception)
 
-    @profile(40)
+    @profile(25)
     @given(st.sampled_from(sorted(right)), garbage)
     def attack(name, value):
         result = survives(function, **{**right, name: value})

@@ -60,6 +60,7 @@ def test_grains_are_counted_and_kept_apart(tmp_path):
     assert all(float(row["nearest mm"]) > (2.0 if row["scene"] == "grains" else 1.0) for row in rows)
 
 
+@pytest.mark.stress
 def test_contact_at_equal_stretch_is_as_stretched_as_that(tmp_path):
     """Methods would be compared of which one lets the cloth grow, or one that lets it through the ball."""
     rows = [row for row in tiny_run("contact_at_equal_stretch", tmp_path / "stretch.csv") if row["seconds"]]
@@ -67,6 +68,7 @@ def test_contact_at_equal_stretch_is_as_stretched_as_that(tmp_path):
     assert all(1.0 < float(row["stretch"]) <= 1.05 and row["intersections"] == "0" and float(row["gap mm"]) > 0.0 for row in rows)
 
 
+@pytest.mark.stress
 def test_the_two_way_method_is_judged_after_every_solver(tmp_path):
     """A row would be of no update, or say that nothing met where nothing was judged."""
     rows = tiny_run("two_way_never_intersects", tmp_path / "never.csv")
@@ -97,6 +99,7 @@ def test_orders_of_vertices_are_compared_at_every_size(tmp_path):
     assert large["along the curve"] < large["as read"] < large["mixed"]
 
 
+@pytest.mark.stress
 def test_violent_contact_is_measured_in_every_case(tmp_path):
     """A build would be compared with another one at another state."""
     chosen = ("--scenes", "cloths on sphere", "--iterations", "4", "--other", sys.executable)
@@ -112,6 +115,7 @@ def test_layers_of_cloth_are_measured_and_judged(tmp_path):
     assert float(rows[0]["s/step"]) > 0.0 and rows[0]["intersections"] == "0"
 
 
+@pytest.mark.stress
 def test_the_linear_solvers_of_a_cloth_in_contact_end_at_the_tolerance(tmp_path):
     """If not, the benchmark of full IPC steps compares runs that end at different distances from the answer."""
     rows = tiny_run("ipc_cloth", tmp_path / "cloth.csv")
@@ -120,6 +124,7 @@ def test_the_linear_solvers_of_a_cloth_in_contact_end_at_the_tolerance(tmp_path)
     assert {row["lowest"] for row in rows} == {rows[0]["lowest"]}
 
 
+@pytest.mark.stress
 def test_heaps_of_rigid_boxes_are_measured_and_kept_apart(tmp_path):
     """The time of a step would be of boxes that are in the air, or that lie in each other."""
     rows = tiny_run("rigid_heap", tmp_path / "heap.csv")

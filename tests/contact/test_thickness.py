@@ -96,7 +96,7 @@ def test_the_path_of_every_step_is_clean(method):
 
 @judged
 @pytest.mark.slow
-@pytest.mark.parametrize(("solver", "dtype"), [("PD", "float64"), ("VBD", "float32")])
+@pytest.mark.parametrize(("solver", "dtype"), [pytest.param("PD", "float64", marks=pytest.mark.stress), ("VBD", "float32")])
 def test_every_state_of_a_two_way_update_is_clean(solver, dtype):
     """If it failed, grains, hairs, cloth and volumes could not be in one scene and in one list of pairs."""
     found = judged_two_way_run(two_way_case("thick bodies", steps=10), AFTER[solver], dtype, steps=2)

@@ -116,7 +116,7 @@ PLAIN = [
     ("B20", 1e6, 0.01, 1.0, 1000, (178, 533, 892), (0.9900, 0.9923, 0.99359, 0.99360)),
     ("B20J", 1e6, 1 / 30, 1.0, 1000, (526,), (0.9946, 0.9968, 0.99850, 0.99852)),
     ("bunny", 1e5, 1 / 30, 0.6, 400, (347,), ()),
-    ("bunny", 1e6, 1 / 30, 0.6, 620, (587,), ()),
+    pytest.param("bunny", 1e6, 1 / 30, 0.6, 620, (587,), (), marks=pytest.mark.stress),
     ("cloth40", 1e2, 1 / 30, 1.0, 400, (160,), (0.9888, 0.9942, 0.9988)),
     ("cloth40", 1e3, 1 / 30, 1.0, 400, (85,), (0.9925, 0.9958, 0.9985)),
 ]
@@ -148,7 +148,7 @@ ACCELERATED = [
     ("B20", 1e5, 1 / 30, 0.7, 0.997, (36, 68, 96, 126)),  # a weight below the best one costs little
     ("bunny", 1e5, 1 / 30, 0.6, 0.997, (39, 89, 201, 376)),
     ("bunny", 1e6, 1 / 30, 0.6, 0.997, (48,)),
-    ("bunny", 1e6, 1 / 30, 0.6, 0.9997, (None, 200, 312, 686)),
+    pytest.param("bunny", 1e6, 1 / 30, 0.6, 0.9997, (None, 200, 312, 686), marks=pytest.mark.stress),
     ("cloth40", 1e2, 1 / 30, 1.0, 0.99, (29,)),
     ("cloth40", 1e2, 1 / 30, 1.0, 0.9997, (81, 178, 287, 938)),
     ("cloth40", 1e3, 1 / 30, 1.0, 0.99, (22,)),
@@ -222,7 +222,7 @@ def test_a_little_beyond_the_limit_the_plain_iteration_survives():
     assert norms[150] < norms[75] < norms[35]
 
 
-@pytest.mark.parametrize("weight", [0.6, 0.7])
+@pytest.mark.parametrize("weight", [pytest.param(0.6, marks=pytest.mark.stress), 0.7])
 def test_a_weight_within_the_limit_converges_with_and_without_chebyshev(weight):
     """If not, the advice of `mesh.quality()` is worth nothing."""
     norms = gradient_norms("bunny", 1e6, 1 / 30, weight, None, 150)
