@@ -57,11 +57,17 @@ def host_calls():
     }
 
 
+def fill_zeros(quantity, n, F, elements, out):
+    """Functions of a material: nothing is stiff."""
+    out[:n] = 0.0
+
+
 def backend_calls(module):
     """Name -> arguments of the functions of a backend module."""
     dtype = real_of(module)
     x, points, rows = BEAM.points[BEAM.tets[:2]].astype(dtype), BEAM.points.astype(dtype), np.array(BEAM.tets[:2])
     kind, *_ = module.KINDS["arap_tet"]
+    custom, _, _, count = module.KINDS["custom_tet"]
     rest = _host.rest_shape(BEAM.points, "tet", rows)[0].reshape(2, 9).astype(dtype)
     values = np.linalg.norm(np.mgrid[-1:2, -1:2, -1:2], axis=0).astype(dtype) - dtype(0.5)
     pairs = (np.full(1, 3, np.int32), rows[:1].copy(), *np.full((4, 1), 0.5, dtype), points)
@@ -76,6 +82,7 @@ def backend_calls(module):
         "direct_library": (),
         "loop_seconds": (),
         "element_batch": (kind, 1, x, rest, np.ones((2, 1), dtype), 1),
+        "material_values": (custom, 7, x, rest, np.ones((2, count), dtype), [("own", 2, True, fill_zeros)]),
         "pair_closest": (2, x, 1),
         "pair_batch": (3, 1, x, 1),
         "mollifier": (x, x.copy(), 1, 1),

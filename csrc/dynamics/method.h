@@ -73,6 +73,8 @@ typedef struct pd_method {
 
     int takes;               /* PD_TAKES_... */
     int takes_rigid;         /* rigid bodies, whose rows are no vertices; a simulation with them is refused else */
+    int takes_custom;        /* materials of the caller (problem/custom_elements.h): energies, gradients and Hessians are asked for through
+                              * potential.h and block_hessian.h alone, or after a refresh; refused else */
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
     int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */
     const char *cure;        /* of a divergence, for its message; NULL: none */

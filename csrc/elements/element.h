@@ -12,6 +12,7 @@
 #include "elements/attachment.h"
 #include "elements/bending.h"
 #include "elements/corotated.h"
+#include "elements/custom.h"
 #include "elements/hinge.h"
 #include "elements/neo_hookean.h"
 #include "elements/rod_bending.h"

@@ -65,11 +65,21 @@
 #define PD_ANGLE_TABLE(X) \
     X(PD_HINGE, hinge, 4, 3, 4, 1, PD_CORNERS_SINGLE) /* weight w [N/m], stiffness k [J], rest angle [rad], height at rest [m] */
 
-#define PD_ELEMENT_TABLE(X)  \
+/* Materials of the caller, whose parameters are what its functions have found at F (custom.h); no distance to a set either. */
+#define PD_CUSTOM_TABLE(X)                                       \
+    X(PD_CUSTOM_TET, custom_tet, 4, 3, 58, 1, PD_CORNERS_SINGLE) \
+    X(PD_CUSTOM_TRIANGLE, custom_triangle, 3, 2, 31, 1, PD_CORNERS_SINGLE)
+
+/* Energies whose functions of F are formulas. */
+#define PD_FORMULA_TABLE(X)  \
     PD_PROJECTIVE_TABLE(X)   \
     PD_HYPERELASTIC_TABLE(X) \
     PD_JOINT_TABLE(X)        \
     PD_ANGLE_TABLE(X)
+
+#define PD_ELEMENT_TABLE(X) \
+    PD_FORMULA_TABLE(X)     \
+    PD_CUSTOM_TABLE(X)
 
 /* The statements of a kind of a table, a CASE of it being `case KIND: ..; break;`. Other kinds do nothing. */
 #define PD_SWITCH(kind, TABLE, CASE) \
@@ -101,6 +111,6 @@ enum {
 
 #define PD_MAX_VERTICES   4
 #define PD_MAX_COLUMNS    3
-#define PD_MAX_PARAMETERS 7
+#define PD_MAX_PARAMETERS 58
 
 #endif

@@ -111,6 +111,21 @@ size_t pd_hessian_scratch(const pd_model *model);
 pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, pd_hessian_filter filter,
                      int *const *slots, const int *diagonal_slots, int n_blocks, real *blocks);
 
+/* ---- materials of the caller (elements/custom.h) ------------------------------------------------------------------------ */
+
+/* Some elements of one kind of PD_CUSTOM_TABLE: those of a list, or one after the other. */
+typedef struct pd_element_part {
+    const int *listed; /* B [n] elements; NULL: first .. first + n - 1 */
+    int first, n;
+} pd_element_part;
+
+/* F [n,3,d] B out of elements of g, whose corners are rows `corners` B [elements,k] of x B [.,stride]. */
+pd_status pd_custom_deformations(pd_context *context, const pd_elements *g, pd_element_part part, int stride, const real *x,
+                                 const int *corners, real *F);
+
+/* Parameters `from` .. `from` + count - 1 of the elements become values B [n,count]. */
+pd_status pd_custom_store(pd_context *context, const pd_elements *g, pd_element_part part, int from, int count, const real *values);
+
 /* ---- batches of single elements (pdgpu.elements) ----------------------------------------------------------------------- */
 
 enum {

@@ -87,13 +87,15 @@ typedef enum pd_sweep_step {
     PD_SWEEP_SEARCH    /* the block's d, halved until the potential of the vertex does not grow */
 } pd_sweep_step;
 
-/* How a sweep begins and ends. One that moves the offset leaves x and direction behind: the next sweep starts from the positions. */
+/* How a sweep begins and ends, and its colours. One that moves the offset leaves x and direction behind: the next sweep starts from the
+ * positions. */
 typedef struct pd_sweep_bounds {
-    int gathers; /* 1: positions are copied from x first; 0: the sweep before has left them */
-    int moves;   /* 1: offset_i -= d_i, and direction is not written; in place, without contact and without a search */
+    int gathers;                  /* 1: positions are copied from x first; 0: the sweep before has left them */
+    int moves;                    /* 1: offset_i -= d_i, and direction is not written; in place, without contact and without a search */
+    int first_colour, end_colour; /* first_colour .. end_colour - 1 are swept; none: positions are copied and that is all */
 } pd_sweep_bounds;
 
-/* One sweep over all vertices, colour after colour, the vertices of a colour in parallel: with g_i and H_ii the gradient of G and
+/* One sweep over the vertices of some colours, one colour after the other, the vertices of a colour in parallel: with g_i and H_ii the gradient of G and
  * its 3x3 block (the elements' indefinite parts clamped, pd_NAME_block or rotated_corner.h), d_i as `kind` says,
  *     positions_i -= d_i (where in_place != 0),    direction_i = d_i, or offset_i -= d_i where the sweep moves.
  *   x  B [n_vertices,3]  m      offset  B [n_vertices,3]  in/out  m      positions  B [n_vertices,4]  in/out  m

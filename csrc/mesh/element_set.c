@@ -19,6 +19,12 @@ int pd_kind_has_projection(int kind) {
 #undef PD_IS_KIND
 }
 
+int pd_kind_is_custom(int kind) {
+#define PD_IS_KIND(KIND, ...) || kind == KIND
+    return 0 PD_CUSTOM_TABLE(PD_IS_KIND);
+#undef PD_IS_KIND
+}
+
 double pd_largest_stiffness(int kind, const double *parameters) {
     switch (kind) {
         // {2 mu, lam}: 2 mu + d lam for a change of size, StVK and co-rotated; neo-Hookean 3 lam - mu or 2 mu
@@ -28,6 +34,8 @@ double pd_largest_stiffness(int kind, const double *parameters) {
 #undef PD_CASE
     case PD_SLIDE:
     case PD_WORLD_SLIDE: return fmax(fabs(parameters[0]), fabs(parameters[1]));
+    case PD_CUSTOM_TET:
+    case PD_CUSTOM_TRIANGLE: return fabs(parameters[1]);
     default: return fabs(parameters[0]);
     }
 }

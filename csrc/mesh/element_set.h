@@ -2,6 +2,7 @@
 #ifndef PD_MESH_ELEMENT_SET_H
 #define PD_MESH_ELEMENT_SET_H
 
+#include "base/material_functions.h"
 #include "elements/table.h"
 
 typedef struct pd_element_set {
@@ -11,6 +12,10 @@ typedef struct pd_element_set {
     const double *rest;       /* [n,(k-1)*d] rest gradients g_1.. g_{k-1}; attachments: [n,3] targets, m */
     const double *parameters; /* [n,count]; column 0 is the weight of Projective Dynamics */
     const double *damping;    /* [n] s, or NULL: none */
+
+    /* [n_functions] of a kind of PD_CUSTOM_TABLE: together they have all elements, in order; else none */
+    const pd_material_functions *functions;
+    int n_functions;
 } pd_element_set;
 
 /* A line of the table: k vertices, d columns of F, numbers in `rest`, numbers in `parameters`, constraints, family of its corners. */
@@ -24,6 +29,9 @@ pd_kind_shape pd_kind_shape_of(int kind);
 
 /* Whether the kind has a projection, as Projective Dynamics needs it. */
 int pd_kind_has_projection(int kind);
+
+/* Whether the kind is one of PD_CUSTOM_TABLE, and its parameters are those of custom.h. */
+int pd_kind_is_custom(int kind);
 
 /* The largest eigenvalue of d2E/dF2 near rest, or a little more, from the parameters of one element: how stiff it is where rounding of
  * F becomes rounding of E. */

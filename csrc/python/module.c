@@ -148,6 +148,7 @@ static int module_execute(PyObject *module) {
     state->results_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &pd_results_type_spec, NULL);
     if (!state->results_type) return -1;
     if (PyModule_AddFunctions(module, pd_element_methods) < 0) return -1;
+    if (PyModule_AddFunctions(module, pd_material_methods) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_geometry_methods) < 0) return -1;
     if (PyModule_AddFunctions(module, pd_contact_methods) < 0) return -1;
     if (pd_add_solvers(module) < 0) return -1;

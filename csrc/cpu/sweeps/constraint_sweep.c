@@ -10,7 +10,7 @@
         _Pragma("omp parallel for num_threads(pd_threads(context, n, 200)) schedule(static)") for (int i = 0; i < n; i++)    \
             pd_constraint_update_##name(model, g, elements[i], compliance, multipliers, normals, positions, direction);      \
     }
-PD_ELEMENT_TABLE(PD_CONSTRAINT_SEGMENT)
+PD_FORMULA_TABLE(PD_CONSTRAINT_SEGMENT)
 
 pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const pd_constraint_sweep *sweep, double compliance,
                                real *positions, real *direction) {
@@ -21,7 +21,7 @@ pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const
         real *multipliers = sweep->multipliers[kind], *normals = sweep->normals[kind], a = (real)compliance;
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: segment_##name(context, model, g, elements, n, a, multipliers, normals, positions, direction); break;
-        PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
+        PD_SWITCH(g->kind, PD_FORMULA_TABLE, PD_CASE)
 #undef PD_CASE
     }
     return PD_OK;

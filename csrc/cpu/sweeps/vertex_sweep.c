@@ -335,7 +335,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
             for (int c = 0; c < 3; c++) start[c] = step->x_t[3 * (size_t)sweep->order[slot] + (size_t)c];
             start[3] = 0;
         }
-        for (int colour = 0; colour < sweep->n_colours; colour++) {
+        for (int colour = bounds.first_colour; colour < bounds.end_colour; colour++) {
 #pragma omp for schedule(static)
             for (int update = sweep->colour_start[colour]; update < (in_blocks ? 0 : sweep->colour_start[colour + 1]); update++) {
                 real sum[9], d[3];

@@ -9,7 +9,7 @@
         int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                              \
         if (e < g.n) pd_admm_update_##name(&g, inverse_h, x_t, x, weights[e], e, u + (size_t)e * 3 * (d), f + (size_t)e * 3 * (k));        \
     }
-PD_ELEMENT_TABLE(PD_ADMM_KERNEL)
+PD_FORMULA_TABLE(PD_ADMM_KERNEL)
 
 pd_status pd_admm_local(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                         real *const *weights, real *const *duals, real *residual) {
@@ -18,7 +18,7 @@ pd_status pd_admm_local(pd_context *context, const pd_model *model, const pd_ste
         real *f = model->corner_forces + 3 * (size_t)g.first_corner;
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: PD_LAUNCH(context, name##_admm_kernel, g.n, g, (real)step->inverse_h, step->x_t, x, weights[kind], duals[kind], f); break;
-        PD_SWITCH(g.kind, PD_ELEMENT_TABLE, PD_CASE)
+        PD_SWITCH(g.kind, PD_FORMULA_TABLE, PD_CASE)
 #undef PD_CASE
     }
     return pd_gather_forces(context, model, step, offset, residual);

@@ -11,7 +11,7 @@
         int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                                                                      \
         if (i < n) pd_constraint_update_##name(&model, &g, elements[i], compliance, multipliers, normals, positions, direction);   \
     }
-PD_ELEMENT_TABLE(PD_CONSTRAINT_SEGMENT)
+PD_FORMULA_TABLE(PD_CONSTRAINT_SEGMENT)
 
 pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const pd_constraint_sweep *sweep, double compliance,
                                real *positions, real *direction) {
@@ -25,7 +25,7 @@ pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const
         PD_LAUNCH(context, name##_segment_kernel, n, pd_vertices_of(model), g, elements, n, a, multipliers, normals, positions, \
                   direction);                                                                                                   \
         break;
-        PD_SWITCH(g.kind, PD_ELEMENT_TABLE, PD_CASE)
+        PD_SWITCH(g.kind, PD_FORMULA_TABLE, PD_CASE)
 #undef PD_CASE
     }
     return PD_OK;

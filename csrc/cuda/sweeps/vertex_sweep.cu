@@ -400,7 +400,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
     if (bounds.gathers && sweep->damping.slots)
         PD_LAUNCH(context, gather_kernel, model->n_vertices, model->n_vertices, sweep->order, step->x_t,
                   (pd_padded_row *)sweep->damping.starts);
-    for (int colour = 0; colour < sweep->n_colours; colour++) {
+    for (int colour = bounds.first_colour; colour < bounds.end_colour; colour++) {
         const int *ends = sweep->kind_end + (size_t)colour * PD_UPDATE_KINDS;
         const int first = sweep->colour_start[colour], last = sweep->colour_start[colour + 1];
         const bool by_kind = kind != PD_SWEEP_SEARCH && !contact; // the others need what only the kernel for all kinds has

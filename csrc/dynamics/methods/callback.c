@@ -417,4 +417,5 @@ const pd_method pd_callback_method = {.name = "CustomSolver",
                                       .destroy = destroy,
                                       .direction = direction,
                                       .minimises_potential = 1,
+                                      .takes_custom = 1,
                                       .commits = 1};

@@ -227,5 +227,6 @@ const pd_method pd_newton_method = {.name = "Newton",
                                     .destroy = destroy,
                                     .direction = direction,
                                     .takes_rigid = 1,
+                                    .takes_custom = 1,
                                     .minimises_potential = 1,
                                     .fills_gradient = 1};

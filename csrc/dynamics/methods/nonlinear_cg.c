@@ -19,7 +19,8 @@
  *
  * With contact A is A + K(x) in p.A p, with the projected Hessians of the pairs that are near, and in the preconditioner (global_step.h). K
  * bounds nothing, so a line search along p begins at alpha; where it finds no decrease p = z is tried before the step ends. After a move
- * that was cut r is not conjugate to p, which still points into what cut it: the next one restarts with p = z.
+ * that was cut r is not conjugate to p, which still points into what cut it: the next one restarts with p = z. The
+ * Hessian of a material of the caller has no bound either, and the same line search is made.
  *
  * Signs: the frame subtracts the direction, so gradient, z and p here are the negatives of the above. */
 #include "contact/potential/contact.h"
@@ -108,13 +109,16 @@ done:
     return status;
 }
 
+/* A bounds neither the Hessian of pairs nor that of a material of the caller. */
+static int searches(const pd_problem *problem) { return problem->contact || problem->custom; }
+
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_nonlinear_cg *cg = self;
     pd_status status = PD_OK;
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
     PD_TRY(pd_global_step_refresh(&cg->step, problem, iterate->x, iterate->number == 0));
     PD_TRY(go_on(cg, problem, iterate, iterate->number > 0 && !cg->cut));
-    if (!problem->contact) goto done;
+    if (!searches(problem)) goto done;
     PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
     if (iterate->stalled) { // before it ends, the preconditioned gradient alone
         PD_TRY(pd_global_step_refresh(&cg->step, problem, iterate->x, 0));
@@ -137,5 +141,6 @@ const pd_method pd_nonlinear_cg_method = {.name = "NonlinearCG",
                                           .direction = direction,
                                           .capturable = capturable,
                                           .linear = preconditioner,
+                                          .takes_custom = 1,
                                           .minimises_potential = 1,
                                           .fills_gradient = 1};

@@ -175,5 +175,6 @@ const pd_method pd_quasi_newton_method = {.name = "QuasiNewton",
                                           .direction = direction,
                                           .linear = linear_of,
                                           .takes_rigid = 1,
+                                          .takes_custom = 1,
                                           .minimises_potential = 1,
                                           .fills_gradient = 1};

@@ -24,9 +24,11 @@
  * than the rounding of G, rounding decides. What ends a step must have passed too; where it does not, one line search from the last state
  * that did takes its place, so that no step ends where it began while something lowers G. */
 #include "contact/potential/contact.h"
+#include "dynamics/methods/custom_colours.h"
 #include "dynamics/methods/rigid_descent.h"
 #include "dynamics/methods/rigid_sweep.h"
 #include "dynamics/methods/vertex_sweep.h"
+#include "dynamics/problem/custom_elements.h"
 #include "dynamics/problem/line_search.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/problem/rounding.h"
@@ -47,9 +49,10 @@ static const pd_option jacobi_options[] = {PD_FLAG(settings, line_search), PD_OP
 
 typedef struct pd_descent {
     pd_vertex_sweep sweep;
-    real *positions;          /* B [n,4] of the sweep */
-    int ahead;                /* 1: the last sweep moved the offset, and x is behind the positions */
-    pd_rigid_descent *bodies; /* NULL: none is rigid, or all move at once: */
+    real *positions;           /* B [n,4] of the sweep */
+    pd_custom_colours *custom; /* NULL: no material is the caller's, or all vertices move at once */
+    int ahead;                 /* 1: the last sweep moved the offset, and x is behind the positions */
+    pd_rigid_descent *bodies;  /* NULL: none is rigid, or all move at once: */
     pd_rigid_sweep *all_bodies;
     int line_search;
     /* with a step length only: */
@@ -63,6 +66,7 @@ static void destroy(void *self, const pd_problem *problem) {
     pd_descent *descent = self;
     if (!descent) return;
     if (problem->contact) pd_contact_share(problem->contact, NULL);
+    pd_custom_colours_destroy(descent->custom, problem->context);
     pd_vertex_sweep_destroy(&descent->sweep, problem->context);
     pd_rigid_descent_destroy(descent->bodies, problem->context);
     pd_rigid_sweep_destroy(descent->all_bodies, problem->context);
@@ -79,6 +83,7 @@ static pd_status make(void **self, const pd_problem *problem, const settings *se
     if (problem->contact) pd_contact_widen(problem->contact);
     PD_TRY(pd_vertex_sweep_create(&descent->sweep, problem, settings->colours, grouped));
     if (problem->contact) pd_contact_share(problem->contact, descent->sweep.colours);
+    if (!at_once) PD_TRY(pd_custom_colours_create(&descent->custom, problem, &descent->sweep, settings->colours));
     PD_TRY(pd_memory_create(problem->context, (void **)&descent->positions, n * 4 * sizeof(real)));
     if (at_once)
         PD_TRY(pd_rigid_sweep_create(&descent->all_bodies, problem));
@@ -94,10 +99,20 @@ done:
 
 static pd_status sweep(pd_descent *descent, const pd_problem *problem, const pd_iterate *iterate, pd_sweep_step kind, int in_place,
                        pd_sweep_bounds bounds, pd_contact_sweep *touched) {
+    const int n_colours = descent->sweep.n_colours, each = descent->custom ? 1 : n_colours;
     pd_status status = PD_OK;
     if (problem->contact) PD_TRY(pd_contact_reach(problem->contact, iterate->x, touched));
-    PD_TRY(pd_sweep_vertices(problem->context, problem->model, &descent->sweep, &problem->step, kind, in_place, bounds,
-                             problem->contact ? touched : NULL, iterate->x, iterate->offset, descent->positions, iterate->direction));
+    if (!in_place) PD_TRY(pd_custom_refresh(problem, iterate->x, PD_ASK_STRESS | PD_ASK_HESSIAN));
+    // the functions of a material are asked where the colours before have gone
+    for (int colour = descent->custom ? -1 : 0; colour < n_colours; colour += each) {
+        bounds.first_colour = colour < 0 ? 0 : colour;
+        bounds.end_colour = colour + each;
+        if (colour >= 0 && descent->custom)
+            PD_TRY(pd_custom_colours_refresh(descent->custom, problem, &descent->sweep, colour, descent->positions));
+        PD_TRY(pd_sweep_vertices(problem->context, problem->model, &descent->sweep, &problem->step, kind, in_place, bounds,
+                                 problem->contact ? touched : NULL, iterate->x, iterate->offset, descent->positions, iterate->direction));
+        bounds.gathers = 0;
+    }
 done:
     return status;
 }
@@ -107,6 +122,9 @@ done:
 static pd_status create(void **self, const pd_problem *problem, const void *given) {
     const settings *settings = given;
     if (!settings->colours) return pd_fail(problem->error, PD_ERROR_VALUE, "colours: vertex block descent needs them");
+    if (settings->line_search && problem->custom)
+        return pd_fail(problem->error, PD_ERROR_TYPE,
+                       "line_search: it asks for energies of single vertices, which functions of a material do not answer; take 0");
     return make(self, problem, settings, !settings->line_search, 0); // a line search wants energies, not groups
 }
 
@@ -134,6 +152,7 @@ const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",
                                                   .direction = direction,
                                                   .capturable = pd_always,
                                                   .takes_rigid = 1,
+                                                  .takes_custom = 1,
                                                   .keeps_reach = 1,
                                                   .moves = 1,
                                                   .minimises_potential = 1};
@@ -257,6 +276,7 @@ const pd_method pd_block_jacobi_method = {.name = "BlockJacobi",
                                           .capturable = capturable_jacobi,
                                           .guarded = guarded,
                                           .takes_rigid = 1,
+                                          .takes_custom = 1,
                                           .keeps_reach = 1,
                                           .minimises_potential = 1};
 const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
@@ -269,5 +289,6 @@ const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
                                               .capturable = capturable_jacobi,
                                               .guarded = guarded,
                                               .takes_rigid = 1,
+                                              .takes_custom = 1,
                                               .keeps_reach = 1,
                                               .minimises_potential = 1};

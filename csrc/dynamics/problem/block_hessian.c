@@ -1,6 +1,7 @@
 /* The Hessian of the incremental potential in blocks of 3x3; see block_hessian.h. */
 #include "dynamics/problem/block_hessian.h"
 
+#include "dynamics/problem/custom_elements.h"
 #include "dynamics/response.h"
 
 #include <stdlib.h>
@@ -61,8 +62,10 @@ static pd_status add_contact(const pd_problem *problem, const real *x, pd_hessia
 
 pd_status pd_problem_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter) {
     const pd_block_hessian *self = problem->hessian;
-    pd_status status = pd_hessian(problem->context, problem->model, &problem->step, x, filter, self->slots, self->diagonal_slots,
-                                  self->pattern.row_start[self->pattern.n], self->blocks);
+    pd_status status = pd_custom_refresh(problem, x, PD_ASK_HESSIAN);
+    if (!status)
+        status = pd_hessian(problem->context, problem->model, &problem->step, x, filter, self->slots, self->diagonal_slots,
+                            self->pattern.row_start[self->pattern.n], self->blocks);
     return status ? status : add_contact(problem, x, filter);
 }
 

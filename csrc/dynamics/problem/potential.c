@@ -1,11 +1,13 @@
 /* The incremental potential and its gradient at a point; see potential.h. */
 #include "dynamics/problem/potential.h"
 
+#include "dynamics/problem/custom_elements.h"
 #include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 
 pd_status pd_problem_energies(const pd_problem *self, const real *x, const real *offset, double *energies) {
-    pd_status status = pd_potential(self->context, self->model, &self->step, x, offset, self->scalars);
+    pd_status status = pd_custom_refresh(self, x, PD_ASK_ENERGY);
+    if (!status) status = pd_potential(self->context, self->model, &self->step, x, offset, self->scalars);
     if (!status) status = pd_memory_download(self->context, energies, self->scalars, PD_ENERGY_COUNT * sizeof(double));
     return status || !self->response->potential ? status : self->response->potential(self, x, energies);
 }
@@ -24,7 +26,8 @@ pd_status pd_problem_potential(const pd_problem *self, const real *x, const real
 }
 
 pd_status pd_problem_gradient(const pd_problem *self, const real *x, const real *offset, real *gradient) {
-    pd_status status = pd_gradient(self->context, self->model, &self->step, x, offset, gradient);
+    pd_status status = pd_custom_refresh(self, x, PD_ASK_STRESS);
+    if (!status) status = pd_gradient(self->context, self->model, &self->step, x, offset, gradient);
     if (!status && self->response->gradient) status = self->response->gradient(self, x, gradient);
     if (!status && self->rigid) status = pd_rigid_gather(self, x, gradient);
     return status;

@@ -3,6 +3,7 @@
 
 #include "contact/potential/prescribed_pairs.h"
 #include "dynamics/problem/block_hessian.h"
+#include "dynamics/problem/custom_elements.h"
 #include "dynamics/problem/reduced_hessian.h"
 #include "dynamics/problem/rounding.h"
 #include "dynamics/response.h"
@@ -35,6 +36,7 @@ void pd_problem_destroy(pd_problem *self) {
         pd_prescribed_pairs_destroy(self->prescribed_pairs);
         pd_block_hessian_destroy(&all->hessian, self->context);
         pd_rigid_destroy(self->rigid, self->context);
+        pd_custom_elements_destroy(self->custom, self->context);
         pd_model_destroy(&all->model, self->context);
         pd_context_destroy(self->context);
     }
@@ -87,6 +89,7 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     PD_TRY(pd_context_create(&self->context, place, self->error));
     status = pd_model_create(self->model, self->context, description, self->corners);
     if (!status) PD_TRY(pd_rigid_create(&self->rigid, self, description));
+    if (!status) PD_TRY(pd_custom_elements_create(&self->custom, self));
     if (!status) PD_TRY(pd_rounding_create(self->rounding, self));
     real **vectors[] = {&self->x_t, &self->load, &self->step.drift, &self->trial, &self->trial_offset, &self->trial_gradient};
     for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)

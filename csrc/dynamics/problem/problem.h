@@ -11,6 +11,7 @@ typedef struct pd_block_hessian pd_block_hessian;       /* block_hessian.h */
 typedef struct pd_whole_hessian pd_whole_hessian;       /* whole_hessian.h */
 typedef struct pd_reduced_hessian pd_reduced_hessian;   /* reduced_hessian.h */
 typedef struct pd_rigid pd_rigid;                       /* rigid.h */
+typedef struct pd_custom_elements pd_custom_elements;   /* custom_elements.h */
 typedef struct pd_contact pd_contact;                   /* contact/potential/contact.h */
 typedef struct pd_contact_response pd_contact_response; /* dynamics/response.h */
 typedef struct pd_prescribed_pairs pd_prescribed_pairs; /* contact/potential/prescribed_pairs.h */
@@ -45,6 +46,7 @@ typedef struct pd_problem {
     pd_reduced_hessian *reduced; /* reduced_hessian.h */
     pd_csr *system_matrix;       /* global_step.h; n = 0 until first used */
     pd_rigid *rigid;             /* rigid.h; NULL: no body is rigid */
+    pd_custom_elements *custom;  /* custom_elements.h; NULL: no material is the caller's */
 
     /* Scratch: nothing survives the call that fills it. */
     real *trial, *trial_offset, *trial_gradient; /* B [n,3] */

@@ -65,7 +65,7 @@ static int applies(const pd_simulation *self) { return self->accelerator && self
 static int capturable(const pd_simulation *self) {
     const pd_accelerator *accelerator = self->accelerator;
     if (self->problem->response->waits) return 0;
-    if (self->problem->rigid) return 0; // bodies move on the host
+    if (self->problem->rigid || self->problem->custom) return 0; // bodies move on the host, and functions of the caller run there
     if (applies(self) && !(accelerator->capturable && accelerator->capturable(self->accelerator_memory))) return 0;
     return pd_can_capture(self->problem->context) && self->method->capturable && self->method->capturable(self->method_memory);
 }

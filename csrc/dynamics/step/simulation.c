@@ -59,6 +59,10 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
     self->method = settings->method;
     if (description->n_rigid > 0 && !settings->method->takes_rigid)
         PD_TRY(pd_fail(error, PD_ERROR_TYPE, "rigid: %s does not take it", settings->method->name));
+    for (int s = 0; s < description->n_sets; s++)
+        if (pd_kind_is_custom(description->sets[s].kind) && !settings->method->takes_custom)
+            PD_TRY(pd_fail(error, PD_ERROR_TYPE, "material: %s does not take functions of the caller; Newton and VertexBlockDescent do",
+                           settings->method->name));
     PD_TRY(pd_response_find(&response, description, settings->method, error));
     PD_TRY(pd_problem_create(&self->problem, description, response, settings->h, cholesky, place, error));
     PD_TRY(pd_chunks_create(&self->chunks, error));

@@ -1,5 +1,6 @@
 /* The state of a simulation: set, read, shared, and taken as the start of a step; see simulation.h. */
 #include "dynamics/divergence/energy.h"
+#include "dynamics/problem/custom_elements.h"
 #include "dynamics/problem/rounding.h"
 #include "dynamics/response.h"
 #include "dynamics/step/frame.h"
@@ -115,6 +116,7 @@ pd_status pd_simulation_begin(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_rounding_begin(problem);
     pd_status status = pd_memory_copy(problem->context, problem->x_t, self->iterate.x, pd_problem_bytes(problem));
+    if (!status) status = pd_custom_refresh_damping(problem, problem->x_t);
     if (!status) status = pd_damping_prepare(problem->context, problem->model, problem->x_t);
     return pd_problem_keep_error(problem, status);
 }

@@ -41,6 +41,7 @@ extern PyType_Spec pd_linear_type_spec;      /* linear.c */
 extern PyType_Spec pd_broad_phase_type_spec; /* broad_phase.c */
 extern PyType_Spec pd_proximity_type_spec;   /* proximity.c */
 extern PyMethodDef pd_element_methods[];     /* elements.c */
+extern PyMethodDef pd_material_methods[];    /* material_values.c */
 extern PyMethodDef pd_geometry_methods[];    /* geometry.c */
 extern PyMethodDef pd_contact_methods[];     /* contact.c */
 

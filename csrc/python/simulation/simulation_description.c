@@ -1,4 +1,5 @@
 /* The arrays that a simulation is made of, checked and kept: what the core trusts later. */
+#include "python/binding/material_functions.h"
 #include "python/simulation/simulation_object.h"
 
 #include <float.h>
@@ -14,15 +15,16 @@ static int keep_or_none(PyArrayObject **array, PyObject *kept, PyObject *object,
     return *array || object == Py_None;
 }
 
-/* (kind, vertices, rest, parameters, damping or None) -> set of arrays kept in the list. Returns 0 with an exception set. */
+/* (kind, vertices, rest, parameters, damping or None[, functions]) -> set of arrays kept in the list. Returns 0 with an exception set. */
 static int read_set(PyObject *item, PyObject *kept, int n_vertices, pd_element_set *set) {
     int kind;
-    PyObject *vertices_object, *rest_object, *parameters_object, *damping_object;
+    PyObject *vertices_object, *rest_object, *parameters_object, *damping_object, *functions = Py_None;
     if (!PyTuple_Check(item)) {
-        PyErr_Format(PyExc_TypeError, "elements: expected tuples (kind, vertices, rest, parameters, damping), got %R", item);
+        PyErr_Format(PyExc_TypeError, "elements: expected tuples (kind, vertices, rest, parameters, damping[, functions]), got %R", item);
         return 0;
     }
-    if (!PyArg_ParseTuple(item, "iOOOO:elements", &kind, &vertices_object, &rest_object, &parameters_object, &damping_object)) return 0;
+    if (!PyArg_ParseTuple(item, "iOOOO|O:elements", &kind, &vertices_object, &rest_object, &parameters_object, &damping_object, &functions))
+        return 0;
     pd_kind_shape shape = pd_kind_shape_of(kind);
     if (!shape.vertices) {
         PyErr_Format(PyExc_ValueError, "elements: kind %d is unknown", kind);
@@ -45,9 +47,13 @@ static int read_set(PyObject *item, PyObject *kept, int n_vertices, pd_element_s
         pd_array_check_range(parameters, -INFINITY, INFINITY, "parameters") < 0 ||
         (damping && pd_array_check_range(damping, 0.0, DBL_MAX, "damping") < 0))
         return 0;
-    *set = (pd_element_set){
-        kind, n, PyArray_DATA(vertices), PyArray_DATA(rest), PyArray_DATA(parameters), damping ? PyArray_DATA(damping) : NULL};
-    return 1;
+    *set = (pd_element_set){.kind = kind,
+                            .n = n,
+                            .vertices = PyArray_DATA(vertices),
+                            .rest = PyArray_DATA(rest),
+                            .parameters = PyArray_DATA(parameters),
+                            .damping = damping ? PyArray_DATA(damping) : NULL};
+    return pd_read_material_functions(kept, functions, set);
 }
 
 /* The list of sets, each kind at most once. Returns 0 with an exception set. */

@@ -93,7 +93,7 @@ PD_FUNCTION double pd_admm_quadratic(int n, double w, real scale, const real *H,
             if (moved <= 16 * PD_EPSILON * PD_EPSILON * size) return;                                                                      \
         }                                                                                                                                  \
     }
-PD_ELEMENT_TABLE(PD_ADMM_NEWTON)
+PD_FORMULA_TABLE(PD_ADMM_NEWTON)
 #undef PD_ADMM_NEWTON
 
 /* E = k/2 |F - T(F)|^2, k the first parameter: z lies the part k / (k + w) of the way from p to its nearest point, which is that of all the

@@ -23,6 +23,6 @@
                              g->damping ? g->damping_hessian + (size_t)e * 9 * (d) * (d) : NULL, Ft, u, P);                               \
         pd_element_forces_from_gradient(k, d, g->rest + (size_t)e * PD_REST_COUNT(k, d), P, f);                                           \
     }
-PD_ELEMENT_TABLE(PD_ADMM_UPDATE)
+PD_FORMULA_TABLE(PD_ADMM_UPDATE)
 
 #endif

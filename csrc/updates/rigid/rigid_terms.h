@@ -238,7 +238,7 @@ PD_FUNCTION pd_hessian_filter pd_body_filter(int with) { return with > 1 ? PD_FI
         pd_element_update_hessian_##name(g, (real)step->inverse_h, sweep->points, pd_body_filter(with), e, K);                  \
         pd_body_add(model, sweep, body, way, k, g->vertices + (size_t)e * (k), f, K, sum);                                      \
     }
-PD_ELEMENT_TABLE(PD_BODY_ELEMENT)
+PD_FORMULA_TABLE(PD_BODY_ELEMENT)
 
 PD_UPDATE_FUNCTION void pd_body_add_elements(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int body,
                                              const pd_body_way *way, int with, pd_body_sum *sum) {
@@ -247,7 +247,7 @@ PD_UPDATE_FUNCTION void pd_body_add_elements(const pd_model *model, const pd_bod
         int e = sweep->elements[2 * (size_t)s + 1];
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: pd_body_element_##name(model, sweep, step, g, e, body, way, with, sum); break;
-        PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
+        PD_SWITCH(g->kind, PD_FORMULA_TABLE, PD_CASE)
 #undef PD_CASE
     }
 }

@@ -58,6 +58,6 @@ PD_FUNCTION void pd_constraint_update_split(const pd_model *model, const pd_elem
         pd_xpbd_project(k, d, rest, w, C, normal, compliance, vertices, model->subspace, multipliers + e, at, moves);                    \
         pd_constraint_scatter(k, model, vertices, moves, positions, direction);                                                          \
     }
-PD_ELEMENT_TABLE(PD_CONSTRAINT)
+PD_FORMULA_TABLE(PD_CONSTRAINT)
 
 #endif
