@@ -16,6 +16,7 @@ QUICK = {
     ),
     "derivatives": (
         "tests/elements/test_derivatives.py",
+        "tests/elements/test_own_materials.py",
         "tests/elements/test_projections.py",
         "tests/elements/test_hinge.py",
         "tests/dynamics/test_derivatives.py",

@@ -2,7 +2,8 @@
 
 Everything is computed in float32 if all inputs are float32, else in float64. The kind of element follows from the material and
 the number of vertices k: Spring 2; ARAP, StrainLimit, StVK, Corotated 3 or 4; Area, RodBending 3; NeoHookean, ShapeTarget, Volume,
-Bending, HingeBending 4; Attachment 1 (`rest` is its target), WorldBox 1 (its sides are measured from `rest`).
+Bending, HingeBending 4; CustomMaterial 4 or 3, as its `bodies` say; Attachment 1 (`rest` is its target),
+WorldBox 1 (its sides are measured from `rest`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from pdgpu._internal.arguments import flag, real_array
 from pdgpu._internal.backends import backend, thread_count
+from pdgpu.materials.custom_material import CustomMaterial
 from pdgpu.materials.material import Material
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ __all__ = ["blocks", "energy", "gradient", "hessian", "projection"]
 ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, PROJECTION, STRESS, BLOCKS = range(7)  # PD_BATCH_... of csrc/loops/element_loops.h
 
 
+# what of a CustomMaterial each of them needs: its energy, stress or Hessian
+FOUND = {ENERGY: 0, GRADIENT: 1, STRESS: 1, HESSIAN: 2, HESSIAN_PSD: 2, BLOCKS: 2}
+
+
 def _batch(quantity: Any, material: Any, x: Any, rest: Any, threads: Any) -> Floats:
     if not isinstance(material, Material):
         raise TypeError(f"material: expected a material such as pdgpu.ARAP, got {material!r}")
@@ -38,12 +44,27 @@ def _batch(quantity: Any, material: Any, x: Any, rest: Any, threads: Any) -> Flo
     if quantity == PROJECTION and not material.projective:
         raise TypeError(f"material: {type(material).__name__} has no projection: its energy is no distance to a constraint set")
     kind, shapes, parameters = material.elements(rest)
-    return of_kind(quantity, kind, shapes, parameters, x, dtype=np.float32 if single else np.float64, threads=threads)
+    own = material if isinstance(material, CustomMaterial) else None
+    dtype = np.float32 if single else np.float64
+    return of_kind(quantity, kind, shapes, parameters, x, dtype=dtype, threads=threads, own=own)
 
 
-def of_kind(quantity: Any, kind: Any, gradients: Any, parameters: Any, x: Any, *, dtype: Any = np.float64, threads: Any = 0) -> Any:
-    """A quantity of elements whose rest shape and parameters are known already, as `Material.elements` returns them."""
+def of_kind(
+    quantity: Any,
+    kind: Any,
+    gradients: Any,
+    parameters: Any,
+    x: Any,
+    *,
+    dtype: Any = np.float64,
+    threads: Any = 0,
+    own: CustomMaterial | None = None,
+) -> Any:
+    """A quantity of elements whose rest shape and parameters are known already, as `Material.elements` returns them. own: their material,
+    where it is the user's."""
     module = backend("cpu", dtype)
+    if own is not None:
+        parameters = own.evaluated(FOUND[quantity], kind, x, gradients, parameters, dtype)
     arrays = (np.ascontiguousarray(array, dtype=dtype) for array in (x, gradients, parameters))
     return module.element_batch(module.KINDS[kind][0], quantity, *arrays, thread_count(threads))
 
@@ -97,6 +118,6 @@ def projection(material: Material, x: ArrayLike, rest: ArrayLike, *, threads: in
     """The nearest point of the constraint set to F of each element, (m, 3, d): the local step of Projective Dynamics.
 
     d is 3 for tets, 2 for triangles, 1 for springs, hinges and attachments [Bouaziz et al. 2014, Eq. 3]. Arguments and errors as
-    for `energy`; TypeError also for NeoHookean, StVK, Corotated and HingeBending, whose energies are no distance to a set.
+    for `energy`; TypeError also for NeoHookean, StVK, Corotated, HingeBending and CustomMaterial, whose energies are no distance to a set.
     """
     return _batch(PROJECTION, material, x, rest, threads)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu._internal.arguments import any_array, real_array
+from pdgpu.materials.custom_material import CustomMaterial
 from pdgpu.materials.hinge_bending import HingeBending
 from pdgpu.materials.hyperelastic import Corotated, NeoHookean, StVK
 from pdgpu.materials.joint_elements import Slide, Swing
@@ -30,6 +31,7 @@ __all__ = [
     "Attachment",
     "Bending",
     "Corotated",
+    "CustomMaterial",
     "HingeBending",
     "NeoHookean",
     "RodBending",

@@ -19,6 +19,7 @@ from pdgpu._internal.backends import PRECISIONS, device_parts, thread_count
 from pdgpu.contact import barrier_contact, penalty_contact, projective_contact, proxy_contact, two_way_contact
 from pdgpu.linear import linear_solvers, schur
 from pdgpu.linear.automatic import Parameters
+from pdgpu.materials.custom_material import CustomMaterial
 from pdgpu.mesh.io.mesh_files import as_path
 from pdgpu.scene.model_scene import model_scene
 from pdgpu.simulation import scene_entries
@@ -57,6 +58,12 @@ def write(path, core):
         what = "linear solver" if isinstance(linear, linear_solvers.LinearFunction) else "preconditioner"
         raise TypeError(f"path: a file cannot hold a {what} that is a function; pickle the simulation instead, with a picklable function")
     scene = core.scene
+    for body in scene.bodies:
+        if any(isinstance(material, CustomMaterial) for material in body.materials):
+            raise TypeError(
+                f"path: a file cannot hold the CustomMaterial of {body.name!r}, whose energy is a program; pickle the simulation instead, "
+                "with functions of a module"
+            )
     arrays = {}
 
     def store(value):

@@ -20,6 +20,8 @@ from pdgpu.contact.proxy_contact import ProxyContact, ProxyScene
 from pdgpu.contact.two_way_contact import passes_of
 from pdgpu.linear.automatic import resolve
 from pdgpu.linear.linear_solvers import chebyshev_settings
+from pdgpu.materials.custom_material import custom_kinds
+from pdgpu.materials.material_calls import MaterialCalls, WeakCalls
 from pdgpu.materials.materials import MATERIAL_OF_KIND
 from pdgpu.mesh.vertex_colours import vertex_colours
 from pdgpu.results.tables import scene_numbers
@@ -114,6 +116,7 @@ class SimulationCore:
     rigid_rows: Integers  # vertices of all rigid bodies
     kinds: list[str]  # of elements, in the order of the compiled module
     materials: set[str]
+    calls: dict[str, list[MaterialCalls]]  # kind of elements -> functions of the materials that are the user's own
     colours: Integers | None  # (n,)
     touching: ContactScene | None  # where pairs answer contact
     law: Any  # BarrierContact or PenaltyContact that finds the pairs, or None
@@ -211,7 +214,16 @@ class SimulationCore:
         settings = settings_of(self.solver, device, len(self.masses))
         if self.colours is not None:
             settings["colours"] = self.colours
-        elements = [(module.KINDS[kind][0], *relative_elements(kind, groups[kind], self.origin)) for kind in self.kinds if kind in groups]
+        self.calls = {kind: _calls_of(self.scene, kind) for kind in groups}
+        elements = [
+            (
+                module.KINDS[kind][0],
+                *relative_elements(kind, groups[kind], self.origin),
+                [calls.entry(WeakCalls(calls)) for calls in self.calls[kind]] or None,
+            )
+            for kind in self.kinds
+            if kind in groups
+        ]
         core = module.Simulation(
             self.masses,
             self.fixed,
@@ -406,6 +418,12 @@ class SimulationCore:
         rest = diagnostic_core(self.scene, self.dt, self.threads)
         found = rest.hessian_of_rows(self.rest, True).diagonal().reshape(-1, 3).mean(axis=1)
         return add_rigid_inertia(self.scene, self.dt, self.fixed, found)
+
+
+def _calls_of(scene: Scene, kind: str) -> list[MaterialCalls]:
+    """The functions of the elements of a kind, body after body, as `Scene.element_groups` has these."""
+    owned = [(custom_kinds(body.materials).get(kind), rows) for body in scene.bodies for of, rows, *_ in body.groups if of == kind]
+    return [material.calls(len(rows)) for material, rows in owned if material is not None]
 
 
 def csr_of_blocks(row_start: Integers, columns: Integers, blocks: Floats, fixed: Any) -> scipy.sparse.csr_matrix:

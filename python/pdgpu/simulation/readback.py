@@ -14,6 +14,7 @@ import numpy as np
 from pdgpu import _host
 from pdgpu._internal.arguments import choice
 from pdgpu._internal.parts import Part
+from pdgpu.materials.custom_material import custom_kinds
 from pdgpu.materials.elements import ENERGY, GRADIENT, of_kind
 from pdgpu.materials.joint_elements import JointForce, joint_forces
 from pdgpu.materials.materials import MATERIAL_OF_KIND
@@ -47,7 +48,8 @@ def _quantities(core, quantity, body):
     x = core.state64()[0][body.slice]
     found = {}
     for kind, rows, rest, parameters, _ in core.scene.elements_of(body):
-        values = of_kind(quantity, kind, rest, parameters, x[rows], threads=core.threads)
+        own = custom_kinds(body.materials).get(kind)
+        values = of_kind(quantity, kind, rest, parameters, x[rows], threads=core.threads, own=own)
         found.setdefault(MATERIAL_OF_KIND[kind], []).append((rows, values))
     return found
 
@@ -187,8 +189,9 @@ class ReadBack(Part):
             raise ValueError(f"body: stress is that of tets, and {body.name!r} is a {body.type}")
         tets = body.mesh.tets
         x = self._core.state64()[0][body.slice]
+        own = custom_kinds(body.materials)
         gradients = [
-            of_kind(GRADIENT, kind, rest, parameters, x[rows], threads=self._core.threads)
+            of_kind(GRADIENT, kind, rest, parameters, x[rows], threads=self._core.threads, own=own.get(kind))
             for kind, rows, rest, parameters in body.groups
             if rows.shape[1] == 4
         ]

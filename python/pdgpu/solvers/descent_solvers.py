@@ -10,6 +10,7 @@ from pdgpu.linear.linear_solvers import Chebyshev
 from pdgpu.solvers.time_step_solver import (
     AFTER,
     COLOURINGS,
+    CUSTOM,
     HYPERELASTIC,
     PENALTY,
     PROJECTIVE,
@@ -45,7 +46,7 @@ class VertexBlockDescent(TimeStepSolver):
     colouring: str = "balanced"
     initialization: str = "adaptive"
 
-    materials = PROJECTIVE + HYPERELASTIC
+    materials = PROJECTIVE + HYPERELASTIC + CUSTOM
     rigid = True
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu",)
@@ -63,7 +64,7 @@ class _AllAtOnce(TimeStepSolver):
     chebyshev: Chebyshev | None = None
     line_search: bool = True
 
-    materials = PROJECTIVE + HYPERELASTIC
+    materials = PROJECTIVE + HYPERELASTIC + CUSTOM
     rigid = True
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu",)

@@ -113,6 +113,11 @@ def check_support(solver, device, materials):
         if material not in solver.materials:
             able = [kind.__name__ for kind in SOLVERS if materials <= set(kind.materials) and device_parts(device)[0] in kind.devices]
             raise TypeError(f"{type(solver).__name__} cannot treat the material {material}; {', '.join(able)} can treat all of the scene")
+    if "CustomMaterial" in materials and isinstance(solver, VertexBlockDescent) and solver.line_search:
+        raise TypeError(
+            "line_search: VertexBlockDescent asks for energies of single vertices, which the functions of a CustomMaterial do not answer; "
+            "give line_search=False"
+        )
     check_order(solver.linear, device)
     if device_parts(device)[0] not in solver.devices:
         raise RuntimeError(f"device: {type(solver).__name__} does not run on {device!r}, only on {', '.join(solver.devices)}")

@@ -20,6 +20,7 @@ from pdgpu.linear.schur import SchurDirect
 from pdgpu.solvers.descent_solvers import BlockJacobi, GradientDescent, VertexBlockDescent
 from pdgpu.solvers.time_step_solver import (
     AFTER,
+    CUSTOM,
     DRIVERS,
     HYPERELASTIC,
     PENALTY,
@@ -126,7 +127,7 @@ class Newton(TimeStepSolver):
     step_tolerance: float = field(default=0.0, metadata={"written": "where set"})
     initialization: str | None = field(default=None, metadata={"written": "where set"})
 
-    materials = PROJECTIVE + HYPERELASTIC
+    materials = PROJECTIVE + HYPERELASTIC + CUSTOM
     linear_solvers = (Direct, PCG)
     linear_names = ("auto",)
     rigid = True
@@ -146,7 +147,8 @@ class NonlinearCG(TimeStepSolver):
     Since A bounds the Hessian of the incremental potential from above, the potential falls in every iteration.
 
     With `contact` p.A p becomes p.(A + K) p with the projected Hessians K of the pairs that are near, which bound nothing: the step is
-    halved from the part that touches nothing until the potential falls. D and the factor know of K as those of ProjectiveDynamics do.
+    halved from the part that touches nothing until the potential falls. D and the factor know of K as those of ProjectiveDynamics do. A
+    `CustomMaterial` has no bound either: its weight in A is the median of its stiffnesses at rest, and the step is halved in the same way.
 
     Parameters
     ----------
@@ -162,6 +164,7 @@ class NonlinearCG(TimeStepSolver):
     preconditioner: str = "jacobi"
     initialization: str | None = field(default=None, metadata={"written": "where set"})
 
+    materials = PROJECTIVE + CUSTOM
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu", "cuda")
 
@@ -248,7 +251,7 @@ class QuasiNewton(TimeStepSolver):
     line_search: bool = True
     initialization: str | None = field(default=None, metadata={"written": "where set"})
 
-    materials = PROJECTIVE + HYPERELASTIC
+    materials = PROJECTIVE + HYPERELASTIC + CUSTOM
     linear_solvers = (Direct,)
     rigid = True
     contacts = (*LAWS, PENALTY, *AFTER)

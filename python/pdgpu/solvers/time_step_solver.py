@@ -23,7 +23,8 @@ PRECONDITIONERS = ("jacobi", "direct")
 COLOURINGS = ("greedy", "balanced")
 # materials whose energy is the distance to a constraint set, and those that have no nearest point of one, so no PD and no PBD
 PROJECTIVE = tuple(material.__name__ for material in MATERIALS if material.projective)
-HYPERELASTIC = tuple(material.__name__ for material in MATERIALS if not material.projective)
+HYPERELASTIC = tuple(material.__name__ for material in MATERIALS if not material.projective and material.__name__ != "CustomMaterial")
+CUSTOM = ("CustomMaterial",)  # whose functions are called before a solver asks for what they find
 
 
 @dataclass(frozen=True, kw_only=True)
