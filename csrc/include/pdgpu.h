@@ -54,6 +54,7 @@
 #define pdgpu_scene_destroy                     PDGPU_NAME(pdgpu_scene_destroy)
 #define pdgpu_scene_add_body                    PDGPU_NAME(pdgpu_scene_add_body)
 #define pdgpu_scene_add_material                PDGPU_NAME(pdgpu_scene_add_material)
+#define pdgpu_scene_add_material_functions      PDGPU_NAME(pdgpu_scene_add_material_functions)
 #define pdgpu_scene_set_masses                  PDGPU_NAME(pdgpu_scene_set_masses)
 #define pdgpu_scene_set_velocities              PDGPU_NAME(pdgpu_scene_set_velocities)
 #define pdgpu_scene_set_damping                 PDGPU_NAME(pdgpu_scene_set_damping)
@@ -182,6 +183,26 @@ PDGPU_API pdgpu_status pdgpu_scene_add_body(pdgpu_scene *scene, pdgpu_body_type 
  * Errors: PDGPU_ERROR_TYPE for a material that does not go with the body; PDGPU_ERROR_VALUE for constants out of range. */
 PDGPU_API pdgpu_status pdgpu_scene_add_material(pdgpu_scene *scene, int body, pdgpu_material material, const double *constants, int n_rows,
                                                 pdgpu_error *error);
+
+/* A material of your own: batched functions of the deformation gradients F [n,3,d] of n elements, d = 3 on solids and 2 on shells, whose
+ * numbers in their body are elements [n]. All are double in both precisions. They run on the thread that calls the simulation, and call no
+ * function of it. A status other than PDGPU_OK ends the call with it; of a step the state is then that before it. */
+typedef struct pdgpu_material_functions {
+    void *user;
+    /* Psi, J per volume or area at rest, out [n], 0 at rest; infinite where F is not admissible: a line search shortens the move then */
+    pdgpu_status (*energy)(void *user, int n, const int *elements, const double *F, double *out);
+    /* dPsi/dF, out [n,3,d] */
+    pdgpu_status (*stress)(void *user, int n, const int *elements, const double *F, double *out);
+    /* d2Psi/dF2, out [n,3d,3d], row d a + b for entry (a,b) of F. NULL: central differences of the stress */
+    pdgpu_status (*hessian)(void *user, int n, const int *elements, const double *F, double *out);
+} pdgpu_material_functions;
+
+/* Gives it to all elements of a solid or shell, once. The functions are called at F = 1 here, and their derivatives are not compared.
+ * `user` must outlive the scene and its simulations. Newton, QuasiNewton, NonlinearCG, VertexBlockDescent without a line search,
+ * BlockJacobi, GradientDescent and CustomSolver take it.
+ * Errors: PDGPU_ERROR_NOT_FINITE for an answer that is not finite, here and in every later call; those of the functions. */
+PDGPU_API pdgpu_status pdgpu_scene_add_material_functions(pdgpu_scene *scene, int body, const pdgpu_material_functions *functions,
+                                                          pdgpu_error *error);
 
 /* In place of the lumped masses: masses [n_points] in kg, > 0. */
 PDGPU_API pdgpu_status pdgpu_scene_set_masses(pdgpu_scene *scene, int body, const double *masses, pdgpu_error *error);

@@ -148,7 +148,7 @@ pd_status pd_material_group(pd_element_group *out, pdgpu_scene *scene, const pd_
                 PD_TRY(pd_fail(error, PD_ERROR_VALUE, "constants: of %s, element %zu would have the parameter %g", self->name, e, q[i]));
     }
     for (int i = 0; i < n * k; i++) vertices[i] += body->first;
-    *out = (pd_element_group){kind, n, vertices, rest, parameters};
+    *out = (pd_element_group){kind, n, vertices, rest, parameters, NULL};
 done:
     free(rows);
     free(measures);

@@ -26,6 +26,7 @@ typedef struct pd_element_group {
     int kind, n;
     const int *vertices;
     const double *rest, *parameters;
+    const pdgpu_material_functions *own; /* NULL, or whose energy it is */
 } pd_element_group;
 
 typedef struct pd_body {
@@ -36,7 +37,7 @@ typedef struct pd_body {
     double *points, *masses, *velocities;
     double damping;
     int n_groups;
-    pd_element_group groups[PDGPU_MATERIAL_COUNT];
+    pd_element_group groups[PDGPU_MATERIAL_COUNT + 1]; /* each material once, and functions of the caller */
     int has[PDGPU_MATERIAL_COUNT];
 } pd_body;
 
@@ -88,5 +89,8 @@ pd_body *pd_scene_body(const pdgpu_scene *scene, int body, pd_error *error);
 pd_status pd_material_group(pd_element_group *out, pdgpu_scene *scene, const pd_body *body, pdgpu_material material,
                             const double *constants, int n_rows, pd_error *error);
 const char *pd_material_name(pdgpu_material material);
+
+/* own_material.c: the functions of a group, whose elements begin at `first` of their set. Buffers lie in the arena. */
+pd_status pd_own_material_connect(pd_material_functions *out, const pd_element_group *group, int first, pd_arena *arena, pd_error *error);
 
 #endif

@@ -32,6 +32,24 @@ static void put_elements(filling *at, const pd_element_group *group, double damp
     at->set->n += group->n;
 }
 
+/* The functions of the bodies whose material is the caller's. */
+static pd_status connect_functions(pd_element_set *set, const pdgpu_scene *scene, pd_arena *arena, pd_error *error) {
+    int first = 0;
+    pd_material_functions *functions;
+    if (!pd_kind_is_custom(set->kind)) return PD_OK;
+    if (!(functions = pd_arena_take(arena, (size_t)scene->n_bodies, sizeof *functions, error))) return PD_ERROR_MEMORY;
+    for (int b = 0; b < scene->n_bodies; b++)
+        for (int g = 0; g < scene->bodies[b].n_groups; g++) {
+            const pd_element_group *group = &scene->bodies[b].groups[g];
+            if (group->kind != set->kind) continue;
+            pd_status status = pd_own_material_connect(&functions[set->n_functions++], group, first, arena, error);
+            if (status) return status;
+            first += group->n;
+        }
+    set->functions = functions;
+    return PD_OK;
+}
+
 /* The elements of one kind, of all bodies in their order, attachments in the order of their calls; an empty set where there are none. */
 static pd_status make_set(pd_element_set *set, int kind, const pdgpu_scene *scene, pd_arena *arena, pd_error *error) {
     filling at = {.set = set, .shape = pd_kind_shape_of(kind)};
@@ -56,10 +74,10 @@ static pd_status make_set(pd_element_set *set, int kind, const pdgpu_scene *scen
             if (scene->bodies[b].groups[g].kind == kind) put_elements(&at, &scene->bodies[b].groups[g], scene->bodies[b].damping);
     for (int a = 0; a < scene->n_attachments && kind == PD_ATTACHMENT; a++) {
         const pd_attachment *one = &scene->attachments[a];
-        put_elements(&at, &(pd_element_group){kind, 1, &one->vertex, one->target, &one->stiffness}, scene->bodies[one->body].damping);
+        put_elements(&at, &(pd_element_group){kind, 1, &one->vertex, one->target, &one->stiffness, NULL}, scene->bodies[one->body].damping);
     }
     set->vertices = at.vertices, set->rest = at.rest, set->parameters = at.parameters, set->damping = at.damping;
-    return PD_OK;
+    return connect_functions(set, scene, arena, error);
 }
 
 static pd_status describe_scene(pd_description *out, const pdgpu_scene *scene, const pd_solver_traits *traits, pd_arena *arena,
@@ -76,7 +94,7 @@ static pd_status describe_scene(pd_description *out, const pdgpu_scene *scene, c
         PD_TRY(make_set(&sets[out->n_sets], kind, scene, arena, error));
         if (!sets[out->n_sets].n) continue;
         out->n_sets++;
-        if (traits->projective && !pd_kind_has_projection(kind))
+        if (traits->projective && !pd_kind_has_projection(kind) && !(pd_kind_is_custom(kind) && pd_method_find(traits->name)->takes_custom))
             PD_TRY(pd_fail(error, PD_ERROR_TYPE, "solver: %s cannot treat the elements %s; Newton and VertexBlockDescent can", traits->name,
                            pd_kind_shape_of(kind).name));
     }

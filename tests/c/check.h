@@ -43,6 +43,8 @@
     TEST(functions)               \
     TEST(questions_of_a_function) \
     TEST(functions_that_fail)     \
+    TEST(materials)               \
+    TEST(materials_that_fail)     \
     TEST(memory)
 
 #define DECLARE_TEST(name) void test_##name(void);
@@ -89,6 +91,7 @@ void make_cube(cube *out, double x, double y, double z);
 
 /* A scene under gravity along -y with one such cube, neo-Hookean unless a material is given. */
 pdgpu_scene *cube_scene(double height);
+/* constants NULL: without a material. */
 pdgpu_scene *cube_scene_of(pdgpu_material material, const double *constants, double height);
 /* Particles at the origin, the first of 1 kg. */
 pdgpu_scene *one_particle(const double *gravity);

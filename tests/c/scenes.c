@@ -22,7 +22,7 @@ pdgpu_scene *cube_scene_of(pdgpu_material material, const double *constants, dou
     make_cube(&shape, 0.0, height, 0.0);
     OK(pdgpu_scene_create(&scene, gravity, &error));
     OK(pdgpu_scene_add_body(scene, PDGPU_SOLID, shape.points[0], CUBE_POINTS, shape.tets[0], CUBE_TETS, 1000.0, NULL, &error));
-    OK(pdgpu_scene_add_material(scene, 0, material, constants, 1, &error));
+    if (constants) OK(pdgpu_scene_add_material(scene, 0, material, constants, 1, &error));
     return scene;
 }
 
