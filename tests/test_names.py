@@ -49,7 +49,7 @@ def test_a_step_says_by_name_how_it_went():
     assert tuple(result["phases"]) == PHASES == _host.PHASES and result["status"] in _host.STOPS
     assert result["solve_seconds"] == pytest.approx(result["phases"]["direction"] + result["phases"]["advance"])
     assert [row["iteration"] for row in seen] == [0, 1, 2, 3] and result["rows"] == 4
-    evaluated = {"incremental_potential", "gradient_norm", "contact_potential", "friction_potential", "smallest_distance", "searches"}
+    evaluated = {"incremental_potential", "gradient_norm", "contact_potential", "friction_potential", "smallest_distance"}
     assert set(seen[0]) == {*COLUMNS, "positions"} - evaluated - {"active_contacts", "contacts_entered", "contacts_left"}
     assert np.array_equal(seen[-1]["positions"], sim.positions)
 

@@ -42,6 +42,8 @@ pd_status pd_context_wait(pd_context *context) {
 
 pd_counts pd_context_counts(const pd_context *context) { return context->counts; }
 
+pd_tally *pd_context_tally(pd_context *context) { return &context->tally; }
+
 pd_status pd_device_count(int *count, pd_error *error) {
     (void)error;
     *count = 1;

@@ -12,6 +12,7 @@ struct pd_context {
     int threads;
     pd_error error;
     pd_counts counts;
+    pd_tally tally;
     double marks[PD_MARK_COUNT]; /* s */
 };
 

@@ -90,6 +90,8 @@ int pd_context_threads(const pd_context *context) { return context->threads; }
 
 pd_counts pd_context_counts(const pd_context *context) { return context->counts; }
 
+pd_tally *pd_context_tally(pd_context *context) { return &context->tally; }
+
 pd_location pd_context_location(const pd_context *context) {
     pd_location slot = {1, context->device, context->stream};
     return slot;
@@ -107,6 +109,7 @@ static cudaError_t synchronise(pd_context *context) {
 pd_status pd_context_wait(pd_context *context) {
     cudaError_t code = pd_device_use(context);
     context->counts.waits++;
+    context->tally.waits++;
     if (code == cudaSuccess) code = synchronise(context);
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, "waiting for the device");
 }
@@ -164,6 +167,7 @@ static pd_status copy_and_wait(pd_context *context, void *target, const void *so
     pd_status status = copy(context, target, source, bytes, kind, what);
     if (!bytes) return status;
     context->counts.waits++;
+    context->tally.waits++;
     cudaError_t code = status ? cudaSuccess : synchronise(context);
     return code == cudaSuccess ? status : pd_cuda_failure(context, code, what);
 }

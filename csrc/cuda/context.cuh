@@ -34,6 +34,7 @@ struct pd_context {
     int capturing;                    /* between pd_capture_begin and pd_capture_end: the stream records and runs nothing */
     cudaEvent_t marks[PD_MARK_COUNT];
     pd_counts counts;
+    pd_tally tally;
     pd_error error;
 };
 

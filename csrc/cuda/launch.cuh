@@ -66,6 +66,7 @@ static inline cudaError_t pd_launch(cudaStream_t stream, pd_launch_way way, unsi
             if (code_ == cudaSuccess) code_ = pd_launch((context)->stream, way, blocks, threads, kernel, __VA_ARGS__); \
             if (code_ != cudaSuccess) return pd_cuda_failure(context, code_, #kernel);                                 \
             (context)->after_launch = 1;                                                                               \
+            (context)->tally.launches++;                                                                               \
         }                                                                                                              \
     } while (0)
 

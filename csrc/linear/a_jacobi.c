@@ -271,6 +271,7 @@ static pd_status constant_term(pd_linear *self, const pd_move *move, real *out) 
     const pd_a_jacobi *method = self->memory;
     int odd = method->order % 2;
     real *buffers[2] = {odd ? self->spare : out, odd ? out : self->spare};
+    pd_context_tally(self->context)->sweeps += method->order;
     return pd_jacobi_sweeps(self->context, &self->matrix, self->width, self->residual, self->settings.weight, method->omegas, method->order,
                             PD_SWEEPS_FROM_ZERO | PD_SWEEPS_TO_THE_END, (pd_sweep_ends){self->ends.gather, move}, buffers);
 }
@@ -302,6 +303,7 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
             PD_TRY(pd_memory_clear(context, self->current, pd_linear_bytes(self)));
             PD_TRY(pd_memory_clear(context, self->previous, pd_linear_bytes(self)));
         }
+        pd_context_tally(context)->products += 2 * n; // with A, and with the operator
         for (; j < k + n; j++) {
             PD_TRY(pd_matrix_correction(context, &self->matrix, self->width, self->settings.weight, self->residual, self->current,
                                         method->defect));
@@ -329,6 +331,7 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
         }
     }
     real *buffers[2] = {self->current, self->previous};
+    pd_context_tally(context)->products += k + n - j;
     status = pd_block_sweeps(context, &method->P, self->width, method->constant, omegas + (j - k), gamma, k + n - j,
                              from | (ends ? PD_SWEEPS_TO_THE_END : 0), move, buffers);
     self->current = buffers[0];

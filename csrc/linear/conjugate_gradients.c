@@ -31,15 +31,15 @@ static pd_status apply(const pd_conjugate_gradients *self) { return self->M->kin
 static pd_status ends_early(const pd_conjugate_gradients *self, int *ends) {
     const pd_operator *A = self->A;
     const pd_pcg_end never = {NULL, 0.0};
-    const double converged = PD_PCG_CONVERGED;
-    double sums[4], why;
+    double sums[4], why[2];
     pd_status status = PD_OK;
     *ends = 0;
     PD_TRY(pd_pcg_measure(A->context, A->rows, A->width, 0, self->r, self->r, self->early, never));
     PD_TRY(pd_memory_download(A->context, sums, self->early, sizeof sums));
-    PD_TRY(pd_memory_download(A->context, &why, self->end.why, sizeof why));
-    *ends = why == PD_PCG_GOES_ON && sqrt(sums[3]) <= self->end.norm;
-    if (*ends) status = pd_memory_upload(A->context, self->end.why, &converged, sizeof converged);
+    PD_TRY(pd_memory_download(A->context, why, self->end.why, sizeof why));
+    *ends = why[0] == PD_PCG_GOES_ON && sqrt(sums[3]) <= self->end.norm;
+    why[0] = PD_PCG_CONVERGED, why[1] += 1.0;
+    if (*ends) status = pd_memory_upload(A->context, self->end.why, why, sizeof why);
 done:
     return status;
 }

@@ -120,6 +120,7 @@ pd_status pd_factor_analyse(pd_factor *self, const pd_unknowns *unknowns, pd_upp
 
 pd_status pd_factor_refresh(pd_factor *self, int sure, pd_upper_triangle triangle, const void *owner) {
     if (self->unknowns.n == 0) return PD_OK;
+    pd_context_tally(self->context)->factorizations++; // one also where the host's is asked as well
     if (!self->values) self->values = malloc(((size_t)self->column_start[self->unknowns.n] + 1) * sizeof(double));
     if (!self->values) return out_of_memory(self, self->unknowns.n);
     triangle(owner, self->column_start, NULL, self->values);
@@ -187,6 +188,7 @@ static void solve_along(pd_factor *self) {
 pd_status pd_factor_solve(pd_factor *self, const real *residual, real *direction) {
     int width = self->width, block = self->unknowns.block;
     size_t bytes = (size_t)self->n * (size_t)width * sizeof(real);
+    pd_context_tally(self->context)->solves++;
     if (self->resident && !self->by_host)
         return keep_error(self, pd_sparse_factor_solve(self->context, self->resident, block * self->n, residual, direction));
     pd_status status = keep_error(self, pd_memory_download(self->context, self->staging, residual, bytes));

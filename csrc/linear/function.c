@@ -41,6 +41,7 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
     for (int j = k; j < k + n; j++) {
         PD_TRY(pd_memory_download(context, made->r, self->residual, bytes));
         if (j == 0) PD_TRY(pd_memory_clear(context, self->current, bytes));
+        pd_context_tally(context)->products++;
         PD_TRY(pd_matrix_multiply(context, &self->matrix, self->width, self->current, self->previous));
         if (self->projectors) PD_TRY(pd_project(context, self->A.n, self->projectors, self->previous));
         PD_TRY(pd_memory_download(context, made->product, self->previous, bytes));

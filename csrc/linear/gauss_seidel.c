@@ -94,6 +94,7 @@ done:
 static pd_status sweeps(pd_linear *self, int k, int n, const double *omegas, double gamma, double relaxation, int symmetric) {
     const pd_coloured_matrix *coloured = &((const pd_coloured *)self->memory)->coloured;
     pd_status status = PD_OK;
+    pd_context_tally(self->context)->sweeps += symmetric ? 2 * n : n;
     if (!self->settings.chebyshev.enabled)
         return pd_gauss_seidel_sweeps(self->context, coloured, self->width, self->residual, relaxation, n, symmetric,
                                       k == 0 ? NULL : self->current, self->current);

@@ -16,6 +16,7 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
     size_t bytes = pd_linear_bytes(self);
     pd_status status = PD_OK;
     int at_once = self->projectors ? 1 : n;
+    pd_context_tally(self->context)->sweeps += n;
     for (int j = 0; j < n && !status; j += at_once) {
         if (j == 1 && k == 0) status = pd_memory_clear(self->context, buffers[1], bytes); // the iterate before, which was zero
         int begins = k + j == 0 ? PD_SWEEPS_FROM_ZERO : 0, ends = k + j + at_once == self->settings.iterations ? PD_SWEEPS_TO_THE_END : 0;

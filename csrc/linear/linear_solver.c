@@ -238,6 +238,7 @@ pd_status pd_linear_upload_diagonal(pd_linear *self, const double *added) {
 /* Norms of r - A d and of d - target. */
 static pd_status measure(pd_linear *self, const real *d, const real *target, double *residual_norm, double *distance) {
     double squares[2] = {0.0, 0.0};
+    pd_context_tally(self->context)->products++;
     pd_status status =
         pd_matrix_residual(self->context, &self->matrix, self->width, self->residual, d, target, self->scalars + 6 * (size_t)self->width);
     if (!status) status = pd_memory_download(self->context, squares, self->scalars + 6 * (size_t)self->width, sizeof squares);

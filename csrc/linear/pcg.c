@@ -60,6 +60,7 @@ done:
 /* q = A p and p.q; with what is held q = P A p. */
 static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
     const pd_linear *self = owner;
+    pd_context_tally(self->context)->products++;
     pd_status status = pd_pcg_product(self->context, &self->matrix, self->width, p, q, sums);
     return status || !self->projectors ? status : pd_project(self->context, self->A.n, self->projectors, q);
 }

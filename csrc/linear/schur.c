@@ -82,6 +82,7 @@ static pd_status factor_sparse(pd_schur *self, const pd_csr *A, const int *slot)
     if (!rows || !values) goto memory;
     upper_triangle(self, A, slot, column_start, rows, values);
     PD_TRY(self->library->create_partitioned(&self->cholesky, total, self->cost.prone, column_start, rows, error));
+    pd_context_tally(self->context)->factorizations++;
     status = self->library->factor(self->cholesky, values, error);
     if (status == PD_ERROR_SINGULAR) {
         error->vertex = self->rows[error->vertex];
@@ -126,6 +127,7 @@ static pd_status factor_dense(pd_schur *self) {
     pd_status status = pd_dense_factor(self->context, self->dense, self->added, self->places ? &self->entries : NULL);
     self->cost.dense_seconds = pd_seconds() - start;
     self->cost.factorizations++;
+    pd_context_tally(self->context)->factorizations++;
     self->factored = !status;
     if (status != PD_ERROR_SINGULAR) return status;
     error->vertex = pd_schur_prone_rows(self)[error->vertex];
@@ -257,12 +259,16 @@ pd_status pd_schur_forward(pd_schur *self, const real *residual, real *y2) {
     return pd_memory_upload(self->context, y2, self->staging, 3 * (size_t)self->cost.prone * sizeof(real));
 }
 
-pd_status pd_schur_dense(pd_schur *self, const real *g2, real *u2) { return pd_dense_solve(self->context, self->dense, g2, u2); }
+pd_status pd_schur_dense(pd_schur *self, const real *g2, real *u2) {
+    pd_context_tally(self->context)->solves++;
+    return pd_dense_solve(self->context, self->dense, g2, u2);
+}
 
 pd_status pd_schur_backward(pd_schur *self, const real *u2, real *direction) {
     int total = self->cost.safe + self->cost.prone, threads = pd_context_threads(self->context);
     size_t bytes = 3 * (size_t)self->n * sizeof(real);
     double *x2 = self->vector + 3 * (size_t)self->cost.safe;
+    pd_context_tally(self->context)->solves++; // with the way forwards, which came before
     if (self->resident) return pd_schur_resident_backward(self->resident, self->context, u2, direction);
     pd_status status = pd_memory_download(self->context, self->staging, u2, 3 * (size_t)self->cost.prone * sizeof(real));
     if (status) return status;

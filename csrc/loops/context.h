@@ -54,6 +54,26 @@ typedef struct pd_counts {
 } pd_counts;
 pd_counts pd_context_counts(const pd_context *context);
 
+/* The work of a step so far, in units that no machine changes. Each is counted by the host in the one function that does the work, so that
+ * it is the same on every device and for any number of threads; a graph adds what its loops were counted for (dynamics/step/chunk.c). */
+typedef struct pd_tally {
+    long long potentials, gradients, hessians; /* of G, over all elements */
+    long long products;                        /* of A or H with a vector of all vertices */
+    long long factorizations, solves;          /* of a sparse or dense matrix; forwards and backwards through a factor, once for [n,3] */
+    long long projections;                     /* local steps over all elements */
+    long long sweeps;                          /* over all vertices, rows of A or constraints */
+    long long searches, ccd_pairs;             /* for pairs near each other; pairs whose time of impact was computed */
+    long long launches, waits;                 /* of kernels, for the device; 0 on the CPU */
+    int counting;                              /* 0 outside steps, and while a step is recorded: what is counted then is put back */
+} pd_tally;
+pd_tally *pd_context_tally(pd_context *context);
+static inline void pd_tally_add(pd_tally *tally, const pd_tally *more) {
+    tally->potentials += more->potentials, tally->gradients += more->gradients, tally->hessians += more->hessians;
+    tally->products += more->products, tally->factorizations += more->factorizations, tally->solves += more->solves;
+    tally->projections += more->projections, tally->sweeps += more->sweeps, tally->searches += more->searches;
+    tally->ccd_pairs += more->ccd_pairs, tally->launches += more->launches, tally->waits += more->waits;
+}
+
 /* Number of devices this backend can use, and the name of one; the CPU counts as one device. Where there is none, the text of
  * `error` says why; that is no failure. */
 pd_status pd_device_count(int *count, pd_error *error);

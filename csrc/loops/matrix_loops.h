@@ -208,7 +208,8 @@ pd_status pd_pcg_product(pd_context *context, const pd_matrix *matrix, int width
 /* Where a system of one column ends by itself: alpha is 0 from then on, so that d, r and rr stay. */
 enum { PD_PCG_GOES_ON, PD_PCG_CONVERGED, PD_PCG_NOT_CONVEX };
 typedef struct pd_pcg_end {
-    double *why; /* B [1] one of these: |r| is at most `norm`; p.q is not positive. NULL: it does not end */
+    /* B [2] one of these: |r| is at most `norm`; p.q is not positive. And the iterations until then. NULL: it does not end */
+    double *why;
     double norm;
 } pd_pcg_end;
 /* d += alpha p; r -= alpha q; z = M^-1 r is not stored; rz_before = rz, then new rz and rr. start != 0: d = 0, alpha = 0, and it goes

@@ -561,7 +561,7 @@ def test_record():
     sim.step()
     sim.step(record=True)
     record = sim.last_step
-    assert record["searches"][-1] == 2  # after 4 and 8; the first is part of the first guess
+    assert record["searches"].tolist() == [1] * 5 + [2] * 4 + [3] * 2  # for the first guess, and before iterations 5 and 9
     forces = sim.contact_forces()
     assert record["active_contacts"][-1] == len(forces) > 0
     depth = 3e-3 - forces.distance

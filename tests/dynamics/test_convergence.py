@@ -160,9 +160,10 @@ def test_comparison_by_its_definitions(tmp_path):
     lines = path.read_text().splitlines()
     run = "solver,status,at_rounding,dt,device,dtype,vertices,pinned,elements,materials,contact,setup_seconds"
     names = "iteration,seconds,incremental_potential,gradient_norm,step_norm,relative_loss,relative_error"
-    contact = "contact_potential,friction_potential,active_contacts,contacts_entered,contacts_left,smallest_distance,searches"
+    contact = "contact_potential,friction_potential,active_contacts,contacts_entered,contacts_left,smallest_distance"
     clocks = "stagnations,culling_seconds,ccd_seconds,projection_seconds"
-    assert lines[0] == f"{run},{names},direction_seconds,advance_seconds,{contact},step_limit,outer,behind,held_back,{clocks}"
+    counts = "potentials,gradients,hessians,products,factorizations,solves,projections,sweeps,searches,ccd_pairs,launches,waits"
+    assert lines[0] == f"{run},{names},direction_seconds,advance_seconds,{contact},step_limit,outer,behind,held_back,{clocks},{counts}"
     assert len(lines) == 1 + sum(len(r["iteration"]) for r in comparison.records.values())
     assert "newton" in comparison.table()
 

@@ -202,6 +202,7 @@ pd_status pd_penalty_ask(pd_penalty *self, const real *y) {
     self->pairs.at.n = (int)n, self->pairs.at.count = self->found;
     self->asked++;
     self->detections++;
+    pd_context_tally(context)->searches++;
 done:
     return status;
 }
@@ -231,7 +232,7 @@ pd_status pd_penalty_told(pd_penalty *self, int *whole) {
                            (unsigned long long)pairs, INT_MAX / 4);
         PD_TRY(make_room(self, (size_t)pairs));
     }
-    if (!*whole) self->detections -= self->asked;
+    if (!*whole) self->detections -= self->asked, pd_context_tally(self->context)->searches -= self->asked;
     self->pairs.at.n = *whole ? (int)self->seen_found : 0, self->pairs.at.count = NULL;
     self->asked = 0;
 done:

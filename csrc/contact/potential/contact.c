@@ -257,13 +257,23 @@ pd_status pd_contact_make_room(pd_contact *self, size_t n) {
 /* m */
 static double search_up_to(const pd_contact *self, double reach) { return reach * (self->widened ? SEARCH_FACTOR_OF_WIDE : SEARCH_FACTOR); }
 
+/* A search made for a record is counted where the step goes on with its pairs, which it would have searched for itself. */
+static void count_search(pd_contact *self, int searched) {
+    pd_tally *tally = pd_context_tally(self->context);
+    self->searches += searched;
+    self->uncounted = self->uncounted || searched;
+    if (!tally->counting) return;
+    tally->searches += self->uncounted;
+    self->uncounted = 0;
+}
+
 /* The list of all pairs of the surface's points nearer than `reach`. A search goes as far as the widest list asks for. */
 static pd_status list_pairs(pd_contact *self, double reach) {
     pd_status status;
     int searched;
     size_t n;
     PD_TRY(pd_proximity_update(self->proximity, reach, search_up_to(self, fmax(reach, self->reach)), &searched));
-    self->searches += searched;
+    count_search(self, searched);
     if (self->listed && !searched && self->holds == reach && !(pd_proximity_moved(self->proximity) > 0.0)) return PD_OK;
     self->listed = self->n = 0;
     PD_TRY(pd_proximity_activate(self->proximity, reach));
@@ -338,7 +348,7 @@ pd_status pd_contact_told(pd_contact *self, double *went, int *whole) {
     size_t n;
     PD_TRY(pd_proximity_told(self->proximity, self->reach, went, &searched, whole));
     if (!*whole) return PD_OK;
-    self->searches += searched;
+    count_search(self, searched);
     pd_proximity_active(self->proximity, &n);
     PD_TRY(pd_proximity_incidence(self->proximity, self->columns.points, &self->incidence));
     self->n = (int)n;

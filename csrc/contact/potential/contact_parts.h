@@ -39,6 +39,7 @@ struct pd_contact {
     real *found_at;                      /* B [n_vertices,3] where every detection looks; NULL: where it is asked */
     int lag, lags;                       /* the one that acts; pd_contact_lags */
     long long searches;
+    int uncounted; /* the last search was made for a record, and its pairs have not been used since */
 
     real *driven, *targets, *kept; /* B [n_driven,3] m */
     pd_outbox sent;                /* of targets */

@@ -183,6 +183,11 @@ done:
     return status;
 }
 
+/* n of the broad phase, and the points above planes: their times of impact have been computed. */
+static void count_pairs(const pd_guard *self, const size_t n[2], int times) {
+    pd_context_tally(self->context)->ccd_pairs += times * ((long long)(n[0] + n[1]) + (long long)self->n_planes * self->n_asked);
+}
+
 static pd_status wait_until_told(pd_guard *self, double *part, int *whole) {
     double begun = pd_seconds();
     pd_status status = pd_context_wait(self->context);
@@ -240,6 +245,7 @@ pd_status pd_guard_go_each(pd_guard *self, double rounding, int n_alone, double 
     double begun = pd_seconds();
     PD_TRY(pd_memory_upload(context, self->together, &all, sizeof all));
     for (; met && round < MOST_ROUNDS; round++) PD_TRY(shorten(self, round < ROUNDS_ALONE ? n_alone : 0, &met));
+    count_pairs(self, n, round);
     PD_TRY(pd_memory_download(context, together, self->together, sizeof *together));
     if (met) { // by a hair, again and again
         PD_TRY(pd_memory_copy(context, self->end, self->start, 3 * (size_t)self->n_points * sizeof(real)));
@@ -304,7 +310,9 @@ done:
 pd_status pd_guard_told(pd_guard *self, double *part, int *whole) {
     *part = self->seen.index == INT_MAX ? 1.0 : (double)(real)self->seen.time;
     size_t n[2];
-    return pd_broad_phase_told(self->phase, n, whole);
+    pd_status status = pd_broad_phase_told(self->phase, n, whole);
+    if (!status && *whole) count_pairs(self, n, 1);
+    return status;
 }
 
 pd_status pd_guard_hits(pd_guard *self, const pd_active_pairs **hits, size_t *n, int *whole) {

@@ -111,7 +111,7 @@ static void renew(const pd_matrix *matrix, int width, int start, double *sums, p
     for (int c = 0; c < width; c++) sums[2 * width + c] = sums[width + c];
     add_columns(matrix->partial_sums, blocks, 2 * width, width, sums + width);
     add_columns(matrix->partial_sums + width, blocks, 2 * width, width, sums + 3 * width);
-    if (by_itself.why) *by_itself.why = start ? PD_PCG_GOES_ON : pd_conjugate_end(*by_itself.why, sums[0], sums[3 * width], by_itself.norm);
+    if (by_itself.why) pd_conjugate_renew(by_itself.why, start, sums[0], sums[3 * width], by_itself.norm);
 }
 
 pd_status pd_pcg_advance(pd_context *context, const pd_matrix *matrix, int width, const pd_block_inverses *M, int start, const real *p,

@@ -107,8 +107,8 @@ static __device__ __forceinline__ void renew(int width, int k, double total, dou
 /* By one thread, when the sums of a system of one column are there; `applied`: the preconditioner by itself, which came to this r.z. */
 static __device__ __forceinline__ void end_by_itself(const pd_pcg_end &end, int start, int applied, double rz, const double *sums) {
     if (!end.why) return;
-    double why = start ? (double)PD_PCG_GOES_ON : pd_conjugate_end(*end.why, sums[0], sums[3], end.norm);
-    *end.why = applied ? pd_preconditioned_end(why, rz, sums[3]) : why;
+    pd_conjugate_renew(end.why, start, sums[0], sums[3], end.norm);
+    if (applied) *end.why = pd_preconditioned_end(*end.why, rz, sums[3]);
 }
 
 /* The numbers of a block's rows in one run, neighbouring threads side by side; a stride that is a multiple of the width keeps every thread

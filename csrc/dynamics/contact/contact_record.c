@@ -69,12 +69,10 @@ static pd_status need_recorder(pd_simulation *self) {
 }
 
 /* What came and went since the row before; `first`: of a record. */
-static void compare_keys(pd_contact_recorder *r, const pd_contact *contact, int first, pd_contact_row *row) {
-    if (first) r->searches = pd_contact_searches(contact);
+static void compare_keys(const pd_contact_recorder *r, int first, pd_contact_row *row) {
     row->active = (double)r->n;
     row->entered = first ? 0.0 : (double)count_missing(r->keys, r->n, r->previous, r->n_previous);
     row->left = first ? 0.0 : (double)count_missing(r->previous, r->n_previous, r->keys, r->n);
-    row->searches = (double)(pd_contact_searches(contact) - r->searches);
 }
 
 pd_status pd_simulation_contact_row(pd_simulation *self, const real *x, int first, pd_contact_row *row) {
@@ -84,7 +82,7 @@ pd_status pd_simulation_contact_row(pd_simulation *self, const real *x, int firs
     if (!problem->response->row) return PD_OK;
     PD_TRY(need_recorder(self));
     PD_TRY(problem->response->row(self, self->recorder, x, row));
-    compare_keys(self->recorder, problem->scene, first, row);
+    compare_keys(self->recorder, first, row);
 done:
     return pd_problem_keep_error(problem, status);
 }

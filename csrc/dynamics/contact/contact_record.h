@@ -10,7 +10,6 @@ typedef struct pd_contact_row {
     double active;            /* pairs nearer than they act */
     double entered, left;     /* of them, since the row before; 0 in the first */
     double smallest_distance; /* m, radii subtracted and the separation not; infinite where no pair may act */
-    double searches;          /* of the broad phase for pairs, since the first row */
 } pd_contact_row;
 
 /* The pairs of this row and of the one before, for responses to fill. */
@@ -19,7 +18,6 @@ typedef struct pd_contact_recorder {
     uint64_t *keys, *previous; /* [capacity] of the active pairs, ascending */
     size_t n, n_previous;
     real *distance, *activation, *separation; /* [capacity] */
-    long long searches;                       /* when the record began */
 } pd_contact_recorder;
 
 /* Room for n pairs; the keys of the row before become the previous ones. Errors: PD_ERROR_MEMORY. */

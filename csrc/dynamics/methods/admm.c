@@ -167,6 +167,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     pd_status status = PD_OK;
     for (int s = 0; iterate->number == 0 && s < model->n_kinds; s++)
         PD_TRY(pd_memory_clear(context, admm->duals[s], dual_bytes(&model->kinds[s])));
+    pd_context_tally(context)->projections++;
     PD_TRY(pd_admm_local(context, model, &problem->step, iterate->x, iterate->offset, admm->weights, admm->duals, iterate->gradient));
     if (problem->contact) PD_TRY(pd_contact_add_gradient(problem->contact, model, iterate->x, iterate->gradient));
     PD_TRY(pd_global_step_refresh(&admm->step, problem, iterate->x, iterate->number == 0));

@@ -236,6 +236,16 @@ static pd_status need_matrix(pd_callback_step *step, const pd_csr **A) {
     return status;
 }
 
+/* dG/dx at x, whose work counts as a local step; none where the gradient at the iterate is known. */
+static pd_status count_as_projection(pd_callback_step *step, const real *x, real *gradient) {
+    pd_tally *tally = pd_context_tally(step->problem->context);
+    const long long before = tally->gradients;
+    pd_status status = pd_callback_gradient(step, x, gradient);
+    tally->projections += tally->gradients - before;
+    tally->gradients = before;
+    return status;
+}
+
 pd_status pd_callback_local_step(pd_callback_step *step, const real *x, real *b) {
     const pd_problem *problem = step->problem;
     const pd_csr *A;
@@ -250,7 +260,7 @@ pd_status pd_callback_local_step(pd_callback_step *step, const real *x, real *b)
         return pd_fail(problem->error, PD_ERROR_TYPE,
                        "vertices slide on lines or planes, which the right-hand side cannot say; take global_solve(gradient())");
     PD_TRY(need_matrix(step, &A));
-    PD_TRY(pd_callback_gradient(step, x, b));
+    PD_TRY(count_as_projection(step, x, b));
     if (x)
         memcpy(at_x, x, pd_problem_bytes(problem));
     else

@@ -100,6 +100,7 @@ static pd_status go_on(pd_nonlinear_cg *cg, const pd_problem *problem, pd_iterat
     PD_TRY(pd_conjugate_redirect(context, model, sums, z, cg->p));
 
     // the direction of the frame is alpha p
+    pd_context_tally(context)->products++;
     PD_TRY(pd_matrix_multiply(context, pd_linear_matrix(cg->matrix ? cg->matrix : cg->step.linear), 3, cg->p, A_p));
     PD_TRY(pd_dot(context, model, cg->p, A_p, sums + PD_CONJUGATE_PAP));
     if (problem->contact) PD_TRY(pd_contact_add_curvature(problem->contact, model, cg->p, sums + PD_CONJUGATE_PAP));

@@ -37,6 +37,7 @@ static void destroy(void *self, const pd_problem *problem) {
 
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     const settings *memory = self;
+    pd_context_tally(problem->context)->sweeps++;
     // the frame subtracts the direction
     return pd_constraint_moves(problem->context, problem->model, -memory->relaxation, iterate->x, iterate->direction);
 }

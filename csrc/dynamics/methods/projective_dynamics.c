@@ -76,6 +76,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     if (is_plain(memory, problem)) {
         const pd_gather gather = {problem->model, &problem->step, iterate->offset, iterate->gradient};
         const int damped = pd_is_damped(problem->model, &problem->step);
+        pd_context_tally(problem->context)->projections++;
         if (damped)
             PD_TRY(pd_gradient(problem->context, problem->model, &problem->step, iterate->x, iterate->offset, iterate->gradient));
         else
@@ -86,7 +87,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     }
 
     // local step and right-hand side
-    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
+    PD_TRY(pd_problem_local_step(problem, iterate->x, iterate->offset, iterate->gradient));
 
     // global step: A d = gradient, used with a minus sign by the frame
     PD_TRY(pd_global_step_refresh(step, problem, iterate->x, iterate->number == 0));

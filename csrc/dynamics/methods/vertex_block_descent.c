@@ -102,6 +102,7 @@ static pd_status sweep(pd_descent *descent, const pd_problem *problem, const pd_
     const int n_colours = descent->sweep.n_colours, each = descent->custom ? 1 : n_colours;
     pd_status status = PD_OK;
     if (problem->contact) PD_TRY(pd_contact_reach(problem->contact, iterate->x, touched));
+    pd_context_tally(problem->context)->sweeps++;
     if (!in_place) PD_TRY(pd_custom_refresh(problem, iterate->x, PD_ASK_STRESS | PD_ASK_HESSIAN));
     // the functions of a material are asked where the colours before have gone
     for (int colour = descent->custom ? -1 : 0; colour < n_colours; colour += each) {

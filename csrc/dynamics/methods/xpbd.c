@@ -198,6 +198,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
         PD_TRY(pd_memory_copy(problem->context, xpbd->positions, iterate->x, bytes));
         PD_TRY(pd_memory_clear(problem->context, iterate->direction, bytes));
     }
+    pd_context_tally(problem->context)->sweeps++;
     PD_TRY(pd_sweep_constraints(problem->context, problem->model, &xpbd->sweep, 1.0 / (problem->h * problem->h), xpbd->positions,
                                 iterate->direction));
     if (xpbd->touches) PD_TRY(contact(xpbd, problem, iterate));

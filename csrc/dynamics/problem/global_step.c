@@ -200,6 +200,7 @@ pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, 
 }
 
 pd_status pd_global_step_curvature(const pd_global_step *self, const pd_problem *problem, const real *p, double *curvature) {
+    pd_context_tally(problem->context)->products++;
     pd_status status = pd_matrix_multiply(problem->context, pd_linear_matrix(self->alone), 3, p, problem->trial);
     return status ? status : pd_problem_product(problem, p, problem->trial, curvature);
 }

@@ -23,7 +23,7 @@ struct pd_hessian_cg {
     pd_preconditioned M;
     int *row_start, *columns;  /* B, owned */
     pd_conjugate_gradients cg; /* its sums B [6], and right after them, read together: */
-    double *indefinite;        /* [1], and why they have ended [1] */
+    double *indefinite;        /* [1], and why they have ended [2] */
     int whole;                 /* all blocks are in one pattern: */
     int *slots;                /* B [n] of the diagonal */
     int *host_slots;           /* H [n] */
@@ -46,6 +46,7 @@ void pd_hessian_cg_destroy(pd_hessian_cg *self) {
 static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
     pd_hessian_cg *self = owner;
     pd_contact *contact = self->problem->contact;
+    pd_context_tally(self->context)->products++;
     pd_status status = pd_hessian_product(self->context, &self->H, p, q, sums);
     return status || !contact || self->whole ? status : pd_contact_add_product(contact, self->problem->model, p, q, sums);
 }
@@ -154,10 +155,10 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
     PD_TRY(pd_memory_create(context, (void **)&self->columns, entries * sizeof(int)));
     PD_TRY(pd_memory_upload(context, self->row_start, pattern->row_start, (n + 1) * sizeof(int)));
     PD_TRY(pd_memory_upload(context, self->columns, pattern->columns, entries * sizeof(int)));
-    PD_TRY(pd_memory_create(context, (void **)&self->cg.sums, 12 * sizeof(double)));
+    PD_TRY(pd_memory_create(context, (void **)&self->cg.sums, 13 * sizeof(double)));
     self->indefinite = self->cg.sums + 6;
     self->cg.end.why = self->cg.sums + 7;
-    if (factor) self->cg.early = self->cg.sums + 8;
+    if (factor) self->cg.early = self->cg.sums + 9;
     PD_TRY(pd_memory_create(context, (void **)&self->rows.partial_sums, sums * sizeof(double)));
     self->H = (pd_hessian_matrix){(int)n,
                                   self->row_start,
@@ -190,13 +191,22 @@ static pd_status check_preconditioner(const pd_hessian_cg *self, const double *s
                    self->M.kind->name, sums[1], iteration);
 }
 
+/* The tally without what was done past the end, between two looks: `counted` iterations came before it. All have as many products, and with
+ * the factor one solve, but for the last where it converged (conjugate_gradients.c). */
+static void count_until_end(const pd_hessian_cg *self, const pd_tally *begun, const pd_hessian_cg_end *end, long long counted) {
+    pd_tally *tally = pd_context_tally(self->context);
+    if (end->iterations > 0) tally->products = begun->products + (tally->products - begun->products) / end->iterations * counted;
+    if (self->factor) tally->solves = begun->solves + counted - end->converged;
+}
+
 pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, double tolerance, int most, double shift, int give_up,
                               pd_hessian_cg_end *end) {
     pd_context *context = self->context;
     real *d = iterate->direction;
     size_t bytes = (size_t)self->rows.n * sizeof(real);
     pd_status status = PD_OK;
-    double sums[8];
+    double sums[9];
+    pd_tally begun;
     *end = (pd_hessian_cg_end){0};
     self->H.shift = shift;
     if (self->whole) PD_TRY(take_whole(self));
@@ -214,6 +224,7 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
         status = give_up ? PD_OK : check_preconditioner(self, sums, 0);
         goto done;
     }
+    begun = *pd_context_tally(context);
     // the first by itself: where it has no or negative curvature its p is the answer. Between two looks the device ends them, and d stays
     for (int k = 0, n = 1; k < most && sums[7] == PD_PCG_GOES_ON; k += n, n = self->look_every) {
         if (n > most - k) n = most - k;
@@ -229,6 +240,7 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
         if (k == 0 && !give_up) PD_TRY(pd_memory_copy(context, d, self->cg.p, bytes));
     }
     end->converged = sums[7] == PD_PCG_CONVERGED;
+    count_until_end(self, &begun, end, (long long)sums[8]);
 done:
     return status;
 }

@@ -7,6 +7,7 @@
 
 pd_status pd_problem_energies(const pd_problem *self, const real *x, const real *offset, double *energies) {
     pd_status status = pd_custom_refresh(self, x, PD_ASK_ENERGY);
+    pd_context_tally(self->context)->potentials++;
     if (!status) status = pd_potential(self->context, self->model, &self->step, x, offset, self->scalars);
     if (!status) status = pd_memory_download(self->context, energies, self->scalars, PD_ENERGY_COUNT * sizeof(double));
     return status || !self->response->potential ? status : self->response->potential(self, x, energies);
@@ -25,12 +26,23 @@ pd_status pd_problem_potential(const pd_problem *self, const real *x, const real
     return PD_OK;
 }
 
-pd_status pd_problem_gradient(const pd_problem *self, const real *x, const real *offset, real *gradient) {
+/* dG/dx, which is not counted. */
+static pd_status find_gradient(const pd_problem *self, const real *x, const real *offset, real *gradient) {
     pd_status status = pd_custom_refresh(self, x, PD_ASK_STRESS);
     if (!status) status = pd_gradient(self->context, self->model, &self->step, x, offset, gradient);
     if (!status && self->response->gradient) status = self->response->gradient(self, x, gradient);
     if (!status && self->rigid) status = pd_rigid_gather(self, x, gradient);
     return status;
+}
+
+pd_status pd_problem_gradient(const pd_problem *self, const real *x, const real *offset, real *gradient) {
+    pd_context_tally(self->context)->gradients++;
+    return find_gradient(self, x, offset, gradient);
+}
+
+pd_status pd_problem_local_step(const pd_problem *self, const real *x, const real *offset, real *gradient) {
+    pd_context_tally(self->context)->projections++;
+    return find_gradient(self, x, offset, gradient);
 }
 
 pd_status pd_problem_product(const pd_problem *self, const real *x, const real *y, double *product) {

@@ -12,6 +12,8 @@ pd_status pd_problem_energies(const pd_problem *self, const real *x, const real 
 pd_status pd_problem_potential(const pd_problem *self, const real *x, const real *offset, double *potential, double *magnitude);
 /* gradient = dG/dx, N; of rigid bodies as rigid.h says. */
 pd_status pd_problem_gradient(const pd_problem *self, const real *x, const real *offset, real *gradient);
+/* The same of a local step: every element is projected, and dG/dx = A x - b is what the global step wants. Counted as a projection. */
+pd_status pd_problem_local_step(const pd_problem *self, const real *x, const real *offset, real *gradient);
 /* x . y over all vertices. */
 pd_status pd_problem_product(const pd_problem *self, const real *x, const real *y, double *product);
 pd_status pd_problem_norm(const pd_problem *self, const real *vector, double *norm);

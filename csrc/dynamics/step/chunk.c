@@ -24,6 +24,7 @@ typedef struct table {
     int n;
     chunk chunks[PLACES];
     pd_graph *graphs[PLACES]; /* NULL: occurred once */
+    pd_tally work[PLACES];    /* of each graph */
 } table;
 
 struct pd_chunks {
@@ -159,15 +160,20 @@ done:
 /* Records a chunk. Where that fails, for want of memory or because something that cannot be recorded happened meanwhile, *out is NULL and
  * nothing was run: the same loops are called without a graph, and what is really broken, such as a device that is lost, fails there again.
  * The refusal is counted, and its reason kept. */
-static pd_status capture(pd_simulation *self, int n, pd_readback readback, double (*weights)[2], pd_graph **out) {
+static pd_status capture(pd_simulation *self, int n, pd_readback readback, double (*weights)[2], pd_graph **out, pd_tally *work) {
     pd_context *context = self->problem->context;
+    pd_tally *tally = pd_context_tally(context);
+    const pd_tally before = *tally;
     double seconds[2] = {0.0, 0.0};
     int begin = self->iterate.number;
     *out = NULL;
     pd_status status = pd_capture_begin(context);
     pd_error reason = *pd_context_error(context);
     if (status) goto failed;
+    *tally = (pd_tally){0};
     status = run_loops(self, n, readback, weights, seconds);
+    *work = *tally;
+    *tally = before;
     self->iterate.number = begin;
     if (status) reason = *pd_context_error(context); // the end of the capture has only its consequence to tell
     // a capture that was begun must end, whatever happened in it
@@ -230,11 +236,12 @@ pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int rec
     pd_status status = PD_OK;
     self->iterate.stalled = 0;
     if (!kept->graphs[slot]) {
-        PD_TRY(capture(self, n, readback, weights, &kept->graphs[slot]));
+        PD_TRY(capture(self, n, readback, weights, &kept->graphs[slot], &kept->work[slot]));
         if (!kept->graphs[slot]) return run_loops(self, n, readback, weights, seconds);
         self->chunks->nodes += pd_graph_nodes(kept->graphs[slot]);
     }
     PD_TRY(pd_graph_launch(self->problem->context, kept->graphs[slot]));
+    pd_tally_add(pd_context_tally(self->problem->context), &kept->work[slot]);
     self->iterate.replaced = 0;
     self->iterate.number += n - 1;
     seconds[0] = pd_seconds() - start;

@@ -36,6 +36,15 @@ typedef struct run {
     const real *guess;      /* H [n,3] instead of the first guess, or NULL */
 } run;
 
+/* What follows is no work of the step: a record, a stopping rule. */
+static pd_tally stop_counting(const pd_simulation *self) {
+    pd_tally *tally = pd_context_tally(self->problem->context), before = *tally;
+    tally->counting = 0;
+    return before;
+}
+
+static void count_again(const pd_simulation *self, const pd_tally *before) { *pd_context_tally(self->problem->context) = *before; }
+
 static pd_status first_guess(run *r, const real *targets) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
@@ -75,10 +84,22 @@ static pd_status measure_driven(run *r) {
 static pd_status evaluate(const pd_simulation *self, double *potential, double *magnitude, double *gradient_norm) {
     const pd_problem *problem = self->problem;
     const pd_iterate *iterate = &self->iterate;
+    const pd_tally before = stop_counting(self);
     pd_status status = pd_problem_potential(problem, iterate->x, iterate->offset, potential, magnitude);
     // trial_gradient, not gradient: a method may still need its own
     if (!status) status = pd_problem_gradient(problem, iterate->x, iterate->offset, problem->trial_gradient);
-    return status ? status : pd_problem_norm(problem, problem->trial_gradient, gradient_norm);
+    if (!status) status = pd_problem_norm(problem, problem->trial_gradient, gradient_norm);
+    count_again(self, &before);
+    return status;
+}
+
+/* Passes on the row. */
+static pd_status pass_row(run *r) {
+    pd_simulation *self = r->simulation;
+    const pd_tally before = stop_counting(self);
+    pd_status status = r->observer->record(r->observer->user, self, &r->row);
+    count_again(self, &before);
+    return status;
 }
 
 /* Measures the iterate and passes on its row. */
@@ -89,7 +110,7 @@ static pd_status record_row(run *r) {
     PD_TRY(evaluate(self, &r->growth.potential, NULL, &r->growth.norm));
     r->row.potential = r->growth.potential, r->row.gradient_norm = r->growth.norm;
     r->unrecorded = 0;
-    PD_TRY(r->observer->record(r->observer->user, self, &r->row));
+    PD_TRY(pass_row(r));
 done:
     return status;
 }
@@ -106,6 +127,7 @@ static pd_status read_first_guess(run *r) {
     pd_growth *growth = &r->growth;
     pd_status status = PD_OK;
     r->row.step_limit = self->safe.part;
+    r->row.work = *pd_context_tally(self->problem->context);
     if (r->recording) PD_TRY(measure_driven(r));
     int guarded = self->method->guarded && self->method->guarded(self->method_memory); // who guards himself needs a finite beginning
     if (r->recording || self->settings.tolerance > 0 || guarded) {
@@ -114,7 +136,7 @@ static pd_status read_first_guess(run *r) {
         r->reference.first_norm = growth->first_norm;
     }
     // the first row also of a run that ends here
-    if (r->recording) PD_TRY(r->observer->record(r->observer->user, self, &r->row));
+    if (r->recording) PD_TRY(pass_row(r));
     if (!isfinite(growth->first_norm) || !isfinite(growth->first_potential))
         status = pd_diverged(self, 0, "the potential of the first guess is not finite");
 done:
@@ -128,8 +150,10 @@ static pd_status end_without_decrease(run *r, int iteration) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
     double norm = 0.0;
+    const pd_tally before = stop_counting(self);
     PD_TRY(pd_problem_gradient(problem, self->iterate.x, self->iterate.offset, problem->trial_gradient));
     PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &norm));
+    count_again(self, &before);
     if (!isfinite(norm)) return pd_diverged(self, iteration, "the gradient is not finite");
     int is_free, within;
     PD_TRY(pd_safe_is_free(self, &is_free));
@@ -195,6 +219,7 @@ static pd_status read_iterate(run *r, pd_readback readback, const double report[
         if (growth->first_moves <= 0.0) growth->first_moves = growth->moves;
     }
     r->row.step_limit = self->safe.part;
+    r->row.work = *pd_context_tally(self->problem->context);
     r->row.number = iteration, r->row.seconds = r->result->seconds, r->row.step_norm = sqrt(report[0]);
     r->unrecorded = r->recording;
     if (r->recording && is_chosen(r, iteration))
@@ -274,9 +299,11 @@ static pd_status iterations(run *r) {
 static pd_status begin_pass(run *r) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
+    const pd_tally before = stop_counting(self);
     pd_status status;
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, pd_problem_bytes(problem)));
     PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &r->growth.first_potential, &r->growth.first_magnitude));
+    count_again(self, &before);
     pd_chunks_begin(self);
     r->growth.potential = r->growth.first_potential; // of a pass that has nothing to do
     r->before = r->result->iterations;
@@ -349,6 +376,9 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     double start = pd_seconds();
     pd_status status = PD_OK;
     self->safe.asks = asks(r);
+    pd_tally *tally = pd_context_tally(problem->context);
+    *tally = self->set_up; // a step that runs again, with longer lists, counts once
+    tally->counting = 1;
     PD_TRY(pd_simulation_begin(self));
     PD_TRY(pd_balance_begin(self));
     PD_TRY(pd_contact_step_begin(self));
@@ -399,6 +429,8 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const rea
     }
 
 done:
+    pd_context_tally(problem->context)->counting = 0;
+    if (!status) pd_tally_add(&self->said, &self->set_up), self->set_up = (pd_tally){0};
     status = pd_problem_keep_error(problem, status);
     if (status && begun) pd_contact_step_restore(self);
     if (status == PD_DIVERGED && keep_diverged) {

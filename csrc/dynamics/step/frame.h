@@ -39,6 +39,7 @@ struct pd_simulation {
     const pd_accelerator *accelerator; /* NULL: none */
     void *accelerator_memory;
     int prepared;
+    pd_tally set_up, said; /* the work that made the method: still to be counted by a step, and counted already */
     pd_chunks *chunks;
     pd_contact_recorder *recorder; /* NULL until first used */
 

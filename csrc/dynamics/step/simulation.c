@@ -93,6 +93,19 @@ done:
     return status;
 }
 
+/* Work that the next step will say, begun: what the tally was. */
+static pd_tally begin_set_up(const pd_simulation *self) {
+    pd_tally *tally = pd_context_tally(self->problem->context), before = *tally;
+    *tally = self->set_up;
+    return before;
+}
+
+static void end_set_up(pd_simulation *self, const pd_tally *before) {
+    pd_tally *tally = pd_context_tally(self->problem->context);
+    self->set_up = *tally;
+    *tally = *before;
+}
+
 /* What the method needs but for its factorisations. */
 static pd_status need_method(pd_simulation *self) {
     if (self->method_memory) return PD_OK;
@@ -108,13 +121,20 @@ pd_status pd_simulation_prepare(pd_simulation *self, double *seconds) {
     double start = pd_seconds();
     if (seconds) *seconds = 0.0;
     if (self->prepared) return PD_OK;
+    const pd_tally before = begin_set_up(self);
     pd_status status = need_method(self);
     if (!status && self->method->refresh) status = self->method->refresh(self->method_memory, self->problem);
+    end_set_up(self, &before);
     if (!status && seconds) status = pd_context_wait(self->problem->context); // the clock is the host's
     if (status) return pd_problem_keep_error(self->problem, status);
     self->prepared = 1;
     if (seconds) *seconds = pd_seconds() - start;
     return PD_OK;
+}
+
+void pd_simulation_count_set_up(pd_simulation *self) {
+    pd_tally_add(&self->set_up, &self->said);
+    self->said = (pd_tally){0};
 }
 
 pd_status pd_simulation_linear(pd_simulation *self, pd_linear **out) {

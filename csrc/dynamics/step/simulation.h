@@ -67,6 +67,7 @@ typedef struct pd_iteration {
     int stagnations;          /* rounds of contact by projections so far that got next to nowhere */
     /* of all iterations so far, and part of their seconds: finding pairs, times of impact, freezing projections */
     double culling_seconds, ccd_seconds, projection_seconds;
+    pd_tally work; /* of the step so far: in row 0 that of the first guess, and of the set-up where the simulation is new */
 } pd_iteration;
 
 /* Who watches a step; any of the functions may be NULL. */
@@ -112,6 +113,9 @@ void pd_simulation_destroy(pd_simulation *self); /* NULL is allowed */
 
 /* Factorises, estimates weights: all that a step needs and that does not change from step to step. */
 pd_status pd_simulation_prepare(pd_simulation *self, double *seconds);
+
+/* The next step counts the work of the set-up (pd_iteration.work) even if an earlier one has. */
+void pd_simulation_count_set_up(pd_simulation *self);
 
 /* Solves one step. targets [n,3] H: where pinned vertices go (other rows unread); NULL: they stay. guess [n,3] H: where the iterations
  * begin, pinned vertices at their targets; NULL: at the first guess of the settings. With a barrier it is an iterate of this step that was

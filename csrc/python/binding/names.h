@@ -7,29 +7,40 @@
 
 /* X(constant, name, part, field) for every column of the record of a step. OBSERVED: a field of pd_iteration that an observer gets too, by
  * the same name. RECORDED: a field of pd_iteration for the record alone. CONTACT: a field of pd_contact_row. */
-#define PD_RECORD_TABLE(X)                                                 \
-    X(ITERATION, "iteration", OBSERVED, number)                            \
-    X(SECONDS, "seconds", OBSERVED, seconds)                               \
-    X(INCREMENTAL_POTENTIAL, "incremental_potential", RECORDED, potential) \
-    X(GRADIENT_NORM, "gradient_norm", RECORDED, gradient_norm)             \
-    X(STEP_NORM, "step_norm", OBSERVED, step_norm)                         \
-    X(DIRECTION_SECONDS, "direction_seconds", OBSERVED, direction_seconds) \
-    X(ADVANCE_SECONDS, "advance_seconds", OBSERVED, advance_seconds)       \
-    X(CONTACT_POTENTIAL, "contact_potential", CONTACT, potential)          \
-    X(FRICTION_POTENTIAL, "friction_potential", CONTACT, friction)         \
-    X(ACTIVE_CONTACTS, "active_contacts", CONTACT, active)                 \
-    X(CONTACTS_ENTERED, "contacts_entered", CONTACT, entered)              \
-    X(CONTACTS_LEFT, "contacts_left", CONTACT, left)                       \
-    X(SMALLEST_DISTANCE, "smallest_distance", CONTACT, smallest_distance)  \
-    X(SEARCHES, "searches", CONTACT, searches)                             \
-    X(STEP_LIMIT, "step_limit", OBSERVED, step_limit)                      \
-    X(OUTER, "outer", OBSERVED, outer)                                     \
-    X(BEHIND, "behind", OBSERVED, behind)                                  \
-    X(HELD_BACK, "held_back", OBSERVED, held_back)                         \
-    X(STAGNATIONS, "stagnations", OBSERVED, stagnations)                   \
-    X(CULLING_SECONDS, "culling_seconds", OBSERVED, culling_seconds)       \
-    X(CCD_SECONDS, "ccd_seconds", OBSERVED, ccd_seconds)                   \
-    X(PROJECTION_SECONDS, "projection_seconds", OBSERVED, projection_seconds)
+#define PD_RECORD_TABLE(X)                                                    \
+    X(ITERATION, "iteration", OBSERVED, number)                               \
+    X(SECONDS, "seconds", OBSERVED, seconds)                                  \
+    X(INCREMENTAL_POTENTIAL, "incremental_potential", RECORDED, potential)    \
+    X(GRADIENT_NORM, "gradient_norm", RECORDED, gradient_norm)                \
+    X(STEP_NORM, "step_norm", OBSERVED, step_norm)                            \
+    X(DIRECTION_SECONDS, "direction_seconds", OBSERVED, direction_seconds)    \
+    X(ADVANCE_SECONDS, "advance_seconds", OBSERVED, advance_seconds)          \
+    X(CONTACT_POTENTIAL, "contact_potential", CONTACT, potential)             \
+    X(FRICTION_POTENTIAL, "friction_potential", CONTACT, friction)            \
+    X(ACTIVE_CONTACTS, "active_contacts", CONTACT, active)                    \
+    X(CONTACTS_ENTERED, "contacts_entered", CONTACT, entered)                 \
+    X(CONTACTS_LEFT, "contacts_left", CONTACT, left)                          \
+    X(SMALLEST_DISTANCE, "smallest_distance", CONTACT, smallest_distance)     \
+    X(STEP_LIMIT, "step_limit", OBSERVED, step_limit)                         \
+    X(OUTER, "outer", OBSERVED, outer)                                        \
+    X(BEHIND, "behind", OBSERVED, behind)                                     \
+    X(HELD_BACK, "held_back", OBSERVED, held_back)                            \
+    X(STAGNATIONS, "stagnations", OBSERVED, stagnations)                      \
+    X(CULLING_SECONDS, "culling_seconds", OBSERVED, culling_seconds)          \
+    X(CCD_SECONDS, "ccd_seconds", OBSERVED, ccd_seconds)                      \
+    X(PROJECTION_SECONDS, "projection_seconds", OBSERVED, projection_seconds) \
+    X(POTENTIALS, "potentials", OBSERVED, work.potentials)                    \
+    X(GRADIENTS, "gradients", OBSERVED, work.gradients)                       \
+    X(HESSIANS, "hessians", OBSERVED, work.hessians)                          \
+    X(PRODUCTS, "products", OBSERVED, work.products)                          \
+    X(FACTORIZATIONS, "factorizations", OBSERVED, work.factorizations)        \
+    X(SOLVES, "solves", OBSERVED, work.solves)                                \
+    X(PROJECTIONS, "projections", OBSERVED, work.projections)                 \
+    X(SWEEPS, "sweeps", OBSERVED, work.sweeps)                                \
+    X(SEARCHES, "searches", OBSERVED, work.searches)                          \
+    X(CCD_PAIRS, "ccd_pairs", OBSERVED, work.ccd_pairs)                       \
+    X(LAUNCHES, "launches", OBSERVED, work.launches)                          \
+    X(WAITS, "waits", OBSERVED, work.waits)
 
 /* X(constant, name) for every step of an update of contact. */
 #define PD_UPDATE_TABLE(X)                    \

@@ -108,9 +108,9 @@ PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments) {
     pd_contact_row row;
     if (!PyArg_ParseTuple(arguments, "Op:contact_row", &object, &asked.first)) return NULL;
     if (!pd_object_read_vectors(self, object, "x", &asked.x) || !pd_object_call(self, contact_row, &asked, &row)) return NULL;
-    return Py_BuildValue("{sdsdsdsdsdsdsd}", "contact_potential", row.potential, "friction_potential", row.friction, "active_contacts",
-                         row.active, "contacts_entered", row.entered, "contacts_left", row.left, "smallest_distance", row.smallest_distance,
-                         "searches", row.searches);
+    return Py_BuildValue("{sdsdsdsdsdsd}", "contact_potential", row.potential, "friction_potential", row.friction, "active_contacts",
+                         row.active, "contacts_entered", row.entered, "contacts_left", row.left, "smallest_distance",
+                         row.smallest_distance);
 }
 
 /* ---- pairs --------------------------------------------------------------------------------------------------------------------------- */

@@ -203,6 +203,7 @@ PyObject *pd_call_set_steps(pd_simulation_object *self, PyObject *object) {
     long long steps = PyLong_AsLongLong(object);
     if (steps == -1 && PyErr_Occurred()) return NULL;
     if (steps < 0) return PyErr_Format(PyExc_ValueError, "steps: must not be negative, got %lld", steps);
+    if (steps == 0) pd_simulation_count_set_up(self->core); // as after trial steps of rho="auto"
     self->steps = steps;
     Py_RETURN_NONE;
 }

@@ -33,7 +33,7 @@ static void fill_row(double *row, const pd_iteration *iteration, const pd_contac
 #define FROM_OBSERVED                 iteration
 #define FROM_RECORDED                 iteration
 #define FROM_CONTACT                  contact
-#define FILL(NAME, name, PART, field) row[PD_RECORD_##NAME] = FROM_##PART->field;
+#define FILL(NAME, name, PART, field) row[PD_RECORD_##NAME] = (double)FROM_##PART->field;
     PD_RECORD_TABLE(FILL)
 #undef FILL
 }
@@ -49,8 +49,10 @@ static int put(PyObject *dict, const char *name, PyObject *value) {
 static PyObject *build_observed(const pd_iteration *iteration, PyObject *positions) {
     PyObject *dict = PyDict_New();
     int failed = !dict;
-#define SHOW_OBSERVED(name, field) \
-    failed = failed || put(dict, name, _Generic(iteration->field, int: PyLong_FromLong, double: PyFloat_FromDouble)(iteration->field)) < 0;
+#define SHOW_OBSERVED(name, field)                                                                                                       \
+    failed = failed || put(dict, name,                                                                                                   \
+                           _Generic(iteration->field, int: PyLong_FromLong, long long: PyLong_FromLongLong, double: PyFloat_FromDouble)( \
+                               iteration->field)) < 0;
 #define SHOW_RECORDED(name, field)
 #define SHOW_CONTACT(name, field)
 #define SHOW(NAME, name, PART, field) SHOW_##PART(name, field)

@@ -14,6 +14,12 @@ PD_FUNCTION double pd_conjugate_end(double why, double pq, double rr, double nor
     return sqrt(rr) <= norm ? PD_PCG_CONVERGED : PD_PCG_GOES_ON;
 }
 
+/* Renews end.why [2] after an iteration; start != 0: before the first. */
+PD_FUNCTION void pd_conjugate_renew(double *why, int start, double pq, double rr, double norm) {
+    why[1] = start ? 0.0 : why[1] + (why[0] == PD_PCG_GOES_ON ? 1.0 : 0.0);
+    why[0] = start ? (double)PD_PCG_GOES_ON : pd_conjugate_end(why[0], pq, rr, norm);
+}
+
 /* The same where the preconditioner is an operator of its own, which rounding or a wrong bound can leave with r.z <= 0, or NaN. */
 PD_FUNCTION double pd_preconditioned_end(double why, double rz, double rr) {
     if (why == PD_PCG_GOES_ON && !(rz > 0.0) && rr != 0.0) return PD_PCG_NOT_CONVEX;

@@ -45,11 +45,21 @@ class StepRecord(Mapping):
     Of contact: "contact_potential" and "friction_potential", J; "active_contacts", the pairs near enough to act, "contacts_entered"
     and "contacts_left" since the row before; "smallest_distance" of a pair that may act, m, separation not subtracted, infinite where
     there is none; "step_limit", the part of the move that touched nothing; "outer", how often pins and obstacles have moved, and
-    "behind", how far they still have to go, m; "searches" for pairs since the first row. "held_back" is the longest part of a vertex's
+    "behind", how far they still have to go, m. "held_back" is the longest part of a vertex's
     step that its displacement bound has cut off, m; it is 0 for methods that move all vertices by one length ("step_limit").
     "culling_seconds" (finding pairs), "ccd_seconds" (times of impact) and "projection_seconds" (`ProjectiveContact`: freezing
     projections) are those of all iterations so far, and part of "seconds"; "stagnations" counts rounds of `ProjectiveContact` that got
     less than a twentieth of their way.
+
+    Counts of work so far in the step. They depend neither on the machine nor on the number of threads, and recording adds none. Row 0
+    has those of the first guess, and in the first step of a simulation those of its setup.
+
+    - "potentials", "gradients", "hessians": evaluations of G, its gradient and its Hessian over all elements.
+    - "projections": local steps, the projections of all elements. A local step of Projective Dynamics is no gradient.
+    - "products": of A or the Hessian with a vector of all vertices. "sweeps": over all vertices, rows of A or constraints.
+    - "factorizations": numeric, failed attempts included. "solves": with a factor, for (n, 3) numbers, forwards and backwards.
+    - "searches": for pairs near each other. "ccd_pairs": pairs of primitives whose time of impact was computed.
+    - "launches", "waits": of kernels, and of the host for the device; 0 on "cpu".
 
     On "cuda" the host runs ahead of the device, and a phase is billed for what it waits for: iterations without a check cost
     their launches, and "advance", which reads the result every `check_every` iterations, the rest of the time. Sums are right: the

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from pdgpu._internal.atomic_files import replacing
+from pdgpu._internal.counts import COUNTS, DEVICE_COUNTS
 
 __all__ = ["IDENTITY", "data_frame", "joined", "record_table", "scene_numbers", "summary", "write_csv"]
 
@@ -47,7 +48,8 @@ def record_table(record, columns, further=None):
     table = {name: [said[name]] * n for name in names}
     for name in columns:
         values = record[name] if name in record else np.full(n, np.nan)
-        table[name] = [int(value) for value in values] if name == "iteration" else [float(value) for value in values]
+        whole = name in record and (name == "iteration" or name in COUNTS or name in DEVICE_COUNTS)
+        table[name] = [int(value) if whole else float(value) for value in values]
     return table
 
 
@@ -61,7 +63,7 @@ def summary(record, column="gradient_norm"):
         "iterations": record.iteration,
         "setup_seconds": record.setup_seconds,
         "solve_seconds": record.solve_seconds,
-        **{name: float(values[-1]) for name, values in record.items() if name not in NOT_OF_THE_LAST},
+        **{name: _last(name, values) for name, values in record.items() if name not in NOT_OF_THE_LAST},
         "rate": rate.value,
         "rate_low": rate.low,
         "rate_high": rate.high,
@@ -70,6 +72,10 @@ def summary(record, column="gradient_norm"):
         "rate_decades": rate.decades,
         "rate_missing": rate.reason,
     }
+
+
+def _last(name, values):
+    return int(values[-1]) if name in COUNTS or name in DEVICE_COUNTS else float(values[-1])
 
 
 def joined(tables):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu._internal.arguments import TIME_STEP, choice, integer
+from pdgpu._internal.arguments import TIME_STEP, choice, integer, number
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default
 from pdgpu._internal.counted import counted
+from pdgpu._internal.counts import COUNTS, MEASURES, check_measure, cost_of_reaching
 from pdgpu._internal.made import made_by
 from pdgpu._internal.text_tables import html_table, text_table
 from pdgpu.contact.penalty_contact import PenaltyContact
@@ -41,6 +42,9 @@ __all__ = ["Comparison", "compare"]
 
 # of a table: those of a step, with the errors before the timings
 COLUMNS = (*STEP_COLUMNS[:5], "relative_loss", "relative_error", *STEP_COLUMNS[5:])
+
+# which fall to a level
+LEVEL_COLUMNS = ("relative_loss", "relative_error", "gradient_norm")
 
 
 @made_by("compare and Comparison.concat")
@@ -133,13 +137,17 @@ class Comparison:
         return len(self.records)
 
     def table(self) -> str:
-        """The last recorded row of every solver, as text; "at rounding" says which of those that converged have no decrease left."""
+        """The last recorded row of every solver, as text; "at rounding" says which of those that converged have no decrease left.
+
+        The counts of work follow that are not 0 for all solvers (`StepRecord`).
+        """
         return text_table(*self._cells(), left=3) + (f"\nG* and x*: {self.reference_source}" if self.has_unusual_reference() else "")
 
     def _cells(self):
         """Heads and rows of `table`."""
         measured = ("ms/iteration", "setup ms", "relative loss", "relative error", "gradient norm")
-        head = ("solver", "status", "at rounding", "iterations", *measured)
+        counts = [name for name in COUNTS if any(name in record and record[name][-1] > 0 for record in self.records.values())]
+        head = ("solver", "status", "at rounding", "iterations", *measured, *(name.replace("_", " ") for name in counts))
         rows = []
         for name, record in self.records.items():
             iterations = record.iteration
@@ -155,6 +163,7 @@ class Comparison:
                     f"{last['relative_loss']:.3e}" if "relative_loss" in last else "-",
                     f"{last['relative_error']:.3e}" if "relative_error" in last else "-",
                     f"{last['gradient_norm']:.3e}",
+                    *(str(int(last[name])) if name in last else "-" for name in counts),
                 )
             )
         return head, rows
@@ -196,20 +205,76 @@ class Comparison:
         """Write the columns of `to_dataframe` to a file, in place whole; a cell without a value is empty."""
         write_csv(path, self._rows(further))
 
+    def to_reach(self, levels: Sequence[float], measure: str = "iterations", *, column: str = "relative_loss") -> Any:
+        """What each solver has cost when a column first is at most each level, as a pandas DataFrame.
+
+        Parameters
+        ----------
+        levels : sequence of float
+            Positive, all different, such as [1e-2, 1e-4, 1e-6].
+        measure : str
+            "iterations"; "seconds" of the iterations, or "total_seconds" with those of the setup; a count of work: "potentials",
+            "gradients", "hessians", "products", "factorizations", "solves", "projections", "sweeps", "searches", "ccd_pairs",
+            "launches", "waits" (see `StepRecord`).
+        column : str
+            "relative_loss", "relative_error" or "gradient_norm" (N).
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each solver, named in the index, and a column for each level. A concatenation has a row for each solver and label,
+            in an index of both. NaN: the level was never reached in a recorded row. With `compare(rows_per_decade=)` the first
+            recorded row is meant.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Levels that are none, another measure or column, a comparison without a reference, records of an earlier version without
+            counts.
+        ImportError
+            pandas is not installed.
+        """
+        choice("measure", measure, MEASURES)
+        choice("column", column, LEVEL_COLUMNS)
+        if isinstance(levels, str) or not isinstance(levels, Iterable):
+            raise TypeError(f"levels: expected a sequence of numbers such as [1e-2, 1e-4], got {levels!r}")
+        levels = [number(f"levels[{k}]", level, above=0.0) for k, level in enumerate(levels)]
+        if not levels or len(set(levels)) < len(levels):
+            raise ValueError(f"levels: expected one or more different numbers, got {levels!r}")
+        check_measure(self.records, measure)
+        for name, record in self.records.items():
+            if column not in record:
+                raise ValueError(f"column: {name!r} has no {column!r}; compare with a reference, or take column='gradient_norm'")
+        parts = getattr(self, "_parts", None) or {}
+        said = [parts.get(key, (key, None)) for key in self.records]
+        names = {"solver": [name for name, _ in said]} | ({"label": [label for _, label in said]} if parts else {})
+        costs = {level: [cost_of_reaching(record, column, level, measure) for record in self.records.values()] for level in levels}
+        frame = data_frame({**names, **costs}).set_index(list(names))
+        frame.columns.name = f"{measure} to {column.replace('_', ' ')}"
+        return frame
+
     def rates(self, column: str = "gradient_norm", *, confidence: float = 0.95) -> Rates:
         """Name -> how fast that solver converged in its linear phase, a dict of `Rate` that shows as a table; see `StepRecord.rate`."""
         return Rates({name: record.rate(column, confidence=confidence) for name, record in self.records.items()})
 
-    def plot(self, x: str = "iterations", y: str | None = None, *, axes: Any = None, band: str | None = None) -> Any:
-        """Plot a column of every solver against iterations or seconds, logarithmic. Returns matplotlib axes, whose `figure` writes PNG, PDF
-        and SVG.
+    def plot(
+        self,
+        x: str = "iterations",
+        y: str | None = None,
+        *,
+        axes: Any = None,
+        band: str | None = None,
+        size: tuple[float, float] | None = None,
+    ) -> Any:
+        """Plot a column of every solver, logarithmic, against iterations, seconds or a count of work.
 
-        See `pdgpu.plotting.plot_comparison`. `y` is by default "relative_loss", and "gradient_norm" without a reference. With
-        `band="quartiles"` a concatenation (`concat`) has the median of each solver in a band between its quartiles.
+        Returns matplotlib axes, whose `figure` writes PNG, PDF and SVG. See `pdgpu.plotting.plot_comparison`. `y` is by default
+        "relative_loss", and "gradient_norm" without a reference. With `band="quartiles"` a concatenation (`concat`) has the median of
+        each solver in a band between its quartiles. `size`, in inches, makes a figure for a paper, with text of 8 points.
         """
         from pdgpu.viz.plotting import plot_comparison
 
-        return plot_comparison(self, x, y, axes, band)
+        return plot_comparison(self, x, y, axes, band, size)
 
     def plot_contact(self, *, x: str = "iterations") -> Any:
         """How contact converged with every solver: see `pdgpu.viz.contact_plotting.plot_contact`. Returns a matplotlib figure."""

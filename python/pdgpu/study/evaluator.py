@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CONTACT_COLUMNS", "Evaluator", "Lowest", "find_pairs_at", "place_at", "run_step"]
 
-CONTACT_COLUMNS = COLUMNS[COLUMNS.index("contact_potential") : COLUMNS.index("searches") + 1]
+CONTACT_COLUMNS = COLUMNS[COLUMNS.index("contact_potential") : COLUMNS.index("smallest_distance") + 1]
 
 
 class Evaluator:

@@ -7,7 +7,7 @@ import numpy as np
 from pdgpu._internal.arguments import choice, number
 from pdgpu.viz.body_plotting import turned
 from pdgpu.viz.curve_styles import curve_styles
-from pdgpu.viz.plotting import LABELS, _pyplot
+from pdgpu.viz.paper_figures import label_of, load_pyplot
 
 __all__ = ["draw_forces", "plot_contact"]
 
@@ -50,7 +50,7 @@ def plot_contact(records, *, x="iterations", figure=None):
     chosen = [panel for panel in PANELS if panel[1][0] not in missing]
     few = len(records) <= 3
     if figure is None:
-        figure = _pyplot().figure(figsize=(6.4 if len(records) < 5 else 8.4, 1.8 * len(chosen)), layout="constrained")
+        figure = load_pyplot().figure(figsize=(6.4 if len(records) < 5 else 8.4, 1.8 * len(chosen)), layout="constrained")
     curves = curve_styles(records)
     panels = figure.subplots(len(chosen), 1, sharex=True)
     for axes, (label, columns, styles) in zip(panels, chosen, strict=True):
@@ -80,7 +80,7 @@ def plot_contact(records, *, x="iterations", figure=None):
         panels[-1].set_xlim(left=0.0)
     elif len(records) > 1:
         panels[-1].legend(frameon=False, fontsize=8, loc="lower left")
-    panels[-1].set_xlabel(LABELS[x])
+    panels[-1].set_xlabel(label_of(x))
     return figure
 
 

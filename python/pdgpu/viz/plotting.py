@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +10,11 @@ import numpy as np
 from pdgpu._internal.arguments import choice, having, number
 from pdgpu._internal.atomic_files import replacing
 from pdgpu._internal.counted import counted
+from pdgpu._internal.counts import MEASURES, check_measure, costs_of_rows
 from pdgpu.mesh.io.mesh_files import as_path
 from pdgpu.viz.body_plotting import collider_surface, draw_contacts, draw_simulation, draw_surface
 from pdgpu.viz.curve_styles import curve_styles
+from pdgpu.viz.paper_figures import TEXT_AS_TEXT, label_of, load_pyplot, paper_figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,26 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["animate", "collider_surface", "curve_styles", "draw_contacts", "draw_simulation", "draw_surface", "plot_comparison"]
 
 BELOW_ROUNDING = 1e-12  # of G0 - G*: what rounding of G leaves of a loss in float64
-TEXT_AS_TEXT = {"pdf.fonttype": 42, "svg.fonttype": "none"}
 BAND_POINTS = 512  # of a band in a plot
 
 LABELS = {
-    "iterations": "iterations",
-    "seconds": "seconds",
     "relative_loss": "relative loss  (G − G*) / (G₀ − G*)",
     "relative_error": "relative error  |x − x*| / |x₀ − x*|",
     "gradient_norm": "gradient norm  [N]",
 }
-
-
-def _pyplot():
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise RuntimeError("plots need matplotlib, which is not installed: pip install matplotlib") from None
-    except ValueError as error:  # matplotlib reads the variable when it is imported
-        raise RuntimeError(f"MPLBACKEND={os.environ.get('MPLBACKEND')}: matplotlib cannot be imported: {error}") from None
-    return plt
 
 
 def prepare_pictures() -> None:
@@ -59,10 +47,17 @@ def prepare_pictures() -> None:
     RuntimeError
         matplotlib is not installed, or MPLBACKEND is no backend of it.
     """
-    _pyplot().switch_backend("Agg")
+    load_pyplot().switch_backend("Agg")
 
 
-def plot_comparison(comparison: Comparison, x: str = "iterations", y: str | None = None, axes: Any = None, band: str | None = None) -> Any:
+def plot_comparison(
+    comparison: Comparison,
+    x: str = "iterations",
+    y: str | None = None,
+    axes: Any = None,
+    band: str | None = None,
+    size: tuple[float, float] | None = None,
+) -> Any:
     """Draw one curve per solver, logarithmic in y.
 
     Values that are not positive are not drawn; where such a loss is more than rounding, a note counts them. A note also says whose the
@@ -72,21 +67,24 @@ def plot_comparison(comparison: Comparison, x: str = "iterations", y: str | None
     Parameters
     ----------
     comparison : Comparison
-    x : "iterations" or "seconds"
+    x : "iterations", "seconds", "total_seconds" (with those of the setup), or a count of work of `StepRecord`
     y : "relative_loss", "relative_error" or "gradient_norm"
         By default "relative_loss", and "gradient_norm" without a reference.
     axes : matplotlib axes, optional
     band : "quartiles", optional
         Of several comparisons (`Comparison.concat`): the median of each solver, in a band from the lower to the upper quartile. A run that
         ended keeps its last value, and one that diverged is infinite from there on.
+    size : (width, height), optional
+        Of a figure for a paper, inches, with text of 8 points. By default 6.4 x 4.4 with the sizes of matplotlib.
 
     Returns
     -------
     matplotlib axes
     """
     having("comparison", comparison, "records", "what pdgpu.compare returned")
-    choice("x", x, ("iterations", "seconds"))
+    choice("x", x, MEASURES)
     records = comparison.records
+    check_measure(records, x)
     if y is None:
         y = "relative_loss" if all("relative_loss" in record for record in records.values()) else "gradient_norm"
     choice("y", y, ("relative_loss", "relative_error", "gradient_norm"))
@@ -95,8 +93,17 @@ def plot_comparison(comparison: Comparison, x: str = "iterations", y: str | None
             raise ValueError(f"y: {y!r} needs a reference, and this comparison has none")
     if band is not None:
         choice("band", band, ("quartiles",))
+    if size is not None:
+        with paper_figure(size, axes) as axes:
+            return _draw_comparison(comparison, x, y, axes, band, 7)
     if axes is None:
-        _, axes = _pyplot().subplots(figsize=(6.4, 4.4), layout="constrained")
+        _, axes = load_pyplot().subplots(figsize=(6.4, 4.4), layout="constrained")
+    return _draw_comparison(comparison, x, y, axes, band, 9)
+
+
+def _draw_comparison(comparison, x, y, axes, band, small):
+    """All of it; `small`: the size of the text of the legend."""
+    records = comparison.records
     methods = comparison.methods()
     styles = curve_styles(methods)
     if band is None:
@@ -110,13 +117,13 @@ def plot_comparison(comparison: Comparison, x: str = "iterations", y: str | None
         firsts = np.array([record[y][0] for record in records.values()])
         highest = 1e3 * np.max(firsts, where=np.isfinite(firsts), initial=np.nanmin(values))
         axes.set_ylim(max(0.3 * np.nanmin(values), 1e-16 if y.startswith("relative") else 0.0), min(5.0 * np.nanmax(values), highest))
-    axes.set_xlabel(LABELS[x])
+    axes.set_xlabel(label_of(x))
     axes.set_ylabel(LABELS[y])
     axes.grid(True, which="major", color="0.88")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=9)
+    axes.legend(frameon=False, fontsize=small)
     if notes := _notes(comparison, y):
-        axes.text(0.0, 1.01, "\n".join(notes), transform=axes.transAxes, fontsize=8, color="0.3", va="bottom")
+        axes.text(0.0, 1.01, "\n".join(notes), transform=axes.transAxes, fontsize=small - 1, color="0.3", va="bottom")
     return axes
 
 
@@ -136,7 +143,7 @@ def _draw_runs(axes, style, name, runs, x, y):
     """Every run of a method; returns the values that are drawn."""
     drawn = []
     for record in runs:
-        abscissa = record["iteration" if x == "iterations" else "seconds"]
+        abscissa = costs_of_rows(record, x)
         values = np.where(np.isfinite(record[y]) & (record[y] > 0.0), record[y], np.nan)
         # markers as far apart as can be seen, whatever the axis: enough to tell curves apart in print, not a carpet
         axes.plot(abscissa, values, label=None if drawn else name, markersize=4.5, markevery=0.1, linewidth=1.6, **style)
@@ -149,7 +156,7 @@ def _draw_runs(axes, style, name, runs, x, y):
 
 def _draw_band(axes, style, name, runs, x, y):
     """The quartiles of a method; returns the values that are drawn."""
-    columns = [record["iteration" if x == "iterations" else "seconds"] for record in runs]
+    columns = [costs_of_rows(record, x) for record in runs]
     abscissa = np.unique(np.concatenate(columns))
     if len(abscissa) > BAND_POINTS:
         abscissa = abscissa[np.unique(np.linspace(0, len(abscissa) - 1, BAND_POINTS).round().astype(int))]
@@ -212,7 +219,7 @@ def animate(
         No ffmpeg for an .mp4.
     """
     having("simulation", simulation, "bodies", "a pdgpu.Simulation")
-    plt = _pyplot()
+    plt = load_pyplot()
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
     suffix, fps = as_path(path).suffix.lower(), number("fps", fps, above=0.0)
@@ -268,7 +275,7 @@ def save_convergence(comparison: Comparison, path: Path) -> None:
     Without a reference it is the gradient norm.
     """
     having("comparison", comparison, "records", "a Comparison")
-    plt = _pyplot()
+    plt = load_pyplot()
     figure, panels = plt.subplots(1, 2, figsize=(12.5, 4.6), sharey=True, layout="constrained")
     for axes, x in zip(panels, ("iterations", "seconds"), strict=True):
         plot_comparison(comparison, x, axes=axes)
@@ -289,7 +296,7 @@ def save_convergence(comparison: Comparison, path: Path) -> None:
 def save_states(states: Mapping[str, ArrayLike], triangles: ArrayLike, path: Path, *, azimuth: float = -68.0) -> None:
     """Surfaces side by side at one scale: `states` is a dict of title -> points (n, 3)."""
     having("states", states, "values", "a dict of title -> points (n, 3)")
-    plt = _pyplot()
+    plt = load_pyplot()
     every = np.concatenate(list(states.values()))
     bounds = every.min(axis=0), every.max(axis=0)
     figure = plt.figure(figsize=(4.6 * len(states), 4.6), layout="constrained")
