@@ -26,6 +26,8 @@ QUICK = {
     "convergence": (
         "tests/test_iteration_counts.py",
         "tests/dynamics/test_convergence.py::test_fewer_rows_are_those_of_a_whole_record",
+        "tests/dynamics/test_counts.py::test_newton_with_a_factor",
+        "tests/test_profiles.py::test_performance_profiles",
         "tests/dynamics/test_stopping.py",
         "tests/linear/test_added_diagonal.py",
     ),

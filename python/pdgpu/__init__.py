@@ -49,6 +49,7 @@ from pdgpu.simulation.solver_step import SolverStep
 from pdgpu.solvers.custom_solver import CustomSolver
 from pdgpu.solvers.solvers import *  # noqa: F403
 from pdgpu.study.comparison import Comparison, compare
+from pdgpu.study.profiles import Profile, profile
 from pdgpu.study.sweeps import Sweep, sweep
 from pdgpu.verify.certificate import Certificate, certify
 from pdgpu.viz.viewers import viewer
@@ -78,6 +79,7 @@ __all__ = [
     "Obstacle",
     "PenaltyContact",
     "Plane",
+    "Profile",
     "ProjectiveContact",
     "ProxyContact",
     "Rate",
@@ -104,6 +106,7 @@ __all__ = [
     "elements",
     "geometry",
     "linear",
+    "profile",
     "read_mesh",
     "shapes",
     "surface",

@@ -11,7 +11,7 @@ from pdgpu import _host
 if TYPE_CHECKING:
     from pdgpu.results.records import StepRecord
 
-__all__ = ["COUNTS", "DEVICE_COUNTS", "MEASURES", "check_measure", "cost_of_reaching", "costs_of_rows"]
+__all__ = ["COUNTS", "DEVICE_COUNTS", "MEASURES", "check_measure", "cost_of_reaching", "costs_of_rows", "count_rows"]
 
 _ALL = _host.RECORD_COLUMNS[_host.RECORD_COLUMNS.index("potentials") :]
 
@@ -23,6 +23,13 @@ COUNTS = tuple(name for name in _ALL if name not in DEVICE_COUNTS)
 
 # of a run until one of its rows
 MEASURES = ("iterations", "seconds", "total_seconds", *COUNTS, *DEVICE_COUNTS)
+
+
+def count_rows(records: dict[str, StepRecord]) -> tuple[list[str], list[tuple[str, ...]]]:
+    """The names of the counts that are not 0 for all records, and for each record its name and those of its last row, as text."""
+    counts = [name for name in COUNTS if any(name in record and record[name][-1] > 0 for record in records.values())]
+    rows = [(key, *(str(int(record[name][-1])) if name in record else "-" for name in counts)) for key, record in records.items()]
+    return [name.replace("_", " ") for name in counts], rows
 
 
 def check_measure(records: dict[str, StepRecord], measure: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from pdgpu._internal.arguments import TIME_STEP, choice, integer, number
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default
 from pdgpu._internal.counted import counted
-from pdgpu._internal.counts import COUNTS, MEASURES, check_measure, cost_of_reaching
+from pdgpu._internal.counts import MEASURES, check_measure, cost_of_reaching, count_rows
 from pdgpu._internal.made import made_by
 from pdgpu._internal.text_tables import html_table, text_table
 from pdgpu.contact.penalty_contact import PenaltyContact
@@ -139,15 +139,17 @@ class Comparison:
     def table(self) -> str:
         """The last recorded row of every solver, as text; "at rounding" says which of those that converged have no decrease left.
 
-        The counts of work follow that are not 0 for all solvers (`StepRecord`).
+        A second table has the counts of work (`StepRecord`) that are not 0 for all solvers.
         """
-        return text_table(*self._cells(), left=3) + (f"\nG* and x*: {self.reference_source}" if self.has_unusual_reference() else "")
+        head, rows = count_rows(self.records)
+        counts = f"\n\n{text_table(('solver', *head), rows)}" if head else ""
+        source = f"\nG* and x*: {self.reference_source}" if self.has_unusual_reference() else ""
+        return text_table(*self._cells(), left=3) + source + counts
 
     def _cells(self):
         """Heads and rows of `table`."""
         measured = ("ms/iteration", "setup ms", "relative loss", "relative error", "gradient norm")
-        counts = [name for name in COUNTS if any(name in record and record[name][-1] > 0 for record in self.records.values())]
-        head = ("solver", "status", "at rounding", "iterations", *measured, *(name.replace("_", " ") for name in counts))
+        head = ("solver", "status", "at rounding", "iterations", *measured)
         rows = []
         for name, record in self.records.items():
             iterations = record.iteration
@@ -163,7 +165,6 @@ class Comparison:
                     f"{last['relative_loss']:.3e}" if "relative_loss" in last else "-",
                     f"{last['relative_error']:.3e}" if "relative_error" in last else "-",
                     f"{last['gradient_norm']:.3e}",
-                    *(str(int(last[name])) if name in last else "-" for name in counts),
                 )
             )
         return head, rows
@@ -176,7 +177,9 @@ class Comparison:
 
     def _repr_html_(self):
         source = f"G* and x*: {self.reference_source}" if self.has_unusual_reference() else ""
-        return html_table(*self._cells(), left=3, caption=self._head(), note=source)
+        (head, rows), (counts, more) = self._cells(), count_rows(self.records)
+        rows = [(*row, *counted[1:]) for row, counted in zip(rows, more, strict=True)]
+        return html_table((*head, *counts), rows, left=3, caption=self._head(), note=source)
 
     def _rows(self, further):
         parts = getattr(self, "_parts", None) or {}
