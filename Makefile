@@ -87,6 +87,7 @@ $(VENV)/.built: $(SOURCES) $(VENV)/.tools $(VENV)/.options
 
 # what tests and lint need beside pdgpu itself
 $(VENV)/.development: pyproject.toml $(VENV)/.tools
+	PDGPU_EGL=ON scripts/system_packages
 	$(BIN)/python -m pip install --quiet --group test --group lint
 	touch $@
 

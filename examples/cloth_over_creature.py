@@ -49,11 +49,10 @@ colours = {"cloth": "#c8553d", "creature": "#8d99a6", "floor": "#f2efe9"}
 def draw(axes):
     axes.clear()
     draw_simulation(axes, sim, colours=colours, **view)
-    axes.patch.set_visible(False)
 
 
 film = plt.figure(figsize=(6.4, 4.4))
-screen = film.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
+screen = film.add_axes((0.0, 0.0, 1.0, 1.0))
 writer = PillowWriter(fps=20)  # a third of the speed of life
 if not arguments.quick:
     writer.setup(film, os.path.join(arguments.out, "cloth_over_creature.gif"), dpi=80)
@@ -70,7 +69,7 @@ for step in range(steps + 1):
         judged += time.perf_counter() - start
     if step in shown:
         k = shown.index(step)
-        draw(figure.add_axes((0.25 * k, 0.08, 0.25, 0.92), projection="3d"))
+        draw(figure.add_axes((0.25 * k, 0.08, 0.25, 0.92)))
         figure.text(0.25 * k + 0.125, 0.02, f"{sim.time:.2f} s", ha="center", fontsize=12)
         near = sim.last_step["smallest_distance"][-1] if step else np.nan
         print(f"t = {sim.time:.2f} s   nearest {1e3 * near:.3f} mm   after {time.perf_counter() - begin - judged:.0f} s")

@@ -69,8 +69,7 @@ bounds = ((-0.35, -0.14, -0.25), (0.8, 0.58, 0.25))
 colours = {"creature": "#8d99a6", "cage": "#c8553d"} | {obstacle.name: "#f2efe9" for obstacle in scene.obstacles}
 for k in range(n_frames + 1):
     if k in shown:
-        axes = figure.add_axes((shown.index(k) / 3.0, 0.0, 1.0 / 3.0, 0.95), projection="3d")
-        axes.computed_zorder = False
+        axes = figure.add_axes((shown.index(k) / 3.0, 0.0, 1.0 / 3.0, 0.95))
         draw_simulation(axes, sim, bounds=bounds, elevation=18.0, azimuth=-75.0, colours=colours, opacity={"cage": 0.12})
         axes.set_title(f"{sim.time:.2f} s", y=0.98)
     if k == n_frames:

@@ -68,7 +68,7 @@ for name, start in starts.items():
 figure = plt.figure(figsize=(14.0, 7.6), layout="constrained")
 every = np.concatenate(list(states.values()))
 for k, (title, positions) in enumerate(states.items()):
-    axes = figure.add_subplot(2, 4, k + 1, projection="3d")
+    axes = figure.add_subplot(2, 4, k + 1)
     draw_surface(axes, positions, mesh.surface, bounds=(every.min(axis=0), every.max(axis=0)))
     axes.set_title(title, fontsize=11)
 picture = os.path.join(options.out, "flattened_and_scrambled.png")

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import pdgpu
-from pdgpu.plotting import draw_simulation
+from pdgpu.plotting import draw_points, draw_simulation
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--out", default="out")
@@ -40,11 +40,9 @@ for k, steps in enumerate(STEPS):
     stretch = np.linalg.norm(np.diff(sim.positions[edges], axis=1)[:, 0], axis=1) / rest
     speed = np.linalg.norm(sim.velocities, axis=1).max()
     print(f"t = {sim.time:.1f} s   longest edge {100 * (stretch.max() - 1):4.1f} % over its rest length   fastest {speed:.2f} m/s")
-    axes = figure.add_axes((0.25 * k, 0.1, 0.25, 0.9), projection="3d")
+    axes = figure.add_axes((0.25 * k, 0.1, 0.25, 0.9))
     draw_simulation(axes, sim, bounds=BOUNDS, azimuth=-70.0, elevation=16.0)
-    axes.computed_zorder = False
-    x, y, z = sim.positions[corners].T
-    axes.scatter(x, -z, y, s=40, color="#2f4858", depthshade=False, zorder=10, clip_on=False)
+    draw_points(axes, sim.positions[corners], colour="#2f4858", size=9.0)
     figure.text(0.25 * k + 0.125, 0.02, f"{sim.time:.1f} s", ha="center", fontsize=12)
 figure.savefig(os.path.join(out, "hanging_cloth.png"), dpi=110)
 print("written:", os.path.join(out, "hanging_cloth.png"))

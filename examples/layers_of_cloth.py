@@ -53,21 +53,13 @@ for _ in range(STEPS):
     apart, pairs = min(apart, record["smallest_distance"][-1]), max(pairs, int(record["active_contacts"][-1]))
 
 
-def finer(points, triangles):
-    """Four for each: they are drawn in the order of their middles, which for large ones close above each other can be wrong."""
-    a, b, c = points[triangles].transpose(1, 0, 2)
-    ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
-    corners = np.stack([[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]).transpose(0, 2, 1, 3).reshape(-1, 3)
-    return corners, np.arange(len(corners)).reshape(-1, 3)
-
-
 figure = plt.figure(figsize=(7.2, 5.0))
-axes = figure.add_axes((-0.12, -0.1, 1.24, 1.24), projection="3d")
+axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
 colours = {"lower": "#c8553d", "middle": "#f2c14e", "upper": "#588b8b", "ball": "#8d99a6"}
 low, high = sim.positions.min(axis=0), sim.positions.max(axis=0)
 surfaces = [(*collider_surface(sim.obstacles[0].collider), colours["ball"], 1.0)]
 for body in sim.bodies:
-    surfaces.append((*finer(*finer(sim.positions[body.slice], body.mesh.triangles)), colours[body.name], 1.0))
+    surfaces.append((sim.positions[body.slice], body.mesh.triangles, colours[body.name], 1.0))
 draw_surfaces(axes, surfaces, (low, high), 24.0, -68.0)
 figure.savefig(os.path.join(arguments.out, "layers_of_cloth.png"), dpi=130)
 print(

@@ -87,8 +87,7 @@ compared = pdgpu.compare(scene, solvers, dt=DT, start=(sim.positions, sim.veloci
 print(compared.table())
 
 figure = plt.figure(figsize=(13.0, 4.6))
-screen = figure.add_axes((0.0, 0.0, 0.42, 1.0), projection="3d")
-screen.computed_zorder = False  # what was added later lies on what was added before
+screen = figure.add_axes((0.0, 0.0, 0.42, 1.0))
 bounds = ((-0.18, 0.0, -0.16), (0.18, top + 0.06, 0.16))
 colours = {"cloth": "#c8553d", "creature": "#8d99a6", "hair": "#3d2b1f", "sand": "#d9a441", "floor": "#f2efe9"}
 colours |= {f"brick{k}": "#4c72b0" for k in range(3)} | {f"ball{k}": "#55a868" for k in range(3)}

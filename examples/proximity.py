@@ -78,7 +78,7 @@ of_vertex = of_vertex[np.unique(of_vertex.vertices[:, 0], return_index=True)[1]]
 figure = plt.figure(figsize=(13.0, 4.2))
 view = dict(bounds=((-0.62, 0.0, -0.37), (0.62, 0.36, 0.37)), elevation=22.0, azimuth=-74.0)
 colours = {"cloth": "#d98c4a", "floor": "#ffffff", "ball": "#a3b1bd", "body": "#a3b1bd"}
-panels = [figure.add_axes((left, 0.02, 0.44, 0.88), projection="3d") for left in (0.01, 0.47)]
+panels = [figure.add_axes((left, 0.02, 0.44, 0.88)) for left in (0.01, 0.47)]
 draw_simulation(panels[0], sim, colours=colours, **view)
 draw_simulation(panels[1], sim, colours=colours, opacity={"cloth": 0.12, "floor": 0.6}, **view)
 segments = draw_contacts(panels[1], of_vertex, limits=(0.01, NEAR))

@@ -72,7 +72,7 @@ print(
 every = np.concatenate([positions for _, positions, _ in states])
 figure = plt.figure(figsize=(4.6 * len(states), 4.2), layout="constrained")
 for k, (now, positions, triangles) in enumerate(states):
-    axes = figure.add_subplot(1, len(states), k + 1, projection="3d")
+    axes = figure.add_subplot(1, len(states), k + 1)
     draw_surface(axes, positions, triangles, bounds=(every.min(axis=0), every.max(axis=0)), elevation=5.0, azimuth=-80.0)
     axes.set_title(f"t = {now:.2f} s", fontsize=11)
 figure.savefig(os.path.join(out, "tearing_cloth.png"), dpi=110)

@@ -197,10 +197,10 @@ def test_it_is_written_and_drawn(tmp_path, monkeypatch):
     assert set(shapes) == {"skin", "marker"} and shapes["marker"][0] == "points" and shapes["skin"][1].shape == (k, 3)
     for options, sizes in (({"colours": {"skin": np.linspace(0.0, 1.0, k)}}, [k]), ({"opacity": {"bar": 0.2}}, [k, n])):
         drawn = []
-        monkeypatch.setattr(body_plotting, "draw_surfaces", lambda axes, surfaces, *_, drawn=drawn: drawn.extend(surfaces))
-        axes = Figure().add_subplot(projection="3d")
-        body_plotting.draw_simulation(axes, sim, **options)
-        assert [len(points) for points, *_ in drawn] == sizes and len(axes.collections) == 1  # the marker
+        monkeypatch.setattr(body_plotting, "draw_parts", lambda axes, parts, *_, drawn=drawn: drawn.extend(parts))
+        body_plotting.draw_simulation(Figure().add_subplot(), sim, **options)
+        assert sorted(len(part.points) for part in drawn) == sorted([1, *sizes])  # the marker
+        assert [part.rows is None for part in drawn].count(True) == 1
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ for k, spent in chen2024.steps(case, simulation):
     pairs = chen2024.intersections(simulation) if k % 12 == 0 or k == last else ""
     rows.append((f"{k * case.dt:.6f}", f"{1e3 * spent:.2f}", f"{speed:.4f}", pairs))
     if k in shots:
-        axes = figure.add_subplot(1, 5, 1 + shots.index(k), projection="3d")
+        axes = figure.add_subplot(1, 5, 1 + shots.index(k))
         draw_simulation(axes, simulation, opacity={"pot": 0.25}, bounds=bounds, elevation=25.0)
         axes.set_title(f"{k * case.dt:.2f} s", fontsize=9)
 curve.plot([float(row[0]) for row in rows], [float(row[2]) for row in rows], color="#0072B2")

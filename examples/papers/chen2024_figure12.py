@@ -39,7 +39,7 @@ for k, spent in chen2024.steps(case, simulation):
     speed = np.linalg.norm(simulation.velocities, axis=1).mean()
     rows.append((f"{k * case.dt:.6f}", f"{1e3 * spent:.2f}", f"{x[:, 1].mean():.5f}", f"{x[:, 1].min():.5f}", f"{speed:.4f}", pairs))
     if k in shots:
-        axes = figure.add_subplot(1, 5, 1 + shots.index(k), projection="3d")
+        axes = figure.add_subplot(1, 5, 1 + shots.index(k))
         unseen = dict.fromkeys(("left", "right", "front", "back"), 0.04)
         draw_simulation(axes, simulation, opacity={**unseen, "platform": 0.5}, bounds=([-0.38, -0.01, -0.38], [0.38, 1.1, 0.38]))
         axes.set_title(f"{k * case.dt:.2f} s", fontsize=9)

@@ -68,7 +68,7 @@ for line, (mu, rho) in enumerate(MATERIALS.items()):
     inside = {name: np.abs(positions).max() < 10.0 for name, positions in frames.items()}
     every = np.concatenate([mesh.points, *(positions for name, positions in frames.items() if inside[name])])
     for column, (name, positions) in enumerate(frames.items()):
-        axes = figure.add_subplot(3, 7, 7 * line + column + 1, projection="3d")
+        axes = figure.add_subplot(3, 7, 7 * line + column + 1)
         shown, triangles = (positions, mesh.surface) if inside[name] else (mesh.points, [])
         draw_surface(axes, shown, triangles, bounds=(every.min(axis=0), every.max(axis=0)), azimuth=-80.0)
         axes.set_title(f"mu {mu:g}\n{name}{'' if inside[name] else ': out of bounds'}", fontsize=9)

@@ -35,7 +35,7 @@ for place, (mu, colour) in enumerate(COLOURS.items()):
         height.append(simulation.positions[:, 1].mean())
         rows.append((mu, f"{k * case.dt:.6f}", f"{1e3 * spent:.2f}", f"{height[-1]:.6f}"))
     curves.plot(case.dt * np.arange(1, len(height) + 1), 1e3 * np.array(height), color=colour, label=f"mu = {mu:g}")
-    axes = figure.add_subplot(1, 5, 1 + place, projection="3d")
+    axes = figure.add_subplot(1, 5, 1 + place)
     unseen = dict.fromkeys(("left", "right", "front", "back"), 0.04)
     draw_simulation(axes, simulation, opacity=unseen, bounds=([-0.2, -0.005, -0.2], [0.2, 0.35, 0.2]), elevation=15.0)
     axes.set_title(f"mu = {mu:g}, {SECONDS:g} s", fontsize=9)

@@ -44,7 +44,7 @@ figure = plt.figure(figsize=(15.0, 4.0), layout="constrained")
 
 
 def draw(place, simulation, now, half):
-    axes = figure.add_subplot(1, 6, place, projection="3d")
+    axes = figure.add_subplot(1, 6, place)
     draw_simulation(axes, simulation, bounds=([-half] * 3, [half] * 3))
     axes.set_title(f"{now:.3f} s, {chen2024.intersections(simulation)} pairs intersect", fontsize=8)
 

@@ -66,12 +66,12 @@ for place, (name, (solver, rate, colour)) in enumerate(RUNS.items()):
     except pdgpu.DivergenceError:
         diverged = True
     curves.plot(np.arange(1, len(height) + 1) / rate, 1e3 * np.array(height), color=colour, label=name)
-    axes = figure.add_subplot(1, COLUMNS, 1 + place, projection="3d")
+    axes = figure.add_subplot(1, COLUMNS, 1 + place)
     draw_simulation(axes, simulation, bounds=([-WIDE, 0.0, -WIDE], [WIDE, 1.73 * WIDE, WIDE]), elevation=8.0)
     bad, pairs = chen2024.inverted(simulation), chen2024.intersections(simulation)
     frame = sum(seconds) / (len(seconds) / rate * 60)
     words = f"{name}\n{frame:.2f} s a frame, {bad} tets inside out"
-    axes.text2D(0.5, 0.97, words, fontsize=8, ha="center", va="top", transform=axes.transAxes)
+    axes.text(0.5, 0.97, words, fontsize=8, ha="center", va="top", transform=axes.transAxes)
     parts.append(
         f"{name}: "
         + ("diverges, " if diverged else "")

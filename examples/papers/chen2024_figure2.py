@@ -38,7 +38,7 @@ for k, spent in chen2024.steps(case, simulation):
     if k % 10 == 0:
         rows.append((f"{k * case.dt:.6f}", f"{1e3 * spent:.2f}", chen2024.intersections(simulation), chen2024.inverted(simulation)))
     if k in shots:
-        axes = figure.add_subplot(2, 2, 1 + shots.index(k), projection="3d")
+        axes = figure.add_subplot(2, 2, 1 + shots.index(k))
         colours = {"front": "#D55E00", "back": "#56B4E9"}
         draw_simulation(axes, simulation, colours=colours, bounds=([-1.0, -0.25, -0.25], [1.0, 0.25, 0.25]), elevation=20.0, azimuth=-80.0)
         axes.set_title(f"{k * case.dt:.2f} s, {k / last * (0.1 if options.quick else 1.5):.2f} turns of each end", fontsize=9)

@@ -89,7 +89,7 @@ for place, (name, (solver, rate, colour)) in enumerate(RUNS.items()):
     curves.plot(times, 1e3 * heights, color=colour, linewidth=1.6, label=name)
     lowest = np.nanmin(heights)
     parts.append(f"{name}: " + ("diverges" if diverged else f"{1e3 * lowest:.0f} mm at the lowest, {1e3 * heights[-1]:.0f} mm at the end"))
-    axes = below.add_subplot(1, len(RUNS), 1 + place, projection="3d")
+    axes = below.add_subplot(1, len(RUNS), 1 + place)
     shown = [(*surface, colour, part) for surface, colour, part in zip(surfaces, ("#D55E00", "#56B4E9"), (1.0, 0.35), strict=True)]
     draw_surfaces(axes, shown, ([-0.2, 0.0, -0.2], [0.2, 0.42, 0.2]), 6.0, -68.0)
     axes.set_title(f"{name}\n{spent:.1f} ms a step", fontsize=8)

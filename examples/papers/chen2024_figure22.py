@@ -81,7 +81,7 @@ for colour, (name, solver) in zip(("#0072B2", "black"), SOLVERS.items(), strict=
     if colour == "black":
         continue
     for place, k in enumerate(SHOWN):
-        axes = below.add_subplot(1, len(SHOWN), 1 + place, projection="3d")
+        axes = below.add_subplot(1, len(SHOWN), 1 + place)
         shades = ("#E69F00", "#56B4E9", "#009E73", "#D55E00", "#CC79A7")
         shown = [(frames[k][b.slice], b.mesh.triangles, shade, 1.0) for b, shade in zip(scene.bodies, shades, strict=True)]
         draw_surfaces(axes, shown, ([-0.1, -0.5, -0.1], [0.5, 0.1, 0.1]), 8.0, -80.0)

@@ -91,7 +91,7 @@ loss = compared.records["VBD"]["relative_loss"][-1]
 
 figure = plt.figure(figsize=(13.0, 3.8), layout="constrained")
 for place, k in enumerate(SHOWN):
-    axes = figure.add_subplot(1, len(SHOWN), 1 + place, projection="3d")
+    axes = figure.add_subplot(1, len(SHOWN), 1 + place)
     shades = ("#E69F00", "#56B4E9", "#D55E00")
     shown = [(frames[k][b.slice], b.mesh.triangles, shades[i % 3], 1.0) for i, b in enumerate(scene.bodies)]
     shown += [(o.collider.mesh.points, o.collider.mesh.triangles, "#999999", 0.25) for o in scene.obstacles[:2]]

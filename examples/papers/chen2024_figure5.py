@@ -74,7 +74,7 @@ for row, (case, (mu, lam, rate)) in enumerate(CASES.items()):
     frames = {name: positions[shown] for name, positions in states.items()}
     every = np.concatenate(list(frames.values()))
     for column, (name, positions) in enumerate(frames.items()):
-        axes = figure.add_subplot(grid[row, column], projection="3d")
+        axes = figure.add_subplot(grid[row, column])
         draw_surface(axes, positions, mesh.surface, bounds=(every.min(axis=0), every.max(axis=0)), azimuth=-80.0)
         axes.set_title(name, fontsize=10)
     curves.set_title(f"mu / lam {case}", loc="left", fontsize=11)

@@ -92,7 +92,7 @@ for place, (name, (_, colour)) in enumerate(RUNS.items()):
     curves.plot(times, 1e3 * height, color=colour, linewidth=1.6, label=name)
     if name != "reference":
         parts.append(f"{name} {100.0 * error.max():.1f} % of the radius from the reference at the most, {spent:.1f} ms a step")
-    axes = figure.add_subplot(1, 4, 2 + place, projection="3d")
+    axes = figure.add_subplot(1, 4, 2 + place)
     draw_surface(axes, states[lowest], mesh.surface, bounds=bounds, elevation=6.0)
     axes.set_title(f"{name}, {times[lowest]:.2f} s", fontsize=9)
 curves.set(xlabel="time [s]", ylabel="height of the centre [mm]")

@@ -65,7 +65,7 @@ reference = run(10 * ITERATIONS, False)[0]
 first, second = (found[name][0] for name in RUNS)
 figure = plt.figure(figsize=(13.0, 4.2), layout="constrained")
 for place, (name, (_, touching, shared, colours, simulation)) in enumerate(found.items()):
-    axes = figure.add_subplot(1, 3, 1 + place, projection="3d")
+    axes = figure.add_subplot(1, 3, 1 + place)
     draw_simulation(axes, simulation)
     axes.set_title(f"{name}\n{colours} colours, {shared} of {touching} pairs share one", fontsize=9)
 curves, times = figure.add_subplot(1, 3, 3), DT * np.arange(1, STEPS + 1)

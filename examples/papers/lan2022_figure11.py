@@ -97,7 +97,7 @@ figure = plt.figure(figsize=(15.0, 4.2), layout="constrained")
 grid, table = figure.add_gridspec(1, 4), []
 apart, gaps = figure.add_subplot(grid[2]), figure.add_subplot(grid[3])
 for place, (method, (sim, rows, path)) in enumerate(runs.items()):
-    axes = figure.add_subplot(grid[place], projection="3d")
+    axes = figure.add_subplot(grid[place])
     bounds = (np.array([-0.22, 0.0, -0.22]), np.array([0.22, 0.42, 0.22]))
     draw_simulation(axes, sim, bounds=bounds, opacity={"tank": 0.12}, elevation=12.0)
     axes.set_title(method, fontsize=10)

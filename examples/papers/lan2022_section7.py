@@ -129,7 +129,7 @@ for row, (name, (make, methods)) in enumerate(SCENES.items()):
     masses = runs["projections"][0].masses
     apart, gaps = figure.add_subplot(grid[row, 2]), figure.add_subplot(grid[row, 3])
     for place, method in enumerate(("projections", "barrier, Newton")):
-        axes = figure.add_subplot(grid[row, place], projection="3d")
+        axes = figure.add_subplot(grid[row, place])
         moved = runs[method][2][-1]
         low, high = moved.min(axis=0) - 0.05, moved.max(axis=0) + 0.05
         opacity = {"board": 0.15, "floor": 0.5}

@@ -159,7 +159,7 @@ for place, (name, (make, order, steps)) in enumerate(SCENES.items()):
         bars.barh(3 - place, part, left=left, color=colour, label=None if place else text)
         left += part
     bars.text(101.0, 3 - place, f"{1e3 * seconds.sum():.0f} ms", va="center")
-    axes = figure.add_subplot(grid[0, place], projection="3d")
+    axes = figure.add_subplot(grid[0, place])
     low, high = sim.positions.min(axis=0), sim.positions.max(axis=0)
     draw_simulation(axes, sim, boundaries=True, bounds=(low, high), elevation=18.0)
     axes.set_title(name, fontsize=10)

@@ -17,9 +17,9 @@ import os
 
 import matplotlib.pyplot as plt
 import numpy as np
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 import pdgpu
+from pdgpu.plotting import draw_surface
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--out", default="out")
@@ -84,15 +84,12 @@ found = {"ARAP": closed(pdgpu.ARAP(MU)), "biphasic": closed(pdgpu.biphasic(MU, S
 figure = plt.figure(figsize=(12.5, 4.6), layout="constrained")
 faces = mesh.surface
 for column, (name, (at, stretch, _)) in enumerate(found.items(), 1):
-    axes = figure.add_subplot(1, 3, column, projection="3d", computed_zorder=False)
+    axes = figure.add_subplot(1, 3, column)
     value = np.zeros(len(points))
     np.maximum.at(value, mesh.tets.ravel(), np.repeat(stretch, 4))
-    colours = plt.get_cmap("viridis")(np.clip((value[faces].mean(axis=1) - 1.0) / 0.8, 0.0, 1.0))
-    axes.add_collection3d(Poly3DCollection(1e3 * at[faces], facecolors=colours, edgecolors="none"))
-    axes.set(xlim=(0, 60), ylim=(0, 60), zlim=(0, 12), title=name)
-    axes.set_box_aspect((5, 5, 1))
-    axes.view_init(elev=62, azim=-90)
-    axes.set_axis_off()
+    upright = at[:, [0, 2, 1]] * [1.0, 1.0, -1.0]  # z, the thickness, is up
+    draw_surface(axes, upright, faces, colour=value, limits=(1.0, 1.8), elevation=62.0, azimuth=-90.0)
+    axes.set_title(name)
 figure.colorbar(plt.cm.ScalarMappable(plt.Normalize(1.0, 1.8), "viridis"), ax=figure.axes, label="largest stretch", shrink=0.6)
 axes = figure.add_subplot(1, 3, 3)
 for name, (_, stretch, _) in found.items():

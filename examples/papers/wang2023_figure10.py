@@ -13,9 +13,9 @@ import os
 
 import matplotlib.pyplot as plt
 import numpy as np
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 import pdgpu
+from pdgpu.plotting import draw_lines, draw_surface
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--out", default="out")
@@ -60,16 +60,12 @@ for name, settings in runs.items():
 
 figure = plt.figure(figsize=(13.0, 4.4), layout="constrained")
 for place, name, title in ((1, "4 sweeps, no limits of edges", "no limits of edges"), (2, "4 sweeps", "edges at most 1.1 as long")):
-    axes = figure.add_subplot(1, 3, place, projection="3d")
+    axes = figure.add_subplot(1, 3, place)
     x, triangles = shown[name]
+    bounds = ((-0.2, min(float(x[:, 1].min()), -0.2), -0.2), (0.2, 0.02, 0.2))
     for points, faces, colour in ((x, triangles, "#56B4E9"), (TIP, SIDES, "#D55E00")):
-        faces = points[np.asarray(faces)][:, :, [0, 2, 1]]
-        axes.add_collection3d(Poly3DCollection(faces, facecolors=colour, edgecolors="0.25", linewidth=0.3, shade=True))
-    low = float(x[:, 1].min())
-    axes.set(xlim=(-0.2, 0.2), ylim=(-0.2, 0.2), zlim=(min(low, -0.2), 0.02))
-    axes.set_box_aspect((0.4, 0.4, 0.02 - min(low, -0.2)), zoom=1.4)
-    axes.view_init(elev=12, azim=-50)
-    axes.set_axis_off()
+        draw_surface(axes, points, faces, colour=colour, bounds=bounds, azimuth=-50.0)
+        draw_lines(axes, points[np.asarray(faces)][:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2, 3), linewidth=0.4)
     axes.set_title(f"{title}: stretch {found[name]['stretch']:.2f}", fontsize=11)
 axes = figure.add_subplot(1, 3, 3)
 names = [name for name in runs if "no limits" not in name]

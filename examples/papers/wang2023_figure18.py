@@ -49,9 +49,9 @@ for place, (name, (settings, colour)) in enumerate(RUNS.items()):
         rows.append((name, f"{k * case.dt:.3f}", f"{angles[-1]:.5f}", tally.steps[-1], f"{tally.seconds[-1]:.5f}"))
     angles = np.unwrap(angles)
     found[name] = tally, angles[-1], wang2023.intersections(tally.simulation)
-    axes = figure.add_subplot(1, 4, 1 + place, projection="3d")
+    axes = figure.add_subplot(1, 4, 1 + place)
     colours = {"cloth": "#c8553d", "sphere": "#8d99a6"}
-    wang2023.draw(axes, tally.simulation, case.bounds, colours, shrunk={"sphere": 0.9}, elevation=28.0)
+    wang2023.draw(axes, tally.simulation, case.bounds, colours, elevation=28.0)
     axes.set_title(name, fontsize=9)
     curve.plot(case.dt * np.arange(len(angles)), angles, color=colour, label=name)
 times = np.array([0.0, case.seconds])

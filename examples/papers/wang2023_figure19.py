@@ -35,9 +35,9 @@ for place, rate in enumerate(RATES):
     tally.run()
     share = (clock.now(device) - processor) / (time.perf_counter() - wall)  # of a clock that others hold up
     found[rate] = tally, share, wang2023.intersections(tally.simulation)
-    axes = figure.add_subplot(1, len(RATES) + 1, 1 + place, projection="3d")
+    axes = figure.add_subplot(1, len(RATES) + 1, 1 + place)
     colours = {"cloth": "#c8553d", "funnel": "#8d99a6"}
-    wang2023.draw(axes, tally.simulation, case.bounds, colours, shrunk={"funnel": 1.06}, elevation=50.0)
+    wang2023.draw(axes, tally.simulation, case.bounds, colours, elevation=50.0)
     axes.set_title(f"1/{rate} s", fontsize=9)
 curves, dt = figure.add_subplot(1, len(RATES) + 1, len(RATES) + 1), [1e3 / rate for rate in RATES]
 seconds = {rate: share * np.array(tally.seconds) for rate, (tally, share, _) in found.items()}

@@ -49,7 +49,7 @@ for place, (name, case) in enumerate(CASES.items()):
     for row, title in ((1, "at the beginning"), (0, "at the end")):
         if row == 0:
             tally.run()
-        axes = figure.add_axes((0.01 + 0.18 * place, 0.48 * row, 0.17, 0.46), projection="3d")
+        axes = figure.add_axes((0.01 + 0.18 * place, 0.48 * row, 0.17, 0.46))
         wang2023.draw(axes, tally.simulation, case.bounds, COLOURS, **VIEWS[name])
         axes.set_title(f"{name}, {title}", fontsize=9)
     found[name] = tally, wang2023.intersections(tally.simulation)

@@ -27,9 +27,9 @@ rows, crossed = [], 0
 
 
 def look(k):
-    axes = figure.add_axes((0.19 * shots.index(k), 0.02, 0.19, 0.88), projection="3d")
+    axes = figure.add_axes((0.19 * shots.index(k), 0.02, 0.19, 0.88))
     colours = {"skirt0": "#4c72b0", "skirt1": "#c8553d", "hips": "#c9a58a", "left leg": "#c9a58a", "right leg": "#c9a58a"}
-    wang2023.draw(axes, tally.simulation, case.bounds, colours, shrunk={"hips": 0.95}, elevation=14.0)
+    wang2023.draw(axes, tally.simulation, case.bounds, colours, elevation=14.0)
     axes.set_title(f"{k * case.dt:.2f} s", fontsize=9)
 
 

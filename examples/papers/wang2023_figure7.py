@@ -41,7 +41,7 @@ for place, (name, case) in enumerate(CASES.items()):
     for row in (1, 0):
         if row == 0:
             tally.run()
-        axes = figure.add_axes((0.25 * place, 0.49 * row, 0.25, 0.46), projection="3d")
+        axes = figure.add_axes((0.25 * place, 0.49 * row, 0.25, 0.46))
         wang2023.draw(axes, tally.simulation, case.bounds, COLOURS, elevation=24.0)
         letter = f"({LETTERS[name][1 - row]}) " if name in LETTERS else ""
         axes.set_title(f"{letter}{name}, {'at the beginning' if row else f'after {case.seconds:g} s'}", fontsize=9)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pdgpu
+from pdgpu.plotting import draw_simulation
 from pdgpu.viz.contact_plotting import draw_forces, plot_contact
 
 
@@ -86,14 +87,20 @@ def test_losses_count_from_where_the_potential_is_finite():
 
 def test_arrows_are_the_forces(simulation):
     """If not, the picture shows other forces than those that act."""
+    pytest.importorskip("pyvista")
     forces = simulation.contact_forces()
     figure = matplotlib.pyplot.figure()
-    axes = figure.add_subplot(projection="3d")
+    axes = figure.add_subplot()
+    draw_simulation(axes, simulation)
     scale = draw_forces(axes, forces)
     largest = np.linalg.norm(forces.forces, axis=1).max()
     assert scale * largest == pytest.approx(0.25 * np.linalg.norm(np.ptp(simulation.positions, axis=0)))
+    pushed = np.flatnonzero(np.abs(forces.forces).max(axis=1) > 0.0)
+    arrows = axes.collections[0].segments
+    np.testing.assert_allclose(np.diff(arrows[: len(pushed)], axis=1)[:, 0], scale * forces.forces[pushed], rtol=0, atol=1e-12)
     assert draw_forces(axes, forces, scale=2e-3) == 2e-3 and len(axes.collections) == 2
     draw_forces(axes, forces[:0])
+    figure.canvas.draw()
     matplotlib.pyplot.close("all")
     with pytest.raises(ValueError, match="scale: "):
         draw_forces(axes, forces, scale=0.0)

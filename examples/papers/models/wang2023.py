@@ -7,11 +7,9 @@ lengths, materials and motions are of our choice. Cloth is a net of springs that
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.colors import to_rgb
 
 import pdgpu
-from pdgpu.plotting import draw_surface
-from pdgpu.viz.body_plotting import collider_surface
+from pdgpu.plotting import draw_simulation
 
 DISTANCE = 1e-3  # delta of Table 3, m
 DOWN = (0.0, -0.5, 0.0)  # m/s
@@ -92,32 +90,10 @@ def intersections(simulation):
     return len(pdgpu.geometry.find_intersections(np.concatenate(points), np.concatenate(surfaces)))
 
 
-def draw(axes, simulation, bounds, colours, *, shrunk=None, **view):
-    """The surfaces of bodies and obstacles in one picture, hairs and grains on them; colours, and what is drawn smaller, by name.
-
-    What lies closely on a thing of other triangles would be seen through it here and there: such a thing is drawn somewhat smaller.
-    """
-    points, triangles, painted, n = [], [], [], 0
-    x = np.asarray(simulation.positions, np.float64)
-    surfaces = [(body.name, x[body.slice], body.mesh.surface) for body in simulation.bodies if body.type in ("solid", "shell")]
-    for obstacle in simulation.obstacles:
-        surfaces.append((obstacle.name, *collider_surface(obstacle.collider, simulation.time, bounds)))
-    for name, where, faces in surfaces:
-        where, faces = split(where, faces, 0.08 * np.ptp(bounds, axis=0).max())
-        where = where.mean(axis=0) + (shrunk or {}).get(name, 1.0) * (where - where.mean(axis=0))
-        points.append(where)
-        triangles.append(faces + n)
-        painted.append(np.tile(to_rgb(colours.get(name, "#b9b9b4")), (len(where), 1)))
-        n += len(where)
-    axes.computed_zorder = False
-    draw_surface(axes, np.concatenate(points), np.concatenate(triangles), colour=np.concatenate(painted), bounds=bounds, **view)
-    for body in simulation.bodies:
-        shown = x[body.slice][..., [0, 2, 1]] * [1.0, -1.0, 1.0]  # z is up on matplotlib's axes
-        if body.type == "rod":
-            for a, b in body.mesh.edges:
-                axes.plot(*shown[[a, b]].T, color=colours.get(body.name, "#3d2b1f"), linewidth=1.5)
-        elif body.type == "particles":
-            axes.scatter(*shown.T, s=14, color=colours.get(body.name, "#d9a441"), edgecolors="#7a5a1c", linewidths=0.3, depthshade=False)
+def draw(axes, simulation, bounds, colours, **view):
+    """Bodies and obstacles in one picture; colours by name."""
+    colours = {"hair": "#3d2b1f", "sand": "#d9a441"} | {obstacle.name: "#b9b9b4" for obstacle in simulation.obstacles} | colours
+    draw_simulation(axes, simulation, colours=colours, bounds=bounds, **view)
 
 
 # ---- meshes -----------------------------------------------------------------------------------------------------------------------
@@ -168,19 +144,6 @@ def ribbon(centres, width, across):
             a, b = k * n + i, (k + 1) * n + i
             triangles += [(a, a + 1, b + 1), (a, b + 1, b)] if (i + k) % 2 else [(a, a + 1, b), (a + 1, b + 1, b)]
     return pdgpu.Mesh(points, triangles=triangles)
-
-
-def split(points, triangles, longest):
-    """Triangles in fours, about their middles, until no side is longer: the depth order of large and small ones is undefined."""
-    corners, done = points[triangles], []
-    while len(corners):
-        middles = 0.5 * (corners + np.roll(corners, -1, axis=1))
-        large = (np.linalg.norm(corners - np.roll(corners, -1, axis=1), axis=2) > longest).any(axis=1)
-        done.append(corners[~large])
-        (a, b, c), (d, e, f) = corners[large].transpose(1, 0, 2), middles[large].transpose(1, 0, 2)
-        corners = np.concatenate([np.stack(part, axis=1) for part in ((a, d, f), (d, b, e), (f, e, c), (d, e, f))])
-    points = np.concatenate(done).reshape(-1, 3)
-    return points, np.arange(len(points)).reshape(-1, 3)
 
 
 def cloth(scene, mesh, name, velocity=(0.0, 0.0, 0.0), stiffness=200.0, **others):

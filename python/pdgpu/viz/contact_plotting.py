@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pdgpu._internal.arguments import choice, number
-from pdgpu.viz.body_plotting import turned
 from pdgpu.viz.curve_styles import curve_styles
 from pdgpu.viz.paper_figures import label_of, load_pyplot
+from pdgpu.viz.picture import seen_segments, towards_the_eye
 
 __all__ = ["draw_forces", "plot_contact"]
 
@@ -19,6 +19,7 @@ PANELS = (
     ("friction potential  [J]", ("friction_potential",), ("-",)),
     ("gradient norm  [N]", ("gradient_norm",), ("-",)),
 )
+HEAD = 0.12  # half the width of the head of an arrow, relative to the arrow
 WORDS = {"active_contacts": "acting", "contacts_entered": "entered", "contacts_left": "left"}
 
 
@@ -89,7 +90,8 @@ def draw_forces(axes, forces, *, scale=None, colour="#b3122a", linewidth=1.2):
 
     Parameters
     ----------
-    axes : matplotlib 3D axes
+    axes : matplotlib axes
+        Those of `draw_simulation`.
     forces : ContactForces
     scale : float, optional
         m/N: length of an arrow. By default the largest force is a quarter as long as what touches is wide.
@@ -106,8 +108,11 @@ def draw_forces(axes, forces, *, scale=None, colour="#b3122a", linewidth=1.2):
         everything = np.asarray(forces.positions, dtype=np.float64)[: len(forces.forces)]
         scale = 0.25 * float(np.linalg.norm(np.ptp(everything, axis=0))) / largest if largest > 0.0 else 1.0
     scale = number("scale", scale, above=0.0)
-    axes.computed_zorder = False
-    if len(pushed):
-        arrows = axes.quiver(*turned(points).T, *turned(scale * vectors).T, color=colour, linewidth=linewidth, arrow_length_ratio=0.25)
-        arrows.set_zorder(11)
+    arrows = scale * vectors
+    side = np.cross(arrows, towards_the_eye(axes))
+    side *= (HEAD * np.linalg.norm(arrows, axis=1) / np.maximum(np.linalg.norm(side, axis=1), 1e-300))[:, None]
+    tips = points + arrows
+    necks = tips - 2.0 * HEAD * arrows
+    segments = np.concatenate([np.stack(ends, axis=1) for ends in ((points, tips), (tips, necks + side), (tips, necks - side))])
+    seen_segments(axes, segments, colors=colour, linewidths=linewidth)
     return scale

@@ -1,20 +1,25 @@
-"""Pictures: convergence curves and shaded bodies. matplotlib (extra `viz`) is imported only here, when first used."""
+"""Pictures: convergence curves and films. matplotlib (extra `viz`) and pyvista (extra `viz3d`) are imported when first used."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu._internal.arguments import choice, having, number
+from pdgpu._internal.arguments import choice, having, number, real_array
 from pdgpu._internal.atomic_files import replacing
 from pdgpu._internal.counted import counted
 from pdgpu._internal.counts import MEASURES, check_measure, costs_of_rows
 from pdgpu.mesh.io.mesh_files import as_path
-from pdgpu.viz.body_plotting import collider_surface, draw_contacts, draw_simulation, draw_surface
+from pdgpu.mesh.mesh_arrays import element_rows
+from pdgpu.viz.body_plotting import PALETTE, collider_surface, draw_contacts, draw_simulation, draw_surface
+from pdgpu.viz.camera import Camera
 from pdgpu.viz.curve_styles import curve_styles
+from pdgpu.viz.depth_buffer import depth_image
 from pdgpu.viz.paper_figures import TEXT_AS_TEXT, label_of, load_pyplot, paper_figure
+from pdgpu.viz.renderer import imported_pyvista
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +36,7 @@ __all__ = ["animate", "collider_surface", "curve_styles", "draw_contacts", "draw
 
 BELOW_ROUNDING = 1e-12  # of G0 - G*: what rounding of G leaves of a loss in float64
 BAND_POINTS = 512  # of a band in a plot
+STATE_PIXELS = 480  # on each side of a picture of a state
 
 LABELS = {
     "relative_loss": "relative loss  (G − G*) / (G₀ − G*)",
@@ -216,10 +222,11 @@ def animate(
     ValueError
         Another end of the path, numbers out of range.
     RuntimeError
-        No ffmpeg for an .mp4.
+        No pyvista, or no ffmpeg for an .mp4.
     """
     having("simulation", simulation, "bodies", "a pdgpu.Simulation")
     plt = load_pyplot()
+    imported_pyvista()  # before the run
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
     suffix, fps = as_path(path).suffix.lower(), number("fps", fps, above=0.0)
@@ -237,7 +244,7 @@ def animate(
 
     def draw(simulation):
         figure.clear()
-        draw_simulation(figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d"), simulation, bounds=bounds, **drawing)
+        draw_simulation(figure.add_axes((0.0, 0.0, 1.0, 1.0)), simulation, bounds=bounds, **drawing)
         figure.text(0.03, 0.03, f"{simulation.time:.2f} s")
         writer.grab_frame()
 
@@ -294,15 +301,21 @@ def save_convergence(comparison: Comparison, path: Path) -> None:
 
 
 def save_states(states: Mapping[str, ArrayLike], triangles: ArrayLike, path: Path, *, azimuth: float = -68.0) -> None:
-    """Surfaces side by side at one scale: `states` is a dict of title -> points (n, 3)."""
+    """Surfaces side by side at one scale: `states` is a dict of title -> points (n, 3).
+
+    A depth buffer in NumPy renders them (`pdgpu.viz.depth_buffer`), so that ``make demo`` and the command line need no VTK.
+    """
     having("states", states, "values", "a dict of title -> points (n, 3)")
     plt = load_pyplot()
-    every = np.concatenate(list(states.values()))
-    bounds = every.min(axis=0), every.max(axis=0)
+    every = {title: real_array(f"states[{title!r}]", points, (None, 3)) for title, points in states.items()}
+    box = np.concatenate(list(every.values()))
+    corners = np.array(list(itertools.product(*zip(box.min(axis=0), box.max(axis=0), strict=True))))
+    camera = Camera(corners, 12.0, azimuth, 1.0)
     figure = plt.figure(figsize=(4.6 * len(states), 4.6), layout="constrained")
-    for k, (title, points) in enumerate(states.items()):
-        axes = figure.add_subplot(1, len(states), k + 1, projection="3d")
-        draw_surface(axes, points, triangles, bounds=bounds, azimuth=azimuth)
+    for k, (title, points) in enumerate(every.items()):
+        axes = figure.add_subplot(1, len(states), k + 1)
+        axes.imshow(depth_image(points, element_rows("triangles", triangles, 3, points), PALETTE[0], camera, STATE_PIXELS))
+        axes.set_axis_off()
         axes.set_title(title, fontsize=11)
     with replacing(path) as unfinished, plt.rc_context(TEXT_AS_TEXT):
         figure.savefig(unfinished, dpi=110)
