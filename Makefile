@@ -12,6 +12,8 @@
 # make papers   every script of examples/papers in full, each within PAPERS_SECONDS (120) or the limit it names, into OUT/papers: pictures,
 #               tables and what came out; a table of their seconds, and an error that names what failed or took too long
 # make docs     the guide and the reference of all classes and functions as HTML: OUT/docs/index.html
+# make links    the links of the documents to other sites; needs the internet
+# make pictures the pictures of the documents and of their gallery: hours; scripts/pictures NAME for one
 # make library  the C library: build it, run its tests, install it into build/library/prefix, build and run the example in C against that
 # make golden   the bits of ten steps of every solver against those of tests/golden.csv; WRITE=1 writes them again, CHOSEN=1 leaves out the
 #               kernels in single precision
@@ -54,7 +56,7 @@ export PYTHON VENV OUT JOBS WRITE CHOSEN PDGPU_CUDA PDGPU_CHOLMOD PDGPU_GMP
 .DELETE_ON_ERROR:
 # no rule of make itself: it would link csrc/dynamics/methods, a folder, from methods.c
 .SUFFIXES:
-.PHONY: always build library quick test stress demo compare-speed coverage wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring gpu-try papers docs clean
+.PHONY: always build library quick test stress demo compare-speed coverage wheel lint format sanitize golden cuda cuda-on-host gpu gpu-bring gpu-try papers docs links pictures clean
 
 # Folders are in the list too: their time changes when a file in them is removed.
 SOURCES := $(shell find csrc python -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt README.md LICENSE NOTICE
@@ -113,6 +115,13 @@ papers: build
 docs: build
 	$(BIN)/python -m pip install --quiet --group docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs $(OUT)/docs
+
+links: build
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/python -m sphinx -q -b linkcheck docs build/links
+
+pictures: build $(VENV)/.development
+	$(BIN)/python scripts/pictures
 
 compare-speed: build
 	scripts/compare_speed "$(REF)" --turns $(TURNS)

@@ -1,10 +1,24 @@
 """Sphinx: the pages of this folder, and the reference from the docstrings of the installed package (`make docs`)."""
 
+import re
+import shutil
+import sys
+from pathlib import Path
+
 from docutils.nodes import SkipNode
 from docutils.utils.math import latex2mathml
 from sphinx.addnodes import pending_xref
 
 import pdgpu
+
+sys.path.insert(0, str(Path(__file__).parent))
+import class_examples
+import gallery_pages
+import site_checks
+
+# Sphinx reads what is below this folder: a copy, since links through a symbolic link lead out of it
+DOCS = Path(__file__).parent
+shutil.copytree(DOCS.parent / "notebooks", DOCS / "notebooks", ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True)
 
 project = "pdgpu"
 version = release = pdgpu.__version__
@@ -13,7 +27,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinxcontrib.bibtex",
-    "myst_parser",
+    "myst_nb",
 ]
 html_theme = "furo"
 html_title = f"pdgpu {version}"
@@ -26,13 +40,31 @@ autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 html_math_renderer = "mathml"
+nb_execution_mode = "off"  # notebooks are stored executed, and a test executes them
+html_static_path = ["static"]
+html_css_files = ["gallery.css"]
+exclude_patterns = ["reference/class_examples.txt"]
+# external links, for `make links`; a site that refuses programs cannot be checked
+linkcheck_timeout = 30
+linkcheck_retries = 2
+linkcheck_anchors = False
 default_role = "py:obj"
 
 
 def setup(app):
     app.add_html_math_renderer("mathml", (inline_equation, None), (displayed_equation, None))
+    app.connect("source-read", prepare_page)
+    app.connect("build-finished", site_checks.check_site)
     app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-docstring", class_examples.add_example)
     app.connect("doctree-read", own_attributes_only)
+
+
+def prepare_page(app, page, source):
+    """Links to the folder of notebooks, which readers of the repository follow, become links to their pages here."""
+    source[0] = re.sub(r"\]\((?:\.\./)+notebooks/(\w+\.ipynb)\)", r"](/notebooks/\1)", source[0])
+    if page.startswith("gallery/"):
+        source[0] = gallery_pages.filled(page, source[0])
 
 
 def escape_bars(app, what, name, thing, options, lines):

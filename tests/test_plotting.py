@@ -170,6 +170,21 @@ def test_a_body_fills_the_picture_and_stays_within(size, aspect):
 
 
 @rendering
+@pytest.mark.parametrize("opacity", [0.3, 0.7])
+def test_what_is_seen_through_has_its_opacity(opacity):
+    """If not, a body that is to be seen through is not there at all, or hides what is in it."""
+    sheet = pdgpu.shapes.grid((1.0, 1.0), cells=(1, 1))
+    camera = Camera(sheet.points, 0.0, -90.0, 1.0)
+    behind = renderer.Part(sheet.points - [0.5, 0.0, 0.5], sheet.triangles, "blue")
+    before = renderer.Part(sheet.points, sheet.triangles, "red", opacity)
+    image = renderer.rendered([before, behind], camera, 60, 60).astype(float)
+    assert image[30, 50, 3] == pytest.approx(255.0 * opacity, abs=3.0)  # nothing behind
+    assert image[30, 5, 3] > 250.0
+    red, _, blue = image[30, 20, :3]
+    assert red / (red + blue) == pytest.approx(opacity, abs=0.05)
+
+
+@rendering
 def test_colours_of_vertices():
     """If not, a picture of stresses shows something else, or those of two bodies on two scales."""
     scene, sheet = pdgpu.Scene(), pdgpu.shapes.grid((1.0, 1.0), cells=(1, 1))

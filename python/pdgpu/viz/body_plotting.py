@@ -226,7 +226,7 @@ def draw_simulation(
         with asking(core_of(simulation)):
             surface = collider_surface(obstacle.collider, simulation.time, bounds)
         if surface is not None:
-            parts.append(Part(*surface, colours.get(obstacle.name, OF_OBSTACLES), opacity.get(obstacle.name, 1.0)))
+            parts.append(Part(surface[0], surface[1], colours.get(obstacle.name, OF_OBSTACLES), opacity.get(obstacle.name, 1.0)))
     return draw_parts(axes, parts, bounds, elevation, azimuth)
 
 

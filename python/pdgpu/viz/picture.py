@@ -73,7 +73,8 @@ def seen_segments(axes: Any, segments: ArrayLike, **look: Any) -> Any:
 
 def towards_the_eye(axes: Any) -> np.ndarray:
     """The direction, shape (3,), from what the picture of the axes shows to the eye."""
-    return Camera(np.zeros((1, 3)), *_required(axes).view, 1.0).towards
+    elevation, azimuth = _required(axes).view
+    return Camera(np.zeros((1, 3)), elevation, azimuth, 1.0).towards
 
 
 def _required(axes):

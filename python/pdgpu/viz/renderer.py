@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Part", "imported_pyvista", "rendered"]
 
+FINER = 2  # samples along each side of a pixel
+
 
 class Part(NamedTuple):
     """Something in a picture: triangles (rows of 3), segments (rows of 2), or points (no rows)."""
@@ -100,9 +102,9 @@ def rendered(parts: Iterable[Part], camera: Camera, width: int, height: int, sca
 
     pyvista = imported_pyvista()
     with _chosen_window():
-        plotter = pyvista.Plotter(off_screen=True, window_size=(width, height), lighting=None)
+        plotter = pyvista.Plotter(off_screen=True, window_size=(FINER * width, FINER * height), lighting=None)
     try:
-        plotter.enable_anti_aliasing("msaa", multi_samples=8)
+        plotter.disable_anti_aliasing()  # several samples of a pixel and depth peeling together lose what is seen through
         for position, intensity in (((-0.6, 0.7, 1.0), 1.0), ((0.8, -0.3, 0.6), 0.2)):  # upper left of the eye; a weak one from below
             plotter.add_light(pyvista.Light(position=position, light_type="camera light", intensity=intensity))
         parts = list(parts)
@@ -116,7 +118,7 @@ def rendered(parts: Iterable[Part], camera: Camera, width: int, height: int, sca
             else:
                 look["color"] = to_rgb(part.colour)
             if part.rows is None:
-                look |= {"style": "points", "point_size": part.size * scale, "render_points_as_spheres": True}
+                look |= {"style": "points", "point_size": FINER * part.size * scale, "render_points_as_spheres": True}
                 mesh = pyvista.PolyData(points)
             else:
                 rows = np.asarray(part.rows, dtype=np.int64)
@@ -125,12 +127,16 @@ def rendered(parts: Iterable[Part], camera: Camera, width: int, height: int, sca
                 cells = np.column_stack([np.full(len(rows), rows.shape[1]), rows]).ravel()
                 mesh = pyvista.PolyData(points, **{"lines" if rows.shape[1] == 2 else "faces": cells})
                 if rows.shape[1] == 2:
-                    look |= {"line_width": part.size * scale, "lighting": False}
+                    look |= {"line_width": FINER * part.size * scale, "lighting": False}
             plotter.add_mesh(mesh, **look)
         view = plotter.camera
         view.position, view.focal_point, view.up = camera.eye, camera.centre, camera.up
         view.view_angle = float(np.degrees(2.0 * np.arctan(HALF_ANGLE)))
         plotter.reset_camera_clipping_range()
-        return np.asarray(plotter.screenshot(None, return_img=True, transparent_background=True))
+        fine = np.asarray(plotter.screenshot(None, return_img=True, transparent_background=True), dtype=np.float32)
     finally:
         plotter.close()
+    fine = fine.reshape(height, FINER, width, FINER, 4)
+    opacity = fine[..., 3:].mean(axis=(1, 3))
+    colour = (fine[..., :3] * fine[..., 3:]).mean(axis=(1, 3)) / np.maximum(opacity, 1e-6)
+    return np.concatenate([colour, opacity], axis=2).round().astype(np.uint8)
