@@ -153,6 +153,7 @@ CASES = [
     (lambda: pdgpu.Scene().add_particles(np.zeros((0, 3)), mass=1.0), ValueError, ["points"]),
     (lambda: pdgpu.Scene().add_particles([[0, 0, 0]], mass=0.0), ValueError, ["mass", "0"]),
     (lambda: pdgpu.Scene().add_solid(BEAM, SOFT, density=RAGGED), ValueError, ["density"]),
+    (lambda: pdgpu.Scene().add_solid(CLOTH, SOFT, density=1.0), ValueError, ["mesh", "solid needs tets", "add_shell"]),
     (lambda: pdgpu.Scene().add_solid(BEAM, SOFT, density=5e-324), ValueError, ["density", "vertex 0", "0.0 kg"]),
     (lambda: pdgpu.Scene().add_solid(BEAM, SOFT, density=1.0, velocity=RAGGED), ValueError, ["velocity"]),
     (lambda: pdgpu.Scene().add_solid(BEAM, SOFT, density=1.0, damping=HUGE), ValueError, ["damping"]),

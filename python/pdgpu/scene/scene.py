@@ -130,7 +130,8 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         element_name = {"solid": "tets", "shell": "triangles", "rod": "edges"}[kind]
         rows = getattr(mesh, element_name)
         if not len(rows):
-            raise ValueError(f"mesh: a {kind} needs {element_name}, and {mesh!r} has none")
+            cure = "; fill the surface by a mesher such as Gmsh, or take add_shell" if kind == "solid" and len(mesh.triangles) else ""
+            raise ValueError(f"mesh: a {kind} needs {element_name}, and {mesh!r} has none{cure}")
         materials = list(material) if isinstance(material, list | tuple) else [material]
         for given in materials:
             if not isinstance(given, Material):
