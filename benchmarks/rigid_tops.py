@@ -12,7 +12,9 @@ Columns, per case and time step:
     pendulum     a bar of 1 m about an axis through its end, from the horizontal, 1 s
     heavy top    a disc on a stick of 0.3 m, 60 rad/s, held in a point, 0.2 s
 
-    python benchmarks/rigid_tops.py [--out benchmarks/results/rigid_tops.csv]
+    python benchmarks/rigid_tops.py [--out benchmarks/results/rigid_free_motion.csv]
+
+rigid_tops.csv has the same with the target of Ferguson et al. 2021, of an earlier version.
 """
 
 import argparse
@@ -97,7 +99,7 @@ def rows():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "rigid_tops.csv")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "rigid_free_motion.csv")
     out = parser.parse_args().out
     with open(out, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
