@@ -44,8 +44,9 @@ def test_a_step_says_by_name_how_it_went():
     seen = []
     result = sim._core.backend.step(None, None, None, seen.append, False)
     said = {"status", "at_rounding", "iteration", "solve_seconds", "setup_seconds", "rows", "phases", "device_seconds", "behind"}
-    said |= {"held_back", "update"}
+    said |= {"held_back", "update", "rigid"}
     assert set(result) == said and result["update"] is None
+    assert result["rigid"] == dict.fromkeys(("guess", "end", "before", "after"), 0.0) | {"turn": (0.0, 0.0), "turning": (0, 0)}
     assert tuple(result["phases"]) == PHASES == _host.PHASES and result["status"] in _host.STOPS
     assert result["solve_seconds"] == pytest.approx(result["phases"]["direction"] + result["phases"]["advance"])
     assert [row["iteration"] for row in seen] == [0, 1, 2, 3] and result["rows"] == 4

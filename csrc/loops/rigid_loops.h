@@ -63,6 +63,21 @@ pd_status pd_bodies_turn(pd_context *context, const pd_bodies *bodies, const rea
  *   T [n_vertices,3,3]  B  out, of their rows      along [n,3,3]  B  out, the projector on what its pins leave free */
 pd_status pd_bodies_arms(pd_context *context, const pd_bodies *bodies, const real *x, double *T, double *along);
 
+/* ---- a step: free motion and velocity (updates/rigid/rigid_motion.h), h > 0 ---- */
+
+/* The rows of bodies that turn: drift = y - x_t, x and offset, of what pd_first_guess gave all vertices. */
+pd_status pd_bodies_first_guess(pd_context *context, const pd_bodies *bodies, int guess, double h, const real *x_t, const real *v,
+                                const real *load, real *x, real *offset, real *drift);
+
+/* The same for the offset of another x, as pd_offset gives it. */
+pd_status pd_bodies_offset(pd_context *context, const pd_bodies *bodies, double h, const real *x, const real *x_t, const real *v,
+                           const real *load, real *offset);
+
+/* v of all rows but pins, that of a turning body, as pd_vertex_update_velocity left them.
+ *   v_t [n_vertices,3]  B  in  m/s, at the start of the step      turns [n]  B  out  rad, h |w| at its end */
+pd_status pd_bodies_velocity(pd_context *context, const pd_bodies *bodies, double h, const real *x, const real *x_t, const real *load,
+                             const real *offset, const real *v_t, real *v, double *turns);
+
 /* For each body its 6x6 matrix by rows, N/m, and six numbers of scratch: used up where it is solved with. */
 enum { PD_RIGID_SYSTEM = 42 };
 

@@ -56,35 +56,6 @@ def inertia_of(body):
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_asymmetric_top_is_of_first_order(name):
-    seconds, spin = 0.25, np.array([0.2, 3.0, 0.3])
-    errors = []
-    for dt in (2e-3, 1e-3):
-        scene, body = scene_of(velocity=(1.0, 2.0, 3.0), spin=spin)
-        sim = pdgpu.Simulation(scene, SOLVERS[name], dt=dt)
-        before = sim.momentum(about="centre")
-        sim.step(round(seconds / dt))
-        after, rigid = sim.momentum(about="centre"), sim.rigid
-        np.testing.assert_allclose(after.linear, before.linear, rtol=3e-12)
-        np.testing.assert_allclose(rigid.centres[0], body.centre + np.array([1.0, 2.0, 3.0]) * seconds, rtol=1e-12)
-        assert np.linalg.norm(after.angular - before.angular) < 3.0 * dt * np.linalg.norm(before.angular)
-        w, R = turned(inertia_of(body), spin, seconds)
-        errors.append([Rotation.from_matrix(rigid.rotations[0] @ R.T).magnitude(), np.abs(rigid.spins[0] - w).max()])
-    ratio = np.array(errors[0]) / errors[1]
-    assert ((1.9 < ratio) & (ratio < 2.1)).all()
-    assert np.max(errors[1]) < 0.01
-
-
-def test_spin_about_an_axis_of_symmetry_decays_as_implicit_euler_says():
-    dt, spin, seconds = 2e-3, 5.0, 1.0
-    scene, _ = scene_of(shapes.box((0.5, 0.5, 0.2)), spin=(0.0, 0.0, spin))
-    sim = pdgpu.Simulation(scene, SOLVERS["Newton"], dt=dt)
-    sim.step(round(seconds / dt))
-    assert sim.rigid.spins[0, 2] == pytest.approx(spin / np.sqrt(1.0 + 2.0 * dt * spin**2 * seconds), rel=1e-3)
-    np.testing.assert_allclose(sim.rigid.spins[0, :2], 0.0, atol=1e-10)
-
-
-@pytest.mark.parametrize("name", SOLVERS)
 def test_free_fall_is_that_of_implicit_euler(name):
     scene, body = scene_of(gravity=(0.0, -9.81, 0.0), velocity=(0.5, 0.0, 0.0), spin=(1.0, 0.0, 0.0))
     sim = pdgpu.Simulation(scene, SOLVERS[name], dt=0.01)
@@ -294,12 +265,12 @@ def test_a_pin_that_moves_takes_the_body_along():
 
 def test_more_than_half_a_turn_in_a_step_works_and_warns():
     scene, body = scene_of(spin=(0.0, 0.0, 400.0))
-    with pytest.warns(UserWarning, match="'rigid0' turns by 4 rad in a step"):
-        sim = pdgpu.Simulation(scene, SOLVERS["Newton"], dt=0.01)
-    sim.step(3)
+    sim = pdgpu.Simulation(scene, SOLVERS["Newton"], dt=0.01)
+    with pytest.warns(RuntimeWarning, match="'rigid0' turns by 4 rad in a step"):
+        sim.step(3)
     x, rigid = sim.positions, sim.rigid
     np.testing.assert_allclose(x, rigid.centres[0] + body.arms @ rigid.rotations[0].T, atol=1e-12)
-    assert sim.energies()["kinetic"] < 0.5 * body.mass * 400.0**2
+    np.testing.assert_allclose(rigid.spins[0], [0.0, 0.0, 400.0], atol=1e-9)
 
 
 def test_mass_of_a_body():
@@ -387,17 +358,18 @@ def test_solvers_that_do_not_take_rigid_bodies_say_so():
 
 
 def test_stiff_elastic_box_comes_to_the_rigid_one():
-    """With the mass and the moments of its lumped vertices, on springs at two corners: their distance falls with the stiffness."""
+    """With the mass and the moments of its lumped vertices, on springs at two corners: their distance falls with the stiffness, down to
+    the damping of a spin by implicit Euler, which the rigid one has not and which falls with the time step."""
     mesh, spin = shapes.beam((0.4, 0.3, 0.2), cells=(2, 2, 2)), np.array([1.0, 2.0, 3.0])
     corners = [0, len(mesh.points) - 1]
     targets = np.array([[-0.1, 0.2, 0.0], [0.5, 0.4, 0.2]])
 
-    def corners_after(build):
+    def corners_after(build, dt=4e-3):
         scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
         body, where = build(scene)
         body.attach(where, targets, stiffness=500.0)
-        sim = pdgpu.Simulation(scene, SOLVERS["Newton"], dt=4e-3)
-        sim.step(25)
+        sim = pdgpu.Simulation(scene, SOLVERS["Newton"], dt=dt)
+        sim.step(round(0.1 / dt))
         return sim.positions[where]
 
     def elastic(young):
@@ -423,4 +395,6 @@ def test_stiff_elastic_box_comes_to_the_rigid_one():
 
     expected = corners_after(rigid)
     off = [np.abs(corners_after(elastic(young)) - expected).max() for young in (1e6, 1e7, 1e8)]
-    assert off[0] < 0.02 and off[1] < 0.15 * off[0] and off[2] < 0.15 * off[1]
+    assert off[0] < 2e-3 and off[1] < 0.5 * off[0] and off[2] < 0.5 * off[0]
+    finer = np.abs(corners_after(elastic(1e8), 2e-3) - corners_after(rigid, 2e-3)).max()
+    assert 0.4 < finer / off[2] < 0.6

@@ -2,6 +2,7 @@
 #include "dynamics/contact/balance.h"
 
 #include "dynamics/problem/custom_elements.h"
+#include "dynamics/problem/inertia.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/rigid/rigid.h"
 
@@ -24,7 +25,7 @@ pd_status pd_balance_load(pd_simulation *self, double *load) {
     pd_status status = PD_OK;
     // the difference of two gradients at x_t, with and without inertia and load
     PD_TRY(pd_balance_elastic(problem, problem->x_t, problem->trial_offset, problem->trial));
-    PD_TRY(pd_offset(context, problem->model, problem->h, problem->x_t, problem->x_t, self->v, problem->load, problem->trial_offset));
+    PD_TRY(pd_inertia_offset(problem, problem->x_t, self->v, problem->trial_offset));
     PD_TRY(find_forces(problem, &problem->step, problem->x_t, problem->trial_offset, problem->trial_gradient));
     PD_TRY(pd_memory_clear(context, problem->trial_offset, pd_problem_bytes(problem)));
     PD_TRY(pd_add_scaled(context, problem->model, problem->trial_gradient, -1.0, problem->trial, problem->trial_offset));

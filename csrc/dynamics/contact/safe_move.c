@@ -2,6 +2,7 @@
 #include "dynamics/contact/safe_move.h"
 
 #include "contact/potential/prescribed_pairs.h"
+#include "dynamics/problem/inertia.h"
 #include "dynamics/problem/path.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/response.h"
@@ -157,7 +158,7 @@ pd_status pd_safe_limit_first_guess(pd_simulation *self) {
     pd_safe *safe = &self->safe;
     pd_status status = PD_OK;
     PD_TRY(pd_memory_copy(problem->context, safe->x, problem->x_t, pd_problem_bytes(problem)));
-    PD_TRY(pd_offset(problem->context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, safe->offset));
+    PD_TRY(pd_inertia_offset(problem, safe->x, self->v, safe->offset));
     // bodies go as one, and rigid ones have no length for each of their vertices
     int bounded = self->method->keeps_reach && !problem->rigid;
     double cut = 0.0;
@@ -189,7 +190,7 @@ pd_status pd_safe_choose_first_guess(pd_simulation *self) {
     PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &guess, NULL));
     PD_TRY(pd_memory_copy(context, safe->x, problem->x_t, bytes));
     PD_TRY(pd_move_towards(context, n, fixed, 1.0, iterate->x, safe->x));
-    PD_TRY(pd_offset(context, problem->model, problem->h, safe->x, problem->x_t, self->v, problem->load, safe->offset));
+    PD_TRY(pd_inertia_offset(problem, safe->x, self->v, safe->offset));
     PD_TRY(pd_problem_potential(problem, safe->x, safe->offset, &start, NULL));
     if (!isfinite(start) || guess < start) return PD_OK;
     // pins and obstacles moved along with the guess: now they move alone

@@ -13,6 +13,7 @@
  * found them. */
 #include "dynamics/divergence/energy.h"
 
+#include "dynamics/problem/inertia.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/problem/rounding.h"
 #include "dynamics/response.h"
@@ -64,9 +65,7 @@ pd_status pd_energy_elastic(pd_simulation *self, double *elastic) {
 pd_status pd_energy_end_velocity(const pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_status status = pd_memory_copy(problem->context, problem->trial, self->v, pd_problem_bytes(problem));
-    return status ? status
-                  : pd_vertex_update_velocity(problem->context, problem->model, self->settings.h, self->iterate.x, problem->x_t,
-                                              problem->load, self->iterate.offset, problem->trial, problem->trial_offset);
+    return status ? status : pd_inertia_velocity(problem, self->iterate.x, self->iterate.offset, problem->trial, problem->trial_offset);
 }
 
 pd_status pd_energy_give(pd_simulation *self, double elastic_before) {

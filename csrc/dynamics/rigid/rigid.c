@@ -11,7 +11,7 @@ void pd_rigid_destroy(pd_rigid *self, pd_context *context) {
     void *device[] = {self->set.bodies, self->set.arms, self->set.inverted, self->slack, self->others_move,
                       self->curvature,  self->along,    self->turns,        self->angles};
     for (size_t i = 0; i < sizeof device / sizeof *device; i++) pd_memory_destroy(context, device[i]);
-    void *memory[] = {self->bodies,         self->body_of,    self->excluded,   self->host_slack,
+    void *memory[] = {self->bodies,         self->body_of,    self->joined,     self->excluded,   self->host_slack,
                       self->host_curvature, self->host_along, self->host_turns, self->host_angles};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) free(memory[i]);
     free(self);
@@ -72,14 +72,15 @@ pd_status pd_rigid_create(pd_rigid **out, const pd_problem *problem, const pd_de
     self->n = description->n_rigid;
     self->bodies = calloc((size_t)self->n, sizeof *self->bodies);
     self->body_of = malloc(n * sizeof *self->body_of);
+    self->joined = calloc((size_t)self->n, 1);
     self->excluded = malloc(n);
     self->host_slack = calloc(n + 1, sizeof(real));
     self->host_turns = calloc(9 * n, sizeof(double));
     self->host_curvature = calloc(9 * (size_t)self->n, sizeof(double));
     self->host_along = calloc(9 * (size_t)self->n, sizeof(double));
     self->host_angles = calloc((size_t)self->n, sizeof(double));
-    if (!self->bodies || !self->body_of || !self->excluded || !self->host_slack || !self->host_turns || !self->host_curvature ||
-        !self->host_along || !self->host_angles) {
+    if (!self->bodies || !self->body_of || !self->joined || !self->excluded || !self->host_slack || !self->host_turns ||
+        !self->host_curvature || !self->host_along || !self->host_angles) {
         pd_rigid_destroy(self, problem->context);
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d rigid bodies", description->n_rigid);
     }
@@ -87,6 +88,9 @@ pd_status pd_rigid_create(pd_rigid **out, const pd_problem *problem, const pd_de
     for (int b = 0; b < self->n; b++) {
         self->bodies[b].rows = description->rigid[b];
         prepare(self, description->arms, b);
+        const pd_rigid_rows *rows = &self->bodies[b].rows;
+        self->joined[b] = problem->corners->start[rows->first + rows->n] > problem->corners->start[rows->first];
+        self->n_joined += self->joined[b];
     }
     pd_status status = make_set(self, problem, description);
     if (status)

@@ -3,10 +3,10 @@
  * A rigid body is a run of rows that move together: x_i = c + R p_i. Its last four rows carry its mass, a quarter each, at the corners of a
  * tetrahedron that has the body's centre and second moments J, so that the inertia of these four vertices is that of the body to the last
  * term,
- *     sum of m/4 |x_i - y_i|^2 / (2h^2) = m/(2h^2) |c - c~|^2 + 1/(2h^2) tr[(R - R~) J (R - R~)^T],
- * c~ = c_t + h v_t + h^2 a and R~ = R_t + h Rdot_t [Ferguson et al. 2021, minimise over rotations], and x, v of the state, as all vertices
- * have them, hold c, R and cdot, Rdot: after the solve v = (x - x_t)/h, which is Rdot = (R - R_t)/h. The rows before them are points of the
- * surface without mass.
+ *     sum of m/4 |x_i - y_i|^2 / (2h^2) = m/(2h^2) |c - c*|^2 + 1/(2h^2) tr[(R - R*) J (R - R*)^T],
+ * c* = c_t + h v_t + h^2 a [Ferguson et al. 2021, minimise over rotations] and R* the free motion of the body from R_t, which keeps its
+ * angular momentum (updates/rigid/rigid_motion.h). x and v of the state hold c, R, cdot and the spin w: v_i = cdot + w x r_i. The rows before
+ * them are points of the surface without mass.
  *
  * What methods see of a body are six numbers in place of its rows: of a gradient force and torque, of a direction a translation and a
  * rotation vector, in the first two of the four rows that carry the mass, zeros in all others. Torques are divided by the radius of
@@ -24,8 +24,10 @@
 struct pd_rigid {
     pd_rigid_body *bodies; /* H [n] */
     int n;
-    pd_bodies set;              /* B the same, with their arms */
-    int *body_of;               /* H [n_vertices] or -1 */
+    pd_bodies set;         /* B the same, with their arms */
+    int *body_of;          /* H [n_vertices] or -1 */
+    unsigned char *joined; /* H [n] 1: a row is a corner of an element, of a joint or an attachment */
+    int n_joined;
     unsigned char *excluded;    /* H [n_vertices] 1: no unknown of a reduced system stands there */
     real *slack, *host_slack;   /* B, H [n_vertices] of pd_rigid_bend, m */
     unsigned char *others_move; /* B [n_vertices] 1: of no body */
@@ -53,6 +55,12 @@ pd_status pd_rigid_spread(const pd_problem *problem, const real *x, double alpha
 
 /* Zeros in the rows of bodies. */
 pd_status pd_rigid_clear(const pd_problem *problem, real *vector);
+
+/* rigid_motion.c: of bodies that turn, what pd_first_guess and pd_offset have done for vertices; and the velocity of all bodies, v_t that
+ * at the start of the step. h > 0. */
+pd_status pd_rigid_first_guess(const pd_problem *problem, int guess, const real *v, real *x, real *offset, real *drift);
+pd_status pd_rigid_offset(const pd_problem *problem, const real *x, const real *v, real *offset);
+pd_status pd_rigid_velocity(const pd_problem *problem, const real *x, const real *offset, const real *v_t, real *v);
 
 /* rigid_path.c: the way from x to x_1, on which the centre goes straight, or what holds the body stays, and the body turns evenly about the
  * axis of the smallest rotation that leads there. Rows of bodies in x and offset go to where they are after this part of the way from x to

@@ -1,5 +1,6 @@
 /* What a simulation tells of the step about to be solved, at any point; nothing here moves it. See simulation.h. */
 #include "dynamics/problem/block_hessian.h"
+#include "dynamics/problem/inertia.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/problem/reduced_hessian.h"
 #include "dynamics/problem/rounding.h"
@@ -16,8 +17,7 @@ static pd_status place_trial(pd_simulation *self, const real *x, int ahead) {
         PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));
     else
         PD_TRY(pd_memory_copy(problem->context, problem->trial, self->iterate.x, pd_problem_bytes(problem)));
-    PD_TRY(pd_offset(problem->context, problem->model, problem->h, problem->trial, problem->x_t, self->v, problem->load,
-                     problem->trial_offset));
+    PD_TRY(pd_inertia_offset(problem, problem->trial, self->v, problem->trial_offset));
 done:
     return status;
 }

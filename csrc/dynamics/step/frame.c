@@ -14,6 +14,7 @@
 #include "dynamics/contact/balance.h"
 #include "dynamics/contact/safe_move.h"
 #include "dynamics/divergence/divergence.h"
+#include "dynamics/problem/inertia.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/problem/rounding.h"
 #include "dynamics/response.h"
@@ -21,6 +22,7 @@
 #include "dynamics/step/chunk.h"
 #include "dynamics/step/contact_step.h"
 #include "dynamics/step/convergence.h"
+#include "dynamics/step/rigid_step.h"
 
 /* A step under way. */
 typedef struct run {
@@ -55,15 +57,14 @@ static pd_status first_guess(run *r, const real *targets) {
         PD_TRY(pd_send(problem->context, &self->sent, self->targets, targets, bytes));
     else
         PD_TRY(pd_memory_copy(problem->context, self->targets, self->iterate.x, bytes));
-    PD_TRY(pd_first_guess(problem->context, problem->model, self->settings.initialization, problem->h, problem->x_t, self->v,
-                          self->v_previous, self->has_previous, problem->load, self->targets, self->iterate.x, self->iterate.offset,
-                          problem->step.drift));
+    PD_TRY(pd_inertia_first_guess(problem, self->settings.initialization, self->v, self->v_previous, self->has_previous, self->targets,
+                                  self->iterate.x, self->iterate.offset));
     if (r->guess) { // G is that of the state all the same
         PD_TRY(pd_memory_upload(problem->context, self->iterate.x, r->guess, bytes));
-        PD_TRY(pd_offset(problem->context, problem->model, problem->h, self->iterate.x, problem->x_t, self->v, problem->load,
-                         self->iterate.offset));
+        PD_TRY(pd_inertia_offset(problem, self->iterate.x, self->v, self->iterate.offset));
     }
     if (problem->rigid) PD_TRY(pd_rigid_place(problem, self->iterate.x, self->iterate.offset));
+    if (problem->rigid && self->settings.lower_guess && !r->guess && problem->h > 0) PD_TRY(pd_rigid_choose_first_guess(self));
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
     pd_chunks_begin(self);
     PD_TRY(pd_contact_step_first_guess(self, r->guess != NULL));
@@ -134,6 +135,7 @@ static pd_status read_first_guess(run *r) {
         PD_TRY(evaluate(self, &growth->first_potential, &growth->first_magnitude, &growth->first_norm));
         r->row.potential = growth->first_potential, r->row.gradient_norm = growth->first_norm;
         r->reference.first_norm = growth->first_norm;
+        if (self->problem->rigid) r->result->rigid.guess = growth->first_potential;
     }
     // the first row also of a run that ends here
     if (r->recording) PD_TRY(pass_row(r));
@@ -347,8 +349,8 @@ static pd_status velocity(run *r) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
     double start = pd_seconds();
-    pd_status status = pd_vertex_update_velocity(problem->context, problem->model, problem->h, self->iterate.x, problem->x_t, problem->load,
-                                                 self->iterate.offset, self->v, self->v_previous);
+    pd_status status = pd_inertia_velocity(problem, self->iterate.x, self->iterate.offset, self->v, self->v_previous);
+    if (!status) status = pd_rigid_report(self, r->result);
     if (!status && problem->response->finish) status = problem->response->finish(self);
     if (!status && r->result->iterations)
         status = pd_marked_seconds(problem->context, PD_MARK_BEGIN, PD_MARK_END, &r->result->device_seconds);
@@ -393,6 +395,7 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     PD_TRY(pd_divergence_of_run(self, targets, result->iterations));
     PD_TRY(pd_safe_behind(self, &result->behind));
     PD_TRY(pd_safe_held_back(self, &result->held_back));
+    PD_TRY(pd_rigid_report_cap(self, result));
     int again = 0;
     PD_TRY(pd_contact_step_update(self, r->observer, result, &again));
     while (again) {

@@ -92,6 +92,14 @@ typedef struct pd_vertex_update_result {
     pd_two_way_report report;
 } pd_vertex_update_result;
 
+/* What a step with rigid bodies reports of them; 0 where it does not apply. */
+typedef struct pd_rigid_outcome {
+    double guess, end;    /* J: G at the first guess, and at the end of a step that ran all of its iterations */
+    double before, after; /* J: the energy at the start with the work of the load, and at the end (rigid_step.h) */
+    double turn[2];       /* rad: the largest h |w| at the end, of bodies that no element holds and of those that one does */
+    int turning[2];       /* of which body */
+} pd_rigid_outcome;
+
 typedef struct pd_step_result {
     pd_stop stop;
     int at_rounding;               /* converged, with no decrease left: the gradient is what rounding leaves of it */
@@ -102,6 +110,7 @@ typedef struct pd_step_result {
     double behind;                 /* m: how far from its target what is driven, pins and obstacles, was held back by what it pushes */
     double held_back; /* m: by so much the displacement bound of a vertex has shortened its step in the last iteration, at most */
     pd_vertex_update_result update;
+    pd_rigid_outcome rigid;
     double device_seconds; /* from the first loop of the iterations to the last one that was looked at, by the device's clock */
 } pd_step_result;
 

@@ -167,11 +167,14 @@ static PyObject *build_update(const pd_step_result *result, const Watch *watch) 
 static PyObject *build_result(const pd_step_result *result, const Watch *watch) {
     static const char *const stops[] = {PD_STOP_TABLE(PD_NAME_AT)}, *const phase_names[] = {PD_PHASE_TABLE(PD_NAME_AT)};
     PyObject *phases = build_seconds(phase_names, result->phases, PD_PHASE_COUNT), *of_update = phases ? build_update(result, watch) : NULL;
+    const pd_rigid_outcome *rigid = &result->rigid;
     if (of_update)
-        return Py_BuildValue("{sssNsisdsdsisNsdsdsdsN}", "status", stops[result->stop], "at_rounding", PyBool_FromLong(result->at_rounding),
-                             "iteration", result->iterations, "solve_seconds", result->seconds, "setup_seconds", result->setup_seconds,
-                             "rows", watch->rows, "phases", phases, "device_seconds", result->device_seconds, "behind", result->behind,
-                             "held_back", result->held_back, "update", of_update);
+        return Py_BuildValue("{sssNsisdsdsisNsdsdsdsNs{sdsdsdsds(dd)s(ii)}}", "status", stops[result->stop], "at_rounding",
+                             PyBool_FromLong(result->at_rounding), "iteration", result->iterations, "solve_seconds", result->seconds,
+                             "setup_seconds", result->setup_seconds, "rows", watch->rows, "phases", phases, "device_seconds",
+                             result->device_seconds, "behind", result->behind, "held_back", result->held_back, "update", of_update, "rigid",
+                             "guess", rigid->guess, "end", rigid->end, "before", rigid->before, "after", rigid->after, "turn",
+                             rigid->turn[0], rigid->turn[1], "turning", rigid->turning[0], rigid->turning[1]);
     Py_XDECREF(phases);
     return NULL;
 }

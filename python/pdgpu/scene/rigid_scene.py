@@ -48,14 +48,16 @@ class RigidScene:
     ) -> RigidBody:
         """Add what a closed surface encloses, as a body that turns and moves and does not deform.
 
-        In a step its centre c and rotation R minimise G with all else, their inertia being m/(2h^2) |c - c~|^2 + 1/(2h^2)
-        tr[(R - R~) J (R - R~)^T] with c~ = c_t + h v_t + h^2 g, R~ = R_t + h Rdot_t and the second moments J [Ferguson et al. 2021;
-        Chen et al. 2024, VBD, Sec. 6.2]. Newton, QuasiNewton, VertexBlockDescent, BlockJacobi and GradientDescent take rigid bodies:
+        In a step its centre c and rotation R minimise G with all else, their inertia being m/(2h^2) |c - c*|^2 + 1/(2h^2)
+        tr[(R - R*) J (R - R*)^T] with c* = c_t + h v_t + h^2 g and the second moments J [Ferguson et al. 2021; Chen et al. 2024, VBD,
+        Sec. 6.2]. R* is the free motion from R_t by the midpoint rule on the rotations [Simo and Wong 1991], and a step changes the angular
+        momentum by h times the torque. Newton, QuasiNewton, VertexBlockDescent, BlockJacobi and GradientDescent take rigid bodies:
         attachments, pins, the world box, gravity, external forces and `BarrierContact` with guard="impact" act on them. In
         contact its vertices are points of a surface as all others, there are no pairs within the body, and the guard looks at the arcs
-        that they go on: it turns by a radian at most in an iteration, and by less than half a turn in the first guess. Implicit Euler
-        damps spin, from w0 to w0/sqrt(1 + 2 h w0^2 t) in the time t about an axis of symmetry: a step that turns a body by more
-        than 0.3 rad warns.
+        that they go on: it turns by a radian at most in an iteration, and by less than half a turn in the first guess. A free
+        body keeps its spin. One that joints or attachments lead on a circle about an axis loses the kinetic energy of its centre at the
+        rate 2 h w^2, as all vertices do with implicit Euler: a step that turns such a body by more than 0.02 rad warns, and one that turns
+        any body by more than 1 rad.
 
         One pinned vertex is a point that it turns about, pinned ones on a line are an axis, others hold it whole. Its vertices in the
         arrays of a simulation are those of the mesh (`RigidBody`).

@@ -80,6 +80,7 @@ class StepMemory:
     rounding_is_said: bool = False
     energy_is_said: bool = False
     inverted_is_said: bool = False
+    rigid_is_said: set[str] = field(default_factory=set)
 
 
 class SimulationCore:

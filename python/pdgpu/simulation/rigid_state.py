@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RigidState"]
 
-LARGEST_TURN = 0.3  # rad in a step, above which implicit Euler brakes a spin within a few turns
 ROUNDINGS = 16.0  # of positions, that velocities may be off by, over dt
 EXACT, ROUNDED = 1e-8, 1e-4  # by how much of its size a body may be out of shape, in float64 and where float32 rounds
 
@@ -43,7 +41,7 @@ class RigidState:
     velocities : ndarray, shape (r, 3)
         Of the centres, m/s.
     spins : ndarray, shape (r, 3)
-        Angular velocities, rad/s: the axial part of Rdot R^T.
+        Angular velocities, rad/s: the inverse inertia tensor times the angular momentum about the centre.
     """
 
     def __init__(self, core: SimulationCore, gradient: Callable[[], Floats]) -> None:
@@ -152,21 +150,6 @@ def follow_pins(scene: Any, targets: Any, dtype: Any) -> None:
             length, rest = (float(np.linalg.norm(ends[hinges[1]] - ends[hinges[0]])) for ends in (rows.astype(np.float64), body.points))
             if abs(length - rest) > tolerance * (np.abs(goals).max() + rest):
                 raise ValueError(f"motion of {body.name!r}: its two pins are {rest:g} m apart, and go to where they are {length:g} m apart")
-
-
-def warn_of_turns(core: SimulationCore, stacklevel: int) -> None:
-    """Warns of bodies that start with more than implicit Euler follows."""
-    if core.dt is None or core.rigid is None:
-        return
-    state = RigidState(core, lambda: core.gradient(None))
-    for name, spin in zip(state.names, state.spins, strict=True):
-        turn = core.dt * float(np.linalg.norm(spin))
-        if turn > LARGEST_TURN:
-            warnings.warn(
-                f"spin: {name!r} turns by {turn:.3g} rad in a step, and implicit Euler, which damps a spin w to "
-                f"w/sqrt(1 + 2 dt w^2 t), brakes it soon; above {LARGEST_TURN} rad take a shorter step",
-                stacklevel=stacklevel + 1,
-            )
 
 
 def add_rigid_load(scene: Any, x: Floats, forces: Floats, load: Floats) -> Floats:

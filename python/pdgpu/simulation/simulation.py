@@ -21,7 +21,6 @@ from pdgpu.simulation.motion import Motion
 from pdgpu.simulation.readback import ReadBack
 from pdgpu.simulation.recolouring import Recolouring
 from pdgpu.simulation.resume import resumed, resumption
-from pdgpu.simulation.rigid_state import warn_of_turns
 from pdgpu.simulation.state import State
 from pdgpu.simulation.stepping import Stepping
 from pdgpu.simulation.time_step import check_start
@@ -112,7 +111,6 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
         core = self._core
         warn_idle_acceleration(core.solver, stacklevel=2)
         warn_slow_factors(core.solver, core.dt, contact, stacklevel=2)
-        warn_of_turns(core, stacklevel=2)
         if scene.obstacles and contact is None:
             names = ", ".join(repr(obstacle.name) for obstacle in scene.obstacles)
             warnings.warn(

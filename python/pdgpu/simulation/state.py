@@ -180,7 +180,7 @@ class State(Part):
     @property
     def external_forces(self) -> Floats | None:
         """(n, 3) N, added to gravity until changed; None: none. On a rigid body those of all its vertices act together, as their sum
-        and their torque about its centre, of each step; within the step the torque turns with the body."""
+        and their torque about its centre, which is constant within each step."""
         forces = self._core.external_forces
         return None if forces is None else self._core.rows.of(forces).copy()
 

@@ -16,6 +16,7 @@ from pdgpu.errors import DivergenceError
 from pdgpu.results.records import COLUMNS, StepRecord
 from pdgpu.simulation.automatic_rho import search_rho
 from pdgpu.simulation.contact_balance import unbalanced_start
+from pdgpu.simulation.rigid_warnings import warn_of_rigid_step
 from pdgpu.simulation.solver_step import functions_of
 from pdgpu.simulation.target_lag import LATE_STEPS
 from pdgpu.simulation.targets import aim, lagging, pin_targets
@@ -127,6 +128,7 @@ def take_step(
             core.start_time = end
         memory.setup_seconds += result.pop("setup_seconds")
         result["update"] = contact_update(result["update"])
+        rigid = result.pop("rigid")
         if core.has_law:
             result["stiffness"] = core.stiffness(core.backend.doublings()[0])
         counted = result["status"] != "diverged" and core.inverted.due(core.backend.steps(), record)
@@ -134,6 +136,8 @@ def take_step(
         result["inverted_tets"] = None if inverted is None else len(inverted)
         memory.last_step = rows.recorded(result.pop("rows"), **result)
         _warn_after(core, inverted, stacklevel=4)
+        if core.rigid is not None:
+            warn_of_rigid_step(core, rigid, stacklevel=3)
 
 
 def _checked_guess(core, guess, targets, end):

@@ -118,7 +118,8 @@ class Newton(TimeStepSolver):
     initialization : str, optional
         As for ProjectiveDynamics. None: the inertial target. With `BarrierContact` that guess ends short of the first impact, and the
         step begins at x_t instead if the incremental potential is no larger there. Pins and obstacles are at the same places in both.
-        `tolerance` refers to the gradient norm at the start that is taken.
+        With rigid bodies that joints or attachments hold it begins at x_t + h v or x_t instead where the potential without contact is less
+        than a tenth of that at the inertial target. `tolerance` refers to the gradient norm at the start that is taken.
     """
 
     iterations: int = 20

@@ -1,0 +1,91 @@
+/* Loops over rigid bodies that begin and end a step, one block per body: its first thread finds its motion, and all of them share its rows
+ * out. */
+#include "cuda/context.cuh"
+
+#include "updates/rigid/rigid_motion.h"
+
+/* Rows of the body of this block, as its threads take them. */
+#define PD_OWN_ROWS(i, body)                       \
+    int i = (body)->rows.first + (int)threadIdx.x; \
+    i < (body)->rows.first + (body)->rows.n;       \
+    i += PD_THREADS
+
+/* Notes whether the body of this block has lost its shape; one thread asks. */
+static __device__ __forceinline__ int known(pd_bodies bodies, int found) {
+    if (!found) atomicMin(bodies.inverted, (int)blockIdx.x);
+    return found;
+}
+
+static __global__ void body_first_guess_kernel(pd_bodies bodies, int guess, double h, const real *x_t, const real *v, const real *load,
+                                               real *x, real *offset, real *drift) {
+    const pd_rigid_body *body = bodies.bodies + blockIdx.x;
+    __shared__ pd_rigid_motion motion;
+    __shared__ double turned[9], back[3];
+    __shared__ int turns;
+    double to[3];
+    if (threadIdx.x == 0) {
+        turns = known(bodies, pd_motion_of(bodies.arms, body, h, x_t, v, load, &motion)) && motion.turns;
+        if (turns) pd_motion_predict(bodies.arms, body, h, &motion, turned);
+        pd_motion_mean(body, offset, back);
+    }
+    __syncthreads();
+    if (!turns) return;
+    for (PD_OWN_ROWS(i, body)) {
+        pd_motion_drift(bodies.arms, &motion, turned, h, i, to);
+        pd_motion_first_guess(body, guess, to, back, i, x_t, x, offset, drift);
+    }
+}
+
+pd_status pd_bodies_first_guess(pd_context *context, const pd_bodies *bodies, int guess, double h, const real *x_t, const real *v,
+                                const real *load, real *x, real *offset, real *drift) {
+    PD_LAUNCH_BLOCKS(context, body_first_guess_kernel, (unsigned)bodies->n, *bodies, guess, h, x_t, v, load, x, offset, drift);
+    return PD_OK;
+}
+
+static __global__ void body_offset_kernel(pd_bodies bodies, double h, const real *x, const real *x_t, const real *v, const real *load,
+                                          real *offset) {
+    const pd_rigid_body *body = bodies.bodies + blockIdx.x;
+    __shared__ pd_rigid_motion motion;
+    __shared__ double turned[9];
+    __shared__ int turns;
+    double to[3];
+    if (threadIdx.x == 0) {
+        turns = known(bodies, pd_motion_of(bodies.arms, body, h, x_t, v, load, &motion)) && motion.turns;
+        if (turns) pd_motion_predict(bodies.arms, body, h, &motion, turned);
+    }
+    __syncthreads();
+    if (!turns) return;
+    for (PD_OWN_ROWS(i, body)) {
+        pd_motion_drift(bodies.arms, &motion, turned, h, i, to);
+        pd_motion_offset(body, to, i, x_t, x, offset);
+    }
+}
+
+pd_status pd_bodies_offset(pd_context *context, const pd_bodies *bodies, double h, const real *x, const real *x_t, const real *v,
+                           const real *load, real *offset) {
+    PD_LAUNCH_BLOCKS(context, body_offset_kernel, (unsigned)bodies->n, *bodies, h, x, x_t, v, load, offset);
+    return PD_OK;
+}
+
+static __global__ void body_velocity_kernel(pd_bodies bodies, double h, const real *x, const real *x_t, const real *load,
+                                            const real *offset, const real *v_t, real *v, double *turns) {
+    const pd_rigid_body *body = bodies.bodies + blockIdx.x;
+    pd_rigid_motion motion;
+    __shared__ pd_rigid_end end;
+    __shared__ double turn;
+    if (threadIdx.x == 0) {
+        int found =
+            pd_motion_of(bodies.arms, body, h, x_t, v_t, load, &motion) && pd_motion_end(bodies.arms, body, h, &motion, x, offset, v, &end);
+        turn = known(bodies, found) ? pd_motion_turn(h, end.spin) : 0.0;
+        turns[blockIdx.x] = turn;
+    }
+    __syncthreads();
+    if (!(turn > 0.0)) return;
+    for (PD_OWN_ROWS(i, body)) pd_motion_velocity(bodies.arms, body, &end, i, v);
+}
+
+pd_status pd_bodies_velocity(pd_context *context, const pd_bodies *bodies, double h, const real *x, const real *x_t, const real *load,
+                             const real *offset, const real *v_t, real *v, double *turns) {
+    PD_LAUNCH_BLOCKS(context, body_velocity_kernel, (unsigned)bodies->n, *bodies, h, x, x_t, load, offset, v_t, v, turns);
+    return PD_OK;
+}
