@@ -146,6 +146,7 @@ def test_an_animation_has_its_frames(tmp_path):
     """If not, what is shown to others is a still."""
     from PIL import Image
 
+    pytest.importorskip("pyvista")
     sim = block((0.0, -9.81, 0.0))
     history = animate(sim, tmp_path / "fall.gif", 0.1, fps=25, size=(2.0, 2.0), dpi=50)
     with Image.open(tmp_path / "fall.gif") as film:
@@ -160,6 +161,7 @@ def test_an_animation_has_its_frames(tmp_path):
 def test_a_film_for_players_has_its_frames(tmp_path, monkeypatch):
     """If not, .mp4 is promised and is empty, or fails without saying what is missing."""
     matplotlib = pytest.importorskip("matplotlib.animation")
+    pytest.importorskip("pyvista")
     sim = block((0.0, -9.81, 0.0))
     with monkeypatch.context() as without:
         without.setattr(matplotlib.FFMpegWriter, "isAvailable", classmethod(lambda cls: False))

@@ -52,6 +52,7 @@ def recorded(scene, sim, folder):
 
 
 def filmed(scene, sim, path):
+    pytest.importorskip("pyvista")
     history = animate(sim, path, 0.02, fps=100, size=(1.0, 1.0), dpi=50)
     assert path.stat().st_size > 0 and len(history["time"]) == 3
 
@@ -134,6 +135,7 @@ def test_every_contact_takes_the_ordinary_path(contact, path, tmp_path):
 @pytest.mark.parametrize("ending", ["gif", "mp4"])
 def test_a_film_that_fails_says_why(ending, tmp_path):
     """If not, the error is one of the writer of films, which has no frame, and the cause is hidden."""
+    pytest.importorskip("pyvista")
     if ending == "mp4":
         pytest.importorskip("imageio_ffmpeg")
     _, sim = block_on_the_floor(None)
