@@ -265,10 +265,14 @@ def test_files_of_an_earlier_version_go_on():
     for sim in (pdgpu.Simulation.load(FILES / "rigid.npz"), old["simulation"]):
         assert len(sim.positions) == 40 and sim.external_forces[18, 1] == -3.0 and sim.external_forces[24, 1] == 1.0
         sim.step(3)
-        np.testing.assert_allclose(sim.positions, old["positions"], atol=1e-10)
-        np.testing.assert_allclose(sim.velocities, old["velocities"], atol=1e-8)
-        np.testing.assert_allclose(sim.momentum().linear, old["momentum"][0], atol=1e-7)
-        assert sim.energies()["total"] == pytest.approx(old["energy"], abs=1e-7)
+        solids = np.r_[:16, 24:40]
+        np.testing.assert_allclose(sim.positions[solids], old["positions"][solids], atol=1e-10)
+        np.testing.assert_allclose(sim.velocities[solids], old["velocities"][solids], atol=1e-8)
+        # that version braked the spin of the box, and gave its vertices the mean velocity of the step
+        np.testing.assert_allclose(sim.positions, old["positions"], atol=1e-5)
+        np.testing.assert_allclose(sim.velocities, old["velocities"], atol=5e-3)
+        np.testing.assert_allclose(sim.momentum().linear, old["momentum"][0], atol=5e-4)
+        assert sim.energies()["total"] == pytest.approx(old["energy"], abs=5e-4)
     scene, box = old["scene"], old["body"]
     assert scene.n_vertices == 40 and [body.slice.start for body in scene.bodies] == [0, 16, 24] and len(box.points) == 8
     assert box.masses.sum() == pytest.approx(box.mass) and box.anchors == 2 and len(scene.joints) == 1
