@@ -1,4 +1,4 @@
-/* Room in backend memory; see room.h. */
+/* Growable lists in backend memory; see room.h. */
 #include "contact/room.h"
 
 enum { FEWEST = 1024 };

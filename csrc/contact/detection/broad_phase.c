@@ -6,7 +6,7 @@
 
 enum { MOST_PRIMITIVES = 1 << 27, FEWEST_PAIRS = 1024, MOST_HASH_BITS = 26 };
 
-/* ---- making and unmaking --------------------------------------------------------------------------------------------------- */
+/* ---- creation and destruction ---------------------------------------------------------------------------------------------- */
 
 static int bits_of(long long n) {
     int bits = 1;
@@ -80,7 +80,7 @@ static pd_status create_primitives(pd_broad_phase *phase, const pd_broad_phase_d
     if (d->method == PD_BROAD_PHASE_TREE && kind != PD_VERTICES) PD_TRY(pd_tree_create(context, &phase->trees[kind].tree, p->n));
     if (d->method == PD_BROAD_PHASE_HASH) {
         pd_grid *grid = &phase->grids[kind];
-        int largest = 0; /* one number of bits for all, so that a cell has the same bucket in every grid */
+        int largest = 0; /* one number of bits for all grids, so that a cell has the same bucket in each */
         for (int other = 0; other < PD_PRIMITIVE_KINDS; other++)
             if (d->n[other] > largest) largest = d->n[other];
         grid->hash_bits = bits_of(largest) + 1 < MOST_HASH_BITS ? bits_of(largest) + 1 : MOST_HASH_BITS;
@@ -93,7 +93,7 @@ done:
     return status;
 }
 
-/* The patches are formed at rest. */
+/* Forms the patches at rest. */
 static pd_status create_patches(pd_broad_phase *phase, const pd_broad_phase_description *d) {
     void *rest = NULL;
     size_t bytes = 3 * (size_t)d->n_points * sizeof *d->rest;
@@ -124,7 +124,7 @@ pd_status pd_broad_phase_create(pd_broad_phase **out, pd_context *context, const
         if ((size_t)d->n[kind] > n_keys) n_keys = (size_t)d->n[kind];
     }
     if (d->method == PD_BROAD_PHASE_HASH) n_keys *= 8;
-    if (d->method == PD_BROAD_PHASE_PATCHES) n_keys = n_all; /* there are at most as many patches */
+    if (d->method == PD_BROAD_PHASE_PATCHES) n_keys = n_all; /* an upper bound of the number of patches */
     pd_broad_phase *phase = calloc(1, sizeof *phase);
     if (!phase) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a broad phase");
     phase->context = context;
@@ -183,7 +183,7 @@ static pd_status append_vertex_triangle(pd_broad_phase *phase, pd_pair_buffer *o
         PD_TRY(pd_listed_pairs(context, patches->n_vertex_triangle, patches->vertex_triangle, vertices, triangles, out));
         return pd_patch_pairs(context, phase->lists[PATCH_PAIRS].n, phase->lists[PATCH_PAIRS].buffer.keys, patches->patches.index_bits,
                               vertices, &patches->items[PD_VERTICES], triangles, &patches->items[PD_TRIANGLES], out);
-    default: /* whichever is on the finer level looks for the other */
+    default: /* the box on the finer level searches for the other */
         PD_TRY(pd_grid_pairs(context, &grids[PD_VERTICES], vertices, &grids[PD_TRIANGLES], triangles, 0, 0, out));
         return pd_grid_pairs(context, &grids[PD_TRIANGLES], triangles, &grids[PD_VERTICES], vertices, 0, 1, out);
     }
@@ -219,7 +219,7 @@ static pd_status append_pairs(pd_broad_phase *phase, int which) {
 }
 
 pd_status pd_broad_phase_lengthen(pd_broad_phase *phase, pair_list *list, size_t found) {
-    size_t capacity = list->buffer.capacity > 0 ? list->buffer.capacity : FEWEST_PAIRS; /* 0: memory ran out before */
+    size_t capacity = list->buffer.capacity > 0 ? list->buffer.capacity : FEWEST_PAIRS; /* a capacity of 0 follows a failed allocation */
     pd_status status = PD_OK;
     if (found > UINT32_MAX)
         return pd_fail(pd_context_error(phase->context), PD_ERROR_MEMORY, "broad phase: %zu pairs are more than a list can hold", found);
@@ -239,7 +239,7 @@ pd_status pd_broad_phase_append(pd_broad_phase *phase, int which) {
     return status ? status : append_pairs(phase, which);
 }
 
-/* Appends to the lists first .. last until their pairs have room, with one readback for all of them. */
+/* Appends to the lists first .. last until their capacities suffice, with one readback for all of them. */
 static pd_status fill_lists(pd_broad_phase *phase, int first, int last) {
     int missing[LISTS] = {1, 1, 1}, reopened[LISTS] = {0}, again = 1;
     pd_status status = PD_OK;

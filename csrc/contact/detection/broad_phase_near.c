@@ -1,10 +1,10 @@
-/* Of the pairs whose boxes overlap those that are near, for a host that waits and for one that does not; see broad_phase.h. */
+/* The broad phase with a distance test of the overlapping pairs, with and without synchronisation; see broad_phase.h. */
 #include "contact/detection/broad_phase_parts.h"
 
-/* A box is wider on every side by half of how near pairs are looked for. */
+/* Half of the search distance on each side of a box, rounded up. */
 static const double WIDENING = 0.5 * (1.0 + 8.0 * (double)PD_EPSILON);
 
-/* Of the first n keys of a list, or *count (NULL: all) of them, those of pairs that are near: they become its keys. */
+/* Keeps the near pairs among the first n keys of a list, or among the first *count keys (count not NULL). */
 static pd_status keep_near(pd_broad_phase *phase, int which, size_t n, const uint64_t *count, const real *x_t0, const real *x_t1,
                            const pd_nearness *within) {
     pair_list *list = &phase->lists[which];
@@ -34,7 +34,7 @@ done:
     return status;
 }
 
-/* A list is sorted as far as its pairs have been near so far, and not as far as all that overlap would go. */
+/* The sort covers the largest number of near pairs so far, not all overlapping pairs. */
 static size_t room_for_near(const pair_list *list) { return list->near < list->buffer.capacity ? list->near : list->buffer.capacity; }
 
 static pd_status ask_for_list(pd_broad_phase *phase, int which, const real *x_t0, const real *x_t1, const pd_nearness *within,

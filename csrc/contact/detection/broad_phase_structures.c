@@ -1,15 +1,15 @@
-/* What a broad phase searches: trees, grids, boxes of patches, made from the boxes of the primitives; see broad_phase.h. */
+/* The structures that a broad phase searches: trees, grids, boxes of patches; see broad_phase.h. */
 #include "contact/detection/broad_phase_parts.h"
 
 #include <float.h>
 #include <math.h>
 
-/* A refitted tree is built again when the surface-area cost of a search through it has grown by this factor. */
+/* A refitted tree is built again when its surface-area cost has grown by this factor. */
 static const double COST_LIMIT = 1.5;
-/* Through which tree the pairs of a list are found. */
+/* The tree in which the pairs of a list are found. */
 static const int TREE_OF[] = {[VERTEX_TRIANGLE] = PD_TRIANGLES, [EDGE_EDGE] = PD_EDGES};
 
-/* phase->keys: the primitives of a kind along the Morton curve. */
+/* Sorts the primitives of a kind along the Morton curve, into phase->keys. */
 static pd_status sort_along_curve(pd_broad_phase *phase, int kind) {
     pd_context *context = phase->context;
     const pd_primitives *p = &phase->primitives[kind];
@@ -27,9 +27,9 @@ static pd_status build_tree(pd_broad_phase *phase, int kind) {
     const pd_primitives *p = &phase->primitives[kind];
     primitive_tree *t = &phase->trees[kind];
     pd_status status;
-    t->cost = 0.0; /* until it is read, and not even asked for until the tree stands */
+    t->cost = 0.0; /* unknown until it is read, and not enqueued until the tree is complete */
     t->asked = 0;
-    if (kind == PD_TRIANGLES) { /* the vertices that will look for them */
+    if (kind == PD_TRIANGLES) { /* the order of the vertices, which search the triangles */
         const pd_primitives *vertices = &phase->primitives[PD_VERTICES];
         PD_TRY(sort_along_curve(phase, PD_VERTICES));
         PD_TRY(pd_key_items(context, vertices->n, vertices->index_bits, phase->keys, phase->vertex_order));
@@ -43,7 +43,7 @@ done:
     return status;
 }
 
-/* limit: of the cost of a tree that is refitted, above which it is not searched. */
+/* limit: the cost above which a refitted tree is not searched. */
 static pd_status build_or_fit(pd_broad_phase *phase, int kind, int build, double limit) {
     phase->unread = 1;
     if (build) return build_tree(phase, kind);
@@ -51,7 +51,7 @@ static pd_status build_or_fit(pd_broad_phase *phase, int kind, int build, double
     return pd_tree_fit(phase->context, phase->trees[kind].tree, &phase->primitives[kind], &phase->findings->costs[kind], limit);
 }
 
-/* The costs of trees that were built, once the host has read them. */
+/* Stores the costs of new trees after a readback. */
 static void learn_costs(pd_broad_phase *phase) {
     for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) {
         primitive_tree *t = &phase->trees[TREE_OF[which]];
@@ -59,11 +59,11 @@ static void learn_costs(pd_broad_phase *phase) {
     }
 }
 
-/* Whether a tree costs too much as the host last read of it; one that was just built never does. */
+/* Tells whether the last known cost of a tree exceeds its limit. The cost of a new tree never does. */
 static int has_grown(const pd_broad_phase *phase, int kind) { return phase->seen.costs[kind] > COST_LIMIT * phase->trees[kind].cost; }
 
-/* Refits the trees, or builds those of which no cost is known, or all. One that the refit has made too costly is closed until it is
- * reopened. */
+/* Refits the trees. Builds those of unknown cost, or all with `rebuild`. A tree that is too costly after its refit is not searched until
+ * pd_broad_phase_reopen. */
 static pd_status update_trees(pd_broad_phase *phase, int rebuild) {
     pd_status status = PD_OK;
     learn_costs(phase);
@@ -104,8 +104,8 @@ done:
     return status;
 }
 
-/* The finest cells are two to four times as large as the boxes are on average, so that most boxes are on one level; with cells half as
- * large a cloth took 1.3 to 1.9 times as long on the CPU. And they are not so many that their numbers overflow. */
+/* The finest cells are two to four times as large as the average box, so that most boxes are on one level. Smaller cells were slower on
+ * the CPU. A bound on the number of cells prevents an overflow of their numbers. */
 static pd_status build_grids(pd_broad_phase *phase) {
     pd_context *context = phase->context;
     pd_box scene = pd_box_empty();

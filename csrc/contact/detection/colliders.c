@@ -33,7 +33,7 @@ void pd_colliders_destroy(pd_colliders *colliders) {
     free(colliders);
 }
 
-/* Member by member: what lies between members is no part of it. */
+/* Compares member by member, since the padding between members is undefined. */
 static int is_same(const pd_collider *a, const pd_collider *b) {
     return a->shape == b->shape && !memcmp(a->rotation, b->rotation, sizeof a->rotation) &&
            !memcmp(a->translation, b->translation, sizeof a->translation) && !memcmp(a->size, b->size, sizeof a->size) &&
@@ -57,6 +57,6 @@ pd_status pd_colliders_set(pd_colliders *colliders, int which, const pd_collider
     known->grid.values = colliders->values[which];
     PD_TRY(pd_memory_upload(context, &colliders->memory[which], known, sizeof *known));
 done:
-    if (status) known->shape = -1; // nothing is the same as this
+    if (status) known->shape = -1; // no collider equals this one, so that the next call uploads
     return status;
 }

@@ -1,4 +1,4 @@
-/* Which corners of which pairs a point is; see incidence.h. */
+/* The pairs of each point; see incidence.h. */
 #include "contact/detection/incidence.h"
 
 int pd_key_bits(uint64_t n) {

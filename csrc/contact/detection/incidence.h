@@ -1,14 +1,14 @@
-/* Which corners of which pairs a point is. */
+/* The pairs of each point, with the point's corner in each. */
 #ifndef PD_CONTACT_DETECTION_INCIDENCE_H
 #define PD_CONTACT_DETECTION_INCIDENCE_H
 
 #include "loops/collision_loops.h"
 #include "loops/proximity_loops.h"
 
-/* Bits that tell n things apart, one at least. */
+/* The number of bits of a key with n values, at least 1. */
 int pd_key_bits(uint64_t n);
 
-/* out: the roles of each of n_points points, ascending, by the points of n pairs. keys, scratch B [4n]; work for 4n keys. */
+/* out: the roles of each of n_points points, ascending, from the points of n pairs. keys, scratch B [4n]; work for 4n keys. */
 pd_status pd_incidence_list(pd_context *context, size_t n, const pd_active_pairs *pairs, int n_points, uint64_t *keys, uint64_t *scratch,
                             const pd_work *work, pd_incidence *out);
 

@@ -1,14 +1,14 @@
 /* Voxel patches [Lan et al. 2022, Projective IPC, Sec. 7.2].
  *
- * Every vertex, edge and triangle belongs to the voxel of the middle of its rest box; need not be connected. A voxel with more than
- * PATCH_LIMIT of a kind makes several patches, so that the pairs listed inside a patch stay a bounded number per primitive, however many
- * fall into one voxel. Formed once, on the host. */
+ * Every vertex, edge and triangle belongs to the voxel that contains the centre of its rest box. A patch need not be connected. A voxel
+ * with more than PATCH_LIMIT primitives of a kind makes several patches. This bounds the number of pairs listed inside a patch, per
+ * primitive. Patches are formed once, on the host. */
 #include "contact/detection/patches.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Voxels of this many mean box sizes hold some 16 triangles of a surface. */
+/* In mean box sizes; such a voxel holds some 16 triangles of a surface. */
 static const double VOXEL = 3.0;
 enum { PATCH_LIMIT = 32 };
 
@@ -29,7 +29,7 @@ static pd_status copy_out(pd_context *context, void **target, const void *source
     return status ? status : pd_memory_upload(context, *target, source, bytes);
 }
 
-/* The members of voxel i in the grid of voxels. */
+/* The members of voxel i in the grid. */
 static uint64_t voxel_of(const pd_box *box, const pd_box *scene, double size) {
     uint64_t code = 0;
     for (int axis = 0; axis < 3; axis++) {
@@ -41,7 +41,7 @@ static uint64_t voxel_of(const pd_box *box, const pd_box *scene, double size) {
     return code;
 }
 
-/* Lists the pairs inside the patches; keys NULL: only counts them. */
+/* Lists the pairs inside the patches. keys NULL: only counts them. */
 static size_t pairs_inside(uint64_t *keys, int n_patches, const pd_patch_items *first_items, const pd_patch_items *second_items, int same,
                            int second_bits) {
     size_t n = 0;
@@ -90,7 +90,7 @@ pd_status pd_patches_create(pd_patches *patches, pd_context *context, const pd_p
     }
     qsort(members, n, sizeof *members, compare_members);
 
-    /* the k-th of a kind in a voxel goes to the (k / PATCH_LIMIT)-th patch of the voxel */
+    /* the k-th primitive of a kind in a voxel belongs to patch k / PATCH_LIMIT of the voxel */
     for (size_t i = 0; i < n;) {
         size_t end = i;
         int count[PD_PRIMITIVE_KINDS] = {0}, most = 0;

@@ -1,4 +1,4 @@
-/* What is near what; see proximity.h. */
+/* The candidate list and the active pairs; see proximity.h. */
 #include "contact/detection/proximity.h"
 
 #include "contact/detection/incidence.h"
@@ -12,10 +12,10 @@
 
 enum { FEWEST_ACTIVE = 1024 };
 
-/* Active pairs have four roles each, which are numbered by an int. */
+/* An int numbers the four roles of each active pair. */
 enum { MOST_ACTIVE = INT_MAX / 4 };
 
-/* What loops find out and the host wants to know. */
+/* Results of the loops that the host needs. */
 typedef struct findings {
     uint64_t active, chosen;
     double move[2]; /* pd_largest_move */
@@ -32,22 +32,22 @@ struct pd_proximity {
     long long revision;
 
     double reach, moved, size;
-    real *previous; /* B [n_points,3] where the points were when the reach was last looked after */
-    int placed;     /* 0: they were nowhere yet */
+    real *previous; /* B [n_points,3] the points at the last update of the reach */
+    int placed;     /* 0: `previous` is not set */
 
     pd_candidates candidates;
     size_t candidate_capacity;
     unsigned char *support; /* B [candidate_capacity] */
     int *starts;            /* B [candidate_capacity / 32 + 2] */
 
-    findings seen; /* pd_proximity_ask */
-    int searching; /* what was asked for goes with a search up to so far: */
+    findings seen; /* of pd_proximity_ask */
+    int searching; /* pd_proximity_ask has enqueued a search up to this distance: */
     double searched;
 
     size_t n_active;
     real limit; /* of the active pairs, m */
     pd_active_pairs active;
-    int *rows; /* B [active.capacity] the candidates they are */
+    int *rows; /* B [active.capacity] their candidates */
 
     size_t key_capacity;
     uint64_t *keys, *scratch; /* B [key_capacity] */
@@ -55,17 +55,17 @@ struct pd_proximity {
     size_t n_chosen, choice_capacity;
     int unique;
     pd_side_names sides;
-    uint64_t *names;      /* B [choice_capacity] of nearest features */
+    uint64_t *names;      /* B [choice_capacity] names of nearest features */
     unsigned char *first; /* B [choice_capacity] */
     int *chosen;          /* B [choice_capacity] */
 
     pd_incidence incidence;
 
     size_t measured_capacity;
-    pd_contact_measures measured; /* on the way to the host, where its memory is another */
+    pd_contact_measures measured; /* transfer buffer, if the backend is a device */
 };
 
-/* ---- room ------------------------------------------------------------------------------------------------------------------- */
+/* ---- capacities ------------------------------------------------------------------------------------------------------------- */
 
 static pd_status make_candidate_room(pd_proximity *p, size_t n) {
     const pd_room rooms[] = {PD_ROOM(p->support, 1), {(void **)&p->starts, sizeof *p->starts, 32}};
@@ -85,7 +85,7 @@ static pd_status make_key_room(pd_proximity *p, size_t n) {
     return status ? status : pd_work_grow(p->context, &p->work, p->key_capacity);
 }
 
-/* ---- making and unmaking ------------------------------------------------------------------------------------------------------ */
+/* ---- creation and destruction ------------------------------------------------------------------------------------------------- */
 
 pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_phase *phase, pd_surface *surface, pd_colliders *colliders,
                               const int *asked, int n_asked, const int *collider_owner) {
@@ -153,12 +153,12 @@ pd_status pd_candidates_take(pd_candidates *c, pd_context *context, const pd_pai
     return PD_OK;
 }
 
-/* The points are where what comes next counts from. */
+/* Displacements are measured from the present points from now on. */
 static pd_status keep_points(pd_proximity *p) {
     return pd_memory_copy(p->context, p->previous, p->surface->points, 3 * (size_t)p->surface->n_points * sizeof(real));
 }
 
-/* Until a search has succeeded there are no candidates, and nothing vouches for them. */
+/* Without a successful search there are no candidates and no valid bound. */
 void pd_proximity_forget(pd_proximity *p) {
     pd_candidates *c = &p->candidates;
     c->n = c->n_vertex_triangle = c->n_edge_edge = p->n_active = p->n_chosen = 0;
@@ -173,7 +173,7 @@ pd_status pd_proximity_search(pd_proximity *p, double reach) {
     pd_pairs vertex_triangle, edge_edge;
     pd_status status;
     pd_proximity_forget(p);
-    // a device would wait once more
+    // pd_broad_phase_find_near would synchronise a device once more
     if (pd_fetches_at_once(p->context))
         PD_TRY(pd_broad_phase_find_near(p->phase, points, points, &within, &vertex_triangle, &edge_edge));
     else
@@ -188,12 +188,12 @@ done:
 
 double pd_proximity_lower(const pd_proximity *p, double distance) {
     if (p->moved == 0.0) return distance;
-    /* the move is off by less than 1e-14 of itself and of the coordinates it is the difference of */
+    /* the displacement has an error below 1e-14 of itself and of the coordinates */
     double move = p->moved + 1e-14 * (p->moved + p->size), lower = distance - 2.0 * move;
     return lower - 1e-15 * fabs(lower);
 }
 
-/* By what the points have moved; 0: they have not. */
+/* Lowers the reach by the displacement of the points. Returns 0 without a displacement. */
 static int lower_reach(pd_proximity *p, const findings *seen) {
     p->moved = sqrt(seen->move[0]);
     p->size = seen->move[1];
@@ -233,9 +233,9 @@ void pd_proximity_pairs(const pd_proximity *p, pd_pairs *vertex_triangle, pd_pai
     *edge_edge = (pd_pairs){p->candidates.n_edge_edge, (int *)(uintptr_t)p->candidates.edge_edge, NULL};
 }
 
-/* ---- pairs that are near ------------------------------------------------------------------------------------------------------- */
+/* ---- active pairs -------------------------------------------------------------------------------------------------------------- */
 
-/* The active pairs, as far as there is room for them. */
+/* Lists the active pairs, up to the capacity. */
 static pd_status list_active(pd_proximity *p) {
     pd_active_pairs *a = &p->active;
     pd_status status;
@@ -255,7 +255,7 @@ done:
     return status;
 }
 
-/* n have been found. */
+/* Takes n active pairs, after an increase of the capacity if necessary. */
 static pd_status take_active(pd_proximity *p, uint64_t n) {
     pd_status status = PD_OK;
     if (n > MOST_ACTIVE)
@@ -304,7 +304,7 @@ done:
     return status;
 }
 
-/* The rows that hold candidates are known now: those of the active pairs change with the next look at them. */
+/* Drops the rows past the counts, which the host knows now. The rows of active pairs then change with the next activation. */
 static void drop_empty_rows(pd_proximity *p, const size_t n[2]) {
     pd_candidates *c = &p->candidates;
     c->n -= c->n_vertex_triangle + c->n_edge_edge - n[0] - n[1];
@@ -357,8 +357,8 @@ done:
     return status;
 }
 
-/* p->keys: the active pairs in the order of their nearest features, and of their places where these are the same. A sort keeps the order
- * of equals: where a key has no room for both halves of a name, the lower half goes first. */
+/* p->keys: the active pairs, sorted by their nearest features and then by index. If both halves of a name do not fit into a key, a
+ * stable sort of the lower half goes first. */
 static pd_status sort_by_nearest(pd_proximity *p, int index_bits) {
     pd_context *context = p->context;
     int high = pd_key_bits((uint64_t)p->surface->n_points + 1), low = pd_key_bits((uint64_t)p->surface->n_points + (uint64_t)p->sides.n);

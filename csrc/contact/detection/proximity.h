@@ -1,13 +1,12 @@
-/* What is near what: candidates of a broad phase that stay good for as long as nothing has moved too far, and the pairs among them that
- * are near, in backend memory.
+/* Candidate list and active pairs, in backend memory. The candidate list stays valid until the points have moved too far.
  *
  *     candidates  every pair that may be within `reach` of each other: two sorted lists of the broad phase, and each collider with each
- *                 point it is asked about
- *     active      those of them that are at most a distance apart, sorted by (kind, first, second)
- *     incidence   for every point the active pairs it is a corner of
+ *                 point tested against colliders
+ *     active      the candidates at most a given distance apart, sorted by (kind, first, second)
+ *     incidence   for every point the active pairs that have it as a corner
  *
- * Lists grow by doubling and never shrink. What they lie in changes only where they grow, which `revision` counts: a graph recorded at one
- * revision serves for as long as it stays. Where memory for more is not to be had, the lists are as they were. */
+ * Lists grow by doubling and never shrink. Their addresses change only when they grow, which `revision` counts. A recorded graph stays
+ * valid while `revision` is constant. A failed allocation leaves the lists unchanged. */
 #ifndef PD_CONTACT_DETECTION_PROXIMITY_H
 #define PD_CONTACT_DETECTION_PROXIMITY_H
 
@@ -17,73 +16,75 @@
 
 typedef struct pd_proximity pd_proximity;
 
-/* The candidates are the pairs of these lists, which live as long, and each of so many colliders, or planes in their place, with every
- * point that is asked about. Errors: PD_ERROR_MEMORY where there are more than can be numbered. */
+/* Sets the candidates: the pairs of both lists, and each of n_colliders colliders, or planes, with every point tested against colliders.
+ * The lists must outlive the candidates. Errors: PD_ERROR_MEMORY if the number of candidates exceeds INT_MAX. */
 pd_status pd_candidates_take(pd_candidates *candidates, pd_context *context, const pd_pairs *vertex_triangle, const pd_pairs *edge_edge,
                              int n_colliders);
 
-/* Borrows the broad phase, the surface it is over and the colliders, which all live as long. asked [n_asked]  H: the points that
- * colliders are asked about, ascending; collider_owner [colliders->n]  H. Errors: PD_ERROR_MEMORY. */
+/* Borrows the broad phase, its surface and the colliders; all must outlive the proximity set. asked [n_asked]  H: the points tested
+ * against colliders, ascending; collider_owner [colliders->n]  H. Errors: PD_ERROR_MEMORY. */
 pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_phase *phase, pd_surface *surface, pd_colliders *colliders,
                               const int *asked, int n_asked, const int *collider_owner);
 void pd_proximity_destroy(pd_proximity *proximity); /* NULL is allowed */
 
-/* From now on distances count from radii [n_points]  B, m, NULL: zero, those of the broad phase, and its colliders, of which none need be
- * set, are the planes [colliders->n]  B of pd_candidates. Both live as long as the proximity. */
+/* Measures distances from radii [n_points]  B, m (NULL: zero), which are those of the broad phase. The planes [colliders->n]  B of
+ * pd_candidates replace the colliders, which need not be set. Both arrays are borrowed. */
 void pd_proximity_set_scene(pd_proximity *proximity, const real *radii, const int *planes);
 
-/* Takes every pair as a candidate that may be within `reach` (m) of each other at the surface's points. */
+/* Lists every pair within `reach` (m) at the surface's points as a candidate. */
 pd_status pd_proximity_search(pd_proximity *proximity, double reach);
 
-/* Takes note that the surface's points have moved. While they move, every distance changes by at most twice the largest move, so that all
- * pairs nearer than D - 2 max |dx| are still among the candidates; the reach D is lowered by as much, and once it is not above `minimum`
- * a new search brings it to `maximum` [Wang et al. 2023, two-way interior point method, Eq. 4].
+/* Accounts for a motion of the surface's points. A distance changes by at most twice the largest displacement. So every pair nearer than
+ * D - 2 max |dx| is still a candidate, and the reach D is lowered by 2 max |dx|. If D <= `minimum`, a new search sets it to `maximum`
+ * [Wang et al. 2023, two-way interior point method, Eq. 4].
  *   searched  H  out  whether there was a search */
 pd_status pd_proximity_update(pd_proximity *proximity, double minimum, double maximum, int *searched);
 
-/* What every distance that was at least `distance` before the last update, which did not search, is at least after it, m. */
+/* A lower bound (m) of each distance that was at least `distance` before the last update. That update must not have searched. */
 double pd_proximity_lower(const pd_proximity *proximity, double distance);
 
-/* The largest move that the last update saw, m; infinite where it searched. 0: the points are where they were. */
+/* The largest displacement of the last update, m; infinite if it searched; 0: no point moved. */
 double pd_proximity_moved(const pd_proximity *proximity);
 
-/* The largest coordinate that it saw, m. */
+/* The largest coordinate of the last update, m. */
 double pd_proximity_size(const pd_proximity *proximity);
 
-/* Every pair nearer than this (m) is a candidate; rounded down. */
+/* The distance (m) below which every pair is a candidate; rounded down. */
 double pd_proximity_reach(const pd_proximity *proximity);
 
 /* The broad phase's lists among the candidates; B, valid until the next search. */
 void pd_proximity_pairs(const pd_proximity *proximity, pd_pairs *vertex_triangle, pd_pairs *edge_edge);
 
-/* The active pairs: the candidates at most `distance` (m) apart at the surface's points, which must be those of the last search or update.
- * Waits once, to learn whether there is room. Errors: PD_ERROR_MEMORY; the list is then as it was. */
+/* Lists the candidates at most `distance` (m) apart as active pairs. The surface's points must be those of the last search or update.
+ * Synchronises once, to compare the count with the capacity. Errors: PD_ERROR_MEMORY; the list is then unchanged. */
 pd_status pd_proximity_activate(pd_proximity *proximity, double distance);
 
-/* The next update searches. */
+/* Makes the next update search. */
 void pd_proximity_forget(pd_proximity *proximity);
 
-/* Update and activation in one, and the host waits for nothing: there is a search if `expected`, what the points are thought to have moved,
- * m, asks for one. The list has its count on the device; pairs beyond its capacity are missing, and pd_proximity_active knows of none. Once
- * the host has waited, the second says what the points went, m, and whether the list is all there is; where the move was larger than
- * expected, or there is no room, it is not, and update and activate are to follow. Errors: PD_ERROR_MEMORY. */
+/* Update and activation without synchronisation. A search is enqueued if `expected`, the estimated displacement of the points (m),
+ * requires one. The count of the list stays on the device. Pairs beyond its capacity are missing, and pd_proximity_active returns no
+ * pairs yet.
+ *
+ * After a synchronisation, pd_proximity_told gives the displacement of the points (m), and *whole: whether the list is complete. It is
+ * incomplete after a displacement above `expected` or an overflow: then call update and activate. Errors: PD_ERROR_MEMORY. */
 pd_status pd_proximity_ask(pd_proximity *proximity, double distance, double maximum, double expected, pd_active_pairs *active);
 pd_status pd_proximity_told(pd_proximity *proximity, double distance, double *went, int *searched, int *whole);
 
-/* The list, and how many there are. */
+/* The active pairs and their number. */
 const pd_active_pairs *pd_proximity_active(const pd_proximity *proximity, size_t *n);
 
 /* The incidence of the active pairs, whose corners are points [n,4]  B, -1: none; NULL: those of the list. */
 pd_status pd_proximity_incidence(pd_proximity *proximity, const int *points, pd_incidence *out);
 
-/* Chooses the pairs that pd_proximity_measure tells of: of those with the same nearest features the first, or all.
+/* Chooses the pairs of pd_proximity_measure: all, or with `unique` the first of those with the same nearest features.
  *   n  H  out */
 pd_status pd_proximity_choose(pd_proximity *proximity, int unique, size_t *n);
 
-/* What is said of the chosen pairs: as pd_measure_pairs, but into arrays of the host, H [n,..], none of them NULL. */
+/* The measures of the chosen pairs: as pd_measure_pairs, but into host arrays [n,..], none of them NULL. */
 pd_status pd_proximity_measure(pd_proximity *proximity, const pd_contact_measures *out);
 
-/* Changes where some list has moved to another place in memory. */
+/* Counts the changes of the lists' addresses. */
 long long pd_proximity_revision(const pd_proximity *proximity);
 
 #endif

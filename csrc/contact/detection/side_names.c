@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* A side in an open table of 2^bits slots: its name, a new one where it has none. */
+/* The name of a side, from an open-addressing table of 2^bits slots. A side without a name gets a new one. */
 static int name_of_side(uint64_t *table, int *names, int bits, int *n, int i, int j) {
     uint64_t side = (uint64_t)((i < j ? i : j) + 1) << 32 | (uint64_t)(i < j ? j : i), mask = ((uint64_t)1 << bits) - 1;
     uint64_t slot = side * 0x9e3779b97f4a7c15ull >> (64 - bits);

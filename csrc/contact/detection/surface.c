@@ -1,4 +1,4 @@
-/* The points by which a scene touches; see surface.h. */
+/* The contact surface; see surface.h. */
 #include "contact/detection/surface.h"
 
 #include "linear/upload.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A weight that is nothing but rounding, as of a point on a face: what it moves is less than what the point is rounded by. */
+/* Tells whether a weight exceeds rounding. A smaller weight, as of a point on a face, moves the point by less than its rounding error. */
 static int carries(const pd_surface_description *d, size_t r) {
     return d->rows[r] >= 0 && fabs((double)d->weights[r]) > 4.0 * (double)PD_EPSILON;
 }
@@ -32,7 +32,7 @@ static pd_status make_columns(pd_surface *surface, const pd_surface_description 
     }
     surface->largest = 1;
     for (size_t i = 0; i < n; i++) {
-        sizes[i] *= (real)1 + 8 * PD_EPSILON; // what the sum and the point may be rounded by
+        sizes[i] *= (real)1 + 8 * PD_EPSILON; // the rounding errors of the sum and of the point
         if (sizes[i] > surface->largest) surface->largest = sizes[i];
     }
     *out = (pd_embedding){.n_points = d->n_embedded, .n_vertices = d->n_vertices, .rows = surface->rows, .weights = surface->weights};

@@ -1,8 +1,8 @@
-/* The points by which a scene touches: y = W x for the vertices x of its bodies, and behind them points that are driven, such as the
- * vertices of obstacle meshes. The vertices, edges and triangles on them are the primitives of a broad phase over the points; parts that
- * have no triangles are edges and vertices of their own there.
+/* The contact surface of a scene: points y = W x of the bodies' vertices x, then points with a prescribed motion, such as the vertices
+ * of obstacle meshes. Its vertices, edges and triangles are the primitives of a broad phase over the points. Parts without triangles
+ * have only edges and vertices.
  *
- * A row of W has at most four weights, so that a point may lie anywhere in a tetrahedron; without weights a point is the vertex itself. */
+ * A row of W has at most four weights: the barycentric coordinates of a point in a tetrahedron. Without weights, a point is a vertex. */
 #ifndef PD_CONTACT_DETECTION_SURFACE_H
 #define PD_CONTACT_DETECTION_SURFACE_H
 
@@ -10,7 +10,7 @@
 
 typedef struct pd_surface_description {
     int n_points, n_vertices; /* n_vertices: rows of x */
-    int n_embedded;           /* the first points, which follow x; the others are driven */
+    int n_embedded;           /* the first points, which follow x; the others have a prescribed motion */
     const int *rows;          /* H [n_embedded,4] rows of x, -1: none; NULL: point i is vertex i, and n_embedded is n_vertices */
     const real *weights;      /* H [n_embedded,4]; NULL where rows are */
     const int *owner;         /* H [n_points] body or obstacle */
@@ -28,25 +28,25 @@ typedef struct pd_surface {
     pd_embedding embedding;
     int *host_rows;          /* H [n_embedded,4] */
     real *host_weights;      /* H [n_embedded,4] */
-    pd_model model;          /* what the loops over pairs take for a model: free vertices, and nothing else */
+    pd_model model;          /* the model of the loops over pairs: it has free vertices and nothing else */
     real *moves, *forces;    /* B [n_embedded,3] scratch */
     double *bounds;          /* B [n_embedded] scratch */
     real *reaches;           /* B [n_embedded] m; scratch */
     unsigned char *touching; /* B [n_embedded] */
-    real largest;            /* of the embedding's sizes, at least 1 */
+    real largest;            /* of the embedding's sizes; at least 1 */
 } pd_surface;
 
 /* Memory: all of it here. Errors: PD_ERROR_MEMORY. */
 pd_status pd_surface_create(pd_surface **out, pd_context *context, const pd_surface_description *description);
 void pd_surface_destroy(pd_surface *surface); /* NULL is allowed */
 
-/* Where the driven points are: positions [n_points-n_embedded,3]  H  m. */
+/* Sets the points with a prescribed motion: positions [n_points-n_embedded,3]  H  m. */
 pd_status pd_surface_drive(pd_surface *surface, const real *positions);
 
-/* The points that follow x [n_vertices,3]  B  m. */
+/* Moves the embedded points to W x, x [n_vertices,3]  B  m. */
 pd_status pd_surface_place(pd_surface *surface, const real *x);
 
-/* The points that follow x, or how they move with a direction, to [n_embedded,3]  B. */
+/* Writes W x, positions or displacements of the embedded points, to `to` [n_embedded,3]  B. */
 pd_status pd_surface_follow(const pd_surface *surface, const real *x, real *to);
 
 #endif

@@ -20,10 +20,10 @@ struct pd_penalty {
     real *end;   /* B [n_points,3] */
     pd_work work;
     long long detections;
-    int asked;                                 /* detections that the host has not been told of */
-    pd_rooms_watched rooms;                    /* of the last detection: those of the broad phase, and that of the pairs */
-    uint64_t *most;                            /* B [PD_MOST_ROOMS_WATCHED] of these detections */
-    uint64_t seen_most[PD_MOST_ROOMS_WATCHED]; /* the same, and `found`, when the host last read them */
+    int asked;                                 /* detections that the host has not read yet */
+    pd_rooms_watched rooms;                    /* counts and capacities of the last detection: of the broad phase, and of the pairs */
+    uint64_t *most;                            /* B [PD_MOST_ROOMS_WATCHED] the largest counts of these detections */
+    uint64_t seen_most[PD_MOST_ROOMS_WATCHED]; /* the host's last copy of them and of `found` */
     uint64_t seen_found;
 
     size_t candidate_capacity;
@@ -32,7 +32,7 @@ struct pd_penalty {
     uint64_t *found;      /* B [1] */
 
     pd_active_pairs active;
-    int *rows; /* B [active.capacity] the candidates they are */
+    int *rows; /* B [active.capacity] their candidates */
     pd_frozen_pairs pairs;
     pd_incidence incidence;
     size_t pair_capacity, partial_capacity;
@@ -57,7 +57,7 @@ pd_status pd_penalty_create(pd_penalty **out, pd_context *context, const pd_pena
     search->scene = *scene;
     search->thickness = scene->activation, search->depth = (real)d->depth;
     double kept = (double)PD_PENALTY_KEPT * (double)scene->activation + (double)scene->separation;
-    self->near = (pd_nearness){d->depth > kept ? d->depth : kept, kept}; // edges are never looked for inside
+    self->near = (pd_nearness){d->depth > kept ? d->depth : kept, kept}; // edges are not searched for inside a body
     pd_candidates *c = &search->candidates;
     c->vertices = pd_broad_phase_primitives(phase, PD_VERTICES)->corners;
     c->edges = pd_broad_phase_primitives(phase, PD_EDGES)->corners;
@@ -192,7 +192,7 @@ pd_status pd_penalty_ask(pd_penalty *self, const real *y) {
     PD_TRY(pd_keep_most(context, rooms, self->most));
     self->active.count = self->found;
     size_t n = self->active.capacity;
-    if (pd_fetches_at_once(context)) { // no loop needs to go farther than there are pairs
+    if (pd_fetches_at_once(context)) { // the count is known: loops cover the pairs only
         PD_TRY(pd_memory_fetch(context, &self->seen_found, self->found, sizeof self->seen_found));
         if (self->seen_found < n) n = (size_t)self->seen_found;
     }
@@ -282,7 +282,7 @@ pd_status pd_penalty_mark_touching(pd_penalty *self, const real *y, int n_vertic
     return pd_penalty_touching(self->context, n_vertices, &self->incidence, &self->pairs, y, touching);
 }
 
-/* ---- for others ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------------------------------------------------------------------- */
 
 pd_penalty_view pd_penalty_pairs_of(const pd_penalty *self) { return (pd_penalty_view){self->pairs, self->incidence, self->active.key}; }
 
@@ -292,7 +292,7 @@ pd_status pd_penalty_read(pd_penalty *self, int quantity, const real *y, real *o
     size_t size = (size_t)pd_penalty_quantity_size(quantity);
     pd_status status = PD_OK;
     if (self->pairs.at.n == 0) return PD_OK;
-    PD_TRY(pd_penalty_batch(self->context, quantity, &self->pairs, y, self->corners)); // which has room for every quantity
+    PD_TRY(pd_penalty_batch(self->context, quantity, &self->pairs, y, self->corners)); // its capacity suffices for every quantity
     PD_TRY(pd_memory_download(self->context, out, self->corners, (size_t)self->pairs.at.n * size * sizeof(real)));
 done:
     return status;

@@ -1,8 +1,8 @@
-/* A penalty as a term of the incremental potential: pairs that a detection froze, and what they say wherever the points are.
+/* A penalty as a term of the incremental potential, with pairs that are constant between two detections.
  *
  *     C(y) = sum over pairs of k/2 max(0, reach - n . sum beta y)^2        (elements/contact/penalty.h)
  *
- * Which pairs there are, with which weights and normals, is found again in every detection (penalty_update.h) and held until the next. */
+ * Every detection finds the pairs with their weights and normals again (penalty_update.h). */
 #ifndef PD_CONTACT_PENALTY_PENALTY_H
 #define PD_CONTACT_PENALTY_PENALTY_H
 
@@ -12,11 +12,11 @@
 
 typedef struct pd_penalty pd_penalty;
 
-/* All H. */
+/* All arrays H. */
 typedef struct pd_penalty_description {
-    int interval;          /* iterations from one detection in a step to the next; 0: one detection a step; -1: there is no penalty */
-    int every_visit;       /* friction has the normal forces of the moment: no term of any potential */
-    double depth;          /* how far inside a closed surface is looked for, m */
+    int interval;          /* iterations between two detections of a step; 0: one detection per step; -1: no penalty */
+    int every_visit;       /* friction with the present normal forces, which has no potential */
+    double depth;          /* search depth inside closed surfaces, m */
     const int *outward;    /* [triangles] as in pd_penalty_search */
     const int *ring_start; /* [n_points+1] */
     const int *rings;      /* [.] */
@@ -28,36 +28,37 @@ typedef struct pd_penalty_description {
     int n_fields;
 } pd_penalty_description;
 
-/* `phase`, `fields` B and what `scene` points to stay the caller's. Errors: PD_ERROR_MEMORY. There are no pairs yet. */
+/* Borrows `phase`, `fields` B and the arrays of `scene`. There are no pairs yet. Errors: PD_ERROR_MEMORY. */
 pd_status pd_penalty_create(pd_penalty **out, pd_context *context, const pd_penalty_description *description, pd_broad_phase *phase,
                             const pd_collider *fields, const pd_contact_scene *scene, int n_planes, const int *asked, int n_asked,
                             double stiffness, int n_points);
 void pd_penalty_destroy(pd_penalty *penalty); /* NULL is allowed */
 
-/* The step begins at y [n_points,3] B. */
+/* Begins a step at y [n_points,3] B. */
 pd_status pd_penalty_begin(pd_penalty *penalty, const real *y);
-/* From now on the pairs are those of a detection at y. Waits, once where there was room for all. Errors: PD_ERROR_MEMORY. */
+/* Replaces the pairs by those of a detection at y. Synchronises, once if no list overflows. Errors: PD_ERROR_MEMORY. */
 pd_status pd_penalty_detect(pd_penalty *penalty, const real *y);
-/* The same, and the host waits for nothing: how many pairs there are is known on the device (pd_lagged_pairs.count), and loops over them go
- * as far as there is room. Before a wait the host asks for what all detections so far have counted; after it the second says whether
- * everything had room. Then the number of pairs is known; if not, there are none, there is more room now, and what came of all these
- * detections is nothing. */
+/* Detection without synchronisation: the number of pairs stays on the device (pd_lagged_pairs.count), and loops cover the capacity.
+ *
+ * pd_penalty_fetch enqueues the transfer of the counts of all detections so far, before a synchronisation. Then pd_penalty_told tells
+ * whether all capacities sufficed, and the number of pairs is known. Otherwise a list overflowed and its capacity has been increased:
+ * there are no pairs, and the results of all these detections are invalid. Repeat them. */
 pd_status pd_penalty_ask(pd_penalty *penalty, const real *y);
 pd_status pd_penalty_fetch(pd_penalty *penalty);
 pd_status pd_penalty_told(pd_penalty *penalty, int *whole);
-/* Detections that the host has not been told of. */
+/* Detections that the host has not read yet. */
 int pd_penalty_asked(const pd_penalty *penalty);
-/* There are no pairs any more. */
+/* Removes all pairs. */
 void pd_penalty_forget(pd_penalty *penalty);
 
-/* At y [n_points,3] B: as the functions of contact.h that have these names. */
+/* At y [n_points,3] B; as the functions of contact.h with these names. */
 pd_status pd_penalty_potential(pd_penalty *penalty, const real *y, double *energy);
 pd_status pd_penalty_add_gradient(pd_penalty *penalty, const pd_model *model, const real *y, real *gradient);
 /* out [n,12,12] B */
 pd_status pd_penalty_hessians(pd_penalty *penalty, const real *y, real *out);
 pd_status pd_penalty_mark_touching(pd_penalty *penalty, const real *y, int n_vertices, unsigned char *touching);
 
-/* The pairs, the incidence of their points, their names and kinds; in backend memory, until the next detection. */
+/* The pairs, the incidence of their points, their names and kinds, in backend memory. Valid until the next detection. */
 typedef struct pd_penalty_view {
     pd_frozen_pairs pairs;
     pd_incidence incidence;
@@ -66,10 +67,10 @@ typedef struct pd_penalty_view {
 pd_penalty_view pd_penalty_pairs_of(const pd_penalty *penalty);
 const real *pd_penalty_start(const pd_penalty *penalty);
 
-/* One quantity (penalty_loops.h) of all pairs at y, into memory of the host; of one or of twelve numbers a pair. */
+/* Reads one quantity (penalty_loops.h) of all pairs at y into host memory; one or twelve numbers per pair. */
 pd_status pd_penalty_read(pd_penalty *penalty, int quantity, const real *y, real *out);
 
-/* A column of theirs, `bytes` of it, into memory of the host. */
+/* Reads `bytes` of a column of the view into host memory. */
 pd_status pd_penalty_read_back(const pd_penalty *penalty, void *out, const void *column, size_t bytes);
 
 /* Detections so far. */

@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With the guard by reach pairs are listed this far beyond where they act: as far, at the most, a point may then go in two iterations. */
+/* With displacement bounds, pairs are listed up to this multiple of their activation distance. A point then moves at most that far in
+ * two iterations. */
 static const double REACH_FACTOR = 4.0;
 
-/* Pairs are searched for up to so many times the distance at which they are listed, and again once they may be too few. Wide lists have
- * many candidates, and a vertex mostly goes so far between two of them that the pairs must be searched for again
- * (benchmarks/violent_contact.py). */
+/* The search distance of candidates, in multiples of the listing distance. The search is repeated when the reach falls below the listing
+ * distance. A larger factor for wide lists gives many candidates and hardly fewer searches (benchmarks/violent_contact.py). */
 static const double SEARCH_FACTOR = 2.0, SEARCH_FACTOR_OF_WIDE = 1.2;
 
-/* ---- making and unmaking ------------------------------------------------------------------------------------------------------------ */
+/* ---- creation and destruction ------------------------------------------------------------------------------------------------------- */
 
 static size_t driven_bytes(const pd_contact *self) { return 3 * (size_t)self->n_driven * sizeof(real); }
 
@@ -37,7 +37,7 @@ done:
     return status;
 }
 
-/* The surface: where vertices carry points, they are points of weight 1 themselves. */
+/* Creates the surface. With embedded points, the vertices are points of weight 1. */
 static pd_status create_surface(pd_contact *self, const pd_contact_description *d) {
     pd_surface_description surface = {d->phase.n_points, self->n_vertices, self->n_moving, NULL, NULL, d->bodies};
     size_t own = 4 * (size_t)self->n_vertices, carried = 4 * (size_t)d->n_embedded;
@@ -60,7 +60,7 @@ done:
 static pd_status create_searches(pd_contact *self, const pd_contact_description *d) {
     pd_context *context = self->context;
     pd_status status;
-    const real *radii = pd_contact_is_thick(d) ? self->scene.radii : NULL; // else no pair needs to be asked for them
+    const real *radii = pd_contact_is_thick(d) ? self->scene.radii : NULL; // otherwise loops skip the radii
     pd_guard_description guard = {d->phase, d->separation, d->activation,
                                   radii,    d->planes,     d->n_planes,
                                   d->asked, d->n_asked,    d->two_way.lengths_by == PD_TWO_WAY_IMPACTS};
@@ -83,8 +83,8 @@ done:
     return status;
 }
 
-/* The points that may ever touch: corners of what the broad phase knows, and what is driven. With the guard by reach no point goes farther
- * than is certain, whatever it is. */
+/* Chooses the points that may come into contact: corners of primitives of the broad phase, and prescribed points. With displacement
+ * bounds all points are chosen, since each needs a bound. */
 static pd_status choose_points(pd_contact *self, const pd_contact_description *d) {
     pd_status status = PD_OK;
     int n_points = d->phase.n_points, all = self->by_reach;
@@ -101,7 +101,7 @@ static pd_status choose_points(pd_contact *self, const pd_contact_description *d
         if (self->chosen_flags[i]) rows[self->chosen.n++] = i;
         if (self->chosen_flags[i] && i < self->n_moving) self->chosen.n_vertices++;
     }
-    for (int r = 0; r < 4 * d->n_embedded; r++) // who carries what may touch
+    for (int r = 0; r < 4 * d->n_embedded; r++) // vertices with embedded points
         if (d->rows[r] >= 0 && self->chosen_flags[self->n_vertices + r / 4]) self->chosen_flags[d->rows[r]] = 1;
     for (size_t i = 0; i < n; i++) reaches[i] = (real)INFINITY;
     PD_TRY(pd_upload(self->context, (void **)(uintptr_t)&self->chosen.rows, rows, (size_t)self->chosen.n * sizeof *rows));
@@ -183,7 +183,7 @@ void pd_contact_destroy(pd_contact *self) {
     free(self);
 }
 
-/* ---- driven points ------------------------------------------------------------------------------------------------------------------- */
+/* ---- prescribed points --------------------------------------------------------------------------------------------------------------- */
 
 int pd_contact_n_driven(const pd_contact *self) { return self->n_driven; }
 
@@ -192,7 +192,7 @@ int pd_contact_n_points(const pd_contact *self) { return self->n_moving + self->
 pd_status pd_contact_set_driven(pd_contact *self, const real *positions, const real *targets) {
     pd_status status = PD_OK;
     if (positions) PD_TRY(pd_memory_upload(self->context, self->driven, positions, driven_bytes(self)));
-    if (targets && !pd_was_sent(&self->sent, targets, driven_bytes(self))) // as what stands still was
+    if (targets && !pd_was_sent(&self->sent, targets, driven_bytes(self))) // the targets equal the last upload
         PD_TRY(pd_send(self->context, &self->sent, self->targets, targets, driven_bytes(self)));
 done:
     return status;
@@ -226,7 +226,7 @@ pd_status pd_contact_restore_driven(pd_contact *self) {
 }
 
 pd_status pd_contact_behind(pd_contact *self, double *distance) {
-    double move[2] = {0.0, 0.0}, *scratch = self->energy; // room for two
+    double move[2] = {0.0, 0.0}, *scratch = self->energy; // it has two elements
     pd_status status = PD_OK;
     if (self->n_driven > 0) {
         PD_TRY(pd_largest_move(self->context, self->n_driven, NULL, self->targets, self->driven, scratch));
@@ -398,7 +398,7 @@ pd_contact_rows pd_contact_rows_of(const pd_contact *self) {
 
 int pd_contact_is_embedded(const pd_contact *self) { return self && self->surface->rows; }
 
-/* ---- what it took -------------------------------------------------------------------------------------------------------------------- */
+/* ---- statistics ---------------------------------------------------------------------------------------------------------------------- */
 
 pd_contact_seconds pd_contact_seconds_of(const pd_contact *self) {
     pd_contact_seconds spent = {0};

@@ -1,13 +1,13 @@
-/* Contact as a term of the incremental potential: a law over all pairs of a scene that are near, wherever its vertices are.
+/* Contact as a term of the incremental potential: a contact potential over all near pairs of a scene, at any positions of its vertices.
  *
- *     C(x) = sum over pairs of the law at d(x)        (elements/contact/pair.h)
+ *     C(x) = sum over pairs of the potential at d(x)        (elements/contact/pair.h)
  *
- * The points are the vertices of the bodies, points of embedded surfaces that the vertices carry along (surface.h), and, behind them,
- * driven points: vertices of obstacle meshes, centres of spheres, axes of capsules, points and normals of planes. Driven points have a
- * place of their own in the state: they go towards a target in every step, and no farther than what they push lets them.
+ * The points are the vertices of the bodies, the points of embedded surfaces (surface.h), and then the prescribed points: vertices of
+ * obstacle meshes, centres of spheres, axes of capsules, points and normals of planes. The positions of prescribed points are part of
+ * the state. Each step moves them towards a target, as far as contact allows.
  *
- * Every function that takes x finds for itself which pairs act there (pd_contact_find), so C and its derivatives depend on x and on where
- * the driven points are, and on nothing else. */
+ * Every function that takes x finds the pairs there itself (pd_contact_find). So C and its derivatives depend only on x and on the
+ * positions of the prescribed points. */
 #ifndef PD_CONTACT_POTENTIAL_CONTACT_H
 #define PD_CONTACT_POTENTIAL_CONTACT_H
 
@@ -21,60 +21,60 @@ typedef struct pd_guard pd_guard; /* guard.h */
 
 enum { PD_GUARD_IMPACT, PD_GUARD_REACH, PD_GUARD_COUNT };
 
-/* Of frozen projections (contact/projective/projective.h). */
+/* Frozen projections (contact/projective/projective.h). */
 typedef struct pd_projective_description {
-    double stiffness;   /* c > 0; 0: the law acts, and nothing is projected */
+    double stiffness;   /* c > 0; 0: no projections, the contact potential acts */
     double restitution; /* in [0,1] */
-    double rest_speed;  /* m/s: what comes slower does not rebound */
-    double tolerance;   /* of an inner loop, in parts of the activation distance */
-    int blocks;         /* what the pairs of a vertex add to the matrix is a 3x3 block, and not a number */
-    int outer, inner;   /* most detections of a step, most iterations between two */
+    double rest_speed;  /* m/s: slower pairs do not rebound */
+    double tolerance;   /* of an inner loop, relative to the activation distance */
+    int blocks;         /* 1: the pairs of a vertex add a 3x3 block to the matrix; 0: a number */
+    int outer, inner;   /* maximum of detections in a step, and of iterations between two */
     int target;         /* PD_TARGET_... of elements/contact/projection.h */
-    int hits_alone;     /* only what a move would have brought together is a pair, and not what is near as well */
-    int cut_back;       /* a cut iterate goes on from the state, and nothing is done about rounds that get nowhere */
-    int printed;        /* the loop tests before it goes round, by absolute moves, and a round ends by the energy */
+    int hits_alone;     /* 1: only pairs that a move would bring into contact; 0: near pairs as well */
+    int cut_back;       /* 1: a shortened iterate continues from the state, without a rule for stagnating rounds */
+    int printed;        /* 1: as printed: the loop tests before a round, by absolute moves; a round ends by its energy */
 } pd_projective_description;
 
-/* Of the two-way interior point method (contact/two_way/two_way.h). */
-/* How a backward step finds its target: by projected Gauss-Seidel; by projected Jacobi; by Gauss-Seidel on the linear system alone, whose
- * multipliers may pull; by gradient descent on an augmented Lagrangian; not at all, but by a step of gradient descent with a log-barrier.
- * How far a forward step goes: each vertex by the distances of its pairs; all by the earliest time of impact; each by the times of its
- * pairs. */
+/* The two-way interior point method (contact/two_way/two_way.h). */
+/* Solvers of the backward step: projected Gauss-Seidel; projected Jacobi; Gauss-Seidel on the linear system, with multipliers of any
+ * sign; gradient descent on an augmented Lagrangian; a step of gradient descent with a log-barrier, without a target. Lengths of the
+ * forward step: per vertex by the distances of its pairs; one for all by the earliest time of impact; per vertex by the times of impact
+ * of its pairs. */
 enum { PD_TWO_WAY_GAUSS_SEIDEL, PD_TWO_WAY_JACOBI, PD_TWO_WAY_LINEAR, PD_TWO_WAY_AUGMENTED, PD_TWO_WAY_BARRIER };
 enum { PD_TWO_WAY_DISTANCES, PD_TWO_WAY_IMPACT, PD_TWO_WAY_IMPACTS };
 
 typedef struct pd_two_way_description {
-    int steps;       /* most of an update; 0: the law acts, or projections do */
-    int sweeps;      /* of a backward step */
-    int patience;    /* steps after which sweeps double, each time; 0: they stay */
-    int passes;      /* most solves of a step, each with the impulses that the updates before it found; 1: contact has no part in a solve */
-    int every;       /* iterations of the solver from one update to the next; 0: one at the end of a step */
-    int multipliers; /* PD_TWO_WAY_GAUSS_SEIDEL, .. */
-    int lengths_by;  /* PD_TWO_WAY_DISTANCES, .. */
-    int filtered;    /* friction takes from the target before the first backward step, and has no part in the sweeps */
-    double strength; /* of the barrier, k h^2, kg */
-    double repulsion;  /* k h^2, kg; 0: there is none */
-    double recovery;   /* the part of what a pair lacks of its distance where the step begins that it may gain in the step; 1: all */
-    double farthest;   /* pairs are listed up to this, m, or to what they need at the least */
-    double edge_limit; /* most length of the edges below, in parts of that at rest */
+    int steps;         /* maximum in an update; 0: the contact potential or projections act */
+    int sweeps;        /* of a backward step */
+    int patience;      /* steps after which the sweeps double, repeatedly; 0: they are constant */
+    int passes;        /* maximum of solves in a step, each with the impulses of the updates before it; 1: solves without contact */
+    int every;         /* iterations between two updates; 0: one update at the end of a step */
+    int multipliers;   /* PD_TWO_WAY_GAUSS_SEIDEL, .. */
+    int lengths_by;    /* PD_TWO_WAY_DISTANCES, .. */
+    int filtered;      /* 1: friction changes the target before the first backward step and is no part of the sweeps */
+    double strength;   /* of the barrier, k h^2, kg */
+    double repulsion;  /* k h^2, kg; 0: no repulsion */
+    double recovery;   /* fraction of the missing distance at the begin of a step that a pair may gain in the step; 1: all */
+    double farthest;   /* upper bound of the listing distance, m; the least necessary distance has priority */
+    double edge_limit; /* maximum length of the edges below, relative to rest */
     const int *edges;  /* [n_edges,2] vertices */
     const real *lengths;
     int n_edges;
 } pd_two_way_description;
 
-/* Of pairs whose two sides are prescribed (contact/potential/prescribed_pairs.h). All H. */
+/* Pairs of two prescribed sides (contact/potential/prescribed_pairs.h). All H. */
 typedef struct pd_prescribed_description {
-    pd_broad_phase_description phase; /* n_points = 0: there are none */
+    pd_broad_phase_description phase; /* n_points = 0: no such pairs */
     const real *radii;                /* [n_points] m */
-    const int *asked;                 /* [n_asked] the points that planes are asked about */
+    const int *asked;                 /* [n_asked] the points tested against planes */
     int n_asked;
     const char *const *names; /* [friction.n_owners] of bodies and obstacles */
 } pd_prescribed_description;
 
-/* All H; what a broad phase is told stands in `phase`, whose points are all points: those that follow vertices come first. */
+/* All H. `phase` describes the broad phase over all points; those that follow vertices come first. */
 typedef struct pd_contact_description {
     pd_contact_law law;
-    int adaptive;                  /* the stiffness may double between steps */
+    int adaptive;                  /* 1: the stiffness may double between steps */
     double activation, separation; /* dhat, xi: m */
     int guard;                     /* PD_GUARD_... */
     pd_friction_description friction;
@@ -91,263 +91,266 @@ typedef struct pd_contact_description {
     int weighting;     /* PD_WEIGHTING_... */
     const int *planes; /* [n_planes] */
     int n_planes;
-    const int *asked; /* [n_asked] the points that planes are asked about, ascending */
+    const int *asked; /* [n_asked] the points tested against planes, ascending */
     int n_asked;
-    const int *rows; /* [n_embedded,4] vertices that carry the points right behind the vertices; -1: none */
+    const int *rows; /* [n_embedded,4] vertices of the embedded points, which follow the vertices; -1: none */
     const real *weights;
     int n_embedded;
 } pd_contact_description;
 
-/* Errors: PD_ERROR_MEMORY. Driven points begin at rest. */
+/* Prescribed points begin at rest. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_contact_description *description, int n_vertices);
 void pd_contact_destroy(pd_contact *contact); /* NULL is allowed */
 
-/* ---- driven points: [n_driven,3] m -------------------------------------------------------------------------------------------------- */
+/* ---- prescribed points: [n_driven,3] m ---------------------------------------------------------------------------------------------- */
 
 int pd_contact_n_driven(const pd_contact *contact);
-/* All points: vertices, those that they carry, driven ones. */
+/* The number of all points: vertices, embedded points, prescribed points. */
 int pd_contact_n_points(const pd_contact *contact);
-/* Where they are, and go: H; NULL leaves one alone. */
+/* Sets their positions and targets: H; NULL: unchanged. */
 pd_status pd_contact_set_driven(pd_contact *contact, const real *positions, const real *targets);
 pd_status pd_contact_get_driven(const pd_contact *contact, real *positions);
-/* The same, B, until they move; and the body or obstacle of each point, into H [n_points]. */
+/* The same arrays, B, valid until they move. And the body or obstacle of each point, into H [n_points]. */
 real *pd_contact_driven(const pd_contact *contact);
 const real *pd_contact_targets(const pd_contact *contact);
 pd_status pd_contact_get_bodies(const pd_contact *contact, int *bodies);
-/* Where the functions below take them to be: at their targets, or where they are. At their targets an adaptive law has the stiffness of the
- * step about to be solved, else that of the last step. */
+/* Sets where the functions below assume them: at their targets, or at their positions. At their targets an adaptive contact potential
+ * has the stiffness of the next step, otherwise that of the last step. */
 void pd_contact_look_ahead(pd_contact *contact, int ahead);
-/* They go this part of the way that is left to their targets. */
+/* Moves them by this fraction of the remaining path to their targets. */
 pd_status pd_contact_drive(pd_contact *contact, double part);
-/* Keeps where they are, and puts them back there. */
+/* Stores their positions, and restores them. */
 pd_status pd_contact_keep_driven(pd_contact *contact);
 pd_status pd_contact_restore_driven(pd_contact *contact);
-/* The largest distance of a driven point from its target, m. Waits. */
+/* The largest distance of a prescribed point from its target, m. Synchronises. */
 pd_status pd_contact_behind(pd_contact *contact, double *distance);
 
 /* ---- friction ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Of two lags the one of the last step stays until the next, whatever is asked meanwhile. */
+/* Two lags. That of the last step stays until the next step, whatever other evaluations happen in between. */
 enum { PD_LAG_OF_STEP, PD_LAG_OF_QUESTION, PD_LAG_COUNT };
 
-/* A step begins at x [n_vertices,3] B and where the driven points are: slip counts from there, and the pairs with friction are those there.
- * From now on the functions below mean this lag. Nothing happens without friction. Errors: PD_ERROR_MEMORY. */
+/* Begins a step at x [n_vertices,3] B and the positions of the prescribed points. Slip is measured from there, and friction acts on the
+ * pairs there. The functions below use this lag from now on. Has no effect without friction. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_begin(pd_contact *contact, const real *x, int lag);
-/* The same pairs with their forces at x; slip counts from where it did. */
+/* Computes the forces of the same pairs at x. Slip is measured from the same start as before. */
 pd_status pd_contact_lag_again(pd_contact *contact, const real *x);
-/* Another state was set: nothing is known of the last step. */
+/* Drops the data of the last step, after a change of the state. */
 void pd_contact_forget_step(pd_contact *contact);
-/* How often a step lags, 1 without friction: a pass of iterations goes with each. */
+/* The number of lags of a step, 1 without friction. Each has its own iterations. */
 int pd_contact_lags(const pd_contact *contact);
-/* Where friction has the normal forces of the moment, those last found. Whatever reads its pairs asks for it first. */
+/* For friction with the present normal forces: computes those of the last detection. Call it before any read of the pairs with friction. */
 pd_status pd_contact_follow_friction(pd_contact *contact);
-/* NULL: there is no friction. */
+/* NULL: no friction. */
 pd_friction *pd_contact_friction(const pd_contact *contact, int lag);
 
-/* ---- the stiffness of an adaptive law ----------------------------------------------------------------------------------------------
+/* ---- the stiffness of an adaptive contact potential --------------------------------------------------------------------------------
  *
- * It is 2^doublings times that of the description. It doubles between steps, never inside one: as long as a step ends with a gap below
+ * It is 2^doublings times that of the description. It doubles between steps, never within one. While a step ends with a gap below
  * PD_COLLAPSED_GAP of its activation distance, the next step has twice the stiffness [after Li et al. 2020, Incremental Potential Contact,
- * supplement, adaptive barrier stiffness]. It never falls. The doublings are a part of the state. */
+ * supplement, adaptive barrier stiffness]. It never decreases. The doublings are part of the state. */
 
 enum { PD_MOST_DOUBLINGS = 10 };
 
-/* Of the last step, and of the step about to be solved; both 0 where the law is not adaptive. */
+/* Of the last step, and of the next; both 0 without an adaptive contact potential. */
 typedef struct pd_contact_doublings {
     int now, next;
 } pd_contact_doublings;
 
 pd_contact_doublings pd_contact_doublings_of(const pd_contact *contact);
-/* Returns 0, and changes nothing, unless 0 <= now <= next <= PD_MOST_DOUBLINGS (0 where the law is not adaptive) and the stiffness is
- * finite. */
+/* Requires 0 <= now <= next <= PD_MOST_DOUBLINGS (0 if not adaptive) and a finite stiffness. Otherwise returns 0 and changes nothing. */
 int pd_contact_set_doublings(pd_contact *contact, pd_contact_doublings doublings);
-/* A step begins; it failed, and the state before it is restored; it has ended at x [n_vertices,3] B. The last one waits, and may fail with
- * PD_ERROR_MEMORY. */
+/* For the begin of a step; for a failed step, to restore the state before it; for the end of a step at x [n_vertices,3] B. The last one
+ * synchronises. Errors: PD_ERROR_MEMORY. */
 void pd_contact_begin_stiffness(pd_contact *contact);
 void pd_contact_restore_stiffness(pd_contact *contact);
 pd_status pd_contact_adapt_stiffness(pd_contact *contact, const real *x);
 
 /* ---- penalty ------------------------------------------------------------------------------------------------------------------------
  *
- * In place of a law: the pairs of the functions below are then those of the last detection, nothing is limited and every gap may close. */
+ * Replaces the contact potential. The functions below use the pairs of the last detection, no step is limited, and any gap may close. */
 
-/* The pairs of the lag that acts are from now on those of a detection from where the step began to x [n_vertices,3] B, with the friction
- * that goes with them. Nothing happens without a penalty. Waits. Errors: PD_ERROR_MEMORY. */
+/* Replaces the pairs of the present lag by those of a detection from the begin of the step to x [n_vertices,3] B, with their friction.
+ * Has no effect without a penalty. Synchronises. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_detect(pd_contact *contact, const real *x);
-/* asks != 0: from now on the detections of a step wait for nothing: until the host is told of them, only pd_contact_reach knows their
- * pairs. It asks before a wait, and is told after it, *whole = 0 where there was no room for all: there is more now, there are no pairs,
- * and what the step has come to is nothing. */
+/* asks != 0: detections of a step do not synchronise from now on. Until the host has read them, only pd_contact_reach knows their pairs.
+ * Enqueue the transfer before a synchronisation, and call pd_contact_detections_told after it. If *whole is 0, a list overflowed and its
+ * capacity has been increased: there are no pairs. Repeat the step. */
 void pd_contact_let_ask(pd_contact *contact, int asks);
 pd_status pd_contact_fetch_detections(pd_contact *contact);
 pd_status pd_contact_detections_told(pd_contact *contact, int *whole);
-/* There are detections that the host has not been told of; and there are no pairs where it will not be. */
+/* Tells whether detections are unread. The second function drops these detections and all pairs. */
 int pd_contact_is_asking(const pd_contact *contact);
 void pd_contact_forget_detections(pd_contact *contact);
-/* From now on every detection, whoever asks, is one to x [n_vertices,3] H with what is driven at its target, and friction has the forces
- * where the step began: so steps and questions from one state have one potential. Errors: PD_ERROR_MEMORY. */
+/* Every detection from now on is one to x [n_vertices,3] H, with prescribed points at their targets. Friction has the forces at the
+ * begin of the step. So all evaluations from one state have the same potential. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_find_at(pd_contact *contact, const real *x);
-/* Iterations from one detection to the next; 0: there is one a step; -1: there is no penalty. */
+/* Iterations between two detections; 0: one detection per step; -1: no penalty. */
 int pd_contact_interval(const pd_contact *contact);
-/* NULL: there is none. */
+/* NULL: no penalty. */
 pd_penalty *pd_contact_penalty(const pd_contact *contact, int lag);
 
 /* ---- the potential: x [n_vertices,3] B m -------------------------------------------------------------------------------------------- */
 
-/* The pairs that may act at x. Free where x and the driven points are as they were. Errors: PD_ERROR_MEMORY, with the number of pairs. */
+/* Finds the pairs that may act at x. Costs nothing if x and the prescribed points are unchanged. Errors: PD_ERROR_MEMORY, with the
+ * number of pairs. */
 pd_status pd_contact_find(pd_contact *contact, const real *x);
-/* The same without the pairs that pd_contact_widen adds: enough for forces at x. Its candidates are often those of an earlier search. */
+/* The same without the pairs that pd_contact_widen adds: sufficient for forces at x. Its candidates are often those of an earlier
+ * search. */
 pd_status pd_contact_find_acting(pd_contact *contact, const real *x);
-/* The list may be incomplete: the next detection rebuilds it. */
+/* Drops the list, which may be incomplete. The next detection rebuilds it. */
 void pd_contact_forget_near(pd_contact *contact);
-/* The same where the points are thought to have moved no farther than `expected`, m, and the host waits for nothing: the active pairs with
- * their count on the device, their distances, radii not subtracted, and limits, all as long as there is room for pairs. Once the host has
- * waited, the second says what the points went, m, and whether these are all pairs; if not, pd_contact_find is to follow. */
+/* pd_contact_find without synchronisation, for a displacement of the points of at most `expected`, m. Gives the active pairs with their
+ * count on the device, their distances (radii not subtracted) and limits, up to the capacity.
+ *
+ * After a synchronisation, pd_contact_told gives the displacement of the points, m, and whether the pairs are complete. If they are not,
+ * call pd_contact_find. */
 pd_status pd_contact_ask(pd_contact *contact, const real *x, double expected, pd_active_pairs *near, const real **distances,
                          pd_contact_pairs *limits);
 pd_status pd_contact_told(pd_contact *contact, double *went, int *whole);
-/* J; infinite where nothing is left of a gap. Waits. */
+/* J; infinite for a closed gap. Synchronises. */
 pd_status pd_contact_potential(pd_contact *contact, const real *x, double *energy);
-/* Of friction, J, at the same x as pd_contact_find was called with last. Waits. */
+/* The potential of friction, J, at the x of the last pd_contact_find. Synchronises. */
 pd_status pd_contact_friction_potential(pd_contact *contact, double *energy);
-/* From here on friction is part of it. gradient += d(C + D)/dx at the free vertices, N; not numbers where nothing is left of a gap. */
+/* The functions from here on include friction. gradient += d(C + D)/dx at the free vertices, N; NaN for a closed gap. */
 pd_status pd_contact_add_gradient(pd_contact *contact, const pd_model *model, const real *x, real *gradient);
-/* The Hessians of all pairs, for the functions below, filtered; those of a penalty are positive semidefinite as they are. */
+/* The filtered Hessians of all pairs, for the functions below. Those of a penalty are positive semidefinite without a filter. */
 pd_status pd_contact_hessians(pd_contact *contact, const real *x, pd_hessian_filter filter);
-/* From now on, until the next lag or the third function, friction has the secant matrix (elements/contact/friction.h) of those pairs whose
- * slip has reversed since x, and, once the second was called, of those whose slip is opposite to that there. */
+/* Friction has the secant matrix (elements/contact/friction.h) for pairs whose slip has reversed since x. After the second function,
+ * also for pairs whose slip is opposite to that at its x. This ends with the next lag or the third function. */
 pd_status pd_contact_remember_slips(pd_contact *contact, const real *x);
 pd_status pd_contact_try_slips(pd_contact *contact, const real *x);
 void pd_contact_forget_slips(pd_contact *contact);
-/* Their diagonal blocks are added to those of a matrix in blocks; */
+/* Adds the diagonal blocks of the pairs to those of a block matrix. */
 pd_status pd_contact_add_blocks(pd_contact *contact, const pd_model *model, const int *diagonal_slots, real *blocks);
-/* a diagonal matrix over the vertices that is nowhere below their sum, bounds [n_vertices] B double, N/m; */
+/* A diagonal matrix over the vertices that bounds the sum of the Hessians from above: bounds [n_vertices] B double, N/m. */
 pd_status pd_contact_bounds(pd_contact *contact, const pd_model *model, double *bounds);
-/* and what else they are to a product: q += H p, sums [1] B += p . H p. */
+/* The off-diagonal blocks in a product: q += H p, sums [1] B += p . H p. */
 pd_status pd_contact_add_product(pd_contact *contact, const pd_model *model, const real *p, real *q, double *sums);
-/* sum [1] B += p . H p with all blocks of theirs, p [n_vertices,3] B, 0 where a vertex is fixed. */
+/* sum [1] B += p . H p with all blocks of the pairs; p [n_vertices,3] B, 0 at fixed vertices. */
 pd_status pd_contact_add_curvature(pd_contact *contact, const pd_model *model, const real *p, double *sum);
 
-/* Which vertices a point follows, and how much, H [n,4]; rows NULL: the first n points are the vertices. */
+/* The vertices of each point and their weights, H [n,4]. rows NULL: the first n points are the vertices. */
 typedef struct pd_contact_rows {
     int n;
     const int *rows; /* -1: none */
     const real *weights;
 } pd_contact_rows;
 pd_contact_rows pd_contact_rows_of(const pd_contact *contact);
-/* Whether there are embedded points: then pd_contact_add_blocks adds nothing and pd_contact_add_product is not called, since a pair has
- * more on the diagonal of a vertex than blocks of corners; whole_hessian.h has all of it. NULL: no contact. */
+/* Tells whether there are embedded points. Then pd_contact_add_blocks adds nothing and pd_contact_add_product must not be called: a pair
+ * adds more to the diagonal of a vertex than blocks of its corners. whole_hessian.h has the whole matrix. NULL: no contact. */
 int pd_contact_is_embedded(const pd_contact *contact);
 
-/* The pairs last found, and their values. n and what lies in backend memory stay until the next pd_contact_find. */
+/* The pairs of the last detection and their values. n and the arrays in backend memory are valid until the next pd_contact_find. */
 typedef struct pd_contact_view {
     int n;
     pd_contact_columns columns;
     const uint64_t *keys;
-    pd_incidence incidence;    /* of a law's pairs */
+    pd_incidence incidence;    /* of the pairs of the contact potential */
     const real *hessians;      /* B [n,12,12] of the last pd_contact_hessians */
-    pd_friction_view friction; /* of the lag that acts; no pairs without friction */
+    pd_friction_view friction; /* of the present lag; no pairs without friction */
 } pd_contact_view;
 pd_contact_view pd_contact_pairs_of(const pd_contact *contact);
 
-/* Where the points of the pairs are, B [n_points,3] m, where they were last found. */
+/* The points at the last detection, B [n_points,3] m. */
 const real *pd_contact_points(const pd_contact *contact);
 
-/* One quantity (contact_loops.h) of the pairs last found, into memory of the host. */
+/* Reads one quantity (contact_loops.h) of the pairs of the last detection into host memory. */
 pd_status pd_contact_read(pd_contact *contact, int quantity, real *out);
 pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns *out, uint64_t *keys);
 
-/* ---- the guard -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the step limiter ------------------------------------------------------------------------------------------------------------- */
 
-/* The part of the way from x_0 to x_1 that all vertices can go, while the driven points go all the way to their targets where `driven`, so
- * that no pair comes nearer than the separation; 1: all of it. Of the gap at x_0 a tenth is kept. By the time of impact (guard.h), or with
- * PD_GUARD_REACH the least part of the way that a point's own reach allows: of a direction whose points depend on each other some
- * alone would not lower G. Waits. */
+/* The step limit: the fraction of the path from x_0 to x_1, common to all vertices, on which no pair comes nearer than the separation;
+ * 1: the whole path. With `driven`, prescribed points go to their targets. A tenth of each gap at x_0 remains. Synchronises.
+ *
+ * The limit is the time of impact (guard.h). With PD_GUARD_REACH it is the smallest fraction that the displacement bounds allow.
+ * Limiting single vertices is no alternative: a direction whose points depend on each other would then not lower G. */
 pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
-/* The same where the driven points go to driven_1 [n_driven,3] B. */
+/* The same with prescribed points that go to driven_1 [n_driven,3] B. */
 pd_status pd_contact_limit_to(pd_contact *contact, const real *x_0, const real *x_1, const real *driven_1, double *part);
-/* As the first with PD_GUARD_REACH, where ways may be arcs of the lengths of these chords. */
+/* The first function with PD_GUARD_REACH, for arcs whose chords have these lengths. */
 pd_status pd_contact_limit_arcs(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
-/* How much that move closes the pairs at x_0; `floor` m as in contact_loops.h. Waits. */
+/* The closing of the pairs at x_0 by that move; `floor` m as in contact_loops.h. Synchronises. */
 pd_status pd_contact_closing_of(pd_contact *contact, const real *x_0, const real *x_1, const real *driven_1, double floor,
                                 pd_closing *closing);
-/* The same by the time of impact where vertices are up to slack [n_vertices] H m off their straight ways. */
+/* The step limit by times of impact, for vertices up to slack [n_vertices] H m off their straight paths. */
 pd_status pd_contact_limit_curved(pd_contact *contact, const real *x_0, const real *x_1, int driven, const real *slack, double *part);
 
-/* By the times of impact of all pairs, each vertex by its own, x_1 in/out B [n_vertices,3], and the driven points all by one part
- * (guard.h); for the two-way method with PD_TWO_WAY_IMPACTS, and bodies without embedded points. */
+/* Limits each vertex by the times of impact of its own pairs: x_1 in/out B [n_vertices,3]. The prescribed points have one common
+ * fraction (guard.h). For the two-way method with PD_TWO_WAY_IMPACTS, and bodies without embedded points. */
 pd_status pd_contact_limit_each(pd_contact *contact, const real *x_0, int driven, real *x_1, double *part);
 
-/* By the time of impact, with all that is driven, without a wait; guard.h says what the three are. */
+/* The step limit by times of impact, with all prescribed points, without synchronisation. guard.h documents the three functions. */
 pd_status pd_contact_ask_limit(pd_contact *contact, const real *x_0, const real *x_1, const pd_active_pairs **hits);
 pd_status pd_contact_limit_told(pd_contact *contact, double *part, int *whole);
 pd_status pd_contact_hits(pd_contact *contact, const pd_active_pairs **hits, size_t *n, int *whole);
 pd_guard *pd_contact_guard(const pd_contact *contact);
-/* x goes that part of its way to x_1, and the driven points the other of theirs to their targets, both B [1]. */
+/* Moves x by the fraction `part` towards x_1, and the prescribed points by the fraction `driven` towards their targets; both B [1]. */
 pd_status pd_contact_go(pd_contact *contact, const double *part, const double *driven, const real *x_1, real *x);
 
-/* ---- for what answers contact in another way than by a law --------------------------------------------------------------------------- */
+/* ---- for contact without a contact potential ----------------------------------------------------------------------------------------- */
 
-/* All points [n_points,3] B: x, and driven points at their targets, where they are, or where the step began. */
+/* All points [n_points,3] B: x, and the prescribed points at their targets, at their positions, or at the begin of the step. */
 pd_status pd_contact_points_ahead(const pd_contact *contact, const real *x, real *points);
 pd_status pd_contact_points_now(const pd_contact *contact, const real *x, real *points);
 pd_status pd_contact_points_begun(const pd_contact *contact, const real *x, real *points);
-/* The active pairs last found. */
+/* The active pairs of the last detection. */
 const pd_active_pairs *pd_contact_near(const pd_contact *contact, size_t *n);
-/* Their distances, m, radii not subtracted, B [n]; until the next pd_contact_find. */
+/* Their distances, m, radii not subtracted, B [n]; valid until the next pd_contact_find. */
 pd_status pd_contact_distances(pd_contact *contact, const real **distances);
-/* Columns of other pairs of the scene, as of those that are found. */
+/* The columns of other pairs of the scene, as for detected pairs. */
 pd_status pd_contact_describe_pairs(const pd_contact *contact, const pd_active_pairs *pairs, int n, const pd_contact_columns *out);
 
 pd_contact_law pd_contact_law_of(const pd_contact *contact);
-/* What a law knows of the points. */
+/* The scene that a contact potential reads. */
 const pd_contact_scene *pd_contact_scene_of(const pd_contact *contact);
-/* From now on the pairs that are found are all pairs nearer than `reach`, m, radii subtracted, and some that are farther: a list of all
- * nearer than `lasting` stays until points have gone so far that it no longer holds all of them. The next list follows from the positions alone,
- * not from an earlier list. lasting 0: none stays where points have moved. */
+/* Lists all pairs nearer than `reach`, m, radii subtracted, and some farther ones, from now on. A list of all pairs nearer than
+ * `lasting` is kept until the points have moved too far for it. The next list depends on the positions only, not on an earlier list.
+ * lasting 0: a list is never kept after a motion. */
 void pd_contact_list_up_to(pd_contact *contact, double reach, double lasting);
-/* `reach`; and up to what all pairs were found, m, at least that. */
+/* `reach`; and the distance up to which the list is complete, m, at least `reach`. */
 double pd_contact_lists_up_to(const pd_contact *contact);
 double pd_contact_listed_up_to(const pd_contact *contact);
-/* Every pair nearer than this, m, is among those that are found without another search: D of proximity.h. */
+/* The distance below which every pair is found without another search, m: D of proximity.h. */
 double pd_contact_searched_up_to(const pd_contact *contact);
-/* What distances where they were last found, and positions that a move is added to, may be off by, m. */
+/* A bound of the rounding errors of distances at the last detection, and of positions after a move, m. */
 double pd_contact_rounding(const pd_contact *contact);
 
-/* ---- each vertex by its own reach ---------------------------------------------------------------------------------------------------- */
+/* ---- displacement bounds ------------------------------------------------------------------------------------------------------------- */
 
-/* From now on pairs are listed from farther away, so that a vertex which is near something can go some way. */
+/* Lists pairs from a larger distance from now on, so that a vertex near a surface can move some way. */
 void pd_contact_widen(pd_contact *contact);
-/* From now on a sweep over vertices of these colours moves those of each at once, B [n_vertices]; NULL: there is no sweep any more. */
+/* A sweep moves the vertices of each of these colours at once from now on, B [n_vertices]; NULL: no sweep. */
 void pd_contact_share(pd_contact *contact, const int *colours);
-/* H [n_vertices + n_driven]: 1 where a point may ever touch; what is 0 is held back by nothing. */
+/* H [n_vertices + n_driven]: 1 for points that may come into contact; 0: no limit. */
 const unsigned char *pd_contact_chosen(const pd_contact *contact);
-/* move  B [2]  out: pd_largest_move of those of the vertices. */
+/* move  B [2]  out: pd_largest_move of the chosen vertices. */
 pd_status pd_contact_largest_move(pd_contact *contact, const real *x, const real *previous, double *move);
-/* No vertex touches so far in this step. */
+/* Clears the set of vertices that have been in contact in this step. */
 pd_status pd_contact_begin_touching(pd_contact *contact);
-/* Of all vertices at x: which touch, beside those that did before in the step; how far each may go while all go as far as they like within
- * their reach [Wang et al. 2023, two-way interior point method, Sec. 3.2]; and what a sweep over them needs. With PD_GUARD_IMPACT a vertex
- * without pairs has an infinite reach, and the caller sees to it that nothing happens to one that goes farther than
- * pd_contact_certain_reach. Driven points must stay where they are. *sweep is good until the next pd_contact_find. */
+/* For all vertices at x: those in contact, in addition to those before in the step; the displacement bounds for simultaneous moves [Wang
+ * et al. 2023, two-way interior point method, Sec. 3.2]; and the data of a sweep. Prescribed points must stay in place. *sweep is valid
+ * until the next pd_contact_find. With PD_GUARD_IMPACT a vertex without pairs has no bound. Then the caller must check each vertex that
+ * moves farther than pd_contact_certain_reach. */
 pd_status pd_contact_reach(pd_contact *contact, const real *x, pd_contact_sweep *sweep);
-/* By how much the displacement bounds have shortened the steps of the last sweep over vertices, at most, m. Waits. */
+/* The largest shortening of a step by displacement bounds in the last sweep over vertices, m. Synchronises. */
 pd_status pd_contact_held(pd_contact *contact, double *most);
-/* Where they were last found, B [n_vertices]; reach NULL before any. */
+/* The last results of pd_contact_reach, B [n_vertices]; reach NULL before the first. */
 const unsigned char *pd_contact_touching(const pd_contact *contact);
 const real *pd_contact_reaches_of(const pd_contact *contact);
-/* How far a vertex without pairs can go and meet nothing, m. */
+/* The displacement bound of a vertex without pairs, m. */
 double pd_contact_certain_reach(const pd_contact *contact);
 int pd_contact_is_by_reach(const pd_contact *contact);
 
-/* The separation, m, without the radii that come to it. */
+/* The separation, m, without radii. */
 real pd_contact_thickness(const pd_contact *contact);
-/* Seconds spent so far in finding pairs that are near or may meet, in their times of impact, and in projections
- * (contact/projective/projective.h). */
+/* Seconds spent so far in the search for pairs, in their times of impact, and in projections (contact/projective/projective.h). */
 typedef struct pd_contact_seconds {
     double culling, impact, projection;
 } pd_contact_seconds;
 pd_contact_seconds pd_contact_seconds_of(const pd_contact *contact);
-/* Searches of the broad phase for pairs that are near. */
+/* The number of broad-phase searches for near pairs. */
 long long pd_contact_searches(const pd_contact *contact);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a step, or a question, lags: friction, and the pairs of a penalty, from one detection to the next; see contact.h. */
+/* The lags of contact: friction, and the pairs of a penalty between two detections; see contact.h. */
 #include "contact/potential/contact_parts.h"
 
 int pd_contact_lags(const pd_contact *self) { return self->lags; }
@@ -8,8 +8,8 @@ pd_friction *pd_contact_friction(const pd_contact *self, int lag) { return self-
 pd_status pd_contact_lag_again(pd_contact *self, const real *x) {
     pd_friction *friction = self->friction[self->lag];
     pd_status status = PD_OK;
-    if (!friction || self->interval >= 0) return PD_OK; // with a penalty every detection lags
-    // a question has the rows of the list that it is asked with
+    if (!friction || self->interval >= 0) return PD_OK; // a penalty lags at each detection
+    // an evaluation outside of a step uses the rows of the present list
     PD_TRY(self->lag == PD_LAG_OF_STEP ? pd_contact_find_acting(self, x) : pd_contact_find(self, x));
     pd_contact_pairs pairs = pd_contact_listed(self);
     PD_TRY(pd_friction_lag(friction, &self->law, &pairs, &self->incidence, pd_contact_pairs_of(self).keys, self->surface->points));
@@ -17,7 +17,7 @@ done:
     return status;
 }
 
-/* A question is about the pairs that are found where it is asked from. */
+/* Begins a lag of a penalty. Outside of a step, the pairs are those at the positions of the evaluation. */
 static pd_status begin_penalty(pd_contact *self, const real *x) {
     pd_penalty *penalty = self->penalty[self->lag];
     pd_friction *friction = self->friction[self->lag];
@@ -44,7 +44,7 @@ pd_status pd_contact_detect(pd_contact *self, const real *x) {
         PD_TRY(pd_contact_find(self, x));
     PD_TRY(self->asks && self->lag == PD_LAG_OF_STEP ? pd_penalty_ask(penalty, self->surface->points)
                                                      : pd_penalty_detect(penalty, self->surface->points));
-    if (friction) { // a first guess falls through what carries it: its forces are none
+    if (friction) { // a first guess may penetrate its support: it has no friction forces
         pd_penalty_view view = pd_penalty_pairs_of(penalty);
         const real *forces_at = self->fresh || self->found_at ? pd_penalty_start(penalty) : self->surface->points;
         PD_TRY(pd_friction_lag_frozen(friction, &view.pairs, &view.incidence, view.keys, forces_at));
@@ -107,7 +107,7 @@ pd_status pd_contact_begin(pd_contact *self, const real *x, int lag) {
         PD_TRY(begin_penalty(self, x));
         goto done;
     }
-    if (lag == PD_LAG_OF_QUESTION) { // which is asked again and again from one state
+    if (lag == PD_LAG_OF_QUESTION) { // repeated evaluations from one state
         PD_TRY(pd_contact_set_points(self, x, self->driven, self->surface->points));
         PD_TRY(pd_friction_has_begun(self->friction[lag], self->surface->points, &begun));
         if (begun) return PD_OK;

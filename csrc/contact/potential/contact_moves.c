@@ -1,25 +1,26 @@
-/* How far points may go, together or each by its own reach, and where they are; see contact.h. */
+/* Step limits, displacement bounds and the positions of points; see contact.h. */
 #include "contact/potential/contact_parts.h"
 #include "contact/room.h"
 
 #include <math.h>
 
-/* The same for methods that keep each vertex within its reach under the other guard: there a vertex that nothing is near may go as far as
- * it likes, so that what is listed need only keep such vertices out of what they would soon meet. */
+/* The same for methods with displacement bounds under the other step limiter. There a vertex without near pairs has no bound, so that
+ * the list only needs the pairs that such a vertex could meet soon. */
 static const double WIDER = 2.0;
 
-/* The part of a gap that a move may use up, as in geometry/motion.h. */
+/* The fraction of a gap that a move may close, as in geometry/motion.h. */
 static const double GAP_FRACTION = 0.9;
 
-/* A sweep looks at pairs that are so far beyond where they act, in activation distances, and keeps clear of the others. */
+/* In activation distances: pairs up to this far beyond activation take part in a sweep; displacement bounds cover the others. */
 static const double NEAR = 0.5;
 
-/* ---- the guard ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- the step limiter ---------------------------------------------------------------------------------------------------------------- */
 
-/* So many times as much as a vertex a point may be rounded: it is a sum of four products, and goes farther than its vertices. */
+/* The factor from the rounding error of a vertex to that of a point: a point is a sum of four products and may move farther than its
+ * vertices. */
 static double points_to_vertices(const pd_contact *self) { return self->surface->rows ? 4.0 * (double)self->surface->largest : 1.0; }
 
-/* What the caller makes of x_0 + part (x_1 - x_0) is rounded, and so may x_1 have been. */
+/* Bounds the rounding of x_0 + part (x_1 - x_0) by the caller, and that of x_1. */
 static double rounding_of_way(const pd_contact *self) {
     return 2.0 * points_to_vertices(self) * (double)PD_EPSILON * pd_proximity_size(self->proximity);
 }
@@ -125,7 +126,7 @@ pd_status pd_contact_go(pd_contact *self, const double *part, const double *driv
     return status ? status : pd_move_part_of_way(self->context, self->n_driven, driven, self->targets, self->driven);
 }
 
-/* ---- for what answers contact in another way than by a law --------------------------------------------------------------------------- */
+/* ---- for contact without a contact potential ----------------------------------------------------------------------------------------- */
 
 pd_status pd_contact_points_ahead(const pd_contact *self, const real *x, real *points) {
     return pd_contact_set_points(self, x, self->targets, points);
@@ -165,7 +166,7 @@ double pd_contact_listed_up_to(const pd_contact *self) { return self->holds; }
 
 double pd_contact_searched_up_to(const pd_contact *self) { return pd_proximity_reach(self->proximity); }
 
-/* ---- each vertex by its own reach ---------------------------------------------------------------------------------------------------- */
+/* ---- displacement bounds ------------------------------------------------------------------------------------------------------------- */
 
 void pd_contact_widen(pd_contact *self) {
     if (self->by_reach || self->widened || self->interval >= 0) return;
@@ -193,7 +194,7 @@ done:
 }
 
 pd_status pd_contact_begin_touching(pd_contact *self) {
-    pd_near_forget(self->near); // what is near follows from the state alone
+    pd_near_forget(self->near); // the neighbour list must follow from the state alone
     pd_status status = pd_memory_clear(self->context, self->touching, (size_t)self->n_vertices);
     if (!status) status = pd_memory_clear(self->context, self->held, (size_t)self->n_vertices * sizeof *self->held);
     if (status || !self->surface->rows) return status;
@@ -217,7 +218,7 @@ static pd_status add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
     sweep->slipping = view.slipping;
     sweep->slipping.y = sweep->points;
     sweep->rubbing = view.scene, sweep->every_visit = self->every_visit;
-    if (self->penalty[self->lag]) { // every detection lags: what it froze is read once for both
+    if (self->penalty[self->lag]) { // frozen pairs are the same for both reads
         pd_penalty_view frozen = pd_penalty_pairs_of(self->penalty[self->lag]);
         const pd_lagged_pairs *at = &frozen.pairs.at;
         sweep->lagged.points = at->points, sweep->lagged.weights = at->weights, sweep->lagged.normals = at->normals;
@@ -226,7 +227,7 @@ static pd_status add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
     return view.pairs.n > 0 ? pd_friction_moves(self->context, &self->chosen, &sweep->slipping) : PD_OK;
 }
 
-/* Who may go how far, and touches, from what is known of the points. */
+/* Transfers displacement bounds and contact flags from points to vertices. */
 static pd_status carry_reaches(pd_contact *self) {
     const pd_surface *surface = self->surface;
     return pd_embedding_reaches(self->context, &surface->embedding, surface->reaches, surface->touching, self->reaches, self->touching);
@@ -245,7 +246,7 @@ static pd_status reach_with_penalty(pd_contact *self, pd_contact_sweep *sweep) {
     return status ? status : add_friction(self, sweep);
 }
 
-/* The pairs near x, and where the others keep to. */
+/* Lists the pairs near x, and the displacement bounds of the others. */
 static pd_status list_near(pd_contact *self, const real *x) {
     pd_status status;
     pd_near_forget(self->near);

@@ -1,4 +1,4 @@
-/* What contact adds to the incremental potential, its gradient and its Hessian, and what of it the host reads; see contact.h. */
+/* The contact term of the incremental potential, its gradient and Hessian, and their transfer to the host; see contact.h. */
 #include "contact/potential/contact_parts.h"
 
 #include "contact/room.h"
@@ -23,7 +23,7 @@ pd_status pd_contact_friction_potential(pd_contact *self, double *energy) {
     return status || !friction ? status : pd_friction_potential(friction, self->surface->points, energy);
 }
 
-/* gradient += that by the points, which are the vertices or carried by them. */
+/* Adds the gradient of the points to that of the vertices. */
 static pd_status add_gradient(pd_contact *self, const pd_model *model, real *gradient) {
     pd_friction *friction = self->friction[self->lag];
     pd_status status = PD_OK;
@@ -67,7 +67,7 @@ done:
     return status;
 }
 
-/* Keeps the slips at x by a function of friction.h. */
+/* Stores the slips at x by a function of friction.h. */
 static pd_status keep_slips(pd_contact *self, const real *x, pd_status (*keep)(pd_friction *, const real *)) {
     pd_friction *friction = self->friction[self->lag];
     pd_status status = friction ? pd_contact_find(self, x) : PD_OK;
@@ -92,7 +92,7 @@ pd_status pd_contact_add_blocks(pd_contact *self, const pd_model *model, const i
     return status || !friction ? status : pd_friction_add_blocks(friction, model, diagonal_slots, blocks);
 }
 
-/* The same of the points. */
+/* The same for the points. */
 static pd_status bounds_of_points(pd_contact *self, const pd_model *model, double *bounds) {
     pd_friction *friction = self->friction[self->lag];
     pd_penalty_view view;
@@ -110,7 +110,7 @@ pd_status pd_contact_bounds(pd_contact *self, const pd_model *model, double *bou
     return status ? status : pd_embedding_bounds(self->context, model, &surface->embedding, surface->bounds, bounds);
 }
 
-/* What the Hessians last found make of p, a direction of the points: q += H p where it is not NULL, and *sums += p.H p. */
+/* Applies the last Hessians to p, a direction of the points: q += H p unless NULL, and *sums += p.H p. */
 static pd_status act_on(pd_contact *self, const pd_model *model, const real *p, real *q, double *sums) {
     pd_context *context = self->context;
     pd_friction *friction = self->friction[self->lag];
@@ -138,7 +138,7 @@ pd_status pd_contact_add_curvature(pd_contact *self, const pd_model *model, cons
     return status ? status : act_on(self, &surface->model, surface->moves, NULL, sum);
 }
 
-/* ---- for the host ------------------------------------------------------------------------------------------------------------------- */
+/* ---- transfer to the host ----------------------------------------------------------------------------------------------------------- */
 
 pd_status pd_contact_read(pd_contact *self, int quantity, real *out) {
     size_t size = (size_t)pd_contact_quantity_size(quantity), n = (size_t)self->n;

@@ -1,4 +1,4 @@
-/* The stiffness of an adaptive law between steps; see contact.h. */
+/* Changes of an adaptive stiffness between steps; see contact.h. */
 #include "contact/potential/contact_parts.h"
 
 #include <math.h>

@@ -12,16 +12,16 @@ struct pd_friction {
     pd_friction_scene scene;
     int n_points;
     real extent;
-    real *begun; /* B [n_points,3] where the step began, m */
+    real *begun; /* B [n_points,3] the begin of the step, m */
     real *moves; /* B [n_points,4] pd_slipping */
-    int knows;   /* whether that was ever said */
+    int knows;   /* the begin of the step is known */
 
-    pd_lagged_pairs pairs;  /* n = 0 until there is a lag */
-    pd_incidence incidence; /* of the pairs that have friction */
+    pd_lagged_pairs pairs;  /* n = 0 before the first lag */
+    pd_incidence incidence; /* of the pairs with friction */
     unsigned char *flags;   /* B [role_capacity] */
     int *rows, *starts;
     size_t role_capacity;
-    char *records; /* B [record_capacity,PD_LAGGED_ROLE_BYTES] of the roles of the incidence, where sweeps read them */
+    char *records; /* B [record_capacity,PD_LAGGED_ROLE_BYTES] roles of the incidence, in the order of a sweep */
     size_t record_capacity;
     pd_work work;
     uint64_t *found; /* B [1] */
@@ -29,7 +29,7 @@ struct pd_friction {
     size_t capacity, partial_capacity;
     real *values, *corners, *matrices; /* B [capacity], [capacity,4,3], [capacity,3,3] */
     real *before, *tried;              /* B [capacity,3] pd_slipping */
-    int remembers, has_tried;          /* whether they are of this lag */
+    int remembers, has_tried;          /* they are those of this lag */
     double *partial;                   /* B [capacity / PD_SUM_BLOCK + 2] */
     double *energy;                    /* B [2] */
 };
@@ -48,7 +48,7 @@ pd_status pd_friction_create(pd_friction **out, pd_context *context, const pd_fr
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->scene.coefficients, d->coefficients, n_owners * n_owners * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->begun, 3 * n * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->moves, 4 * n * sizeof(real)));
-    PD_TRY(pd_memory_clear(context, self->moves, 4 * n * sizeof(real))); // corners that a kind has not read the first
+    PD_TRY(pd_memory_clear(context, self->moves, 4 * n * sizeof(real))); // kinds with fewer corners leave rows unwritten
     PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof(int)));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
     PD_TRY(pd_memory_create(context, (void **)&self->found, sizeof *self->found));
@@ -115,7 +115,7 @@ static pd_status make_room(pd_friction *self, size_t n) {
     return status;
 }
 
-/* What a sweep reads of n roles. */
+/* Lists n roles as sweeps read them. */
 static pd_status list_roles(pd_friction *self, size_t n) {
     const pd_room rooms[] = {{(void **)&self->records, PD_LAGGED_ROLE_BYTES, 1}};
     if (!pd_friction_lists_roles()) return PD_OK;
@@ -124,7 +124,7 @@ static pd_status list_roles(pd_friction *self, size_t n) {
     return pd_friction_list_roles(self->context, &self->scene, &self->pairs, &self->incidence, self->n_points, self->records);
 }
 
-/* The roles in which something rubs: most pairs of a list are too far apart. */
+/* Selects the roles with friction: most listed pairs are too far apart. */
 static pd_status take_roles(pd_friction *self, size_t n, const pd_incidence *incidence) {
     pd_context *context = self->context;
     const pd_room rooms[] = {PD_ROOM(self->flags, 1), PD_ROOM(self->rows, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
@@ -141,7 +141,7 @@ done:
     return status;
 }
 
-/* From now on there are n pairs, with these keys. */
+/* Takes n pairs with these keys. */
 static pd_status take_names(pd_friction *self, size_t n, const uint64_t *keys) {
     pd_status status = PD_OK;
     PD_TRY(pd_memory_copy(self->context, self->keys, keys, n * sizeof *keys));
@@ -158,7 +158,7 @@ pd_status pd_friction_lag(pd_friction *self, const pd_contact_law *law, const pd
     size_t n = (size_t)pairs->n;
     pd_status status = PD_OK;
     self->pairs.n = self->remembers = self->has_tried = 0;
-    self->knows = 0; // until the caller says where the step began
+    self->knows = 0; // unknown until the caller gives the begin of the step
     if (n == 0) return PD_OK;
     PD_TRY(make_room(self, n));
     PD_TRY(pd_friction_lag_pairs(context, law, &self->scene, pairs, y, &self->pairs));
@@ -182,7 +182,7 @@ pd_status pd_friction_lag_frozen(pd_friction *self, const pd_frozen_pairs *pairs
     PD_TRY(pd_memory_copy(context, self->pairs.weights, from->weights, 4 * n * sizeof(real)));
     PD_TRY(pd_memory_copy(context, self->pairs.normals, from->normals, 3 * n * sizeof(real)));
     PD_TRY(pd_penalty_strengths(context, &self->scene, pairs, y, self->pairs.strength));
-    // all roles: at every visit a pair may have another strength, and their number is not read back
+    // all roles, since the strength of a pair may change at every visit and their number is not read back
     PD_TRY(pd_memory_copy(context, self->incidence.start, incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
     PD_TRY(pd_memory_copy(context, self->incidence.roles, incidence->roles, 4 * n * sizeof(int)));
     self->pairs.count = from->count;
@@ -265,7 +265,7 @@ done:
     return status;
 }
 
-/* ---- for others ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------------------------------------------------------------------- */
 
 pd_friction_view pd_friction_pairs_of(const pd_friction *self) {
     pd_slipping slipping = {NULL, self->begun, self->extent, self->moves, NULL, NULL};
@@ -276,7 +276,7 @@ pd_status pd_friction_read(pd_friction *self, int quantity, const real *y, real 
     size_t size = (size_t)pd_friction_quantity_size(quantity);
     pd_status status = PD_OK;
     if (self->pairs.n == 0) return PD_OK;
-    PD_TRY(evaluate(self, quantity, y, self->corners)); // which has room for every quantity
+    PD_TRY(evaluate(self, quantity, y, self->corners)); // its capacity suffices for every quantity
     PD_TRY(pd_memory_download(self->context, out, self->corners, (size_t)self->pairs.n * size * sizeof(real)));
 done:
     return status;

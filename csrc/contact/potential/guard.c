@@ -1,4 +1,4 @@
-/* How far the points of a scene can move; see guard.h. */
+/* The step limiter by times of impact; see guard.h. */
 #include "contact/potential/guard.h"
 
 #include "base/clock.h"
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Looks at the ways of single points, each at what the one before has left of them; after so many all go by the least part of theirs. */
+/* Rounds in which each point has its own path, each within the path that the round before left. In later rounds all points share the
+ * smallest fraction. */
 enum { ROUNDS_ALONE = 16, MOST_ROUNDS = 32 };
 
 struct pd_guard {
@@ -20,7 +21,7 @@ struct pd_guard {
     pd_broad_phase *phase;
     double separation, activation;
     const real *radii;
-    real *padded_radii, *host_radii; /* B, H [n_points], with a slack; NULL until there is one */
+    real *padded_radii, *host_radii; /* B, H [n_points], with the slack; NULL before the first slack */
     int n_points, n_planes, n_asked;
     int *planes; /* H [n_planes] */
     int *asked;  /* B [n_asked] */
@@ -29,9 +30,9 @@ struct pd_guard {
     size_t capacity;
     int *corners; /* B [capacity,4] */
 
-    /* of the last way that was looked at; and the pairs of pd_guard_ask */
+    /* of the last path, and of pd_guard_ask */
     pd_candidates candidates;
-    real padded; /* the separation with what is rounded, m */
+    real padded; /* the separation and a bound of the rounding, m */
     size_t flag_capacity;
     unsigned char *flags; /* B [flag_capacity] */
     int *starts;
@@ -39,7 +40,7 @@ struct pd_guard {
     int *rows; /* B [hits.capacity] */
     pd_active_pairs hits;
 
-    /* as the host was last told */
+    /* the host's last copy */
     pd_earliest seen;
     uint64_t n_hits;
 
@@ -47,10 +48,10 @@ struct pd_guard {
     double *parts, *together; /* B [n_points], [1] */
     uint64_t *n_met;          /* B [1] */
 
-    double culling, impact; /* s so far */
+    double culling, impact; /* seconds so far */
 };
 
-/* Where each point is to go by itself: parts of ways, which are 1 between two looks. */
+/* Creates the fractions of the points' own paths. They are 1 between two rounds. */
 static pd_status create_parts(pd_guard *self) {
     size_t n = (size_t)self->n_points;
     double *whole = malloc((n + 1) * sizeof *whole);
@@ -108,7 +109,7 @@ void pd_guard_destroy(pd_guard *self) {
 real *pd_guard_start(pd_guard *self) { return self->start; }
 real *pd_guard_end(pd_guard *self) { return self->end; }
 
-/* Radii with the slack, and the most of that. */
+/* Adds the slack to the radii; *most: the largest slack. */
 static pd_status pad_radii(pd_guard *self, const real *slack, int n_slack, double *most) {
     size_t n = (size_t)self->n_points;
     pd_status status = PD_OK;
@@ -126,13 +127,14 @@ done:
     return status;
 }
 
-/* The pairs whose boxes meet on the way, with all that is wider by the most of a slack; padded: what rounding adds counted in. */
+/* Finds the pairs whose boxes overlap along the path. Boxes are widened by the largest slack. padded: the separation with the rounding
+ * bound. */
 static pd_status ask_for_candidates(pd_guard *self, double rounding, double most) {
     pd_context *context = self->context;
     pd_pairs vertex_triangle, edge_edge;
     pd_status status;
     double begun = pd_seconds();
-    // each box is wider by half of what two of them must keep; what rounding adds to that is far below the activation distance
+    // each box is wider by half of the separation of a pair; the rounding bound is far below the activation distance
     double margin = 0.5 * self->separation + self->activation / 16.0 + most;
     PD_TRY(pd_broad_phase_ask(self->phase, self->start, self->end, margin, &vertex_triangle, &edge_edge));
     self->culling += pd_seconds() - begun;
@@ -159,7 +161,7 @@ done:
     return status;
 }
 
-/* Asks for the earliest time. */
+/* Enqueues the search for the earliest time of impact. */
 static pd_status ask(pd_guard *self, double rounding, const real *radii, double most) {
     pd_context *context = self->context;
     const pd_candidates *c = &self->candidates;
@@ -208,7 +210,7 @@ done:
     return status;
 }
 
-/* One look at all pairs in full, and the points shorten their ways by it; *met: how many pairs met. */
+/* One round: checks all pairs on their whole paths and shortens the paths of the points; *met: the number of pairs that meet. */
 static pd_status shorten(pd_guard *self, int n_alone, uint64_t *met) {
     pd_context *context = self->context;
     const pd_candidates *c = &self->candidates;
@@ -247,7 +249,7 @@ pd_status pd_guard_go_each(pd_guard *self, double rounding, int n_alone, double 
     for (; met && round < MOST_ROUNDS; round++) PD_TRY(shorten(self, round < ROUNDS_ALONE ? n_alone : 0, &met));
     count_pairs(self, n, round);
     PD_TRY(pd_memory_download(context, together, self->together, sizeof *together));
-    if (met) { // by a hair, again and again
+    if (met) { // otherwise the paths would be shortened by rounding errors repeatedly
         PD_TRY(pd_memory_copy(context, self->end, self->start, 3 * (size_t)self->n_points * sizeof(real)));
         *together = 0.0;
     }
@@ -256,7 +258,7 @@ done:
     return status;
 }
 
-/* Room for flags of n candidates and for `found` of them. */
+/* Increases the capacity to flags of n candidates and `found` hits. */
 static pd_status make_hit_room(pd_guard *self, size_t n, size_t found) {
     pd_context *context = self->context;
     pd_active_pairs *hits = &self->hits;
@@ -273,7 +275,7 @@ done:
 
 static size_t n_flags(const pd_guard *self) { return self->candidates.n + (size_t)self->n_planes * (size_t)self->n_asked; }
 
-/* The pairs that are flagged, as far as there is room for them. */
+/* Lists the flagged pairs, up to the capacity. */
 static pd_status list_hits(pd_guard *self) {
     pd_active_pairs *hits = &self->hits;
     pd_status status;

@@ -1,4 +1,4 @@
-/* The pairs that a sweep must look at; see near.h. */
+/* The neighbour list of a sweep; see near.h. */
 #include "contact/potential/near.h"
 
 #include "contact/room.h"
@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The part of its ball that a vertex may have used up before pairs are listed again. With a half, a step of blocks that come to rest on
- * each other lists twice instead of once, and ends with the same potential to six digits. */
+/* The fraction of its ball that a vertex may have used before pairs are listed again. A half gives more lists in resting contact, and
+ * the same potential. */
 static const double MOST_USED = 0.75;
 
 struct pd_near {
@@ -17,17 +17,17 @@ struct pd_near {
     pd_chosen_points chosen;
     int known;
     double certain, rounding, fraction;
-    double gone;         /* the largest part of its ball that a vertex had used up at the last look */
+    double gone;         /* the largest used fraction of a ball at the last check */
     real *start, *balls; /* B [n_points,3] x_0, [n_points] radii, m */
-    real *begun;         /* B [n_points,3] where an iteration begins, m */
+    real *begun;         /* B [n_points,3] the begin of an iteration, m */
     real *moved;         /* B [n_points] pd_contact_sweep */
     double *used;        /* B [1] */
     uint64_t *found;     /* B [2] pairs and roles */
 
     int n_all;
-    size_t listed, capacity; /* rows of all pairs, rows of those that are near */
-    pd_contact_columns all;  /* B [listed] of all pairs where the list was made, without weights and thresholds */
-    pd_incidence all_roles;  /* and theirs */
+    size_t listed, capacity; /* rows of all pairs, rows of near pairs */
+    pd_contact_columns all;  /* B [listed] of all pairs at the making of the list, without weights and thresholds */
+    pd_incidence all_roles;  /* and their incidence */
     unsigned char *flags, *role_flags;
     int *rows, *role_rows, *ranks, *starts;
     pd_work work;

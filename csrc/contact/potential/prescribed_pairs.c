@@ -1,4 +1,4 @@
-/* Whether prescribed motions meet; see prescribed_pairs.h. */
+/* The check of prescribed motions against each other; see prescribed_pairs.h. */
 #include "contact/potential/prescribed_pairs.h"
 
 #include "contact/potential/guard.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A time of impact leaves a tenth of a gap. A way that is not at its end after so many of them closes its gap to nothing. */
+/* A time of impact leaves a tenth of a gap. A path that is not complete after this many impacts closes its gap. */
 enum { MOST_IMPACTS = 12 };
 
 struct pd_prescribed_pairs {
@@ -81,7 +81,7 @@ done:
     return status;
 }
 
-/* A point of either side of the first pair that meets on the rest of the way; -1 where none is found. */
+/* A point of each side of the first pair that meets on the remaining path; -1 if none is found. */
 static pd_status find_sides(pd_prescribed_pairs *self, double rounding, int sides[2]) {
     pd_context *context = self->context;
     const pd_active_pairs *hits;

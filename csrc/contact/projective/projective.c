@@ -1,4 +1,4 @@
-/* Contact by projections that are frozen from one detection to the next; see projective.h. */
+/* Contact by projections that are constant between two detections; see projective.h. */
 #include "contact/projective/projective.h"
 
 #include "base/clock.h"
@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Sweeps over the pairs that rebound: a vertex is split among those it is in, and what the one gives the other has to learn. */
+/* Sweeps over the rebounding pairs. A vertex in several pairs is shared among them, so that one pair affects the others. */
 enum { REBOUND_SWEEPS = 20 };
 
 pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_contact *contact, const pd_model *model,
@@ -43,7 +43,7 @@ pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_cont
     }
     PD_TRY(pd_memory_create(context, (void **)&self->touching, n_vertices));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, sizeof(double)));
-    if (d->projective.target == PD_TARGET_REFLECTED) { // restitution is that of the targets
+    if (d->projective.target == PD_TARGET_REFLECTED) { // the targets then model restitution
         PD_TRY(pd_memory_create(context, (void **)&self->velocities, 3 * n * sizeof(real)));
         self->freezing.velocities = self->velocities;
     } else if (d->projective.restitution > 0) {
@@ -167,9 +167,9 @@ int pd_projective_pairs(const pd_projective *self, const uint64_t **keys) {
     return self->acts ? self->n : 0;
 }
 
-/* ---- room ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- capacities ---------------------------------------------------------------------------------------------------------------------- */
 
-/* For data that every freeze rebuilds. */
+/* Increases the capacity of the data that every freeze rebuilds. */
 static pd_status make_room(pd_projective *self, size_t n) {
     pd_contact_columns *c = &self->columns;
     pd_projected_pairs *f = &self->frozen;
@@ -264,7 +264,7 @@ pd_status pd_projective_rebound(pd_projective *self, const real *x, const real *
     pd_status status = PD_OK;
     if (!self->count) return PD_OK;
     self->near_known = 0;
-    self->freezing.target = PD_TARGET_HELD; // for the normals alone: the forces stay those of the step
+    self->freezing.target = PD_TARGET_HELD; // only for the normals: the forces stay those of the step
     status = pd_projective_freeze(self, x, 0.0);
     self->freezing.target = settings->target;
     if (status) return status;

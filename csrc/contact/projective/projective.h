@@ -1,13 +1,14 @@
-/* Contact by projections that are frozen from one detection to the next [Lan et al. 2022, Penetration-free Projective Dynamics on the GPU]:
- * an alternative to a barrier for Projective Dynamics, since it changes the diagonal of the matrix only.
+/* Contact by projections that are constant between two detections [Lan et al. 2022, Penetration-free Projective Dynamics on the GPU]. An
+ * alternative to a barrier for Projective Dynamics, since it changes only the diagonal of the matrix.
  *
- *     pairs     of a step: those that came nearer than they act at a detection, and those that a move would have brought together; they
- *               stay to its end
- *     freeze    at a state without touch: closest points, normals, targets and weights (elements/contact/projection.h)
- *     between   two detections they are a term of the objective, quadratic but for what is not missing and for what slips, at any x,
- *               also where something has passed through something
+ *     pairs     those within the activation distance at a detection, and those that a move would have brought into contact; they stay to
+ *               the end of the step
+ *     freeze    at a state without contact: closest points, normals, targets and weights (elements/contact/projection.h)
+ *     between   two detections the pairs are a term of the objective at any x, also after a penetration. It is quadratic, except for
+ *     pairs
+ *               without a deficit and for slipping pairs.
  *
- * Outside of a step nothing acts. */
+ * Outside of a step there are no pairs. */
 #ifndef PD_CONTACT_PROJECTIVE_PROJECTIVE_H
 #define PD_CONTACT_PROJECTIVE_PROJECTIVE_H
 
@@ -16,68 +17,68 @@
 
 typedef struct pd_projective pd_projective;
 
-/* Borrows the contact and the model, which live as long; h in s. Errors: PD_ERROR_MEMORY. */
+/* Borrows the contact and the model; both must outlive it. h in s. Errors: PD_ERROR_MEMORY. */
 pd_status pd_projective_create(pd_projective **out, pd_context *context, pd_contact *contact, const pd_model *model,
                                const pd_contact_description *description, double h);
 void pd_projective_destroy(pd_projective *projective); /* NULL is allowed */
 const pd_projective_description *pd_projective_settings(const pd_projective *projective);
 double pd_projective_activation(const pd_projective *projective);
 
-/* A step begins at x with velocities v, both [n_vertices,3] B, and ends. There are no pairs yet. */
+/* Begins a step at x with velocities v, both [n_vertices,3] B, or ends it. There are no pairs yet. */
 pd_status pd_projective_begin(pd_projective *projective, const real *x, const real *v);
 void pd_projective_end(pd_projective *projective);
 
-/* The part of the way from x_0 to x_1, and of the driven points to their targets, that nothing touches on. The pairs that a longer one
- * brings together become pairs of the step; with `stiffen` they are twice as stiff from the next freeze on. */
+/* The fraction of the path from x_0 to x_1 without an impact, and of the path of the prescribed points to their targets. The pairs that
+ * a longer path brings into contact join the pairs of the step. With `stiffen` they are twice as stiff from the next freeze on. */
 pd_status pd_projective_limit(pd_projective *projective, const real *x_0, const real *x_1, double slow, double *part);
-/* The same in two, without a wait: the second once the host has waited; whole = 0: not all pairs had room; repeat it. */
+/* pd_projective_limit without synchronisation, in two parts. The second follows a synchronisation. whole = 0: a list overflowed; repeat
+ * both. */
 pd_status pd_projective_ask_limit(pd_projective *projective, const real *x_0, const real *x_1);
 pd_status pd_projective_limit_told(pd_projective *projective, double slow, double *part, int *whole);
-/* x goes as far towards x_1 as the limit that was asked for last and the rules say, and the driven points with it, and the pairs that are
- * near there are looked for, without a wait. square, along  B  pd_projective_choose_round. Once the host has waited, *round  H  has the
- * choice, if all pairs of the limit had room. The second call then keeps the pairs that are near. */
+/* Moves x towards x_1, up to the last limit and the rules, and the prescribed points with it. Then searches for near pairs there. Does
+ * not synchronise. square, along  B  pd_projective_choose_round. After a synchronisation, *round  H  has the choice, if no list of the
+ * limit overflowed. The second call then adds the near pairs to the step. */
 pd_status pd_projective_ask_move(pd_projective *projective, const pd_round_rules *rules, const double *square, const double *along,
                                  const real *x_1, real *x, pd_round *round);
 pd_status pd_projective_move_told(pd_projective *projective);
-/* How far each vertex may go from x while all go as far as they like and the driven points stay: x goes towards x_1 no farther than
- * that. */
+/* Moves x towards x_1, each vertex at most by its displacement bound. The bounds hold for simultaneous moves of all vertices and for
+ * fixed prescribed points. */
 pd_status pd_projective_truncate(pd_projective *projective, const real *x_1, real *x);
-/* The same where nothing has been asked for. */
+/* The same without an earlier pd_projective_ask_limit. */
 pd_status pd_projective_move_free(pd_projective *projective, const real *x_1, real *x);
-/* The pairs that are near at x join those of the step, and all are frozen there. left: the part of the step that is to come. */
+/* Adds the near pairs at x to those of the step, and freezes all there. left: the remaining fraction of the step. */
 pd_status pd_projective_freeze(pd_projective *projective, const real *x, double left);
-/* Remembers which pairs lack something at x, where a round of iterations has ended. */
+/* Marks the pairs with a deficit at x, at the end of a round of iterations. */
 pd_status pd_projective_press(pd_projective *projective, const real *x);
 
-/* At x, with the driven points at their targets. gradient [n_vertices,3] B +=, N; energy H, J: waits. */
+/* At x, with the prescribed points at their targets. gradient [n_vertices,3] B +=, N; energy H, J: synchronises. */
 pd_status pd_projective_add_gradient(pd_projective *projective, const real *x, real *gradient);
 pd_status pd_projective_potential(pd_projective *projective, const real *x, double *energy);
-/* What bounds its curvature: B [n_vertices] N/m on the diagonal and beside it blocks B [n_vertices,3,3] N/m, NULL where all of it is there;
- * and who has a pair, B [n_vertices]. Of the last freeze. */
+/* A bound of the curvature at the last freeze: B [n_vertices] N/m on the diagonal, and off-diagonal blocks B [n_vertices,3,3] N/m (NULL:
+ * the diagonal has all of it). And the vertices that have a pair, B [n_vertices]. */
 const double *pd_projective_diagonal(const pd_projective *projective);
 const real *pd_projective_coupling(const pd_projective *projective);
 const unsigned char *pd_projective_touching(const pd_projective *projective);
-/* With restitution: of the pairs that lacked something in the step, those that came together faster than the speed of rest part with that
- * share of it. x, where the step has ended, offset from where it would have without elasticity and contact, and the velocities v, which it
- * changes: B [n_vertices,3]. */
+/* Restitution: pairs with a deficit in this step whose approach speed exceeded the speed of rest separate with that fraction of it. x:
+ * the end of the step; offset: x minus the end of a step without elasticity and contact; v  in/out: velocities. All B [n_vertices,3]. */
 pd_status pd_projective_rebound(pd_projective *projective, const real *x, const real *offset, real *v);
 
-/* The pairs of the last freeze and what they do with the vertices at x [n_vertices,3] B and the driven points where they are; all H. Arrays
- * that are NULL are left out. Waits. */
+/* The pairs of the last freeze and their forces at x [n_vertices,3] B, with the prescribed points at their present positions. All arrays
+ * H; NULL arrays are skipped. Synchronises. */
 typedef struct pd_projective_forces {
     uint64_t *key;                     /* [n] */
     int *kind, *points;                /* [n], [n,4] */
     real *weights, *normal, *target;   /* [n,4], [n,3], [n] m */
     real *k;                           /* [n] N/m */
-    real *friction, *gradient, *begun; /* [n], [n,4,3] N, and [n_points,3] m, where the last step began */
+    real *friction, *gradient, *begun; /* [n], [n,4,3] N, and [n_points,3] m, the points at the begin of the last step */
 } pd_projective_forces;
 int pd_projective_frozen(const pd_projective *projective);
 int pd_projective_n_points(const pd_projective *projective);
 pd_status pd_projective_read(pd_projective *projective, const real *x, const pd_projective_forces *out);
-/* Another state was set: there are none. */
+/* Removes all pairs, after a change of the state. */
 void pd_projective_forget(pd_projective *projective);
 
-/* Seconds spent so far in freezing, without what found the pairs. */
+/* Seconds spent in freezing so far, without the search for pairs. */
 double pd_projective_seconds(const pd_projective *projective);
 /* Pairs of the step, and their keys B, ascending. */
 int pd_projective_pairs(const pd_projective *projective, const uint64_t **keys);

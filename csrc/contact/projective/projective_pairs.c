@@ -1,4 +1,4 @@
-/* Which pairs there are in a step of contact by projections, and how far it may go; see projective.h. */
+/* The pairs of a step of contact by projections, and the limit of its moves; see projective.h. */
 #include "contact/potential/guard.h"
 #include "contact/projective/projective_parts.h"
 #include "contact/room.h"
@@ -18,7 +18,7 @@ static pd_status make_list_room(pd_projective *self, list *list, size_t n) {
     return pd_rooms_grow(self->context, n, "pairs in contact", PD_ROOMS(rooms), &list->capacity, NULL);
 }
 
-/* Asks which pairs of a list are not known, nor among others; distances and limits: of those that are near enough. */
+/* Enqueues the search for pairs of a list that are new. distances and limits select near pairs, if given. */
 static pd_status ask_joining(pd_projective *self, joining *j, const pd_active_pairs *found, const real *distances,
                              const pd_contact_pairs *limits, const pd_active_pairs *others) {
     pd_context *context = self->context;
@@ -33,7 +33,7 @@ done:
     return status;
 }
 
-/* They join those of the step, the host having waited. */
+/* Adds the new pairs to those of the step, after a synchronisation. */
 static pd_status join(pd_projective *self, joining *j) {
     pd_status status = PD_OK;
     uint64_t n = j->n;
@@ -84,7 +84,7 @@ pd_status pd_projective_limit_told(pd_projective *self, double slow, double *par
     PD_TRY(pd_contact_limit_told(self->contact, part, whole));
     if (!*whole || !(*part < 1.0)) return PD_OK;
     PD_TRY(pd_contact_hits(self->contact, &hits, &n, &self->hits_known));
-    if (!self->hits_known) { // there is room now
+    if (!self->hits_known) { // the capacities suffice now
         PD_TRY(ask_joining(self, &self->hits, hits, NULL, NULL, NULL));
         PD_TRY(pd_context_wait(self->context));
     }
@@ -107,7 +107,7 @@ done:
     return status;
 }
 
-/* Which pairs are near at x and new. */
+/* Enqueues the search for new near pairs at x. */
 static pd_status ask_near(pd_projective *self, const real *x) {
     pd_active_pairs near;
     pd_contact_pairs limits;
@@ -139,7 +139,7 @@ pd_status pd_projective_move_told(pd_projective *self) {
     pd_status status = PD_OK;
     if (self->settings.hits_alone) return PD_OK;
     PD_TRY(pd_contact_told(self->contact, &went, &self->near_known));
-    self->near_known = self->near_known && self->hits_known; // else some of them are among those that are near
+    self->near_known = self->near_known && self->hits_known; // otherwise the near pairs may include hits
     if (self->rounds++ == 0) self->went[0] = went;
     self->went[1] = went;
 done:
@@ -155,7 +155,7 @@ pd_status pd_projective_move_free(pd_projective *self, const real *x_1, real *x)
 pd_status pd_projective_truncate(pd_projective *self, const real *x_1, real *x) {
     double went;
     pd_status status = PD_OK;
-    if (!self->settings.hits_alone) PD_TRY(pd_contact_told(self->contact, &went, &self->near_known)); // where it is, which has not moved
+    if (!self->settings.hits_alone) PD_TRY(pd_contact_told(self->contact, &went, &self->near_known)); // the present x, which has not moved
     PD_TRY(pd_projective_move_free(self, x_1, x));
     if (self->settings.hits_alone) return PD_OK;
     PD_TRY(ask_near(self, x));

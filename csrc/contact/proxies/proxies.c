@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A product of two weights of a proxy, and the entry of the matrix that it belongs to. */
+/* A product of two weights of a proxy, and its entry of the matrix. */
 typedef struct product {
     int row, column, proxy;
     double weight;
@@ -18,22 +18,22 @@ typedef struct product {
 struct pd_proxies {
     pd_context *context;
     pd_colliders *colliders;
-    pd_rest_bodies *bodies; /* NULL: there are none */
+    pd_rest_bodies *bodies; /* NULL: none */
     pd_proxy_points points;
-    pd_proxy_points acted; /* the springs of the last step, with arrays of their own for active, targets and carriers; per_step only */
-    int per_step, held, iterated; /* iterated: `before` is that of an iteration of this step */
-    int has_acted;                /* `acted` is that of the step that led to the present positions */
+    pd_proxy_points acted;        /* the springs of the last step, with their own active, targets and carriers; per_step only */
+    int per_step, held, iterated; /* iterated: `before` is of an iteration of this step */
+    int has_acted;                /* `acted` belongs to the present positions */
 
     int n_touched;                  /* free vertices with a role */
     int *vertices, *start, *roles;  /* B [n_touched], [n_touched+1], [start[n_touched]] */
-    int *host_rows;                 /* H [n,4] free vertices, -1 else */
+    int *host_rows;                 /* H [n,4] free vertices, otherwise -1 */
     real *host_weights, *host_c;    /* H [n,4], [n] */
-    int *host_carriers;             /* H [n,4] with bodies: free vertices that carry the target, -1 else */
+    int *host_carriers;             /* H [n,4] with bodies: free vertices that carry the target, otherwise -1 */
     real *host_shares;              /* H [n,4] their weights */
     real *y, *target;               /* H [n,3] */
     unsigned char *active, *before; /* H [n] */
 
-    product *products; /* H [n_products] by entry, then by proxy; with bodies of those that are active */
+    product *products; /* H [n_products] by entry, then by proxy; with bodies only of active proxies */
     int n_products, n_vertices;
     pd_entries entries;
     int *entry_rows, *entry_columns; /* H [entries.n] */
@@ -48,7 +48,7 @@ static int by_entry(const void *a, const void *b) {
     return (p->proxy > q->proxy) - (p->proxy < q->proxy);
 }
 
-/* The free vertices that a spring pulls, of the proxy and of its target, and the share of each. Returns their number. */
+/* The free vertices of a spring, at the proxy and at its target, and their weights. Returns their number. */
 static int corners_of(const pd_proxies *self, int p, int rows[8], double weights[8]) {
     int n = 0;
     for (int a = 0; a < 4; a++) {
@@ -65,7 +65,7 @@ static int corners_of(const pd_proxies *self, int p, int rows[8], double weights
     return n;
 }
 
-/* What the entries on and below the diagonal are made of: of all proxies, or with bodies of the active ones. */
+/* Lists the products of the entries on and below the diagonal: of all proxies, or with bodies of the active ones. */
 static void list_products(pd_proxies *self) {
     int next = 0;
     for (int p = 0; p < self->points.n; p++) {
@@ -84,7 +84,7 @@ static void list_products(pd_proxies *self) {
     self->n_products = next;
 }
 
-/* The entries of W^T C W, which are others than before where a row or a column is. */
+/* Lists the entries of W^T C W. A change of a row or column counts as a revision. */
 static void list_entries(pd_proxies *self) {
     int n = 0, same = 1;
     list_products(self);
@@ -110,11 +110,11 @@ static pd_status make_entries(pd_proxies *self) {
     self->entries =
         (pd_entries){.capacity = (int)most - 1, .rows = self->entry_rows, .columns = self->entry_columns, .values = self->values};
     list_entries(self);
-    self->entries.revision = 0; // there is room for these from the start
+    self->entries.revision = 0; // their capacity suffices from the start
     return PD_OK;
 }
 
-/* Which roles the free vertices have. */
+/* Lists the roles of the free vertices. */
 static pd_status make_roles(pd_proxies *self) {
     int n = self->points.n, touched = 0;
     pd_status status = PD_OK;
@@ -147,7 +147,7 @@ done:
     return status;
 }
 
-/* Room for targets that bodies carry, and the bodies. */
+/* Creates the bodies, and the arrays for targets that they carry. */
 static pd_status create_bodies(pd_proxies *self, const pd_rest_description *rest, const unsigned char *fixed) {
     size_t n = (size_t)self->points.n;
     pd_status status = PD_OK;
@@ -199,13 +199,13 @@ pd_status pd_proxies_create(pd_proxies **out, pd_context *context, const pd_prox
     PD_TRY(pd_memory_create(context, (void **)&self->points.target, 3 * n * sizeof(real) + 1));
     PD_TRY(pd_memory_create(context, (void **)&self->points.depth, n * sizeof(real) + 1));
     PD_TRY(pd_memory_create(context, (void **)&self->points.active, n + 1));
-    PD_TRY(pd_memory_clear(context, self->points.target, 3 * n * sizeof(real) + 1)); // of what is never active
+    PD_TRY(pd_memory_clear(context, self->points.target, 3 * n * sizeof(real) + 1)); // inactive proxies keep zeros
     if (self->per_step) {
         PD_TRY(pd_memory_create(context, (void **)&self->acted.target, 3 * n * sizeof(real) + 1));
         PD_TRY(pd_memory_create(context, (void **)&self->acted.active, n + 1));
     }
     PD_TRY(pd_colliders_create(&self->colliders, context, d->n_colliders));
-    // until they are placed: planes with no normal, which nothing is below
+    // until the first placement: planes without a normal, which contain no point
     PD_TRY(pd_memory_clear(context, self->colliders->memory, ((size_t)d->n_colliders + 1) * sizeof *self->colliders->memory));
     PD_TRY(make_roles(self));
     if (d->rest) PD_TRY(create_bodies(self, d->rest, fixed));
@@ -253,7 +253,7 @@ int pd_proxies_per_step(const pd_proxies *self) { return self->per_step; }
 const pd_entries *pd_proxies_pattern(const pd_proxies *self) { return &self->entries; }
 const double *pd_proxies_bounds(const pd_proxies *self) { return self->bounds; }
 
-/* The first proxy that is lost; n: none is. Waits. */
+/* The first proxy with an undecided position; n: none. Synchronises. */
 static pd_status first_lost(pd_proxies *self, int *out) {
     int n = self->points.n;
     pd_status status = pd_memory_download(self->context, self->active, self->points.active, (size_t)n);
@@ -261,7 +261,7 @@ static pd_status first_lost(pd_proxies *self, int *out) {
     return status;
 }
 
-/* Names proxy p, and the collider that cannot say whether p is in it: the first of which a detection alone does not know it. */
+/* Fails with the name of proxy p and of the first collider that cannot decide whether p is inside. */
 static pd_status refuse(pd_proxies *self, int p) {
     const pd_colliders *colliders = self->colliders;
     pd_status status = PD_OK;
@@ -291,7 +291,7 @@ done:
     return status;
 }
 
-/* Errors: PD_ERROR_VALUE where a part of a shape does not say whether a proxy is in it. */
+/* Errors: PD_ERROR_VALUE if a part of a shape cannot decide whether a proxy is inside. */
 static pd_status detect(pd_proxies *self) {
     const pd_colliders *colliders = self->colliders;
     int parts = 0, lost;
@@ -302,7 +302,7 @@ static pd_status detect(pd_proxies *self) {
     return status || lost == self->points.n ? status : refuse(self, lost);
 }
 
-/* Where the proxies are at x, and what is active there, unless that is held. */
+/* The proxies at x, and the active ones, unless these are held. */
 static pd_status find(pd_proxies *self, const real *x) {
     const pd_proxy_points *points = &self->points;
     pd_status status = pd_embed_points(self->context, points->n, points->rows, points->weights, x, points->y);
@@ -320,7 +320,7 @@ pd_status pd_proxies_begin(pd_proxies *self, const real *x) {
     return status;
 }
 
-/* Keeps the springs that are held: a gradient or an energy that is asked for after the step detects others. */
+/* Stores the held springs, since a gradient or an energy after the step detects others. */
 static pd_status keep_acted(pd_proxies *self) {
     const pd_proxy_points *points = &self->points;
     pd_proxy_points *acted = &self->acted;

@@ -1,4 +1,4 @@
-/* Bodies that proxies are kept out of; see rest_fields.h. */
+/* Bodies as colliders of proxies; see rest_fields.h. */
 #include "contact/proxies/rest_fields.h"
 
 #include "contact/detection/incidence.h"
@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* What a field owns. */
+/* The arrays of a field. */
 typedef struct arrays {
     int *start, *list, *skip, *first;
     real *values, *boxes, *corners, *normals; /* values: of the grid */
@@ -22,10 +22,10 @@ struct pd_rest_bodies {
     arrays *arrays; /* H [n_fields] of B */
 
     pd_primitives points, tets; /* proxies by y; tets by x, whose names are not their corners */
-    pd_primitives named;        /* the tets as the tree has them: the same boxes, and a name each */
+    pd_primitives named;        /* the tets of the tree: the same boxes, with one name each */
     int *order;                 /* B [n] */
     pd_tree *tree;
-    uint64_t *keys, *sorted; /* B: of the tets while the tree is made, then of the roles */
+    uint64_t *keys, *sorted; /* B: of the tets while the tree is built, then of the roles */
     pd_work work;
 
     pd_pair_buffer buffer;
@@ -48,7 +48,7 @@ static pd_status upload_numbers(pd_rest_bodies *self, int **out, int n, int step
     return status;
 }
 
-/* Proxies are named 0 and up, tets -1 and down, so that none has a corner of another; and all are of one body that meets itself. */
+/* Proxies are named 0 and up, tets -1 and down, so that no proxy has a corner of a tet. All belong to one body with self-contact. */
 static pd_status create_primitives(pd_rest_bodies *self, int n_tets) {
     pd_primitives *points = &self->points, *tets = &self->tets, *named = &self->named;
     pd_status status = PD_OK;
@@ -69,7 +69,7 @@ done:
     return status;
 }
 
-/* keys: the primitives at x along the Morton curve. */
+/* Sorts the primitives at x along the Morton curve, into keys. */
 static pd_status sort_along_curve(pd_rest_bodies *self, pd_primitives *primitives, const real *x, pd_bound *bound) {
     pd_context *context = self->context;
     int n = primitives->n, bits = primitives->index_bits;
@@ -82,7 +82,7 @@ done:
     return status;
 }
 
-/* The tree over the tets, and the order of the proxies, as they are at rest. */
+/* The tree over the tets, and the order of the proxies, at rest. */
 static pd_status create_tree(pd_rest_bodies *self) {
     pd_context *context = self->context;
     size_t n = (size_t)self->tets.n, roles = 4 * (size_t)self->n, most = n > roles ? n : roles;
@@ -102,7 +102,7 @@ done:
     return status;
 }
 
-/* A field as the loops have it, from its description. */
+/* Makes a field of the loops from its description. */
 static pd_status upload_field(pd_context *context, const pd_rest_field *from, const real *values, arrays *own, pd_rest_field *out) {
     const pd_distance_grid *grid = &from->distance.grid;
     const pd_rest_surface *surface = &from->surface;
@@ -216,7 +216,7 @@ void pd_rest_bodies_destroy(pd_rest_bodies *self) {
     free(self);
 }
 
-/* The pairs of a proxy and a tet whose boxes meet, as many as there is room for; how many there are. */
+/* Lists the pairs of a proxy and a tet whose boxes overlap, up to the capacity, and their number. */
 static pd_status search(pd_rest_bodies *self, uint64_t *found) {
     pd_status status = PD_OK;
     PD_TRY(pd_memory_clear(self->context, self->buffer.found, sizeof *self->buffer.found));

@@ -1,7 +1,7 @@
 /* The two-way interior point method; see two_way.h.
  *
- * Rows that contradict each other have no multipliers. The metric adds 2 lambda/(l |x|) to a mass, so a sweep raises lambda in proportion
- * to lambda: it grows geometrically, until RUNAWAY ends the update. A cap on what is added does not end the growth earlier: see
+ * Contradictory rows have no multipliers. The metric adds 2 lambda/(l |x|) to a mass, so a sweep raises lambda in proportion to lambda.
+ * The growth is geometric, until RUNAWAY ends the update. A cap on the added metric does not end it earlier: see
  * docs/claims/wang2023.md. */
 #include "contact/two_way/two_way.h"
 
@@ -14,26 +14,26 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* gamma: the part of a gap that a forward step may use up [Wang et al. 2023, Table 3]. */
+/* gamma: the fraction of a gap that a forward step may close [Wang et al. 2023, Table 3]. */
 static const double GAMMA = 0.9;
 
-/* D^min in delta [Table 3: 2 mm for 1; 1.5 and 3 take as long in small scenes]. */
+/* D^min in delta [Table 3: 2 mm for 1]. 1.5 and 3 were no faster in small scenes. */
 static const double NEAREST = 2.0;
 
-/* A list of pairs is made so much farther than it must go, and a search reaches twice as far as that (contact.c). 1.2 and 1.7 of the one
- * and 1.5 and 3 of the other take as long or longer. */
+/* The list distance in multiples of the necessary one. The search distance is twice that (contact.c). Factors of 1.2 and 1.7, and of 1.5
+ * and 3 for the search, were no faster. */
 static const double LASTING = 1.4;
 
-/* In delta: where the state has come to its target; and what is no move at all, so often in a row. */
+/* In delta: the distance at which the state has arrived at its target; the bound of a negligible move, and the number of these in a row. */
 static const double ARRIVED = 0.1, STILL = 1e-3;
 enum { STILL_STEPS = 16 };
 
-/* In delta: a target that contradictory rows have thrown so far says nothing more, and the update ends where it is. */
+/* In delta: the update ends if contradictory rows have moved a target this far. */
 static const double RUNAWAY = 1e6;
 
-/* ---- making and unmaking ------------------------------------------------------------------------------------------------------------- */
+/* ---- creation and destruction -------------------------------------------------------------------------------------------------------- */
 
-/* The rows of edges, whose colours stay. */
+/* The rows of edges, whose colours are constant. */
 static pd_status create_edges(pd_two_way *self, const pd_two_way_description *d) {
     pd_context *context = self->context;
     pd_two_way_list spare = {0};
@@ -80,7 +80,7 @@ pd_status pd_two_way_create(pd_two_way **out, pd_context *context, pd_contact *c
     self->n_points = d->phase.n_points;
     for (size_t i = 0; i < n_owners * n_owners; i++) self->rubs |= d->friction.coefficients[i] > 0;
     self->filtered = d->two_way.filtered && self->rubs;
-    self->rubs |= d->two_way.repulsion > 0; // which takes the same weights and normals
+    self->rubs |= d->two_way.repulsion > 0; // repulsion needs the same weights and normals
     self->rubbing.n_owners = d->friction.n_owners;
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&self->rubbing.owners, d->friction.owners, n * sizeof(int)));
     PD_TRY(
@@ -169,15 +169,15 @@ static pd_status largest_move(const pd_two_way *self, const real *a, const real 
     return status;
 }
 
-/* Pairs are listed as far as the remaining way needs, and again where that has halved or doubled. From the state and the target
- * alone: a resumed run finds the same. */
+/* Sets the listing distance to that of the remaining path, whenever the path has halved or doubled. It depends on the state and the
+ * target alone, so that a resumed run has the same lists. */
 static void choose_reach(pd_two_way *self, double left, int first) {
     double least = NEAREST * self->delta, most = fmax(self->settings.farthest, least), before = pd_contact_lists_up_to(self->contact);
     double wanted = fmin(fmax(self->separation + 1.01 * 2.0 / GAMMA * left, least), most) * (1.0 + 8.0 * (double)PD_EPSILON);
     if (first || wanted < 0.5 * before || wanted > 2.0 * before) pd_contact_list_up_to(self->contact, wanted, LASTING * wanted);
 }
 
-/* x^(l+1) from x^(l), and what is driven; *move: the largest. */
+/* x^(l+1) from x^(l), and the prescribed points; *move: the largest displacement. */
 static pd_status step_forward(pd_two_way *self, const pd_contact_pairs *listed, const pd_incidence *of_listed, const real *distance,
                               double behind, double *move) {
     pd_context *context = self->context;
@@ -231,7 +231,7 @@ done:
     return status;
 }
 
-/* Of the pairs that are listed, how many are nearer than all are known. */
+/* Counts the listed pairs within the distance up to which the list is complete. */
 static pd_status count_near(const pd_two_way *self, const pd_contact_pairs *listed, const real *distance, int *near) {
     size_t n = (size_t)listed->n;
     double known = pd_contact_listed_up_to(self->contact);
@@ -303,7 +303,7 @@ pd_status pd_two_way_update(pd_two_way *self, const real *target, const real *gi
             break;
         }
         residual = fmax(residual, behind);
-        // the last target without what lies on the masses, which keeps no momentum
+        // the last target without the added metric, which does not conserve momentum
         if (residual < arrived && self->settings.multipliers != PD_TWO_WAY_BARRIER)
             PD_TRY(pd_memory_copy(context, self->y, self->next, bytes_of_state(self)));
         pd_lap(&self->lap, &self->seconds[PD_TWO_WAY_BACKWARD]);

@@ -7,15 +7,15 @@
 #include <limits.h>
 #include <math.h>
 
-/* Of which pairs there are rows, in the gaps that they are to have: up to so far, and nearer than that or than the other once all is at its
- * target. A row that comes and goes swings: with half of CLEAR updates did not end. */
+/* Limits of the pairs with rows, in required gaps: at the present state, at the target, and for the distance at the target of pairs that
+ * were clear. A row that appears and disappears oscillates: with half of CLEAR, updates did not converge. */
 static const double FAR = 4.0, NEAR = 1.0, CLEAR = 1.5;
 
-/* Of an augmented Lagrangian, in what a row's denominator and those that meet in it allow; a step of descent is 1/(1 + PENALTY) of the
- * way. */
+/* The penalty of an augmented Lagrangian, relative to the denominator of a row and of the rows that meet in it. A step of descent is
+ * 1/(1 + PENALTY) of the path. */
 static const double PENALTY = 1.0;
 
-/* How often sweeps double, and by how much what lies on the masses grows each time. */
+/* The maximum number of doublings of the sweeps; the added metric grows with each. */
 enum { MOST_LATE = 6 };
 static const double SHARE = 0.25;
 
@@ -27,16 +27,16 @@ pd_status pd_two_way_make_room(pd_two_way *self, size_t n) {
     return status ? status : pd_work_grow(self->context, &self->flag_work, self->feature_capacity / 32 + 1);
 }
 
-/* Whether rows are swept one after the other, by colours. */
+/* Tells whether rows are swept in sequence, by colours. */
 static int sweeps_rows(const pd_two_way *self) {
     return self->settings.multipliers == PD_TWO_WAY_GAUSS_SEIDEL || self->settings.multipliers == PD_TWO_WAY_LINEAR;
 }
 
-/* The rows of the pairs at x^(l), with the multipliers of those that were there before. */
+/* The rows of the pairs at x^(l), with the multipliers of the same rows before. */
 pd_status pd_two_way_find_rows(pd_two_way *self, const pd_contact_pairs *listed, const pd_incidence *of_listed, const real *distance) {
     pd_context *context = self->context;
     const pd_contact_scene *scene = pd_contact_scene_of(self->contact);
-    // rows of which none pulls, but for what the filter wants
+    // unilateral rows, which only push, except for those of the filter
     int plain = self->settings.multipliers != PD_TWO_WAY_LINEAR && self->settings.multipliers != PD_TWO_WAY_BARRIER && !self->untouched;
     const pd_two_way_choice choice = {pd_contact_points(self->contact),
                                       self->y,
@@ -73,13 +73,13 @@ done:
     return status;
 }
 
-/* Rows in the metric, about a goal. */
+/* The denominators of rows in the metric, about a goal. */
 static pd_status weigh(const pd_two_way *self, const pd_two_way_list *rows, const real *goal) {
     if (!rows->at.n) return PD_OK;
     return pd_two_way_weigh(self->context, self->inverse, pd_contact_points(self->contact), self->begun, goal, &rows->at);
 }
 
-/* The metric, what the multipliers push in it, and the rows. */
+/* The metric, the displacement by the multipliers in it, and the residuals of the rows. */
 static pd_status measure(const pd_two_way *self, double share) {
     pd_status status;
     PD_TRY(pd_two_way_metric(self->context, self->model, self->n_points, &self->edges.at, &self->edges.incidence, &self->pairs.at,
@@ -97,10 +97,10 @@ static pd_status gather(const pd_two_way *self, const pd_two_way_rows *edges, re
                              &self->pairs.incidence, out);
 }
 
-/* Multipliers all at once: by Jacobi, after each of which y is what they make it; or with a step of gradient descent for y,
+/* Updates all multipliers at once: by Jacobi, after each of which y follows from them; or with a step of gradient descent for y,
  *     y' = y - W grad L/(1 + p),     L = |y - y_0|_M^2 / 2 + sum (max(0, lambda - p r)^2 - lambda^2) / (2 p),
  *     lambda' = max(0, lambda - p r)
- * [Tang et al. 2018, I-Cloth, as Wang et al. 2023, Sec. 4.3.2, have it; the penalty p of a row here in parts of what it can bear]. */
+ * [Tang et al. 2018, I-Cloth, in the form of Wang et al. 2023, Sec. 4.3.2; the penalty p of a row is relative to its denominator]. */
 static pd_status relax(pd_two_way *self, int sweeps) {
     int augmented = self->settings.multipliers == PD_TWO_WAY_AUGMENTED;
     double part = 1.0 / (1.0 + PENALTY);
@@ -121,9 +121,9 @@ static pd_status sweep(const pd_two_way *self, const pd_two_way_list *rows, cons
     return pd_two_way_sweep(self->context, self->inverse, at, rows->n_colours, rows->starts, self->pushed);
 }
 
-/* y^(0) with repulsion by the pairs that are the first to be near, and where friction is a filter with that of the sweeps of one backward
- * step [Wang et al. 2023, Secs. 6.2, 6.3]. As printed the impulses of the collisions are added too; those of one sweep, which overshoots,
- * would then stay: two cubes that met askew got a fifth of their normal impulse sideways without any friction. */
+/* y^(0) with repulsion by the first near pairs, and with filtered friction that of the sweeps of one backward step [Wang et al. 2023,
+ * Secs. 6.2, 6.3]. The printed method also adds the impulses of the collisions. Those of one sweep overshoot and would stay: cubes that
+ * meet obliquely then get a sideways impulse without friction. */
 static pd_status filter(pd_two_way *self) {
     pd_two_way_list *pairs = &self->pairs;
     pd_two_way_rows no_edges = self->edges.at;
@@ -147,7 +147,7 @@ done:
     return status;
 }
 
-/* What has not come to an end takes twice the sweeps, again and again. */
+/* The sweeps double with each `late`, while an update has not converged. */
 static int more_sweeps(int sweeps, int late) { return sweeps <= INT_MAX >> late ? sweeps << late : INT_MAX; }
 
 pd_status pd_two_way_step_backward(pd_two_way *self, int l) {

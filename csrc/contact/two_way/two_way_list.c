@@ -19,7 +19,7 @@ pd_status pd_two_way_list_grow(pd_two_way_list *rows, pd_context *context, size_
                                    PD_ROOM(r->share, 1),       PD_ROOM(r->slid, 3),    PD_ROOM(r->tangential, 3)};
     size_t before = rows->capacity;
     if (4 * n > INT_MAX) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu constraints of contact are too many", n);
-    // an array that is there says that there is friction
+    // an allocated array signals friction
     pd_status status = rubs ? pd_rooms_grow(context, n, "constraints with friction", PD_ROOMS(of_friction), &before, NULL) : PD_OK;
     return status ? status : pd_rooms_grow(context, n, "constraints of contact", PD_ROOMS(plain), &rows->capacity, NULL);
 }
@@ -45,7 +45,7 @@ done:
     return status;
 }
 
-/* Room for the starts of n colours. */
+/* Increases the capacity to the starts of n colours. */
 static pd_status make_starts(pd_two_way_list *rows, pd_context *context, size_t n) {
     size_t size = rows->starts_capacity ? rows->starts_capacity : 64;
     if (n + 1 <= rows->starts_capacity) return PD_OK;

@@ -1,11 +1,11 @@
-/* The constraints of the two-way method in backend memory: rows with their incidence, by colours where they are swept. */
+/* The constraints of the two-way method in backend memory: rows with their incidence, ordered by colours for sweeps. */
 #ifndef PD_CONTACT_TWO_WAY_TWO_WAY_LIST_H
 #define PD_CONTACT_TWO_WAY_TWO_WAY_LIST_H
 
 #include "contact/detection/incidence.h"
 #include "loops/two_way_loops.h"
 
-/* Rows with what is found out of them. */
+/* Rows and the data derived from them. */
 typedef struct pd_two_way_list {
     pd_two_way_rows at;
     size_t capacity;
@@ -14,7 +14,7 @@ typedef struct pd_two_way_list {
     size_t starts_capacity;
 } pd_two_way_list;
 
-/* Scratch of a colouring, which lists share. */
+/* Scratch of a colouring, shared by the lists. */
 typedef struct pd_two_way_colouring {
     size_t key_capacity, colour_capacity;
     uint64_t *keys, *scratch;
@@ -23,12 +23,13 @@ typedef struct pd_two_way_colouring {
     uint64_t *found; /* B [1] */
 } pd_two_way_colouring;
 
-/* Room for n rows, with `rubs` for their friction. Memory: grows. Errors: PD_ERROR_MEMORY, as of the next. */
+/* Increases the capacity to n rows, with `rubs` also for their friction. Memory: grows. Errors: PD_ERROR_MEMORY, as for the next
+ * functions. */
 pd_status pd_two_way_list_grow(pd_two_way_list *rows, pd_context *context, size_t n, int rubs);
-/* The incidence of rows, whose points are known. */
+/* The incidence of rows, from their points. */
 pd_status pd_two_way_list_join(pd_two_way_list *rows, pd_two_way_colouring *colouring, pd_context *context, int n_points);
-/* After that the colours, which none has yet, and rows in the order of their colours, so that a sweep goes through memory once; `spare`, in
- * which they are put in order, changes places with them. Waits. */
+/* Colours uncoloured rows, after pd_two_way_list_join, and sorts the rows by colour, so that a sweep reads memory in sequence. The
+ * sorted rows are made in `spare`, which is then swapped with `rows`. Synchronises. */
 pd_status pd_two_way_list_colour(pd_two_way_list *rows, pd_two_way_list *spare, pd_two_way_colouring *colouring, pd_context *context,
                                  const pd_model *model, int n_points, int rubs);
 void pd_two_way_list_destroy(pd_two_way_list *rows, pd_context *context);

@@ -1,4 +1,4 @@
-/* What the two-way method is made of, for two_way.c and two_way_backward.c alone: everybody else knows two_way.h. */
+/* The parts of the two-way method, for two_way.c and two_way_backward.c only. Other files include two_way.h. */
 #ifndef PD_CONTACT_TWO_WAY_TWO_WAY_PARTS_H
 #define PD_CONTACT_TWO_WAY_TWO_WAY_PARTS_H
 
@@ -9,15 +9,15 @@ struct pd_two_way {
     pd_context *context;
     pd_contact *contact;
     const pd_model *model;
-    pd_two_way_description settings; /* its arrays are not kept */
+    pd_two_way_description settings; /* without its arrays */
     double delta, separation, activation;
     int n_points;
     pd_rubbing rubbing;
-    int rubs, filtered; /* by a filter alone */
-    int untouched;      /* the target has not been filtered yet */
+    int rubs, filtered; /* filtered: friction by a filter only */
+    int untouched;      /* the target is not filtered yet */
 
-    pd_two_way_list edges, pairs, before; /* `pairs` and `before` change places */
-    size_t feature_capacity;              /* of the nearest features of what is listed */
+    pd_two_way_list edges, pairs, before; /* `pairs` and `before` are swapped */
+    size_t feature_capacity;              /* of the nearest features of listed pairs */
     int *kind, *points, *chosen, *flag_starts;
     real *length, *normal, *reach;
     unsigned char *flags;
@@ -25,22 +25,22 @@ struct pd_two_way {
     pd_two_way_colouring colouring;
 
     real *x, *next;            /* B [n_vertices,3] x^(l), x^(l+1) */
-    real *y_0, *y, *ahead;     /* B [n_points,3] y^(0), y^(l), x^(l) with what is driven at its target */
+    real *y_0, *y, *ahead;     /* B [n_points,3] y^(0), y^(l), x^(l) with prescribed points at their targets */
     real *begun, *goal;        /* B [n_points,3] */
     real *pushed;              /* B [n_points,3] y - goal */
     real *inverse, *curvature; /* B [n_points,6] */
     double *scalars;           /* B [2] */
 
-    double lap, *seconds; /* when the part that runs began; [PD_TWO_WAY_PARTS] of the report */
+    double lap, *seconds; /* begin of the present part; [PD_TWO_WAY_PARTS] of the report */
 };
 
-/* Room for the features of n pairs and what a forward step knows of them. Memory: grows. Errors: PD_ERROR_MEMORY. */
+/* Increases the capacity to the features of n pairs and the data of a forward step. Memory: grows. Errors: PD_ERROR_MEMORY. */
 pd_status pd_two_way_make_room(pd_two_way *two_way, size_t n);
 
-/* The rows of the pairs at x^(l), with the multipliers and colours of those that were there before. */
+/* The rows of the pairs at x^(l), with the multipliers and colours of the same rows before. */
 pd_status pd_two_way_find_rows(pd_two_way *two_way, const pd_contact_pairs *listed, const pd_incidence *of_listed, const real *distance);
 
-/* y^(l+1) from x^(l): rows of edges first, of pairs last. */
+/* y^(l+1) from x^(l): rows of edges first, then rows of pairs. */
 pd_status pd_two_way_step_backward(pd_two_way *two_way, int l);
 
 #endif
