@@ -1,11 +1,12 @@
-/* Pairs that come too near: boxes, a filter in floating point, integers for the rest; see approaches.h.
+/* Pairs nearer than a separation: boxes, a floating-point filter, integers for the undecided pairs; see approaches.h.
  *
- * The filter takes the direction of the gap in the middle of an interval of times. Along a fixed direction w the gap of the two simplices
- * is the least of linear functions of time, so it is nowhere smaller than at the smaller end; where that is more than R |w|, the two are
- * farther apart than R throughout. So what slides along something flat is decided at once, and with every halving the direction is four
- * times as good. Its error bound: with D the largest difference of coordinates and u = 2^-53, a difference is off by u D, one at a time
- * between by less than 9 u D, its component along w by less than 13 u |w|_1 D; 2^-48 |w|_1 D is above it, with fused multiply-adds or
- * without. */
+ * The filter uses the direction of the gap at the middle of an interval of times. Along a fixed direction w the gap of two simplices is
+ * a minimum of linear functions of time. So it is smallest at an end of the interval. If it exceeds R |w| at both ends, the simplices
+ * are farther apart than R throughout. Sliding pairs are thus decided at once, and each halving reduces the error of the direction by
+ * four.
+ *
+ * The error bound: D is the largest difference of coordinates and u = 2^-53. A difference has an error of u D, one at an intermediate
+ * time below 9 u D, its component along w below 13 u |w|_1 D. The bound 2^-48 |w|_1 D exceeds it, with fused multiply-adds or without. */
 #include "judge/approaches.h"
 
 #include "judge/simplex_distance.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 static const double ERROR_ALONG = 0x1p-48, ABOVE = 1.0 + 0x1p-48;
-static const double SMALLEST = 0x1p-300, LARGEST = 0x1p300; /* where neither overflow nor underflow disturbs the bound */
+static const double SMALLEST = 0x1p-300, LARGEST = 0x1p300; /* no overflow or underflow affects the bound in this range */
 enum { HALVINGS = 4 };
 
 double pd_sum_above(double a, double b) { return nextafter(a + b, INFINITY); }
@@ -59,9 +60,8 @@ int pd_certainly_farther(const double *x, int n, int n_first, double from, doubl
     return 1;
 }
 
-/* The distance of two points, one of each simplex, is no less than that of the simplices. With D and u as above the coordinates of such a
- * gap are off by less than 30 u D, and the point of the other simplex by as little where weights are rounded: 2^-44 D is above all of
- * it. */
+/* The distance of two points, one of each simplex, is an upper bound of that of the simplices. With D and u as above, the coordinates of
+ * such a gap have an error below 30 u D, and so has a point with rounded weights. 2^-44 D exceeds the total. */
 int pd_certainly_nearer(const double *x, int n, int n_first, double time, double distance) {
     double at[4][3], size = 0.0, gap[3];
     for (int i = 0; i < n; i++)
@@ -83,7 +83,7 @@ static int farther(const double *x, int n, int n_first, double from, double to, 
 
 /* ---- the pairs ------------------------------------------------------------------------------------------------------------------ */
 
-/* The coordinates of a pair; 0 where it is none: a vertex in common, or all of them fixed. */
+/* The coordinates of a pair. Returns 0 for a pair with a common vertex, or with fixed vertices only. */
 static int gather(double *x, const pd_approach_query *q, int i, int j) {
     const int *first = q->first + (size_t)q->k_first * (size_t)i, *second = q->second + (size_t)q->k_second * (size_t)j;
     int n = q->k_first + q->k_second, free = 0;
@@ -122,7 +122,7 @@ static double distance_at(const pd_approach_query *q, const int pair[2], double 
     return sqrt(squared_distance(gap, at, n, q->k_first)) - q->radii[pair[0]];
 }
 
-/* The box of k vertices while they move, larger by a margin, or a little more. */
+/* The box of k moving vertices, enlarged by at least a margin. */
 static pd_host_box swept_box(const pd_approach_query *q, const int *vertices, int k, double margin) {
     pd_host_box box = pd_box_of_nothing();
     for (int time = 0; time < 2; time++)

@@ -38,7 +38,7 @@ int pd_pair_list_add(pd_pair_list *list, int i, int j) {
 
 static double middle(const pd_host_box *box, int axis) { return 0.5 * box->low[axis] + 0.5 * box->high[axis]; }
 
-/* Puts the k boxes with the smallest middles first (Hoare's selection); boxes with equal middles are ordered by index. */
+/* Puts the k boxes with the smallest centres first (Hoare's selection). Boxes with equal centres are ordered by index. */
 static void select_smallest(int *order, int n, int k, const pd_host_box *boxes, int axis) {
     int first = 0, last = n - 1;
     while (first < last) {
@@ -68,7 +68,7 @@ static void select_smallest(int *order, int n, int k, const pd_host_box *boxes, 
 }
 
 static int end_of(const pd_box_tree *tree, int node) {
-    /* the next node of the same level starts there; the last of a level (all bits of node + 1 but one are zero) ends with all */
+    /* the next node of the same level starts there; the last node of a level (node + 1 is a power of two) ends with all */
     int next = node + 1;
     return (next & node) == 0 ? tree->n : tree->start[next];
 }
@@ -90,9 +90,9 @@ pd_status pd_box_tree_create(pd_box_tree *tree, const pd_host_box *boxes, int n,
     tree->start[1] = 0;
     int first_leaf = (int)(n_nodes / 2);
 
-    /* from the root down: split each node's boxes in halves along the axis in which their middles spread most */
+    /* from the root down: split the boxes of each node in halves, along the axis of the largest spread of their centres */
     for (int node = 1; node < first_leaf; node++) {
-        /* a level is complete when its last node has a start, and the ends are read off the next node's */
+        /* a level is complete when its last node has a start; the next node's start is the end of a node */
         int start = tree->start[node], end = end_of(tree, node), count = end - start;
         pd_host_box spread = pd_box_of_nothing();
         for (int i = start; i < end; i++) {
@@ -116,7 +116,7 @@ pd_status pd_box_tree_create(pd_box_tree *tree, const pd_host_box *boxes, int n,
             }
         } else
             for (int child = 2 * node; child < 2 * node + 2; child++) {
-                if (end_of(tree, child) == tree->start[child]) continue; /* nothing in it */
+                if (end_of(tree, child) == tree->start[child]) continue; /* an empty node */
                 pd_box_add(&box, tree->nodes[child].low);
                 pd_box_add(&box, tree->nodes[child].high);
             }

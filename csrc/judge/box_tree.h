@@ -1,6 +1,6 @@
-/* A tree of boxes for the judge: median splits, nothing clever, and no code shared with the collision detection it judges.
+/* A tree of boxes with median splits, for the verification. It shares no code with the collision detection, which it verifies.
  *
- * Comparisons of doubles are exact, so a query misses no box that touches: boxes are closed. */
+ * Boxes are closed and comparisons of doubles are exact, so a query finds every touching box. */
 #ifndef PD_JUDGE_BOX_TREE_H
 #define PD_JUDGE_BOX_TREE_H
 
@@ -19,13 +19,13 @@ typedef struct pd_box_tree {
     int n, levels;
 } pd_box_tree;
 
-/* Pairs (i, j) of ints in growing memory. */
+/* Growable list of pairs (i, j). */
 typedef struct pd_pair_list {
     int (*pairs)[2];
     size_t n, capacity;
 } pd_pair_list;
 
-/* The smallest box of nothing, of a box and a point. */
+/* The empty box, and the smallest box of a box and a point. */
 pd_host_box pd_box_of_nothing(void);
 void pd_box_add(pd_host_box *box, const double point[3]);
 int pd_boxes_touch(const pd_host_box *a, const pd_host_box *b);
@@ -34,11 +34,11 @@ int pd_boxes_touch(const pd_host_box *a, const pd_host_box *b);
 pd_status pd_box_tree_create(pd_box_tree *tree, const pd_host_box *boxes, int n, pd_error *error);
 void pd_box_tree_destroy(pd_box_tree *tree);
 
-/* Appends (query, j) for every box j of the tree that touches box; j in no particular order, but always in the same.
- *   boxes  in  those the tree was made of        Returns 0 where memory ran out. */
+/* Appends (query, j) for every box j of the tree that touches `box`. The order of j is unspecified but reproducible.
+ *   boxes  in  those of pd_box_tree_create        Returns 0 if out of memory. */
 int pd_box_tree_query(const pd_box_tree *tree, const pd_host_box *boxes, const pd_host_box *box, int query, pd_pair_list *out);
 
-/* Returns 0 where memory ran out; the list is then as before. */
+/* Returns 0 if out of memory; the list is then unchanged. */
 int pd_pair_list_add(pd_pair_list *list, int i, int j);
 
 #endif

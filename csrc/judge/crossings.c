@@ -1,9 +1,10 @@
-/* All contacts between two frames: boxes, a filter in floating point, exact decisions for the rest; see crossings.h.
+/* All contacts between two frames: boxes, a floating-point filter, exact decisions for the undecided pairs; see crossings.h.
  *
- * The filter looks for a fixed direction along which the two simplices are strictly apart, the same way round, at the start and at
- * the end of an interval: then they are at all times between, since projections move linearly too. Intervals are halved a few times.
- * Its error bound: with D the largest difference of coordinates and u = 2^-53, a difference is off by u D, one at a middle of times by
- * less than 8 u D after three halvings, its component along w by less than 12 u |w|_1 D; 2^-48 |w|_1 D is above it, with fused
+ * The filter searches for a fixed direction that strictly separates the two simplices, with the same sign, at the start and at the end
+ * of an interval. Then it separates them throughout, since projections are linear in time. Intervals are halved a few times.
+ *
+ * The error bound: D is the largest difference of coordinates and u = 2^-53. A difference has an error of u D, one at an intermediate
+ * time below 8 u D after three halvings, its component along w below 12 u |w|_1 D. The bound 2^-48 |w|_1 D exceeds it, with fused
  * multiply-adds or without. */
 #include "judge/crossings.h"
 
@@ -12,7 +13,7 @@
 #include <string.h>
 
 static const double ERROR_ALONG = 0x1p-48;
-static const double SMALLEST = 0x1p-300, LARGEST = 0x1p300; /* where neither overflow nor underflow disturbs the bound */
+static const double SMALLEST = 0x1p-300, LARGEST = 0x1p300; /* no overflow or underflow affects the bound in this range */
 enum { HALVINGS = 3 };
 
 /* ---- the filter --------------------------------------------------------------------------------------------------------------- */
@@ -55,7 +56,7 @@ static int separates(const double w[3], const pair *p) {
     return above || below;
 }
 
-/* The directions worth trying for one position of the points: the common normal, and in the plane the normal of every side. */
+/* Tries directions for one position of the points: the common normal, and in the plane the normal of every side. */
 static int separable_at(double (*x)[3], const pair *p) {
     double normal[3], side[3], to[3], w[3];
     int is_edges = p->n_first == 2, n_sides = is_edges ? 2 : p->n - 1;
@@ -74,7 +75,7 @@ static int separable_at(double (*x)[3], const pair *p) {
             cross(w, normal, side);
             if (separates(w, p)) return 1;
         }
-        /* what of `to` is across the side; and along the side, for what lies in line with it */
+        /* the component of `to` across the side; and the one along the side, for collinear points */
         double square = dot(side, side), share = square > 0.0 ? dot(to, side) / square : 0.0;
         for (int k = 0; k < 3; k++) w[k] = to[k] - share * side[k];
         if (separates(w, p) || separates(side, p) || separates(to, p)) return 1;

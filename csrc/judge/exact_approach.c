@@ -1,10 +1,12 @@
-/* When one moving pair comes too near, in integers; see approaches.h.
+/* The first time at which one moving pair is nearer than a limit, in integers; see approaches.h.
  *
- * Two simplices are nearer than R where some of their features are: two corners, a corner and a side with the foot of the perpendicular
- * on it, a corner and a triangle or two edges with both feet inside. For each feature a polynomial of degree 6 at most is negative where it
- * is nearer than R, and others are not negative where the feet lie inside. Bernstein coefficients bound all of them on an interval of
- * times: a feature is out where its first polynomial has no negative coefficient, or only has a minimum of zero, or where one of the others
- * has no other coefficients. What stays is halved, down to intervals of 2^-DEEPEST, and what is not decided there counts as too near. */
+ * Two simplices are nearer than R if some of their features are: two corners; a corner and a side, with the foot of the perpendicular on
+ * the side; a corner and a triangle or two edges, with both feet inside. For each feature a polynomial of degree <= 6 is negative while
+ * it is nearer than R. Other polynomials are nonnegative while the feet are inside.
+ *
+ * Bernstein coefficients bound all of them on an interval of times. A feature is excluded if its first polynomial has no negative
+ * coefficient, or only has a minimum of zero, or if one of the others has negative coefficients only. Otherwise the interval is halved,
+ * down to 2^-DEEPEST. Pairs that are undecided there count as nearer. */
 #include "judge/approaches.h"
 
 #include "judge/exact_moving.h"
@@ -15,9 +17,9 @@
 enum { MOST_FEATURES = 9, MOST_BOUNDS = 4, DEEPEST = 40, PATIENCE = 8 };
 
 typedef struct feature {
-    pd_polynomial closer;              /* negative: nearer than R; times a square */
-    pd_polynomial square;              /* this square; zero where the feature is degenerate, and others are as near */
-    pd_polynomial bounds[MOST_BOUNDS]; /* none negative: inside */
+    pd_polynomial closer;              /* negative: nearer than R; multiplied by `square` */
+    pd_polynomial square;              /* zero if the feature is degenerate, while other features are equally near */
+    pd_polynomial bounds[MOST_BOUNDS]; /* all nonnegative: inside */
     int n_bounds;
 } feature;
 
@@ -25,7 +27,7 @@ typedef struct approach {
     feature features[MOST_FEATURES];
     pd_polynomial limit; /* R^2 */
     const double *x;
-    double distance, surely; /* R or a little more, or less */
+    double distance, surely; /* R rounded up, and down */
     int n, n_first, touching, n_features;
 } approach;
 
@@ -45,7 +47,7 @@ static void remove_last_feature(approach *a) {
     for (int i = 0; i < MOST_BOUNDS; i++) pd_polynomial_destroy(&f->bounds[i]);
 }
 
-/* closer -= R^2 square; a feature that is degenerate all the time is none. */
+/* closer -= R^2 square; a feature that is degenerate throughout is dropped. */
 static void finish_feature(approach *a, feature *f) {
     pd_polynomial limit;
     pd_polynomial_create(&limit);
@@ -150,8 +152,8 @@ static void add_lines(approach *a, const pd_moving *point) {
 
 /* ---- the decision ------------------------------------------------------------------------------------------------------------ */
 
-/* The same in floating point, where its rounding decides nothing: -1 where the pair is certainly farther apart throughout, -2 where that
- * cannot be told, or not within the steps that are left. */
+/* The same in floating point, for decisions that rounding cannot change: -1: certainly farther apart throughout; -2: undecided, or no
+ * steps left. */
 static double certain_time(const approach *a, unsigned long place, unsigned long shift, int *steps) {
     double start = ldexp((double)place, -(int)shift), end = ldexp((double)place + 1.0, -(int)shift);
     if (--*steps < 0) return -2.0;
@@ -174,12 +176,12 @@ static verdict judge(const approach *a, const feature *f, unsigned long place, u
         near_at_start = near_at_start && bound.start >= 0;
     }
     if (near_at_start) return NEAR_AT_START;
-    /* a minimum that is exactly R, as of what slides at this distance over a side, has coefficients of both signs around it */
+    /* a minimum of exactly R, as of sliding along a side at this distance, has coefficients of both signs around it */
     int is_minimum = !a->touching && (shift == PATIENCE || shift == DEEPEST) && pd_polynomial_stays(&f->closer, place, shift);
     return is_minimum ? OUT : OPEN;
 }
 
-/* The first time at which the pair is too near on [place, place + 1] / 2^shift, of the features in a set. */
+/* The first time in [place, place + 1] / 2^shift at which a feature of a set is nearer than R. */
 static double first_near(const approach *a, unsigned features, unsigned long place, unsigned long shift) {
     double start = ldexp((double)place, -(int)shift), end = ldexp((double)place + 1.0, -(int)shift);
     if (pd_certainly_farther(a->x, a->n, a->n_first, start, end, a->distance)) return -1.0;

@@ -1,14 +1,14 @@
-/* Time of first contact of one moving pair, without rounding; see crossings.h.
+/* The time of the first contact of one moving pair, exactly; see crossings.h.
  *
- * That a pair touches at time t is a combination of signs of polynomials in t of degree at most 4, and the times at which it does are a
- * closed set. Between neighbouring roots of all these polynomials nothing changes, so if there is a contact at all, the first one is at
- * 0, at 1, or at a root of one of them; and since the four points must be coplanar, at a root of that cubic unless it vanishes
- * identically. The combination is evaluated at each of these algebraic numbers (exact_polynomial.h). */
+ * A contact at time t is a combination of signs of polynomials in t of degree <= 4. The contact times form a closed set, and nothing
+ * changes between neighbouring roots of these polynomials. So the first contact is at 0, at 1, or at a root of one of them. The four
+ * points must be coplanar, so it is a root of that cubic unless it vanishes identically. The combination is evaluated at each of these
+ * algebraic numbers (exact_polynomial.h). */
 #include "judge/crossings.h"
 
 #include "judge/exact_moving.h"
 
-/* A point is on a segment where cross = 0 and dot <= 0. */
+/* A point is on a segment if cross = 0 and dot <= 0. */
 typedef struct on_segment {
     pd_moving cross;   /* (b - a) x (p - a) */
     pd_polynomial dot; /* (p - a) . (p - b) */
@@ -17,10 +17,10 @@ typedef struct on_segment {
 enum { MOST_SEGMENTS = 4, MOST_BOUNDS = 4 };
 
 typedef struct contact {
-    pd_polynomial volume;               /* zero where the points are coplanar; not used where has_volume is 0 */
-    pd_polynomial normal_squared;       /* zero where the triangle or the parallelogram of the edges is degenerate */
-    pd_polynomial bounds[MOST_BOUNDS];  /* none negative: inside, if coplanar and not degenerate */
-    on_segment segments[MOST_SEGMENTS]; /* one of them holds: contact, if degenerate */
+    pd_polynomial volume;               /* zero while the points are coplanar; unused if has_volume is 0 */
+    pd_polynomial normal_squared;       /* zero while the triangle or the parallelogram of the edges is degenerate */
+    pd_polynomial bounds[MOST_BOUNDS];  /* all nonnegative: inside, if coplanar and not degenerate */
+    on_segment segments[MOST_SEGMENTS]; /* contact of a degenerate pair: one of them holds */
     int has_volume, n_bounds, n_segments;
 } contact;
 
@@ -63,7 +63,7 @@ static void add_segment(contact *c, const pd_moving *p, const pd_moving *a, cons
 
 /* ---- the decision ------------------------------------------------------------------------------------------------------------ */
 
-/* Whether the pair touches at the i-th of these roots of p. */
+/* Tells whether the pair touches at the i-th root of p. */
 static int touches(const contact *c, const pd_polynomial *p, pd_roots *roots, int i) {
     if (c->has_volume) {
         if (p != &c->volume && pd_root_sign(roots, i, &c->volume) != 0) return 0;
@@ -82,7 +82,7 @@ static int touches(const contact *c, const pd_polynomial *p, pd_roots *roots, in
     return 0;
 }
 
-/* The first contact at a root of p, or `earliest` where that is before it. -1: none. */
+/* The first contact at a root of p; `earliest` if that is before it; -1: none. */
 static double first_at_roots(const contact *c, const pd_polynomial *p, double earliest) {
     if (p->degree < 1) return earliest;
     pd_roots roots;
@@ -102,7 +102,7 @@ static double first_contact(const contact *c) {
     if (c->has_volume && c->volume.degree == 0) return -1.0;
     if (c->has_volume && c->volume.degree > 0) return first_at_roots(c, &c->volume, -1.0);
 
-    /* always coplanar: the roots of everything, and of t (t - 1) for the ends */
+    /* always coplanar: test the roots of all polynomials, and those of t (t - 1) for the ends */
     pd_polynomial ends;
     pd_polynomial_create(&ends);
     mpz_set_si(ends.c[1], -1);

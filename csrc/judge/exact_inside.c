@@ -1,4 +1,4 @@
-/* Which side of a closed surface a point is on, by exact parity; see surface_distance.h. */
+/* The side of a closed surface on which a point lies, by exact parity; see surface_distance.h. */
 #include "judge/box_tree.h"
 #include "judge/exact_predicates.h"
 #include "judge/surface_distance.h"
@@ -12,7 +12,7 @@ enum { QUERIES = 64 };
 
 typedef struct column_tree {
     const pd_host_surface *surface;
-    pd_host_box *boxes; /* [n_triangles] of the triangles seen along z */
+    pd_host_box *boxes; /* [n_triangles] of the triangles' projections along z */
     pd_box_tree tree;
 } column_tree;
 
@@ -37,8 +37,9 @@ static void column_tree_destroy(column_tree *c) {
     free(c->boxes);
 }
 
-/* The side of p, moved by (eps, eps^2, 0), of the line through a and b seen along z: that of the exact determinant, and where it is zero of
- * its derivative by the first coordinate of p that changes it. 0 only where a and b are one point. */
+/* The side of p + (eps, eps^2, 0) relative to the line through a and b, in the projection along z. The sign is that of the exact
+ * determinant. If that is zero, it is the sign of the derivative by the first coordinate of p that changes it. 0 only if a and b
+ * coincide. */
 static int side_seen(const double a[3], const double b[3], const double p[3]) {
     int sign = pd_orientation_seen(a, b, p, 2);
     if (sign) return sign;
@@ -46,13 +47,13 @@ static int side_seen(const double a[3], const double b[3], const double p[3]) {
     return (b[0] > a[0]) - (b[0] < a[0]);
 }
 
-/* 1 or -1 where the line along z through p, moved, meets the triangle, by the way the triangle turns seen from +z; else 0. */
+/* 1 or -1 if the line along z through the perturbed p meets the triangle, by the orientation of its projection; otherwise 0. */
 static int column_meets(const double *corner[3], const double p[3]) {
     int sign = side_seen(corner[0], corner[1], p);
     return sign && side_seen(corner[1], corner[2], p) == sign && side_seen(corner[2], corner[0], p) == sign ? sign : 0;
 }
 
-/* For nodes (x, y, z[k]) with ascending z: crossings[k] odd where an odd number of triangles has node k, but not node k + 1, below it.
+/* For nodes (x, y, z[k]) with ascending z: crossings[k] is odd if an odd number of triangles has node k, but not node k + 1, below it.
  *   crossings [n]  out */
 static void column_crossings(const column_tree *c, const double x, const double y, const double *z, int n, unsigned char *crossings) {
     const pd_host_surface *surface = c->surface;
@@ -78,7 +79,7 @@ static void column_crossings(const column_tree *c, const double x, const double 
             double p[3] = {x, y, 0.0};
             int turn = column_meets(corner, p);
             if (!turn) continue;
-            int below = 0, above = n; /* nodes before `below` are below the triangle, those from `above` on are not */
+            int below = 0, above = n; /* nodes before `below` are below the triangle, those from `above` on are above */
             while (below < above) {
                 int middle = below + (above - below) / 2;
                 p[2] = z[middle];
@@ -125,7 +126,7 @@ pd_status pd_surface_grid_sign(double *values, const pd_host_surface *surface, c
     created = 1;
     for (int k = 0; k < grid->n[2]; k++) z[k] = pd_host_grid_node(grid, 2, k);
 #pragma omp parallel for schedule(static) num_threads(pd_team(threads, n_rows, 1000))
-    for (int part = 0; part < threads; part++) { /* a part has a buffer of its own */
+    for (int part = 0; part < threads; part++) { /* each part has its own buffer */
         unsigned char *mine = crossings + (size_t)part * n_z;
         for (long long row = part; row < n_rows && !pd_interrupted(interruption); row += threads) {
             double *out = values + (size_t)row * n_z;

@@ -1,4 +1,4 @@
-/* Points that move straight and at constant speed from time 0 to time 1, without any rounding: polynomials with integer coefficients. */
+/* Points in straight motion at constant speed from time 0 to time 1, exactly: polynomials with integer coefficients. */
 #ifndef PD_JUDGE_EXACT_MOVING_H
 #define PD_JUDGE_EXACT_MOVING_H
 
@@ -19,7 +19,7 @@ void pd_moving_dot(pd_polynomial *out, const pd_moving *a, const pd_moving *b);
 
 enum { PD_MOVING_POINTS = 4, PD_MOVING_NUMBERS = 2 };
 
-/* n points at times 0 and 1 (x [2 n,3]) and some numbers, all scaled by the same power of two: created points, initialised integers. */
+/* n points at times 0 and 1 (x [2 n,3]) and some numbers, all scaled by one power of two. Points are created, integers initialised. */
 void pd_moving_points(pd_moving *points, const double *x, int n, mpz_t *whole, const double *numbers, int n_numbers);
 
 #endif

@@ -42,8 +42,8 @@ static void bernstein(mpz_t *c, const pd_polynomial *p, const mpz_t low, const m
     mpz_clear(power);
 }
 
-/* The sign changes of the Bernstein coefficients of p on (low, high) / 2^shift: p has as many roots there, each counted as often as it is
- * one, or an even number fewer [Basu, Pollack, Roy 2006, Theorem 10.27]; so 0 and 1 are the truth. With 0 *sign is the sign of p there. */
+/* The sign changes of the Bernstein coefficients of p on (low, high) / 2^shift. The number of roots there, with multiplicity, is this or
+ * less by an even number [Basu, Pollack, Roy 2006, Theorem 10.27]. So 0 and 1 are exact. For 0, *sign is the sign of p on the interval. */
 static int bernstein_changes(const pd_polynomial *p, const mpz_t low, const mpz_t high, unsigned long shift, int *sign) {
     int changes = 0, last = 0;
     mpz_t c[PD_POLYNOMIAL_TERMS];
@@ -78,7 +78,7 @@ pd_signs pd_polynomial_signs(const pd_polynomial *p, unsigned long place, unsign
     return signs;
 }
 
-/* Divides by the greatest common divisor of the coefficients, which is positive: signs stay, numbers stay small. */
+/* Divides by the greatest common divisor of the coefficients, which is positive. Signs are unchanged and the numbers stay small. */
 static void remove_content(pd_polynomial *p) {
     if (p->degree < 0) return;
     mpz_t divisor;
@@ -145,7 +145,7 @@ static int sign_changes(const remainder_sequence *s, const mpz_t x, unsigned lon
     return changes;
 }
 
-/* Sum of the signs of q at the roots of p in (low, high) / 2^shift, which are no roots themselves; q NULL: how many roots. */
+/* Sum of the signs of q at the roots of p in (low, high) / 2^shift, whose ends are no roots; q NULL: the number of roots. */
 static int query(const remainder_sequence *s, const mpz_t low, const mpz_t high, unsigned long shift) {
     return sign_changes(s, low, shift) - sign_changes(s, high, shift);
 }
@@ -158,7 +158,7 @@ int pd_polynomial_stays(const pd_polynomial *p, unsigned long place, unsigned lo
     if (stays && p->degree > 0) {
         remainder_sequence sequence;
         sequence_create(&sequence, p, NULL);
-        stays = query(&sequence, low, high, shift) <= 1; /* at a single root between positive values nothing changes its sign */
+        stays = query(&sequence, low, high, shift) <= 1; /* a single root between positive values changes no sign */
         sequence_destroy(&sequence);
     }
     mpz_clear(low);
@@ -166,8 +166,8 @@ int pd_polynomial_stays(const pd_polynomial *p, unsigned long place, unsigned lo
     return stays;
 }
 
-/* Divides p by 2^shift t - x until x / 2^shift is no root any more; whether it was one. The quotients are integers, since x is odd or
- * shift is 0 and so the divisor is primitive (Gauss). */
+/* Divides p by 2^shift t - x until x / 2^shift is no root. Returns whether it was one. The quotients are integers: x is odd or shift is
+ * 0, so the divisor is primitive (Gauss). */
 static int divide_out(pd_polynomial *p, const mpz_t x_in, unsigned long shift_in) {
     if (p->degree < 1 || sign_at(p, x_in, shift_in) != 0) return 0;
     mpz_t x, quotient;
@@ -194,8 +194,8 @@ static int divide_out(pd_polynomial *p, const mpz_t x_in, unsigned long shift_in
     return 1;
 }
 
-/* How many roots p has in (low, high) / 2^shift, which are no roots: 0, 1, or a number greater than 1, which in a wide interval may be too
- * large. The remainder sequence is made when Bernstein coefficients have left an interval of 2^-PATIENCE undecided. */
+/* The number of roots of p in (low, high) / 2^shift, whose ends are no roots: 0, 1, or an upper bound above 1. The remainder sequence is
+ * made when Bernstein coefficients leave an interval of 2^-PATIENCE undecided. */
 static int roots_between(remainder_sequence *s, int *has_sequence, pd_polynomial *p, const mpz_t low, const mpz_t high,
                          unsigned long shift) {
     enum { PATIENCE = 16 };
@@ -217,7 +217,7 @@ static void add_root(pd_roots *roots, const mpz_t low, const mpz_t high, unsigne
     root->exact = exact;
 }
 
-/* Whether root a lies below root b; intervals do not overlap and hold no exact root. */
+/* Tells whether root a is below root b. Intervals do not overlap and contain no exact root. */
 static int lies_below(const pd_root *a, const pd_root *b) {
     mpz_t left, right;
     mpz_init(left);
@@ -243,8 +243,8 @@ void pd_roots_create(pd_roots *roots, const pd_polynomial *p) {
     if (divide_out(&roots->base, low, 0)) add_root(roots, low, low, 0, 1);
     if (divide_out(&roots->base, high, 0)) add_root(roots, high, high, 0, 1);
 
-    /* Bisection; where a midpoint is a root it is taken out of the polynomial and all starts again without it. Depth by depth: the
-     * intervals of one depth are numbered, low runs through those that hold more than one root. */
+    /* Bisection. A midpoint that is a root is divided out, and the search restarts without it. Depth by depth: intervals of a depth are
+     * numbered, low runs through those with more than one root. */
     int found_exact = 1;
     remainder_sequence sequence;
     while (found_exact && roots->base.degree >= 1) {
@@ -301,7 +301,7 @@ void pd_roots_create(pd_roots *roots, const pd_polynomial *p) {
     mpz_clear(high);
     mpz_clear(middle);
 
-    /* An interval may hold an exact root that was divided out. Cut it there: the base has no root at that point. */
+    /* An interval may contain an exact root that was divided out. Cut it there: the base has no root at that point. */
     for (int i = 0; i < roots->n; i++) {
         pd_root *interval = &roots->root[i];
         if (interval->exact) continue;
@@ -339,8 +339,8 @@ void pd_roots_destroy(pd_roots *roots) {
     pd_polynomial_destroy(&roots->base);
 }
 
-/* Halves the interval of a root until it is 2^-shift wide or the root is found: by the signs of the base, so not where they are the same at
- * both ends, as around a root of even multiplicity. */
+/* Halves the interval of a root until it is 2^-shift wide or the root is found, by the signs of the base. Not possible for equal signs
+ * at both ends, as around a root of even multiplicity. */
 static void refine(pd_roots *roots, int i, unsigned long shift) {
     pd_root *root = &roots->root[i];
     if (root->exact || root->shift >= shift) return;
@@ -361,7 +361,7 @@ static void refine(pd_roots *roots, int i, unsigned long shift) {
 }
 
 int pd_root_sign(pd_roots *roots, int i, const pd_polynomial *q) {
-    enum { STEP = 32, ENOUGH = 512 }; /* bits; a sign that is not settled then is zero as a rule, and the remainder sequence says so */
+    enum { STEP = 32, ENOUGH = 512 }; /* bits; an undecided sign is then zero as a rule, which the remainder sequence decides */
     pd_root *root = &roots->root[i];
     for (unsigned long shift = root->shift; q->degree > 0 && !root->exact; shift += STEP) {
         int sign;
@@ -396,7 +396,7 @@ double pd_root_below(pd_roots *roots, int i) {
             mpz_mul_2exp(high, high, 1);
             mpz_add(middle, low, high);
             mpz_fdiv_q_2exp(middle, middle, 1);
-            if (sign_at(&roots->base, middle, shift) == 0) { /* the root itself: base has no other in the interval */
+            if (sign_at(&roots->base, middle, shift) == 0) { /* the root itself: the base has no other in the interval */
                 mpz_set(low, middle);
                 break;
             }
@@ -404,7 +404,7 @@ double pd_root_below(pd_roots *roots, int i) {
         }
         sequence_destroy(&sequence);
     }
-    /* at most 53 bits, the rest cut off */
+    /* at most 53 bits, the others truncated */
     unsigned long bits = mpz_sgn(low) ? mpz_sizeinbase(low, 2) : 0;
     if (bits > 53) {
         mpz_fdiv_q_2exp(low, low, bits - 53);

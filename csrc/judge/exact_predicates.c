@@ -1,9 +1,9 @@
 /* Orientation predicates; see exact_predicates.h.
  *
- * The bounds of the filters: a difference of doubles has one rounding, a product of three of them with the sums of a 3x3 determinant
- * at most ten more, so each of the six terms is off by less than 12 u M1 M2 M3 (u = 2^-53), Mi the largest difference in row i.
- * 72 u is rounded up to 2^-46. A fused multiply-add leaves roundings out, so the bounds hold with and without. Between the limits for
- * the products nothing overflows and what underflows is far below the bound. */
+ * The bounds of the filters: a difference of doubles has one rounding. A product of three of them, with the sums of a 3x3 determinant,
+ * has at most ten more. So each of the six terms has an error below 12 u M1 M2 M3 (u = 2^-53), with Mi the largest difference in row i.
+ * 72 u is rounded up to 2^-46. Fused multiply-adds only omit roundings. Between the limits for the products nothing overflows, and
+ * underflow is far below the bound. */
 #include "judge/exact_predicates.h"
 
 #include <limits.h>
@@ -22,7 +22,7 @@ void pd_whole_numbers(mpz_t *whole, const double *values, int n) {
     }
     for (int i = 0; i < n; i++) {
         double mantissa = frexp(values[i], &exponent);
-        mpz_set_d(whole[i], ldexp(mantissa, 53)); /* a whole number */
+        mpz_set_d(whole[i], ldexp(mantissa, 53)); /* an integer */
         if (values[i] != 0.0) mpz_mul_2exp(whole[i], whole[i], (mp_bitcnt_t)(exponent - smallest));
     }
 }
@@ -33,7 +33,7 @@ static void subtract(double out[3], const double a[3], const double b[3]) {
     for (int i = 0; i < 3; i++) out[i] = a[i] - b[i];
 }
 
-/* All of e, f, g have a zero in the same place: the determinant is zero, and so are bodies that lie in a plane of coordinates. */
+/* If e, f and g have a zero in the same place, the determinant is zero, as for bodies in a coordinate plane. */
 static int has_zero_column(const double e[3], const double f[3], const double g[3]) {
     for (int i = 0; i < 3; i++)
         if (e[i] == 0.0 && f[i] == 0.0 && g[i] == 0.0) return 1;
@@ -74,7 +74,7 @@ int pd_orientation(const double a[3], const double b[3], const double c[3], cons
         if (det > ERROR_OF_ORIENTATION * product) return 1;
         if (det < -ERROR_OF_ORIENTATION * product) return -1;
     }
-    if (has_zero_column(e, f, g)) return 0; /* a difference of doubles is zero only where they are equal */
+    if (has_zero_column(e, f, g)) return 0; /* a difference of doubles is zero only if they are equal */
     return exact_orientation(a, b, c, d);
 }
 

@@ -83,7 +83,7 @@ static int collinear(const double a[3], const double b[3], const double c[3]) {
     return 1;
 }
 
-/* Whether p, on the line of a and b, lies between them; exact, since on a line the coordinates run in step. */
+/* Tells whether p, on the line of a and b, is between them. Exact, since coordinates are monotone along a line. */
 static int between(const double p[3], const double a[3], const double b[3]) {
     for (int k = 0; k < 3; k++) {
         double low = a[k] < b[k] ? a[k] : b[k], high = a[k] < b[k] ? b[k] : a[k];
@@ -94,19 +94,19 @@ static int between(const double p[3], const double a[3], const double b[3]) {
 
 static int point_on_segment(const double p[3], const double a[3], const double b[3]) { return between(p, a, b) && collinear(a, b, p); }
 
-/* Whether segments pq and ab, seen along an axis, meet: the classical test with orientations, for points of a common plane that the
- * axis does not lie in. */
+/* Tells whether the projections of segments pq and ab along an axis meet: the classical test with orientations. The points lie in a
+ * common plane that is not parallel to the axis. */
 static int segments_meet_seen(const double p[3], const double q[3], const double a[3], const double b[3], int axis) {
     int pa = pd_orientation_seen(p, q, a, axis), pb = pd_orientation_seen(p, q, b, axis);
     if (pa * pb > 0) return 0;
     int ap = pd_orientation_seen(a, b, p, axis), aq = pd_orientation_seen(a, b, q, axis);
     if (ap * aq > 0) return 0;
-    if (pa == 0 && pb == 0 && ap == 0 && aq == 0) /* on one line, or one of them a point on the line of the other */
+    if (pa == 0 && pb == 0 && ap == 0 && aq == 0) /* collinear, or one segment is a point on the line of the other */
         return between(p, a, b) || between(q, a, b) || between(a, p, q) || between(b, p, q);
     return 1;
 }
 
-/* The axis along which the plane of directions b - a and d - c is seen best enough: not edge on. -1 where they are parallel. */
+/* An axis that is not parallel to the plane of directions b - a and d - c. -1 if they are parallel. */
 static int axis_of_directions(const double a[3], const double b[3], const double c[3], const double d[3]);
 
 static int segments_meet(const double p[3], const double q[3], const double a[3], const double b[3]) {
@@ -116,8 +116,8 @@ static int segments_meet(const double p[3], const double q[3], const double a[3]
     return point_on_segment(p, a, b) || point_on_segment(q, a, b) || point_on_segment(a, p, q) || point_on_segment(b, p, q);
 }
 
-/* Four points of a common plane, or pq parallel to ab. Where one triangle of three of them is seen with area along an axis, the plane is
- * not seen edge on. Where no three of them make a triangle, all lie on a line, or two are the same: then the tests of ends suffice. */
+/* The same for four points of a common plane, or pq parallel to ab. If a triangle of three of them has an area in the projection along
+ * an axis, the plane is not parallel to it. Otherwise all are collinear, or two coincide: then the tests of ends suffice. */
 static int axis_of_directions(const double a[3], const double b[3], const double c[3], const double d[3]) {
     for (int axis = 0; axis < 3; axis++)
         if (pd_orientation_seen(a, b, c, axis) || pd_orientation_seen(a, b, d, axis) || pd_orientation_seen(c, d, a, axis) ||
@@ -128,8 +128,8 @@ static int axis_of_directions(const double a[3], const double b[3], const double
 
 /* ---- an edge and a triangle ------------------------------------------------------------------------------------------------- */
 
-/* Whether the boxes of a shadow are enough to tell segment and triangle apart: along each axis, a line of the segment or of a side of
- * the triangle has the two certainly on different sides. Saves the exact tests of flat bodies, whose determinants are all zero. */
+/* Tells whether projections onto coordinate planes separate segment and triangle: along each axis, the line of the segment or of a side
+ * has them certainly on different sides. Avoids exact tests of flat bodies, whose determinants are all zero. */
 static int certainly_apart(const double p[3], const double q[3], const double *const corner[3]) {
     for (int axis = 0; axis < 3; axis++) {
         int signs[3] = {pd_orientation_seen_if_certain(p, q, corner[0], axis), pd_orientation_seen_if_certain(p, q, corner[1], axis),
@@ -157,13 +157,13 @@ static int point_in_triangle_seen(const double p[3], const double *const corner[
     return 1;
 }
 
-/* No vertex in common. */
+/* For a segment and a triangle without a common vertex. */
 static int segment_meets_triangle(const double p[3], const double q[3], const double *const corner[3]) {
     const double *a = corner[0], *b = corner[1], *c = corner[2];
     if (certainly_apart(p, q, corner)) return 0;
     int above = pd_orientation(a, b, c, p), below = pd_orientation(a, b, c, q);
     if (above * below > 0) return 0;
-    if (above || below) { /* through the plane: the line passes all three sides on the same side, or through them */
+    if (above || below) { /* through the plane: the line has all three sides on the same side, or meets them */
         int ab = pd_orientation(p, q, a, b), bc = pd_orientation(p, q, b, c), ca = pd_orientation(p, q, c, a);
         return (ab >= 0 && bc >= 0 && ca >= 0) || (ab <= 0 && bc <= 0 && ca <= 0);
     }
@@ -173,7 +173,7 @@ static int segment_meets_triangle(const double p[3], const double q[3], const do
            segments_meet_seen(p, q, a, b, axis) || segments_meet_seen(p, q, b, c, axis) || segments_meet_seen(p, q, c, a, axis);
 }
 
-/* Whether segments vq and vb have more in common than v. */
+/* Tells whether segments vq and vb share more than v. */
 static int segments_overlap(const double v[3], const double q[3], const double b[3]) {
     int k = 0;
     while (k < 3 && q[k] == v[k]) k++;
@@ -182,10 +182,10 @@ static int segments_overlap(const double v[3], const double q[3], const double b
     return collinear(v, q, b);
 }
 
-/* Whether segment vq and triangle vbc have more in common than v. */
+/* Tells whether segment vq and triangle vbc share more than v. */
 static int segment_meets_triangle_beyond(const double v[3], const double q[3], const double b[3], const double c[3]) {
     if (same_point(v, q)) return 0;
-    for (int axis = 0; axis < 3; axis++) { /* seen along an axis, q is certainly outside the angle at v */
+    for (int axis = 0; axis < 3; axis++) { /* in the projection along an axis, q is certainly outside the angle at v */
         int turn = pd_orientation_seen_if_certain(v, b, c, axis);
         if (turn && (pd_orientation_seen_if_certain(v, b, q, axis) == -turn || pd_orientation_seen_if_certain(v, q, c, axis) == -turn))
             return 0;
@@ -201,7 +201,7 @@ static int segment_meets_triangle_beyond(const double v[3], const double q[3], c
 typedef struct scene {
     const double *points;
     const pd_simplices *simplices;
-    const int *alone; /* the edges of no triangle */
+    const int *alone; /* the edges without a triangle */
 } scene;
 
 static const double *point(const scene *scene, int vertex) { return scene->points + 3 * (size_t)vertex; }

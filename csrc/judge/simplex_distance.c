@@ -21,15 +21,15 @@ double pd_point_segment_squared(double gap[3], const double p[3], const double a
     return dot(gap, gap);
 }
 
-/* Keeps the nearer of two. */
+/* Keeps the nearer of two results. */
 static void keep_nearer(double *best, double gap[3], double squared, const double other[3], double sign) {
     if (!(squared < *best)) return;
     *best = squared;
     for (int k = 0; k < 3; k++) gap[k] = sign * other[k];
 }
 
-/* The least of the distances to the sides and, where the foot of the perpendicular lies inside, to the foot. That is measured between
- * points: the height over a plane whose normal is all rounding, as that of three corners on a line, would be anything. */
+/* The smallest distance to the sides and, if the foot of the perpendicular is inside, to the foot. The latter is measured between
+ * points: the height over a plane has no meaning if its normal is rounding noise, as for three collinear corners. */
 double pd_point_triangle_squared(double gap[3], const double p[3], const double a[3], const double b[3], const double c[3]) {
     const double *corner[3] = {a, b, c};
     double best = INFINITY, e[3], f[3], to[3], normal[3], weight[3];
@@ -59,8 +59,8 @@ double pd_point_triangle_squared(double gap[3], const double p[3], const double 
     return best;
 }
 
-/* The least of the distances of the ends and, where both feet lie inside, of the feet; measured between points, since the normal of nearly
- * parallel edges is all rounding. */
+/* The smallest distance of the ends and, if both feet are inside, of the feet. Measured between points, since the normal of nearly
+ * parallel edges is rounding noise. */
 double pd_segment_segment_squared(double gap[3], const double p[3], const double q[3], const double a[3], const double b[3]) {
     double best = INFINITY, e[3], f[3], to[3], normal[3];
     memset(gap, 0, sizeof to);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Boxes this much (relative, squared) nearer than the best pair are opened too: more than their distance can be off. */
+/* Boxes nearer than the best pair by this relative margin (squared) are opened too. It exceeds the error of their distance. */
 static const double SLACK = 1.0 + 0x1p-40;
 enum { CHUNK = 64, ROUND = 4096 };
 
@@ -33,7 +33,7 @@ static double boxes_squared(const pd_host_box *a, const pd_host_box *b) {
     return sum;
 }
 
-/* A kind of pair: rows of n_first and n_second vertices; i < j only where both are rows of the same array. */
+/* A kind of pair: rows of n_first and n_second vertices; only i < j if both are rows of the same array. */
 typedef struct pair_kind {
     const double *points;
     const int *first, *second;
@@ -84,7 +84,7 @@ static pd_host_box box_of(const double *points, const int *vertices, int k) {
     return box;
 }
 
-/* In rounds: every query of a round starts from the best of the rounds before, so that no result depends on who came first. */
+/* In rounds: every query of a round starts from the best pair of the earlier rounds, so that the result does not depend on the schedule. */
 static pd_status nearest_of_kind(nearest *best, const pair_kind *kind, int threads, pd_interruption *interruption, pd_error *error) {
     pd_box_tree tree = {0};
     pd_status status = PD_OK;
@@ -138,7 +138,7 @@ pd_status pd_smallest_gap(pd_gap *out, const double *points, const int *vertices
     nearest best = {INFINITY, {-1, -1}};
     for (int k = 0; k < 3; k++) {
         nearest found = best;
-        found.pair[0] = found.pair[1] = -1; /* at the same distance the earlier kind stays */
+        found.pair[0] = found.pair[1] = -1; /* at equal distance the earlier kind stays */
         PD_TRY(nearest_of_kind(&found, &kinds[k], threads, interruption, error));
         if (!(found.squared < best.squared)) continue;
         best = found;

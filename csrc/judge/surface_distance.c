@@ -10,7 +10,8 @@
 
 _Static_assert(sizeof(real) == sizeof(double), "host code is double");
 
-/* A box is opened unless it is this much (relative, squared) farther than the best triangle: more than either distance can be off. */
+/* A box is opened unless it is farther than the best triangle by this relative margin (squared). It exceeds the errors of both
+ * distances. */
 static const double SLACK = 1.0 + 0x1p-40;
 enum { QUERIES = 64 };
 
@@ -23,9 +24,9 @@ static double box_squared(const pd_host_box *box, const double p[3]) {
     return sum;
 }
 
-/* A disc that holds a triangle: far from the surface it bounds the distance from below much better than a box does. */
+/* A disc that contains a triangle. Far from the surface it is a much better lower bound of the distance than a box. */
 typedef struct disc {
-    double centre[3], normal[3], radius; /* normal: unit, or zero where the triangle has hardly any area: then a ball */
+    double centre[3], normal[3], radius; /* normal: unit, or zero for a triangle almost without area: then a ball */
 } disc;
 
 static disc disc_around(const double *a, const double *b, const double *c) {
@@ -39,13 +40,13 @@ static disc disc_around(const double *a, const double *b, const double *c) {
     }
     pd_cross3(e, f, normal);
     double area = pd_norm3(normal), sides = pd_norm3(e) * pd_norm3(f);
-    if (area > 1e-6 * sides) /* so that rounding turns the normal by less than 1e-9 */
+    if (area > 1e-6 * sides) /* rounding then turns the normal by less than 1e-9 */
         for (int k = 0; k < 3; k++) d.normal[k] = normal[k] / area;
     return d;
 }
 
-/* Less than the squared distance from the disc: the height above its plane and what the foot is outside its rim. What is taken off is more
- * than a normal that is off by 1e-9 can change. */
+/* A lower bound of the squared distance from the disc: the height above its plane and the distance of the foot outside the rim. The
+ * subtracted margin exceeds the effect of an error of 1e-9 in the normal. */
 static double disc_squared(const disc *d, const double p[3]) {
     double away[3];
     for (int k = 0; k < 3; k++) away[k] = p[k] - d->centre[k];
@@ -102,8 +103,8 @@ static double triangle_distance(const pd_host_surface *surface, int t, const dou
     return closest.distance;
 }
 
-/* The distance of p. `nearest` comes in as a triangle to begin with, the nearer the better, and goes out as the nearest one, with the
- * smallest index where several are equally near: what is pruned is farther, so neither the beginning nor the order changes the result. */
+/* The distance of p. `nearest`: in a triangle to start with, the nearer the better; out the nearest one, with the smallest index at
+ * equal distance. Pruned boxes are farther, so neither the start nor the order changes the result. */
 static double nearest_distance(const search *s, const double p[3], int *nearest) {
     const pd_box_tree *tree = &s->tree;
     int stack[64], depth = 0, first_leaf = 1 << (tree->levels - 1), n_nodes = 2 * first_leaf;
@@ -159,7 +160,7 @@ pd_status pd_surface_grid_distance(double *values, const pd_host_surface *surfac
     for (long long row = 0; row < n_rows; row++) {
         double p[3] = {pd_host_grid_node(grid, 0, (int)(row / grid->n[1])), pd_host_grid_node(grid, 1, (int)(row % grid->n[1])), 0.0};
         double *out = values + (size_t)row * (size_t)grid->n[2];
-        int nearest = 0; /* that of the node before is a good one to begin with */
+        int nearest = 0; /* that of the previous node is a good start */
         for (int k = 0; k < grid->n[2] && !pd_interrupted(interruption); k++) {
             p[2] = pd_host_grid_node(grid, 2, k);
             out[k] = nearest_distance(&s, p, &nearest);
