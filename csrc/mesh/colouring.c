@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A graph colouring balances in two or three sweeps; the cap keeps the time linear whatever the mesh. */
+/* A graph colouring balances in two or three sweeps. The cap keeps the time linear for any mesh. */
 enum { BALANCING_SWEEPS = 8 };
 
-/* The elements and, for each vertex, the rows that hold it. */
+/* The elements and, for each vertex, its rows. */
 typedef struct incidence {
     const int *elements;
     int k;
@@ -18,7 +18,7 @@ typedef struct incidence {
     int *rows;
 } incidence;
 
-/* Counts two places to the right, so that scattering leaves start[v] at the first row of v. */
+/* Counts two places to the right, so that the scatter leaves start[v] at the first row of v. */
 static void fill_incidence(incidence *graph, int n_elements, int n_points) {
     size_t n_corners = (size_t)n_elements * (size_t)graph->k;
     for (size_t c = 0; c < n_corners; c++) graph->start[graph->elements[c] + 2]++;
@@ -26,7 +26,7 @@ static void fill_incidence(incidence *graph, int n_elements, int n_points) {
     for (size_t c = 0; c < n_corners; c++) graph->rows[graph->start[graph->elements[c] + 1]++] = (int)(c / (size_t)graph->k);
 }
 
-/* Stamps the colours of v's neighbours: taken[colour] = v. Vertices without a colour yet (-1) do not count. */
+/* Stamps the colours of v's neighbours: taken[colour] = v. Uncoloured vertices (-1) do not count. */
 static void stamp_neighbours(int *taken, const int *colours, const incidence *graph, int v) {
     for (size_t r = graph->start[v]; r < graph->start[v + 1]; r++) {
         const int *element = graph->elements + (size_t)graph->rows[r] * (size_t)graph->k;
@@ -48,13 +48,13 @@ static int colour_greedily(int *colours, int *taken, const incidence *graph, int
     return n_colours;
 }
 
-/* Every move lowers the sum of the squared sizes, so the sweeps cannot cycle, and no colour runs empty. */
+/* Every move lowers the sum of the squared sizes. So the sweeps cannot cycle, and no colour becomes empty. */
 static void balance(int *colours, int *taken, int *sizes, const incidence *graph, int n_points, int n_colours) {
     for (int v = 0; v < n_points; v++) sizes[colours[v]]++;
 
     for (int sweep = 0, moved = 1; moved && sweep < BALANCING_SWEEPS; sweep++) {
         moved = 0;
-        memset(taken, 0xff, (size_t)n_colours * sizeof *taken); /* stamps of the last sweep would look like this one's */
+        memset(taken, 0xff, (size_t)n_colours * sizeof *taken); /* stamps of the last sweep would equal those of this one */
         for (int v = 0; v < n_points; v++) {
             int from = colours[v], to = from;
             if ((long long)sizes[from] * n_colours <= n_points) continue; /* not above the mean */

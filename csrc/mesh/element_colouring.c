@@ -11,7 +11,7 @@ pd_status pd_element_colouring_create(int *colours, int *n_colours, const pd_ele
     *n_colours = 0;
     for (int s = 0; s < n_sets; s++) n_elements += sets[s].n;
     int *owner = malloc(((size_t)corners->n_corners + 1) * sizeof *owner); /* element of each corner */
-    int *taken = malloc(((size_t)n_elements + 1) * sizeof *taken);         /* taken[colour] = the last element that may not have it */
+    int *taken = malloc(((size_t)n_elements + 1) * sizeof *taken);         /* taken[colour] = the last element that must not have it */
     if (!owner || !taken) {
         status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the colours of %d elements", n_elements);
         goto done;
@@ -28,7 +28,7 @@ pd_status pd_element_colouring_create(int *colours, int *n_colours, const pd_ele
             for (size_t a = 0; a < k; a++) {
                 int v = sets[s].vertices[e * k + a];
                 if (fixed[v]) continue;
-                // corners ascend, so those before this element's own have a colour
+                // corners ascend, so earlier elements have a colour
                 for (int c = corners->start[v]; c < corners->start[v + 1] && owner[corners->corners[c]] < element; c++)
                     taken[colours[owner[corners->corners[c]]]] = element;
             }

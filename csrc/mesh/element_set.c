@@ -1,4 +1,4 @@
-/* The sizes of every element kind, read off the one table. */
+/* The sizes of every element kind, from elements/table.h. */
 #include "mesh/element_set.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The host's view of one kind of element: plain double arrays, as the Python layer built them. */
+/* One kind of element on the host: arrays of double from the Python layer. */
 #ifndef PD_MESH_ELEMENT_SET_H
 #define PD_MESH_ELEMENT_SET_H
 
@@ -18,7 +18,7 @@ typedef struct pd_element_set {
     int n_functions;
 } pd_element_set;
 
-/* A line of the table: k vertices, d columns of F, numbers in `rest`, numbers in `parameters`, constraints, family of its corners. */
+/* A line of the table: k vertices, d columns of F, size of `rest`, number of parameters, constraints, family of its corners. */
 typedef struct pd_kind_shape {
     int vertices, columns, rest, parameters, constraints, corners;
     const char *name;
@@ -27,7 +27,7 @@ typedef struct pd_kind_shape {
 /* The shape of `kind`; its vertices are 0 for an unknown kind. */
 pd_kind_shape pd_kind_shape_of(int kind);
 
-/* Whether the kind has a projection, as Projective Dynamics needs it. */
+/* Tells whether the kind has a projection, which Projective Dynamics needs. */
 int pd_kind_has_projection(int kind);
 
 /* Whether the kind is one of PD_CUSTOM_TABLE, and its parameters are those of custom.h. */
@@ -37,9 +37,8 @@ int pd_kind_is_custom(int kind);
  * F becomes rounding of E. */
 double pd_largest_stiffness(int kind, const double *parameters);
 
-/* The weight of an element in ADMM, which should lie between the least and the greatest curvature of its energy: that of Projective
- * Dynamics where there is a projection, (2 mu + lam) volume or area for the hyperelastic ones, the first
- * parameter for the others. */
+/* The weight of an element in ADMM, which should be between the smallest and the largest curvature of its energy. It is that of
+ * Projective Dynamics for kinds with a projection, (2 mu + lam) volume or area for hyperelastic kinds, otherwise the first parameter. */
 double pd_admm_weight(int kind, const double *parameters);
 
 #endif

@@ -1,4 +1,4 @@
-/* Integrals over what a closed surface encloses; see mass_properties.h. */
+/* Volume integrals of a closed surface; see mass_properties.h. */
 #include "mesh/mass_properties.h"
 
 #include "mesh/measure.h"
@@ -34,7 +34,7 @@ pd_status pd_mass_properties_of(pd_mass_properties *out, const double *points, c
             }
         }
     }
-    if (!(volume > PD_DEGENERATE * extent * extent * extent)) // written so that NaN is refused too
+    if (!(volume > PD_DEGENERATE * extent * extent * extent)) // also true for NaN
         return pd_fail(error, PD_ERROR_VALUE, "triangles: they enclose the volume %g m^3, which is not positive%s", volume,
                        volume < 0.0 ? ": the normals point inwards" : "");
     out->volume = volume;

@@ -1,4 +1,4 @@
-/* Lengths, areas and volumes, always from differences of positions, so that a mesh far from the origin keeps its digits. */
+/* Lengths, areas and volumes, from differences of positions, so that a mesh far from the origin loses no digits. */
 #include "mesh/measure.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ double pd_longest_edge(const double *points, const int *element, int k) {
 
 int pd_degenerate(double measure, double longest_edge, int k) {
     double size = k == 2 ? 0.0 : k == 3 ? longest_edge * longest_edge : longest_edge * longest_edge * longest_edge;
-    return !(fabs(measure) > PD_DEGENERATE * size); /* written so that NaN is degenerate too */
+    return !(fabs(measure) > PD_DEGENERATE * size); /* also true for NaN */
 }
 
 const char *pd_measure_name(int k) { return k == 2 ? "length" : k == 3 ? "area" : "volume"; }

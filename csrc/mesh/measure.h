@@ -1,11 +1,11 @@
-/* How large an element is: length, area or volume, and the size that a degenerate element is judged by. */
+/* Measures of an element: length, area or volume, and the length scale of the test for degenerate elements. */
 #ifndef PD_MESH_MEASURE_H
 #define PD_MESH_MEASURE_H
 
 #include "base/status.h"
 
-/* An element is degenerate where its measure is at most this times the matching power of its longest edge. The measure of a
- * flat tet is left with rounding of about 1e-16 of that power; the worst tet of the meshes people use lies above 1e-5. */
+/* An element is degenerate if its measure is at most this multiple of the matching power of its longest edge. Rounding leaves a flat tet
+ * with about 1e-16 of that power. The worst tets of usual meshes are above 1e-5. */
 #define PD_DEGENERATE 1e-12
 
 /* Length [m], area [m2] or signed volume [m3] of one element, by its number of vertices k = 2, 3, 4.
@@ -13,13 +13,13 @@
  * A tet is positive where det(x1-x0, x2-x0, x3-x0) > 0. */
 double pd_measure(const double *points, const int *element, int k);
 
-/* The longest of all the distances between the k vertices, m. */
+/* The largest distance between two of the k vertices, m. */
 double pd_longest_edge(const double *points, const int *element, int k);
 
-/* Nonzero where |measure| is too small for an element of that extent, or not a number. */
+/* Nonzero if |measure| is too small for an element of that size, or NaN. */
 int pd_degenerate(double measure, double longest_edge, int k);
 
-/* What `measure` is called in a message: "length", "area", "volume". */
+/* The name of `measure` in messages: "length", "area", "volume". */
 const char *pd_measure_name(int k);
 
 /* pd_measure of every element.

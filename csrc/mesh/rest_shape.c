@@ -64,7 +64,7 @@ static void hinge_gradients(double *gradients, const double *x) {
     gradients[2] = -c02 - c04;
 }
 
-/* x [k,3] = the corners of an element: rows [n,k] of points, or, where rows is NULL, k points after each other. */
+/* x [k,3] = the corners of an element: rows [n,k] of points; or k points in sequence if rows is NULL. */
 static void corners_of(double *x, const double *points, const int *rows, int row, int k) {
     for (int i = 0; i < k; i++) {
         size_t begin = (size_t)row * (size_t)k + (size_t)i;
@@ -72,7 +72,7 @@ static void corners_of(double *x, const double *points, const int *rows, int row
     }
 }
 
-/* The measure of one simplex of the element, refused where it is degenerate. */
+/* The measure of one simplex of the element. Fails if it is degenerate. */
 static pd_status checked_measure(double *measure, const double *x, const int *simplex, int k, int row, pd_error *error) {
     *measure = pd_measure(x, simplex, k);
     if (pd_degenerate(*measure, pd_longest_edge(x, simplex, k), k))
@@ -80,14 +80,14 @@ static pd_status checked_measure(double *measure, const double *x, const int *si
     return PD_OK;
 }
 
-/* Gradients and measure of element `row`, whose corners lie at x. */
+/* Gradients and measure of element `row` with corners x. */
 static pd_status rest_shape(double *g, double *measure, const double *x, int row, pd_topology topology, int k, pd_error *error) {
     static const int vertices[4] = {0, 1, 2, 3}, other_wing[3] = {0, 1, 3}, other_edge[2] = {0, 2};
     for (int c = 0; c < 3 * k; c++)
         if (!isfinite(x[c]))
             return pd_fail(error, PD_ERROR_NOT_FINITE, "rest: coordinate %g at row %d, vertex %d, column %d is not finite", x[c], row,
                            c / 3, c % 3);
-    // of a hinge and of a joint the first of its two parts
+    // for a hinge and a joint the first of its two parts
     int corners = topology == PD_TOPOLOGY_HINGE ? 3 : topology == PD_TOPOLOGY_JOINT ? 2 : k;
     pd_status status = checked_measure(measure, x, vertices, corners, row, error);
     if (status) return status;
@@ -119,7 +119,7 @@ pd_status pd_rest_shapes(double *gradients, double *measures, const double *poin
                          pd_error *error) {
     int k, d, bad = n;
     pd_topology_shape(topology, &k, &d);
-    // the first element that is refused is named, whatever the threads find first
+    // the error names the first bad element, for any number of threads
 #pragma omp parallel for num_threads(pd_team(pd_team_limit(), n, 100)) schedule(static) reduction(min : bad)
     for (int row = 0; row < n; row++) {
         pd_error unused;

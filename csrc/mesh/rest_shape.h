@@ -1,8 +1,8 @@
-/* Rest gradients: the linear map from vertex positions to the matrix F that an element's energy is a function of.
+/* Rest gradients: the linear map from vertex positions to the matrix F, the argument of an element's energy.
  *
  *     F = sum_{i=1}^{k-1} (x_i - x_0) g_i^T,   F = 3 x d
  *
- * as in elements/table.h. The gradients depend on the rest shape alone and are formed in double, once. */
+ * as in elements/table.h. The gradients depend on the rest shape only and are computed once, in double. */
 #ifndef PD_MESH_REST_SHAPE_H
 #define PD_MESH_REST_SHAPE_H
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sub-simplex in the bucket of its smallest vertex: its other vertices, ascending, and where it came from. */
+/* A sub-simplex in the bucket of its smallest vertex: its other vertices, ascending, and its source. */
 typedef struct face_record {
     int second, third; /* third is 0 for an edge */
     int source;        /* faces_per_element * element + local face */
@@ -17,10 +17,10 @@ typedef struct face_record {
 /* The vertices of a tet's four faces, outward for a positive tet. */
 static const int tet_faces[4][3] = {{0, 2, 1}, {0, 1, 3}, {0, 3, 2}, {1, 2, 3}};
 
-/* Below this length insertion beats qsort; buckets of ordinary meshes hold 5 to 40 records. */
+/* Insertion sort is faster than qsort below this length. Buckets of usual meshes hold 5 to 40 records. */
 enum { INSERTION_LIMIT = 64 };
 
-/* So many triangles at an edge have a hinge for every pair of them; their number grows with the square. */
+/* Up to this many triangles at an edge make a hinge per pair, a number that grows quadratically. */
 enum { LARGEST_SEAM = 64 };
 
 static pd_status too_many(pd_error *error, const char *name, int n) {
@@ -69,8 +69,8 @@ static void sort_records(face_record *records, size_t n) {
     }
 }
 
-/* The buckets are counted two places to the right: start[b+2]. After this, start[b+1] is the first place of bucket b; the
- * scatter advances it to the end, which is the first place of bucket b+1. So start[b] ends up right with one array. */
+/* The buckets are counted two places to the right: start[b+2]. After this, start[b+1] is the first place of bucket b. The scatter
+ * advances it to the end, which is the first place of bucket b+1. So one array suffices. */
 static void prefix_sums(size_t *start, int n_buckets) {
     for (size_t b = 0; b <= (size_t)n_buckets; b++) start[b + 1] += start[b];
 }
@@ -116,7 +116,7 @@ pd_status pd_edges_create(int **edges, int *n_edges, const int *elements, int n_
         if (!scatter) prefix_sums(start, n_points);
     }
 
-    /* in each bucket drop the repeats first: most of a tet mesh's edges come four to six times */
+    /* drop the repeats in each bucket first: most edges of a tet mesh occur four to six times */
     memset(seen, 0xff, ((size_t)n_points + 1) * sizeof *seen);
     for (int low = 0; low < n_points; low++) {
         size_t first = n_unique, end = start[low + 1];
@@ -193,7 +193,7 @@ static pd_status bucket_faces(size_t **start_out, face_record **records_out, con
     return PD_OK;
 }
 
-/* How many records from `first` on, before `end`, are the same face. */
+/* The number of records from `first` on, before `end`, with the same face. */
 static size_t run_length(const face_record *records, size_t first, size_t end) {
     size_t last = first + 1;
     while (last < end && records[last].second == records[first].second && records[last].third == records[first].third) last++;
@@ -232,7 +232,7 @@ pd_status pd_boundary_create(int **triangles, int *n_triangles, const int *tets,
             }
         }
 
-    /* in the order of the tets, which keeps the locality of the input */
+    /* in the order of the tets, which preserves the locality of the input */
     result = malloc((3 * n_boundary + 1) * sizeof *result);
     if (!result) {
         status = out_of_memory(error, "tets", n_tets);
@@ -291,7 +291,7 @@ pd_status pd_hinges_create(int **hinges, int *n_hinges, const int *triangles, in
             for (size_t i = r; i < r + run; i++)
                 for (size_t j = i + 1; j < r + run; j++, hinge += 4) {
                     int s0 = records[i].source, s1 = records[j].source;
-                    /* the triangle that runs x0 -> x1 comes first; with two of them the smaller row already does */
+                    /* the triangle with direction x0 -> x1 comes first; of two such triangles the smaller row already does */
                     if (triangles[s0] != low && triangles[s1] == low) {
                         int s = s0;
                         s0 = s1;
