@@ -47,7 +47,7 @@ pd_status pd_off_diagonal(pd_csr *out, const pd_csr *A, const unsigned char *fix
             int j = A->columns[s];
             if (j == i || (fixed && fixed[j])) continue;
             double value = -A->values[s], left_out = without ? pd_csr_entry(without, i, j) : 0.0;
-            // what is nothing but the left-out part goes, rounding of the two sums included
+            // drop entries that consist of the left-out part only, to rounding of the two sums
             if (without && fabs(value + left_out) <= 1e-12 * fabs(left_out)) continue;
             if (largest && fabs(value) < threshold * fmin(largest[i], largest[j])) continue;
             out->columns[next] = j;
@@ -62,7 +62,8 @@ done:
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------------------ */
 
-/* Grows groups of block_rows neighbours breadth-first from the lowest vertex left; a group that is walled in goes on from the next. */
+/* Grows groups of block_rows neighbours breadth-first from the lowest free vertex. An enclosed group continues from the next free
+ * vertex. */
 static pd_status group_rows(pd_aggregation *self, pd_error *error) {
     const pd_csr *B = &self->B;
     int block_rows = self->block_rows;
@@ -94,10 +95,10 @@ static pd_status group_rows(pd_aggregation *self, pd_error *error) {
 
 static int compare_ints(const void *a, const void *b) { return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b); }
 
-/* What one thread needs: stamps and a list over all vertices. */
+/* Scratch of one thread: stamps and a list over all vertices. */
 typedef struct worker {
     int *stamp, *block_stamp, *found, *position;
-    int ticket; /* the last stamp given out */
+    int ticket; /* the last stamp used */
 } worker;
 
 static void worker_destroy(worker *w) {
@@ -120,10 +121,10 @@ static int worker_create(worker *w, int n) {
     return 1;
 }
 
-/* One piece of work: number k of what `data` says, with a worker of its thread. */
+/* One piece of work: number k of `data`, with the worker of its thread. */
 typedef void task(pd_aggregation *self, int k, worker *w, const void *data);
 
-/* Work of a block in ns, about. */
+/* Estimated work per block, ns. */
 enum { BLOCK_NANOSECONDS = 50000 };
 
 static pd_status run_in_parallel(pd_aggregation *self, task *run, int n_tasks, const void *data, int nanoseconds, int threads,
@@ -146,8 +147,8 @@ static pd_status run_in_parallel(pd_aggregation *self, task *run, int n_tasks, c
     return failed ? pd_fail(error, PD_ERROR_MEMORY, "out of memory for an aggregated operator of %d rows", self->n) : PD_OK;
 }
 
-/* Columns of row i of the operator, ascending, into w->found. `exact`: those at the end of a walk of exactly `degree` hops, and i where
- * a_0 is not 0; otherwise those within that many hops. */
+/* Columns of row i of the operator, ascending, into w->found. `exact`: those at the end of a walk of exactly `degree` hops, and i if a_0
+ * is nonzero. Otherwise all within that many hops. */
 static int reach(const pd_aggregation *self, int i, int exact, worker *w) {
     const pd_csr *B = &self->B;
     int count = 1, begin = 0, mark = ++w->ticket, *found = w->found;
@@ -258,7 +259,7 @@ done:
 
 /* ---- supports ------------------------------------------------------------------------------------------------------------------ */
 
-/* The columns of block b's support: their number, and once there is memory for them themselves, ascending. */
+/* The columns of block b's support: their number, and after the allocation the columns, ascending. */
 static void visit_support(pd_aggregation *self, int b, worker *w, const void *data) {
     const counts *out = data;
     int *support = self->support ? self->support + self->support_start[b] : NULL, length = 0;
@@ -276,7 +277,7 @@ static void visit_support(pd_aggregation *self, int b, worker *w, const void *da
     if (support) qsort(support, (size_t)length, sizeof *support, compare_ints);
 }
 
-/* What pd_refresh_rows moves on; the lists themselves unless entries were left out. */
+/* The supports for pd_refresh_rows. They are the lists themselves unless entries were left out. */
 static pd_status find_supports(pd_aggregation *self, int threads, pd_error *error) {
     size_t n_blocks = (size_t)self->n_blocks;
     int *lengths = malloc((n_blocks + 1) * sizeof(int));

@@ -1,4 +1,4 @@
-/* Walks through the graph of a matrix, two hops at a time; see aggregation_products.h. */
+/* Walks of two hops in the graph of a matrix; see aggregation_products.h. */
 #include "sparse/aggregation_products.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ done:
     return status;
 }
 
-/* What the path i-s-j contributes: B_is B_sj, without the product of two bending parts, or nothing below the threshold. */
+/* The contribution of path i-s-j: B_is B_sj, without the product of two bending parts, or zero below the threshold. */
 static double path_product(const pd_csr *B, const pd_csr *bending, int i, int first, int second, double smallest) {
     int s = B->columns[first], j = B->columns[second];
     double product = B->values[first] * B->values[second];

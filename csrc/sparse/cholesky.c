@@ -1,4 +1,4 @@
-/* Sparse Cholesky on CHOLMOD's analysis, with a factorisation and triangular solves of our own; see cholesky.h. */
+/* Sparse Cholesky with CHOLMOD's analysis, and our own factorisation and triangular solves; see cholesky.h. */
 #include "sparse/cholesky.h"
 
 #include "sparse/dense_cholesky.h"
@@ -18,7 +18,7 @@
 struct pd_cholesky {
     int n, block;
     cholmod_common common;
-    int n_last; /* rows of the second part; 0: there are no parts */
+    int n_last; /* rows of the second part; 0: one part */
     cholmod_factor *analysis;
     pd_supernodes supernodes;
     pd_supernodal_factor *factor;
@@ -40,13 +40,12 @@ static pd_status library_failure(const pd_cholesky *self, pd_error *error) {
     return pd_fail(error, PD_ERROR_VALUE, "CHOLMOD failed with status %d on %d rows", self->common.status, self->n);
 }
 
-/* METIS draws from the C library's rand(), one sequence for the whole process: two orderings at the same time would draw from each
- * other's, and give another permutation, and other bits, than each alone. So only one runs at a time.
- */
+/* METIS uses rand() of the C library, one sequence for the whole process. Concurrent orderings would share it and give other
+ * permutations, and so other bits. So only one ordering runs at a time. */
 static pthread_mutex_t ordering_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A fork waits for it and for the lock of BLAS, so that the child finds both free and their data consistent. A holder of
- * one waits for no other lock. */
+/* A fork waits for this lock and for that of BLAS, so that the child finds both free and their data consistent. A holder of one lock
+ * never waits for another. */
 static void before_fork(void) {
     pthread_mutex_lock(&ordering_lock);
     pd_blas_before_fork();
@@ -67,8 +66,8 @@ static int order_graph(cholmod_sparse *graph, SuiteSparse_long *permutation, cho
     return fine;
 }
 
-/* Orders the graph of the blocks and spreads the permutation over their rows: for a Hessian over vertices this is nine times
- * less work than ordering its rows, and keeps each vertex's rows together. A second part is left where it is, at the end. */
+/* Orders the graph of the blocks and expands the permutation to their rows. For a Hessian over vertices this is a ninth of the work of
+ * ordering its rows, and keeps each vertex's rows together. A second part stays at the end. */
 static SuiteSparse_long *block_permutation(pd_cholesky *self, const int *column_start, const int *row_index) {
     int block = self->block, n = (self->n - self->n_last) / block;
     SuiteSparse_long *small = malloc(((size_t)n + 1) * sizeof *small), *full = malloc(((size_t)self->n + 1) * sizeof *full);
@@ -102,7 +101,7 @@ done:
     return full;
 }
 
-/* The pattern of the upper triangle as CHOLMOD takes it: as it was given, or completed for two parts. */
+/* The pattern of the upper triangle for CHOLMOD: as given, or completed for two parts. */
 static pd_status create_pattern(pd_cholesky *self, const int *column_start, const int *row_index, const SuiteSparse_long *permutation,
                                 cholmod_sparse **out, pd_error *error) {
     pd_partition partition = {0};
@@ -125,7 +124,7 @@ done:
     return status;
 }
 
-/* That the second part is the end of the last supernode, which forward and backward build upon. */
+/* Tells whether the second part is the end of the last supernode, which forward and backward require. */
 static int ends_with_second_part(const pd_cholesky *self) {
     const pd_supernodes *f = &self->supernodes;
     int fine = f->super[f->n_supernodes - 1] <= self->n - self->n_last;

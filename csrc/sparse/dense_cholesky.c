@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* BLAS and LAPACK as Fortran has them; the lengths of the strings come last. */
+/* BLAS and LAPACK by their Fortran interface; the lengths of the strings come last. */
 extern void dpotrf_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
 extern void dtrsm_(const char *side, const char *triangle, const char *transpose, const char *unit, const int *m, const int *n,
                    const double *alpha, const double *a, const int *lda, double *b, const int *ldb, size_t length_1, size_t length_2,
@@ -19,8 +19,7 @@ extern void dpotrs_(const char *triangle, const int *n, const int *n_columns, co
                     int *info, size_t length);
 extern void dlauum_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
 
-/* Columns that are factorised together. One call of dpotrf for all of H halves it again and again, and took 8.9 ms of processor time with
- * 1000 rows, 63 with 2000 and 461 with 4000, where blocks of these took 7.9, 59 and 439 (OpenBLAS 0.3.21, least of 15 and 3 in turn). */
+/* Columns factorised together. A single call of dpotrf for all of H halves it recursively and is slower. */
 static int block_of(int n) { return n < 1500 ? 64 : 192; }
 
 pd_status pd_dense_cholesky_factor(double *H, int n, pd_error *error) {
@@ -52,7 +51,7 @@ void pd_dense_cholesky_solve(const double *L, int n, double *b, int n_columns) {
 void pd_dense_square(double *S, const double *L, int n, long long ld) {
     size_t size = (size_t)n, last = size * size - 1;
     int info = 0;
-    // LAPACK has U U^T: from the other end L is an upper triangle, and so is the product
+    // LAPACK has U U^T: in reverse order L is an upper triangle, and so is the product
     memset(S, 0, size * size * sizeof *S);
     for (size_t j = 0; j < size; j++)
         for (size_t i = j; i < size; i++) S[last - (i + j * size)] = L[i + j * (size_t)ld];

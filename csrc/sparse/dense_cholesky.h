@@ -1,13 +1,13 @@
-/* Dense symmetric positive definite matrices, in double: what LAPACK does with them, on one thread (serial_blas.h).
+/* Dense symmetric positive definite matrices, in double: calls of LAPACK on one thread (serial_blas.h).
  *
- * H [n,n] stands by columns, of which the lower triangle counts. */
+ * H [n,n] is stored by columns; only its lower triangle is read. */
 #ifndef PD_SPARSE_DENSE_CHOLESKY_H
 #define PD_SPARSE_DENSE_CHOLESKY_H
 
 #include "base/status.h"
 
-/* H <- L with H = L L^T [LAPACK: dpotrf, of blocks on the diagonal]. Errors: PD_ERROR_SINGULAR, error->vertex the row; PD_ERROR_UNSUPPORTED
- * in a build without CHOLMOD, which brings LAPACK. */
+/* H <- L with H = L L^T [LAPACK: dpotrf, of blocks on the diagonal].
+ * Errors: PD_ERROR_SINGULAR, error->vertex the row; PD_ERROR_UNSUPPORTED in a build without CHOLMOD and its LAPACK. */
 pd_status pd_dense_cholesky_factor(double *H, int n, pd_error *error);
 
 /* b <- H^-1 b for n_columns right-hand sides, b [n_columns,n] [LAPACK: dpotrs]. */

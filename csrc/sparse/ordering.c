@@ -14,7 +14,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Short lists, nearly always: insertion sort. */
+/* Insertion sort: lists are short, with few exceptions. */
 static void sort_ids(int *ids, int n) {
     if (n > 64) {
         qsort(ids, (size_t)n, sizeof *ids, ascending);
@@ -27,7 +27,7 @@ static void sort_ids(int *ids, int n) {
     }
 }
 
-/* Appends the component of `root` to order[begin..), marking it with `stamp`; returns where it ends. */
+/* Appends the component of `root` to order[begin..), marking it with `stamp`; returns its end. */
 static int append_component(int *order, int begin, int *seen, int stamp, const graph *g, int root) {
     int end = begin;
     seen[root] = stamp;
@@ -58,7 +58,7 @@ pd_status pd_breadth_first_order(int *order, int n, const pd_element_set *sets, 
         if (seen[i]) continue;
         int begin = end;
         end = append_component(order, begin, seen, 1, &g, i);
-        // the vertex reached last is far from everything: from there the levels are many and small
+        // the last vertex is far from the others: from there the levels are many and small
         append_component(order, begin, seen, 2, &g, order[end - 1]);
     }
     free(seen);

@@ -1,4 +1,4 @@
-/* Every row of the matrix belongs to one vertex and is summed by one thread, in the order of the pairs; see pair_matrix.h. */
+/* Contact matrices: every row belongs to one vertex and is summed by one thread, in the order of the pairs; see pair_matrix.h. */
 #include "sparse/pair_matrix.h"
 
 #include "threads/team.h"
@@ -14,7 +14,7 @@ static int ascending(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* The vertices that share a pair with vertex i into found; places [n_vertices] holds -1 before and after. Returns how many. */
+/* Writes the vertices that share a pair with vertex i to found. places [n_vertices] is -1 before and after. Returns their number. */
 static int neighbours(const pd_pair_pattern *pattern, int i, int *places, int *found) {
     int n = 0;
     for (int c = pattern->start[i]; c < pattern->start[i + 1]; c++) {
@@ -26,7 +26,7 @@ static int neighbours(const pd_pair_pattern *pattern, int i, int *places, int *f
     return n;
 }
 
-/* Room of one thread: places, and the neighbours of a vertex. NULL where there is none. */
+/* Scratch of one thread: places, and the neighbours of a vertex. NULL if out of memory. */
 static int *room_create(int n_vertices) {
     int *room = malloc((2 * (size_t)n_vertices + 1) * sizeof *room);
     for (int i = 0; room && i < n_vertices; i++) room[i] = -1;
@@ -55,7 +55,7 @@ pd_status pd_pair_pattern_create(pd_pair_pattern *out, const int *points, int n_
     if (!out->start || !out->corners || !out->row_start)
         return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the matrix of %d pairs", n_pairs);
 
-    // a counting sort: start[i + 1] is where the next corner of vertex i goes, and ends where the list does
+    // a counting sort: start[i + 1] is the place of the next corner of vertex i, and ends at the end of its list
     for (size_t c = 0; c < 4 * (size_t)n_pairs; c++)
         if (points[c] >= 0 && points[c] + 1 < n_vertices) out->start[points[c] + 2]++;
     for (int i = 2; i <= n_vertices; i++) out->start[i] += out->start[i - 1];
@@ -139,11 +139,11 @@ size_t pd_pair_slots_wrong(const int *slots, const int *strides, int n_pairs, in
     return 0;
 }
 
-/* The rows whose diagonal begins in first .. end - 1. */
+/* Adds to the rows whose diagonal begins in first .. end - 1. */
 static void add_rows(double *values, const int *slots, const int *strides, const double *blocks, int n_pairs, int first, int end) {
     for (size_t c = 0; c < 4 * (size_t)n_pairs; c++) {
         const int *row = slots + 4 * c;
-        if (row[c % 4] < first || row[c % 4] >= end) continue; // also where there is no such corner
+        if (row[c % 4] < first || row[c % 4] >= end) continue; // also true for missing corners
         const double *rows = blocks + 36 * c;
         for (size_t j = 0; j < 4; j++) {
             if (row[j] < 0) continue;
@@ -155,7 +155,7 @@ static void add_rows(double *values, const int *slots, const int *strides, const
 }
 
 void pd_pair_matrix_add(double *values, int entries, const int *slots, const int *strides, const double *blocks, int n_pairs, int threads) {
-    // every thread goes over all pairs and adds to the rows that are its own, so that no entry depends on who comes first
+    // every thread visits all pairs and adds to its own rows, so that no entry depends on the schedule
     int team = pd_team(threads, n_pairs, ADD_NANOSECONDS);
 #pragma omp parallel for num_threads(team) schedule(static)
     for (int part = 0; part < team; part++)

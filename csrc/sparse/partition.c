@@ -14,7 +14,7 @@ static int root_of(int *parent, int i) {
     return i;
 }
 
-/* joined[i] = 1: row i of the first part comes last of its component. */
+/* joined[i] = 1: row i of the first part is the last of its component. */
 static void mark_last_of_components(int n_first, const int *column_start, const int *row_index, const int64_t *order, int *parent,
                                     unsigned char *joined) {
     for (int i = 0; i < n_first; i++) parent[i] = i;
@@ -23,7 +23,7 @@ static void mark_last_of_components(int n_first, const int *column_start, const 
             int a = root_of(parent, row_index[s]), b = root_of(parent, c);
             if (a != b) parent[a] = b;
         }
-    // back through the order: who is met first of a component comes last in it; a root that was met points below zero
+    // reverse order: the first visited row of a component is its last; a visited root points below zero
     for (int k = n_first - 1; k >= 0; k--) {
         int root = (int)order[k];
         while (parent[root] >= 0 && parent[root] != root) root = parent[root];

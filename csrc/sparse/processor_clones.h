@@ -1,7 +1,8 @@
 /* PD_CLONES: a function of the host code that is also compiled for AVX2.
  *
- * The host code is compiled for any x86-64. The loader picks a clone by what the processor can do: with "arch=haswell" it would pick by its
- * name, and on no other one. Sanitizers cannot run a resolver before they are set up, so they get the plain version. */
+ * The host code is compiled for any x86-64. The loader selects a clone by the features of the processor. "arch=haswell" would select by
+ * the name of the processor and reject all others. Sanitizers cannot run a resolver before they are set up, so they get the plain
+ * version. */
 #ifndef PD_SPARSE_PROCESSOR_CLONES_H
 #define PD_SPARSE_PROCESSOR_CLONES_H
 

@@ -28,7 +28,7 @@ static blas_threads find_blas_threads(void) {
     int (*start)(cholmod_common *) = cholmod_l_start;
     memcpy(&symbol, &start, sizeof symbol);
     if (!dladdr(symbol, &info)) return found;
-    void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); // searches the libraries it depends on too
+    void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); // searches its dependencies too
     if (!library) return found;
     void *get = dlsym(library, "openblas_get_num_threads"), *set = dlsym(library, "openblas_set_num_threads");
     dlclose(library); // it stays loaded: this module links it

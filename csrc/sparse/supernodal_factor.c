@@ -1,7 +1,7 @@
 /* The numeric supernodal Cholesky factorisation; see supernodal_factor.h.
  *
- * Supernode s takes from every supernode d on whose rows its columns stand, C = L_d[from its first such row on] L_d[its such rows]^T, and
- * is then factorised by itself, in strips of columns. A supernode waits in the list of the next one that it changes. */
+ * Supernode s subtracts the product C of every supernode d with rows among its columns: C = L_d[from its first such row on] L_d[its such
+ * rows]^T. Then it is factorised alone, in strips of columns. A supernode waits in the list of the next one that it changes. */
 #include "sparse/supernodal_factor.h"
 
 #ifdef PD_HAVE_CHOLMOD
@@ -17,18 +17,18 @@ typedef double lane4 __attribute__((vector_size(32)));
 typedef double loose4 __attribute__((vector_size(32), aligned(8)));
 
 enum {
-    ROWS = 8,     /* of the kernel, and what a column of products is padded to */
+    ROWS = 8,     /* of the kernel; columns of products are padded to a multiple */
     COLUMNS = 6,  /* of the kernel, and of a panel */
-    STRIP = 48,   /* columns of a product by the kernel: its factors stay in the cache */
+    STRIP = 48,   /* columns of a product by the kernel, so that its factors stay in the cache */
     WIDE = 192,   /* of a product by BLAS */
     LEAST = 32,   /* columns, and depth, of a product by BLAS */
-    PADDING = 16, /* numbers behind the factor: the kernel reads up to ROWS beyond the last row */
+    PADDING = 16, /* numbers after the factor: the kernel reads up to ROWS beyond the last row */
 };
 
-/* Multiplications from which BLAS is faster than the kernel, and from which LAPACK factorises a supernode faster: it copies its factors. */
+/* Multiplications above which BLAS is faster than the kernel, and LAPACK at a supernode, although they copy their factors. */
 static const int64_t LARGE = 3000000;
 
-/* BLAS and LAPACK as Fortran has them; the lengths of the strings come last. */
+/* BLAS and LAPACK by their Fortran interface; the lengths of the strings come last. */
 extern void dpotrf_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
 extern void dtrsm_(const char *side, const char *triangle, const char *transpose, const char *unit, const int *m, const int *n,
                    const double *alpha, const double *a, const int *lda, double *b, const int *ldb, size_t length_1, size_t length_2,
@@ -43,17 +43,17 @@ struct pd_supernodal_factor {
     double *values;    /* the factor, and PADDING */
     double *product;   /* [STRIP or WIDE + COLUMNS, max_rows + ROWS] */
     int *owner;        /* [n] the supernode of a column */
-    int *map;          /* [n] where a row is in the supernode at work */
-    int *relative;     /* [max_rows] the same of the rows of a product */
+    int *map;          /* [n] place of a row in the present supernode */
+    int *relative;     /* [max_rows] the same for the rows of a product */
     int *first, *next; /* [n_supernodes] the lists: the first of each, the next after each; -1: none */
-    int *begin;        /* [n_supernodes] rows that have been used up */
-    int large;         /* some product is left to BLAS */
+    int *begin;        /* [n_supernodes] rows that have been used */
+    int large;         /* BLAS computes some product */
 };
 
 static int64_t rows_of(const pd_supernodes *f, int64_t s) { return f->row_start[s + 1] - f->row_start[s]; }
 static int64_t columns_of(const pd_supernodes *f, int64_t s) { return f->super[s + 1] - f->super[s]; }
 
-/* Whether a product of m rows and n columns at the depth k is left to BLAS; of a supernode n is k. */
+/* Tells whether BLAS computes a product of m rows, n columns and depth k; at a supernode n is k. */
 static int is_large(int64_t m, int64_t n, int64_t k) { return n >= LEAST && k >= LEAST && m * n * k >= LARGE; }
 
 void pd_supernodal_factor_destroy(pd_supernodal_factor *self) {
@@ -64,7 +64,7 @@ void pd_supernodal_factor_destroy(pd_supernodal_factor *self) {
     free(self);
 }
 
-/* Where the entry in row i and column j of A is among the values of the factor. */
+/* The place of the entry in row i and column j of A among the values of the factor. */
 static int64_t slot_of(const pd_supernodal_factor *self, const pd_supernodes *f, int64_t i, int64_t j) {
     int64_t row = i > j ? i : j, column = i > j ? j : i, s = self->owner[column];
     const int64_t *rows = f->rows + f->row_start[s];
@@ -121,8 +121,8 @@ const double *pd_supernodal_factor_values(const pd_supernodal_factor *self) { re
 
 /* ---- products ------------------------------------------------------------------------------------------------------------------------ */
 
-/* C [m,n] = A B^T by columns, A [m,k] by columns, B its first n rows, without the blocks above the diagonal. Up to ROWS - 1 rows and
- * COLUMNS - 1 columns more are read and written: numbers that nothing is done with. */
+/* C [m,n] = A B^T by columns, A [m,k] by columns, B its first n rows, without the blocks above the diagonal. Reads and writes up to ROWS
+ * - 1 rows and COLUMNS - 1 columns more, whose values are not used. */
 PD_CLONES static void multiply(int64_t m, int64_t n, int64_t k, const double *A, int64_t ld, double *C, int64_t ldc) {
     for (int64_t j = 0; j < n; j += COLUMNS) {
         int half = n - j <= COLUMNS / 2;
@@ -162,13 +162,13 @@ PD_CLONES static void multiply(int64_t m, int64_t n, int64_t k, const double *A,
 
 static inline int64_t padded(int64_t rows) { return (rows + ROWS - 1) / ROWS * ROWS; }
 
-/* How many of n columns go in one product. */
+/* The number of n columns in one product. */
 static int64_t strip_of(int64_t m, int64_t n, int64_t k) {
     int64_t most = is_large(m, n, k) ? WIDE : STRIP;
     return n < most ? n : most;
 }
 
-/* self->product [n, padded(m)] = A B^T with the first n of the m rows of A for B, n as strip_of says; not all that is above the diagonal. */
+/* self->product [n, padded(m)] = A B^T with the first n of the m rows of A for B, n from strip_of; not all entries above the diagonal. */
 static void multiply_strip(pd_supernodal_factor *self, int64_t m, int64_t n, int64_t k, const double *A, int64_t ld) {
     const double one = 1.0, zero = 0.0;
     int rows = (int)m, columns = (int)n, depth = (int)k, lda = (int)ld, ldc = (int)padded(m);
@@ -227,7 +227,7 @@ static int64_t factorise_by_library(int rows, int columns, double *L) {
     return columns;
 }
 
-/* Supernode s, from which all earlier ones have been subtracted, as factorise_panel. */
+/* Factorises supernode s after the subtraction of all earlier ones, as factorise_panel. */
 static int64_t factorise_supernode(pd_supernodal_factor *self, const pd_supernodes *f, int64_t s) {
     int64_t rows = rows_of(f, s), columns = columns_of(f, s);
     double *L = self->values + f->value_start[s];
@@ -262,7 +262,7 @@ static void enlist(pd_supernodal_factor *self, const pd_supernodes *f, int64_t d
     self->first[in] = (int)d;
 }
 
-/* The columns [columns, m] of a product, without what is above the diagonal, are subtracted from those of a supernode: row i from its row
+/* Subtracts the columns [columns, m] of a product, without its entries above the diagonal, from those of a supernode: row i from its row
  * relative[i], column j from its column places[j] - first. */
 PD_CLONES static void subtract_scattered(int64_t m, int64_t columns, const double *C, const int *relative, const int64_t *places,
                                          int64_t first, double *values, int64_t ld) {
@@ -277,7 +277,7 @@ PD_CLONES static void subtract_scattered(int64_t m, int64_t columns, const doubl
     }
 }
 
-/* The rows of d from `begin` on, n of them columns of s, change the values of s. */
+/* Subtracts the product of the rows of d from `begin` on, n of them columns of s, from the values of s. */
 static void subtract_product(pd_supernodal_factor *self, const pd_supernodes *f, int64_t s, int64_t d, int64_t begin, int64_t n) {
     int64_t k = columns_of(f, d), ld = rows_of(f, d);
     const int64_t *rows = f->rows + f->row_start[d] + begin;

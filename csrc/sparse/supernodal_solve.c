@@ -12,27 +12,27 @@ typedef double lane4 __attribute__((vector_size(32)));
 enum {
     PANEL = 64,          /* columns solved by one thread between two barriers above the cut */
     ROW_CHUNK = 128,     /* rows of one task above the cut */
-    SHARED_SIZE = 24000, /* entries from which a supernode above the cut is worth sharing */
+    SHARED_SIZE = 24000, /* entries above which threads share a supernode above the cut */
     SUBTREES = 48,       /* a subtree below the cut holds at most 1/48 of the factor */
 };
 
 struct pd_supernodal_plan {
     int64_t n_subtrees, n_top, max_rows;
     int64_t *subtree_first, *subtree_last; /* [n_subtrees] supernodes, inclusive */
-    int64_t *subtree_tail;                 /* [n_subtrees+1] where its tail starts */
+    int64_t *subtree_tail;                 /* [n_subtrees+1] start of its tail */
     int64_t *top;                          /* [n_top] supernodes above the cut, ascending */
-    int64_t *inside;                       /* [n_supernodes] rows below the diagonal block that stay in the subtree */
+    int64_t *inside;                       /* [n_supernodes] rows below the diagonal block that are in the subtree */
     int *tail_position;                    /* [row_start[n_supernodes]] place of a row in the subtree's tail */
     lane4 *z;                              /* [n] the vector, permuted */
-    lane4 *tail;                           /* what subtrees add to rows above the cut */
+    lane4 *tail;                           /* contributions of subtrees to rows above the cut */
     lane4 *front;                          /* [max_rows] rows of the shared supernode */
 };
 
-/* A pass over eight columns asks for the next eight, of each the line that has row r: they are too short for the processor to see what will
- * be read (an iteration with a factor of 305 MB took 79 ms instead of 85). */
+/* A pass over eight columns prefetches the next eight, of each the line with row r. The columns are too short for the hardware
+ * prefetcher. */
 static inline void fetch_ahead(const double *a, int64_t ld, int64_t r) { __builtin_prefetch(a + (8 + (r & 7)) * ld + (r & ~(int64_t)7)); }
 
-/* v[r] -= sum_j L[r + j ld] x[j]: eight columns a pass keep eight streams and one load and store of v. */
+/* v[r] -= sum_j L[r + j ld] x[j]: eight columns per pass make eight streams and one load and store of v. */
 PD_CLONES static void subtract_columns(const double *L, int64_t ld, int64_t rows, int64_t columns, const lane4 *x, lane4 *v) {
     int64_t j = 0;
     for (; j + 8 <= columns; j += 8) {
@@ -125,7 +125,7 @@ void pd_supernodal_plan_destroy(pd_supernodal_plan *plan) {
 
 static lane4 *lanes(int64_t n) { return aligned_alloc(64, (((size_t)n * sizeof(lane4)) / 64 + 1) * 64); }
 
-/* Cuts the tree: supernodes whose subtree holds more than its share stand above the cut. */
+/* Cuts the tree: supernodes with a subtree larger than its share are above the cut. */
 static pd_status cut_tree(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t *parent, int64_t *size, pd_error *error) {
     int64_t n = f->n_supernodes, total = 0;
     int64_t *owner = malloc(((size_t)f->n + 1) * sizeof *owner);
@@ -142,7 +142,7 @@ static pd_status cut_tree(pd_supernodal_plan *plan, const pd_supernodes *f, int6
     for (int64_t s = 0; s < n; s++)
         if (parent[s] >= 0) size[parent[s]] += size[s];
 
-    // postorder makes every subtree one range of supernodes, which ends at its root
+    // in postorder every subtree is one range of supernodes, which ends at its root
     int64_t limit = total / SUBTREES, first = 0;
     for (int64_t s = 0; s < n; s++) {
         if (size[s] > limit) {
@@ -175,7 +175,7 @@ pd_status pd_supernodal_plan_create(pd_supernodal_plan **out, const pd_supernode
     status = cut_tree(plan, f, parent, size, error);
     if (status) goto done;
 
-    // a row that leaves the subtree is one of the rows below its root: find its place there by merging two ascending lists
+    // a row outside the subtree is one of the rows below its root: find its place by merging two ascending lists
     plan->subtree_tail[0] = 0;
     for (int64_t t = 0; t < plan->n_subtrees; t++) {
         int64_t root = plan->subtree_last[t], last_column = f->super[root + 1] - 1;
@@ -213,7 +213,7 @@ done:
 
 enum { LOCAL_ROWS = 512 };
 
-/* One supernode of a subtree, forward: into z inside the subtree, into the tail outside it. */
+/* One supernode of a subtree, forward: into z inside the subtree, otherwise into the tail. */
 static void forward_in_subtree(const pd_supernodal_plan *plan, const pd_supernodes *f, int64_t s, lane4 *tail) {
     int64_t rows = rows_of(f, s), columns = columns_of(f, s), below = rows - columns, inside = plan->inside[s];
     const double *L = f->values + f->value_start[s];
@@ -222,7 +222,7 @@ static void forward_in_subtree(const pd_supernodal_plan *plan, const pd_supernod
     lane4 *x = plan->z + f->super[s];
     forward_dense(L, rows, columns, columns, x);
 
-    // the rows below in blocks that fit the stack, each complete before it is scattered
+    // the rows below in blocks on the stack, each complete before its scatter
     lane4 local[LOCAL_ROWS];
     for (int64_t r0 = 0; r0 < below; r0 += LOCAL_ROWS) {
         int64_t count = below - r0 < LOCAL_ROWS ? below - r0 : LOCAL_ROWS;
@@ -248,8 +248,7 @@ static void backward_in_subtree(const pd_supernodal_plan *plan, const pd_superno
     backward_dense(L, rows, columns, columns, x);
 }
 
-/* The first `columns` of a supernode above the cut, forward; called by all threads of the region. Barriers are implied by `single` and
- * `for`. */
+/* The first `columns` of a supernode above the cut, forward; all threads of the region call it. `single` and `for` imply barriers. */
 static void forward_shared(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t s, int64_t columns) {
     int64_t rows = rows_of(f, s);
     const double *L = f->values + f->value_start[s];
@@ -320,7 +319,7 @@ static int64_t columns_before(const pd_supernodes *f, int64_t s, int64_t end) {
     return last > f->super[s] ? last - f->super[s] : 0;
 }
 
-/* What follows is called by all threads of a region. */
+/* All threads of a region call the following functions. */
 
 static void load(const pd_supernodal_plan *plan, const pd_supernodes *f, const double *b, int n_columns) {
 #pragma omp for schedule(static)
@@ -340,7 +339,7 @@ static void store(const pd_supernodal_plan *plan, const pd_supernodes *f, double
     }
 }
 
-/* The columns before `end`, which is n or in the last supernode. */
+/* Eliminates the columns before `end`, which is n or in the last supernode. */
 static void forward(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t end) {
 #pragma omp for schedule(dynamic, 1)
     for (int64_t t = 0; t < plan->n_subtrees; t++) {
@@ -371,7 +370,7 @@ static void backward(pd_supernodal_plan *plan, const pd_supernodes *f, int64_t e
         for (int64_t s = plan->subtree_last[t]; s >= plan->subtree_first[t]; s--) backward_in_subtree(plan, f, s);
 }
 
-/* What a solve costs says how many threads it gets. */
+/* The number of threads, from the work of a solve. */
 static int team_of(const pd_supernodes *f, int threads) { return pd_team(threads, f->value_start[f->n_supernodes], 1); }
 
 void pd_supernodal_solve(pd_supernodal_plan *plan, const pd_supernodes *f, const double *b, double *x, int n_columns, int threads) {

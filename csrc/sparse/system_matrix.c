@@ -29,7 +29,7 @@ double pd_csr_entry(const pd_csr *matrix, int i, int j) {
     return 0.0;
 }
 
-/* Puts the columns of rows that entries have and `matrix` lacks behind its own, and counts them in `more` [n]; out->columns may be NULL. */
+/* Appends columns of entries that `matrix` lacks to each row, and counts them in `more` [n]; out->columns may be NULL. */
 static void append_missing(pd_csr *out, const pd_csr *matrix, const pd_entries *entries, int *more) {
     memset(more, 0, (size_t)matrix->n * sizeof *more);
     for (int e = 0; e < entries->n; e++)
@@ -79,7 +79,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Short rows, nearly always: insertion sort; qsort where a vertex has very many neighbours. */
+/* Insertion sort for short rows; qsort for a vertex with very many neighbours. */
 static void sort_row(int *row, int n) {
     if (n > 64) {
         qsort(row, (size_t)n, sizeof *row, ascending);
@@ -148,7 +148,7 @@ memory:
     return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the pattern of %d vertices", n_vertices);
 }
 
-/* Where column j stands in row i of the pattern (it is there by construction). */
+/* The place of column j in row i of the pattern, which must contain it. */
 static int find_slot(const pd_csr *pattern, int i, int j) {
     int low = pattern->row_start[i], high = pattern->row_start[i + 1] - 1;
     while (low < high) {
@@ -201,7 +201,7 @@ pd_status pd_system_matrix_create(pd_csr *out, int n_vertices, const double *mas
     out->row_start = calloc((size_t)n_vertices + 1, sizeof(int));
     if (!full || !diagonal || !out->row_start) goto memory;
 
-        // one row at a time, corners in order: the sum of an entry never depends on the threads
+        // one row at a time, corners in order: no sum depends on the threads
 #pragma omp parallel for num_threads(pd_team(threads, corners->start[n_vertices], 30)) schedule(dynamic, 1024)
     for (int i = 0; i < n_vertices; i++) {
         full[find_slot(pattern, i, i)] = masses_over_h2[i];
@@ -219,7 +219,7 @@ pd_status pd_system_matrix_create(pd_csr *out, int n_vertices, const double *mas
         diagonal[i] = full[find_slot(pattern, i, i)];
     }
 
-    // drop what cancelled: on regular grids most off-diagonal entries do, and the factor is much smaller without them
+    // drop cancelled entries: most off-diagonal ones on regular grids, which makes the factor much smaller
     for (int i = 0; i < n_vertices; i++) {
         int count = 0;
         for (int s = pattern->row_start[i]; s < pattern->row_start[i + 1]; s++) {
