@@ -1,7 +1,7 @@
-/* Additive CCD: conservative advancement by distances alone [Li et al. 2021, Codimensional IPC, Alg. 1].
+/* Additive CCD: conservative advancement by distances only [Li et al. 2021, Codimensional IPC, Alg. 1].
  *
- * As published, with the distance replaced by its lower bound (distance_bound.h), so that rounding cannot carry it past a contact; the
- * original, with the distance as computed, can in float32. */
+ * As published, with the distance replaced by its lower bound (distance_bound.h), so that rounding cannot advance it past a contact.
+ * With the computed distance this can happen in float32. */
 #ifndef PD_GEOMETRY_ADDITIVE_H
 #define PD_GEOMETRY_ADDITIVE_H
 

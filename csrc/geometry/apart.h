@@ -1,19 +1,19 @@
-/* How far two edges, or a vertex and a triangle, that move along straight lines stay apart: as far as that is plain.
+/* A lower bound of the distance of two edges, or of a vertex and a triangle, that move along straight lines.
  *
- * What is farther apart than a limit along a direction both where it begins and where it ends is so all the way, since along a fixed
- * direction the gap is concave in time. Any direction will do, so that it may come from nearest points that are no more than nearly right.
- * All of it is without branches: the CPU asks of several pairs at a time. */
+ * If their gap along a direction exceeds a limit at the start and at the end, it does so throughout: along a fixed direction the gap is
+ * concave in time. Any direction is valid, so it may come from approximate closest points. The functions have no branches, since the CPU
+ * evaluates several pairs at a time. */
 #ifndef PD_GEOMETRY_APART_H
 #define PD_GEOMETRY_APART_H
 
 #include "geometry/vector.h"
 
-/* Of the size of a pair: what a distance is off by, with a wide margin. */
+/* A generous bound of the error of a distance, relative to the size of the pair. */
 #define PD_APART_ROUNDING ((real)1024 * PD_EPSILON)
 
 PD_LANE_FUNCTION real pd_apart_place(real along, real square) { return pd_min(pd_max(along / (square > 0 ? square : (real)1), 0), 1); }
 
-/* From about the nearest point of the first edge to that of the second. */
+/* The vector between approximate closest points, from the first edge to the second. */
 PD_LANE_FUNCTION pd_vector pd_apart_between_edges(pd_points4 x) {
     pd_vector e = pd_vector_subtract(x.b, x.a), f = pd_vector_subtract(x.d, x.c), r = pd_vector_subtract(x.c, x.a);
     real ee = pd_vector_dot(e, e), ff = pd_vector_dot(f, f), ef = pd_vector_dot(e, f), er = pd_vector_dot(e, r), fr = pd_vector_dot(f, r);
@@ -23,7 +23,7 @@ PD_LANE_FUNCTION pd_vector pd_apart_between_edges(pd_points4 x) {
     return pd_vector_along(pd_vector_along(r, t, f), -s, e);
 }
 
-/* From the point q behind it to about the nearest point of a segment along e, and the square of the distance. */
+/* The vector from the point q behind it to the approximate nearest point of a segment along e, and the squared distance. */
 PD_LANE_FUNCTION pd_vector pd_apart_to_segment(pd_vector q, pd_vector e, real *square) {
     real place = pd_apart_place(pd_vector_dot(q, e), pd_vector_dot(e, e));
     pd_vector way = pd_vector_along(pd_vector_scale(-1, q), place, e);
@@ -31,7 +31,7 @@ PD_LANE_FUNCTION pd_vector pd_apart_to_segment(pd_vector q, pd_vector e, real *s
     return way;
 }
 
-/* From the vertex to about the nearest point of the triangle. */
+/* The vector from the vertex to the approximate nearest point of the triangle. */
 PD_LANE_FUNCTION pd_vector pd_apart_to_triangle(pd_points4 x) {
     pd_vector q = pd_vector_subtract(x.a, x.b), r = pd_vector_subtract(x.a, x.c);
     pd_vector e = pd_vector_subtract(x.c, x.b), f = pd_vector_subtract(x.d, x.b), g = pd_vector_subtract(x.d, x.c);
@@ -45,22 +45,22 @@ PD_LANE_FUNCTION pd_vector pd_apart_to_triangle(pd_points4 x) {
     return pd_vector_choose(inside, pd_vector_scale(height > 0 ? (real)-1 : (real)1, n), way);
 }
 
-/* A direction below it has lost its length to underflow, m^2 or m. */
+/* A shorter direction may have underflowed, m^2 or m. */
 #define PD_APART_SHORTEST ((real)1e-30)
 
-/* What two sets of corners, n_first of them the first's, are at least apart along a direction of that length, m, whatever rounding has
- * done; -1 along none. */
+/* A lower bound of the gap of two sets of corners along a direction of that length, m, with all rounding; -1 for a zero direction.
+ * n_first corners belong to the first set. */
 PD_LANE_FUNCTION real pd_points4_apart(int n_first, pd_points4 x, pd_vector direction, real length) {
     pd_vector b = pd_vector_subtract(x.b, x.a), c = pd_vector_subtract(x.c, x.a), d = pd_vector_subtract(x.d, x.a);
     real along = pd_vector_dot(b, direction), second = pd_min(pd_vector_dot(c, direction), pd_vector_dot(d, direction));
     real size = pd_max(pd_vector_largest(b), pd_max(pd_vector_largest(c), pd_vector_largest(d)));
-    real first = n_first == 2 ? pd_max(along, 0) : (real)0; // the farthest of the first, the nearest of the second
+    real first = n_first == 2 ? pd_max(along, 0) : (real)0; // the farthest corner of the first, the nearest of the second
     second = n_first == 2 ? second : pd_min(second, along);
     return length > PD_APART_SHORTEST ? ((second - first) / length - PD_APART_ROUNDING * size) / (real)1.001 : (real)-1;
 }
 
-/* What corners [4] that move from `from` to `to` are at least apart all the way, m, as far as that is plain. n_first: 2 for two edges, 1
- * for a vertex and a triangle. */
+/* A lower bound of the distance of corners [4] that move from `from` to `to`, m. n_first: 2 for two edges, 1 for a vertex and a
+ * triangle. */
 PD_LANE_FUNCTION real pd_pair_apart(int n_first, pd_points4 from, pd_points4 to) {
     pd_vector direction = n_first == 2 ? pd_apart_between_edges(to) : pd_apart_to_triangle(to);
     real length = pd_sqrt(pd_vector_dot(direction, direction));

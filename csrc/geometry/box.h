@@ -1,8 +1,8 @@
-/* Boxes around primitives: what the broad phase of collision detection compares before anything else is computed.
+/* Bounding boxes of primitives, for the broad phase of collision detection.
  *
- * A box holds its primitive at every time of a step in which the corners move straight, widened and rounded outwards: two primitives that
- * come within the sum of their margins at some time have boxes that overlap, whatever was rounded. Bounds hold with fused multiply-adds
- * or without. */
+ * A box contains its primitive at all times of a step with straight motion, widened and rounded outwards. Two primitives that come
+ * within the sum of their margins at any time have overlapping boxes, for any rounding. Bounds hold with and without fused
+ * multiply-adds. */
 #ifndef PD_GEOMETRY_BOX_H
 #define PD_GEOMETRY_BOX_H
 
@@ -15,7 +15,7 @@ typedef struct pd_box {
     real low[3], high[3];
 } pd_box;
 
-/* The box of nothing. */
+/* The empty box. */
 PD_FUNCTION pd_box pd_box_empty(void) {
     pd_box box;
     for (int k = 0; k < 3; k++) box.low[k] = (real)INFINITY, box.high[k] = -(real)INFINITY;
@@ -36,15 +36,15 @@ PD_FUNCTION void pd_box_add(pd_box *box, const pd_box *other) {
     }
 }
 
-/* Boxes are closed: touching is overlapping. */
+/* Boxes are closed: touching boxes overlap. */
 PD_FUNCTION int pd_boxes_overlap(const pd_box *a, const pd_box *b) {
     return a->low[0] <= b->high[0] && b->low[0] <= a->high[0] && a->low[1] <= b->high[1] && b->low[1] <= a->high[1] &&
            a->low[2] <= b->high[2] && b->low[2] <= a->high[2];
 }
 
-/* The box of a primitive with k corners that moves from x_t0 to x_t1 (NULL: stands still), widened by margin on every side and rounded
- * outwards: the sum is off by at most u times itself, and 4 u of it are added. Zeros get one sign, so that the bits of a union do not
- * depend on its order.
+/* The box of a primitive with k corners that moves from x_t0 to x_t1 (NULL: no motion), widened by margin on every side and rounded
+ * outwards. The error of the sum is at most u times itself, and 4 u of it are added. Zeros get one sign, so that the bits of a union do
+ * not depend on its order.
  *   x_t0, x_t1 [n,3]  m      corners [k]      margin  m, >= 0 */
 PD_FUNCTION pd_box pd_box_of_primitive(const real *x_t0, const real *x_t1, const int *corners, int k, real margin) {
     pd_box box = pd_box_empty();
@@ -64,14 +64,14 @@ PD_FUNCTION pd_box pd_box_of_primitive(const real *x_t0, const real *x_t1, const
     return box;
 }
 
-/* Half of the surface of a box, m^2: what the cost of a tree is measured in. */
+/* Half of the surface area of a box, m^2, for the cost of a tree. */
 PD_FUNCTION double pd_box_area(const pd_box *box) {
     double x = (double)box->high[0] - (double)box->low[0], y = (double)box->high[1] - (double)box->low[1],
            z = (double)box->high[2] - (double)box->low[2];
     return x * y + y * z + z * x;
 }
 
-/* `bits` bits of a number, two zeros after each: bits <= 21. */
+/* Spreads `bits` <= 21 bits of a number, with two zeros after each. */
 PD_FUNCTION uint64_t pd_spread_bits(uint64_t x) {
     x &= 0x1fffff;
     x = (x | x << 32) & 0x1f00000000ffffull;
@@ -82,8 +82,8 @@ PD_FUNCTION uint64_t pd_spread_bits(uint64_t x) {
     return x;
 }
 
-/* The place of a box's middle on the Morton curve through `scene`, with `bits` <= 21 bits for each axis. Cells are cubes: cells that are
- * flat like the scene would put places far from each other side by side. */
+/* The place of a box's centre on the Morton curve through `scene`, with `bits` <= 21 bits per axis. Cells are cubes: cells as flat as a
+ * flat scene would order distant places next to each other. */
 PD_FUNCTION uint64_t pd_morton_code(const pd_box *box, const pd_box *scene, int bits) {
     uint64_t code = 0;
     double size = 0, cells = (double)((uint64_t)1 << bits);
@@ -101,26 +101,26 @@ PD_FUNCTION uint64_t pd_morton_code(const pd_box *box, const pd_box *scene, int 
     return code;
 }
 
-/* What a primitive is, besides its corners. */
+/* Properties of a primitive in its tag. */
 enum { PD_TAG_FIXED = 1, PD_TAG_SELF = 2, PD_TAG_BODY_SHIFT = 2, PD_TAG_SIDE = 1 << 30 };
 
-/* Whether primitives of two tags may collide, tag = PD_TAG_FIXED where no corner ever moves | PD_TAG_SELF where the body collides with
- * itself | body << PD_TAG_BODY_SHIFT (below 2^28) | PD_TAG_SIDE for an edge of a triangle: not both fixed, of different bodies or of one
- * that collides with itself. */
+/* Tells whether primitives of two tags may collide: not both fixed, and of different bodies or of one with self-contact. tag =
+ * PD_TAG_FIXED if no corner ever moves | PD_TAG_SELF if the body has self-contact | body << PD_TAG_BODY_SHIFT (below 2^28) | PD_TAG_SIDE
+ * for an edge of a triangle. */
 PD_FUNCTION int pd_tags_may_collide(int tag_a, int tag_b) {
     if (tag_a & tag_b & PD_TAG_FIXED) return 0;
     return (tag_a & ~PD_TAG_SIDE) >> PD_TAG_BODY_SHIFT != (tag_b & ~PD_TAG_SIDE) >> PD_TAG_BODY_SHIFT || tag_a & PD_TAG_SELF;
 }
 
-/* Whether an edge is a particle, both of whose ends are its point. */
+/* Tells whether an edge is a particle, with both ends at its point. */
 PD_FUNCTION int pd_edge_is_point(const int corners[2]) { return corners[0] == corners[1]; }
 
-/* A particle meets the sides of a triangle as it meets the triangle, as a vertex. */
+/* A particle meets the sides of a triangle whenever it meets the triangle as a vertex. */
 PD_FUNCTION int pd_edges_are_redundant(int tag_a, const int *corners_a, int tag_b, const int *corners_b) {
     return (tag_a & PD_TAG_SIDE && pd_edge_is_point(corners_b)) || (tag_b & PD_TAG_SIDE && pd_edge_is_point(corners_a));
 }
 
-/* Whether two primitives may collide at all: their tags allow it, they have no common corner, and no other pair says the same. */
+/* Tells whether two primitives may collide: their tags allow it, they have no common corner, and no other pair is equivalent. */
 PD_FUNCTION int pd_primitives_may_collide(int tag_a, const int *corners_a, int k_a, int tag_b, const int *corners_b, int k_b) {
     if (!pd_tags_may_collide(tag_a, tag_b)) return 0;
     if (k_a == 2 && k_b == 2 && pd_edges_are_redundant(tag_a, corners_a, tag_b, corners_b)) return 0;
@@ -132,10 +132,10 @@ PD_FUNCTION int pd_primitives_may_collide(int tag_a, const int *corners_a, int k
 
 /* ---- cells of a grid, for hashing ---------------------------------------------------------------------------------------------- */
 
-/* Cells of level l are cubes of the side 2^l m, from the lower corner of the scene. A box of a level covers at most two along each axis. */
+/* Cells of level l are cubes of side 2^l m, from the lower corner of the scene. A box of a level covers at most two along each axis. */
 PD_FUNCTION double pd_cells_per_metre(int level) { return ldexp(1.0, -level); }
 
-/* Coordinates that are no numbers, and overlap nothing, are in cell 0. */
+/* NaN coordinates, which overlap nothing, are in cell 0. */
 PD_FUNCTION int pd_cell_of(real x, real scene_low, double cells_per_metre) {
     double cell = floor(((double)x - (double)scene_low) * cells_per_metre);
     return fabs(cell) < 1073741824.0 ? (int)cell : 0;
@@ -160,7 +160,7 @@ PD_FUNCTION int pd_level_of_box(const pd_box *box, const pd_box *scene, int fine
     return level;
 }
 
-/* The cells a box covers on a level: at most two along each axis where it is its own level or a coarser one. */
+/* The cells of a box on a level: at most two along each axis on its own level or a coarser one. */
 typedef struct pd_cells {
     int low[3], high[3];
 } pd_cells;
@@ -179,14 +179,14 @@ PD_FUNCTION int pd_cell_count(const pd_cells *cells) {
     return (cells->high[0] - cells->low[0] + 1) * (cells->high[1] - cells->low[1] + 1) * (cells->high[2] - cells->low[2] + 1);
 }
 
-/* Whether the lower corner of what two boxes share lies in a cell. Both boxes cover that cell, and it is one only. */
+/* Tells whether the lower corner of the intersection of two boxes is in a cell. Exactly one cell has it, and both boxes cover this cell. */
 PD_FUNCTION int pd_boxes_share_in_cell(const pd_box *a, const pd_box *b, const pd_box *scene, double cells_per_metre, const int cell[3]) {
     for (int axis = 0; axis < 3; axis++)
         if (pd_cell_of(pd_max(a->low[axis], b->low[axis]), scene->low[axis], cells_per_metre) != cell[axis]) return 0;
     return 1;
 }
 
-/* A number in [0, 2^bits) for a cell, the same for every primitive in it; cells that share one are told apart by whoever looks there. */
+/* A hash in [0, 2^bits) of a cell. The caller must distinguish cells with the same hash. */
 PD_FUNCTION uint32_t pd_cell_hash(int x, int y, int z, int level, int bits) {
     uint64_t h = (uint64_t)(uint32_t)x * 0x9e3779b97f4a7c15ull;
     h = (h ^ (h >> 29) ^ (uint64_t)(uint32_t)y) * 0xbf58476d1ce4e5b9ull;

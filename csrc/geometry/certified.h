@@ -1,17 +1,17 @@
-/* Certified conservative advancement: the time of impact that is never too late.
+/* Certified conservative advancement: a time of impact that is never too late.
  *
- * Two lower bounds of how long nothing can touch, the larger is taken [Li et al. 2021, Codimensional IPC, Sec. 5, for the first]:
- *   distance   d - separation cannot be used up sooner than in (d - separation) / speed; a part s of that is advanced
- *   volume     the volume of the four corners cannot fall to what belongs to the target distance sooner than with the steepest slope its
- *              Bernstein coefficients allow on the rest of the step; where they never reach it there is no contact
- * The second is the minimum-gradient Newton step of Projective IPC [Lan et al. 2022], without its case analysis: vanishing leading
- * coefficients, a coplanar start, double roots and coplanarities that are no contact ("walked through" by the first bound) are all alike
- * here.
+ * The larger of two lower bounds of the contact-free time is taken [Li et al. 2021, Codimensional IPC, Sec. 5, for the first]:
+ *   distance   closing d - separation takes at least (d - separation) / speed; the fraction s of that is advanced
+ *   volume     the volume of the four corners takes at least the time given by the steepest slope of its Bernstein coefficients on the
+ *   rest
+ *              of the step to fall to the value of the target distance; if no coefficient is below this value, there is no contact
+ * The second is the minimum-gradient Newton step of Projective IPC [Lan et al. 2022] without its case analysis. Vanishing leading
+ * coefficients, a coplanar start, double roots and coplanarities without contact (passed by the first bound) need no special cases.
  *
- * Guarantee, in exact arithmetic and with every rounding counted (distance_bound.h, motion.h, coplanarity.h): no contact in [0, time], and
- * the distance there, also of positions rounded once more, is at least separation + 0.999 (1 - s) (d_0 - separation), d_0 the motion's
- * distance at the start. For the positions themselves d_0 may be taken without the slack, pd_pair_distance_bound: of the slack in the
- * distance at the time returned, 0.9 is more than what rounding of the motion takes from a true distance. */
+ * Guarantee, in exact arithmetic and with all rounding (distance_bound.h, motion.h, coplanarity.h): no contact in [0, time]. The
+ * distance at that time, also of positions rounded once more, is at least separation + 0.999 (1 - s) (d_0 - separation), with the
+ * motion's distance d_0 at the start. For the positions themselves d_0 may be taken without the slack, pd_pair_distance_bound. 0.9 of
+ * the slack at the returned time exceeds the effect of the rounding of the motion on a true distance. */
 #ifndef PD_GEOMETRY_CERTIFIED_H
 #define PD_GEOMETRY_CERTIFIED_H
 
@@ -43,7 +43,7 @@ PD_FUNCTION pd_collision pd_collision_certified(const pd_motion *motion, real di
         real next = t + step;
         if (next >= 1) return pd_collision_of(1, k, PD_NO_CONTACT);
         d = pd_motion_distance(motion, next);
-        // the first step ends at the target itself, or beyond it by what the bound loses: it is safe by construction
+        // the first step ends at the target, or beyond it by the loss of the bound: it is safe by construction
         if (d - xi < (real)0.999 * gap) return pd_collision_of(t > 0 ? t : next, k, PD_CONTACT);
         if (!(next > t)) return pd_collision_of(t, k, PD_CUT_SHORT);
         t = next;

@@ -1,26 +1,26 @@
-/* Whether a vertex-triangle or edge-edge pair is within a distance, and which of its corners take part in the closest points, where that
- * is plain: for many pairs at a time, in vector registers. What is not plain is left to the closest points themselves.
+/* An estimate of the closest points, for many pairs at a time in vector registers. It decides whether a vertex-triangle or edge-edge
+ * pair is within a distance, and which corners carry the closest points. Uncertain pairs are left to the exact closest points.
  *
- * Plain is a decision that rounding cannot turn, here or there. With u = PD_EPSILON, `size` the largest coordinate of the pair about its
- * first corner, edges no shorter than size / 64 and sines of at least 0.1, places on an edge and in a face are off by less than 1e4 u,
- * which PD_PLAIN_PLACE covers, and distances by less than 256 u size, which PD_PLAIN_DISTANCE covers. */
+ * A decision is certain if rounding cannot change it. Let u = PD_EPSILON, and `size` the largest coordinate of the pair about its first
+ * corner. The bounds require edges of at least size / 64 and sines of at least 0.1. Then parameters on an edge and in a face have errors
+ * below 1e4 u, which PD_PLAIN_PLACE covers. Distances have errors below 256 u size, which PD_PLAIN_DISTANCE covers. */
 #ifndef PD_GEOMETRY_CLOSEST_ESTIMATE_H
 #define PD_GEOMETRY_CLOSEST_ESTIMATE_H
 
 #include "geometry/pair.h"
 #include "geometry/vector.h"
 
-/* What pd_closest_estimate returns where it does not know. */
+/* The result of pd_closest_estimate for an uncertain pair. */
 #define PD_UNDECIDED 16u
 
 #define PD_PLAIN_PLACE    ((real)(sizeof(real) == sizeof(float) ? 1e-3 : 1e-6))
 #define PD_PLAIN_DISTANCE ((real)4096 * PD_EPSILON)
 
-/* The nearest end, or the inside, of one segment for one point, among several candidates: numbers only, so that lanes stay lanes. */
+/* The nearest end, or the interior, of a segment for a point, among several candidates. Numbers only, so that the loop vectorises. */
 typedef struct pd_estimate {
     real square;  /* m^2, of the distance */
-    real support; /* bits as a number */
-    real plain;   /* 1, or 0 */
+    real support; /* bit set as a number */
+    real plain;   /* 1: certain, 0: uncertain */
 } pd_estimate;
 
 /* q = point - start, e = end - start; `point`, `start` and `end`: bits of the corners. */
@@ -36,7 +36,7 @@ PD_LANE_FUNCTION pd_estimate pd_estimate_of_segment(pd_vector q, pd_vector e, re
     return out;
 }
 
-/* The nearer of two; plain where it is, and where the other is farther by more than rounding or names the same corners. */
+/* The nearer of two. Certain if it is certain itself, and if the other is farther by more than rounding or has the same corners. */
 PD_LANE_FUNCTION pd_estimate pd_estimate_nearer(pd_estimate a, pd_estimate b, real rounding) {
     pd_estimate out;
     real same = a.support == b.support ? (real)1 : (real)0, apart = pd_fabs(a.square - b.square) > rounding ? (real)1 : (real)0;
@@ -47,24 +47,25 @@ PD_LANE_FUNCTION pd_estimate pd_estimate_nearer(pd_estimate a, pd_estimate b, re
     return out;
 }
 
-/* 1 where two segments are farther apart than the limit by what their middles and lengths say, whatever their shape: points, too, and what
- * is parallel.
- *   apart  of twice the middles, m      e, f  along them      size  the largest coordinate of all about one of them, from 1e-6 to 1e6 m */
+/* 1 if the midpoints and lengths of two segments show that they are farther apart than the limit. Valid for any shape, also for points
+ * and parallel segments.
+ *   apart  twice the vector between the midpoints, m      e, f  along them      size  largest coordinate about one of them, 1e-6 to 1e6
+ *   m */
 PD_LANE_FUNCTION real pd_estimate_beyond(pd_vector apart, pd_vector e, pd_vector f, real size, real limit) {
     real least = (real)0.5 * (pd_sqrt(pd_vector_dot(apart, apart)) - pd_sqrt(pd_vector_dot(e, e)) - pd_sqrt(pd_vector_dot(f, f)));
     return ((least > limit + PD_PLAIN_DISTANCE * size) & (size > (real)1e-6) & (size < (real)1e6)) ? (real)1 : (real)0;
 }
 
-/* The answer: support, 0 or PD_UNDECIDED.
- *   sides    the nearest where the inside is not
- *   low      how far inside the parameters of the inside are, at least: negative outside
- *   square   of the distance where it is inside      shaped  whether the pair has the shape the bounds above ask for */
+/* The result: support, 0 or PD_UNDECIDED.
+ *   sides    the nearest without the interior
+ *   low      lower bound of the distance of the interior parameters from their bounds; negative outside
+ *   square   squared distance of the interior      shaped  whether the pair satisfies the shape conditions above */
 PD_LANE_FUNCTION real pd_estimate_answer(pd_estimate sides, real low, real square, real inside_support, int shaped, real size, real limit) {
     real best = low > 0 ? square : sides.square, support = low > 0 ? inside_support : sides.support;
     real plain = pd_fabs(low) > PD_PLAIN_PLACE ? (low > 0 ? (real)1 : sides.plain) : (real)0;
     real distance = pd_sqrt(best), slack = PD_PLAIN_DISTANCE * size;
     real far = distance > limit + slack ? (real)1 : (real)0, near = distance < limit - slack ? (real)1 : (real)0;
-    /* beyond the limit it does not matter what is nearest, but for which of inside and sides */
+    /* beyond the limit only the choice between interior and sides must be certain */
     real decided = shaped ? pd_max(far * (pd_fabs(low) > PD_PLAIN_PLACE ? (real)1 : (real)0), near * plain) : (real)0;
     return decided > 0 ? (near > 0 ? support : (real)0) : (real)PD_UNDECIDED;
 }
@@ -104,8 +105,8 @@ PD_LANE_FUNCTION real pd_edge_edge_estimate(pd_points4 x, real limit) {
     return pd_estimate_beyond(pd_vector_add(q3, pd_vector_subtract(q, e)), e, f, size, limit) > 0 ? (real)0 : answer;
 }
 
-/* kind: PD_VERTEX_TRIANGLE or PD_EDGE_EDGE. The corners that take part in the closest points (geometry/nearest_feature.h) of a pair that
- * is at most `limit` apart, 0 where it is farther, both as the closest points would have it; or PD_UNDECIDED. */
+/* kind: PD_VERTEX_TRIANGLE or PD_EDGE_EDGE. The corners that carry the closest points (geometry/nearest_feature.h) of a pair at most
+ * `limit` apart; 0 for a farther pair. Both agree with the exact closest points. Or PD_UNDECIDED. */
 PD_LANE_FUNCTION real pd_closest_estimate(int kind, pd_points4 x, real limit) {
     return kind == PD_VERTEX_TRIANGLE ? pd_vertex_triangle_estimate(x, limit) : pd_edge_edge_estimate(x, limit);
 }

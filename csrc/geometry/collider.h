@@ -1,4 +1,4 @@
-/* A collider: a shape in its own frame, and where that frame is. */
+/* A collider: a shape in its own frame, and the pose of that frame. */
 #ifndef PD_GEOMETRY_COLLIDER_H
 #define PD_GEOMETRY_COLLIDER_H
 
@@ -15,17 +15,17 @@ typedef struct pd_collider {
     int shape;
     real rotation[9], translation[3]; /* x = R p + t, m, for p in the shape's own frame */
     real size[4];                     /* plane: normal; sphere: radius; capsule: half its segment, radius; cuboid: half its sides; of a grid
-                                       * `part` as it was given */
+                                       * the given `part` */
     pd_distance_grid grid;
 } pd_collider;
 
-/* Where the point x [3] is in the shape's own frame, p [3], m. */
+/* The point x [3] in the shape's own frame: p [3], m. */
 PD_FUNCTION void pd_collider_place(const pd_collider *collider, const real x[3], real p[3]) {
     const real *R = collider->rotation, *t = collider->translation;
     for (int i = 0; i < 3; i++) p[i] = R[i] * (x[0] - t[0]) + R[3 + i] * (x[1] - t[1]) + R[6 + i] * (x[2] - t[2]);
 }
 
-/* What the collider says of the point x [3], m. */
+/* The surface point of the collider for the point x [3], m. */
 PD_FUNCTION void pd_collider_query(const pd_collider *collider, const real x[3], pd_surface_point *out) {
     const real *R = collider->rotation, *t = collider->translation, *size = collider->size;
     real p[3];
@@ -46,7 +46,7 @@ PD_FUNCTION void pd_collider_query(const pd_collider *collider, const real x[3],
     }
 }
 
-/* Whether what the collider said of a point is nothing, since that is too far outside of the grid of a part. */
+/* Tells whether the result of pd_collider_query is undefined, since the point is too far outside of the grid of a part. */
 PD_FUNCTION int pd_collider_is_silent(const pd_collider *collider, const pd_surface_point *said) {
     return collider->shape == PD_DISTANCE_GRID && collider->grid.part && said->distance != said->distance;
 }

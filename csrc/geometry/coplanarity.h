@@ -1,11 +1,11 @@
-/* The volume of the four corners of a moving pair as a cubic in Bernstein form, with what is needed to conclude a distance from it.
+/* The volume of the four corners of a moving pair as a cubic in Bernstein form, and the data for a distance bound from it.
  *
  *     VT  e1 = v - t0, e2 = t1 - t0, e3 = t2 - t0        EE  e1 = b0 - a0, e2 = a1 - a0, e3 = b1 - b0
  *     vol(t) = det(e1, e2, e3),    |vol(t)| = (distance of point and plane, or of the two lines) |n(t)|,    n = e2 x e3
  *
- * Both distances are at most that of the primitives. So while |vol| > c max |n| the primitives are more than c apart. In Bernstein form
- * a polynomial lies between its smallest and largest coefficient, |n(t)| below the largest |n_i|, and restricting to [t,1] is a sum of
- * convex combinations. */
+ * Both distances are at most that of the primitives. So while |vol| > c max |n| the primitives are more than c apart. A polynomial in
+ * Bernstein form is between its smallest and largest coefficient. |n(t)| is at most the largest |n_i|. The restriction to [t,1] is a sum
+ * of convex combinations. */
 #ifndef PD_GEOMETRY_COPLANARITY_H
 #define PD_GEOMETRY_COPLANARITY_H
 
@@ -14,7 +14,7 @@
 typedef struct pd_coplanarity {
     real b[4];   /* coefficients of vol on [0,1] */
     real normal; /* >= |n(t)| on [0,1] */
-    real error;  /* bound of the error of b and of values computed from it by convex combinations */
+    real error;  /* error bound of b and of convex combinations of it */
 } pd_coplanarity;
 
 typedef struct pd_edges {
@@ -32,10 +32,10 @@ PD_FUNCTION pd_edges pd_edges_of(int kind, pd_points4 x) {
 
 PD_FUNCTION real pd_larger_norm(pd_vector a, pd_vector b) { return pd_sqrt(pd_max(pd_vector_dot(a, a), pd_vector_dot(b, b))); }
 
-/* With m_i the largest |e_i| of both ends and r the rounding of a coordinate of a position:
- *   computed triple product - exact one of the rounded vectors <= 8u m1 m2 m3; restricted to [t,1] 10u more; a slope taken from
- *   differences of such coefficients 3 (20u + u) m1 m2 m3 more
- *   e_i off by 2 sqrt(3) r + u |e_i|: 3.5 r (m1 m2 + m1 m3 + m2 m3) + 3u m1 m2 m3 */
+/* Error bounds, with m_i the largest |e_i| of both ends and r the rounding of a coordinate of a position:
+ *   triple product of the rounded vectors: 8u m1 m2 m3; restricted to [t,1] 10u more; a slope from differences of such coefficients
+ *   3 (20u + u) m1 m2 m3 more
+ *   e_i: 2 sqrt(3) r + u |e_i|, which gives 3.5 r (m1 m2 + m1 m3 + m2 m3) + 3u m1 m2 m3 */
 PD_FUNCTION void pd_coplanarity_create(const pd_motion *motion, pd_coplanarity *out) {
     const real u = PD_EPSILON;
     pd_edges s = pd_edges_of(motion->kind, motion->x), f = pd_edges_of(motion->kind, pd_points4_along(motion->x, 1, motion->v));

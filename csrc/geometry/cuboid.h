@@ -4,8 +4,8 @@
 
 #include "geometry/surface_point.h"
 
-/* p [3] m;  half [3]  m, half of the sides. Outside the nearest point is p clamped to the box; inside it lies on the nearest side, the
- * first of x, y, z where several are equally near, on the positive side where p is in the middle. */
+/* p [3] m;  half [3]  m, half of the sides. Outside, the nearest point is p clamped to the box. Inside, it is on the nearest side: the
+ * first of x, y, z at equal distance, on the positive side for p in the middle. */
 PD_FUNCTION void pd_cuboid_query(const real p[3], const real half[3], pd_surface_point *out) {
     real closest[3], away[3], beyond[3], normal[3] = {0, 0, 0};
     for (int i = 0; i < 3; i++) {
@@ -16,7 +16,7 @@ PD_FUNCTION void pd_cuboid_query(const real p[3], const real half[3], pd_surface
     real distance = pd_direction3(away, normal);
     if (!(distance > 0)) {
         distance = pd_max(beyond[0], pd_max(beyond[1], beyond[2]));
-        // one after the other, not by a variable index: that would leave the registers of a GPU
+        // unrolled: a variable index would prevent registers on a GPU
         int found = 0;
         for (int i = 0; i < 3; i++) {
             int nearest = !found && beyond[i] >= distance;

@@ -1,30 +1,30 @@
 /* The distance of any pair, its gradient and its Hessian by the corner positions.
  *
- * With g_k = sum_j (d beta_j / d lambda_k) x_j the derivative of the gap by a free parameter, M = (g_k . g_l) and D = |gap|^2:
- * D(x) = min over lambda of phi(x, lambda) = |gap|^2, so its gradient is that of phi at the minimum, and
+ * With g_k = sum_j (d beta_j / d lambda_k) x_j the derivative of the gap by a free parameter, M = (g_k . g_l) and D = |gap|^2: D(x) =
+ * min over lambda of phi(x, lambda) = |gap|^2, so its gradient is that of phi at the minimum, and
  *
  *     dD/dx_i = 2 beta_i gap,       H = phi_xx - phi_xl phi_ll^-1 phi_lx       (Schur complement; derived here)
  *     H_ij = 2 [ beta_i beta_j (I - P) - sum_kl M^-1_kl (beta_i c_lj g_k gap^T + c_ki beta_j gap g_l^T + c_ki c_lj gap gap^T) ]
  *
- * with c_ki = d beta_i / d lambda_k and P the projector on span(g_k). One formula serves every feature of every pair. For the
- * distance d itself, with n = gap / d:
+ * with c_ki = d beta_i / d lambda_k and P the projector on span(g_k). One formula holds for all features of all pairs. For the distance
+ * d itself, with n = gap / d:
  *
  *     dd/dx_i = beta_i n
  *     H_ij = beta_i beta_j (I - P - n n^T) / d - sum_kl M^-1_kl (beta_i c_lj g_k n^T + c_ki beta_j n g_l^T + d c_ki c_lj n n^T)
  *
- * With two free parameters I - P = n n^T, so nothing is divided by d and the Hessian stays finite through touching. With fewer the
- * first term has no limit at d = 0 and is left out there. Across the border of two features the Hessian jumps; the gradient does not. */
+ * With two free parameters I - P = n n^T, so nothing is divided by d and the Hessian is finite at d = 0. With fewer, the first term has
+ * no limit at d = 0 and is left out there. At the border of two features the Hessian jumps; the gradient is continuous. */
 #ifndef PD_GEOMETRY_DISTANCE_H
 #define PD_GEOMETRY_DISTANCE_H
 
 #include "geometry/edge_edge.h"
 #include "geometry/vertex_triangle.h"
 
-/* Sizes of which products of four are far from overflow and underflow. */
+/* Sizes whose products of four are far from overflow and underflow. */
 #define PD_PLAIN_LEAST ((real)(sizeof(real) == sizeof(float) ? 0x1p-10 : 0x1p-60))
 #define PD_PLAIN_MOST  ((real)(sizeof(real) == sizeof(float) ? 0x1p10 : 0x1p60))
 
-/* Whether the closest points of a pair can be asked for where it is. Corners that it has not: any of those that it has. */
+/* Tells whether pd_pair_nearest accepts the pair as it is. Missing corners: any of the others. */
 PD_LANE_FUNCTION int pd_points4_plain(pd_points4 x) {
     real place = pd_points4_largest(x);
     real size = pd_max(pd_vector_largest(pd_vector_subtract(x.b, x.a)),
@@ -32,7 +32,7 @@ PD_LANE_FUNCTION int pd_points4_plain(pd_points4 x) {
     return (size >= PD_PLAIN_LEAST) & (place <= PD_PLAIN_MOST);
 }
 
-/* Closest points of a pair for which that holds. */
+/* Closest points of a pair for which pd_points4_plain holds. */
 PD_LANE_FUNCTION pd_nearest pd_pair_nearest(int kind, pd_points4 x) {
     if (kind == PD_VERTEX_VERTEX) return pd_vertex_vertex_nearest(x.a, x.b);
     if (kind == PD_VERTEX_EDGE) return pd_vertex_edge_nearest(x.a, x.b, x.c);
@@ -40,7 +40,8 @@ PD_LANE_FUNCTION pd_nearest pd_pair_nearest(int kind, pd_points4 x) {
     return pd_edge_edge_nearest(x);
 }
 
-/* Closest points of a pair; x [k,3] m. Any finite coordinates: far away, tiny or huge ones are moved and scaled by powers of two first. */
+/* Closest points of a pair; x [k,3] m, any finite coordinates. Distant, tiny or huge pairs are shifted and scaled by powers of two
+ * first. */
 PD_FUNCTION void pd_pair_closest(int kind, const real *x, pd_closest *out) {
     int k = pd_pair_corners(kind);
     real local[12];
@@ -52,7 +53,7 @@ PD_FUNCTION void pd_pair_closest(int kind, const real *x, pd_closest *out) {
         scale = pd_length_scale(pd_largest(x, 3 * k));
         for (int j = 1; j < k; j++)
             for (int i = 0; i < 3; i++) size = pd_max(size, pd_fabs(scale * x[3 * j + i] - scale * x[i]));
-        // two factors, since one alone could overflow where the pair is tiny beside its place
+        // two factors, since one could overflow for a tiny pair at large coordinates
         second = pd_length_scale(size);
         for (int i = 0; i < 12; i++) local[i] = (scale * local[i]) * second;
     }
@@ -66,19 +67,19 @@ PD_FUNCTION void pd_pair_closest(int kind, const real *x, pd_closest *out) {
     for (int i = 0; i < 3; i++) out->gap[i] = out->gap[i] / second / scale;
 }
 
-/* out [k,3]: the derivative of the distance (or, squared != 0, of its square, m) at the closest points. At distance 0 that of the
- * distance is one of the many one-sided ones. */
+/* out [k,3]: the derivative of the distance (or, squared != 0, of its square, m) at the closest points. At distance 0 it is one of the
+ * one-sided derivatives. */
 PD_FUNCTION void pd_closest_gradient(const pd_closest *closest, int corners, int squared, real *out) {
     for (int j = 0; j < corners; j++)
         for (int i = 0; i < 3; i++) out[3 * j + i] = closest->weights[j] * (squared ? (real)2 * closest->gap[i] : closest->normal[i]);
 }
 
-/* M^-1 [4] and the derivatives g [2,3] of the gap by the free parameters. A singular M (an edge without length cannot have a free
- * parameter, two parallel ones can) leaves out the second one. */
+/* M^-1 [4] and the derivatives g [2,3] of the gap by the free parameters. A singular M drops the second one. It can only come from
+ * parallel edges: an edge without length has no free parameter. */
 PD_FUNCTION void pd_closest_parameters(const pd_closest *closest, const real *x, int corners, real g[6], real inverse[4]) {
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < 3; i++) {
-            real sum = 0; // the slopes add up to zero: differences from the first corner lose nothing to a far origin
+            real sum = 0; // the slopes sum to zero: differences from the first corner lose no digits far from the origin
             for (int j = 1; j < corners; j++) sum += closest->slopes[k][j] * (x[3 * j + i] - x[i]);
             g[3 * k + i] = sum;
         }
@@ -100,7 +101,7 @@ PD_FUNCTION void pd_closest_hessian(const pd_closest *closest, const real *x, in
     real g[6], inverse[4], across[9], d = closest->distance;
     pd_closest_parameters(closest, x, corners, g, inverse);
 
-    // across: what is left of I when the free directions are taken out (and for d itself the direction of the gap)
+    // the projector across the free directions (and for d itself across the gap)
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
             real projected = 0;

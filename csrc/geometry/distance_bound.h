@@ -1,39 +1,40 @@
-/* A number that is never above the distance of a vertex-triangle or edge-edge pair, rounding included.
+/* A lower bound of the distance of a vertex-triangle or edge-edge pair, with all rounding.
  *
- * The distance is that to the nearest end or side, De, unless both primitives are met inside: then it is that of point and plane, or
- * of the two lines. Both of these are lower bounds wherever they are asked for, so the only thing to be careful with is which of
- * them counts. Where the interior test might come out either way, the smaller one does.
+ * The distance is De, that to the nearest end or side, unless the closest points of both primitives are interior. Then it is that of
+ * point and plane, or of the two lines. Both are lower bounds wherever they are evaluated, so only the choice between them needs care.
+ * If the interior test is uncertain, the smaller one is taken.
  *
  * Bounds, with u = PD_EPSILON and lengths |q|, |e|, |f| of the rounded differences; they hold with and without contraction to fma:
- *   De       a place t with an error of 5u |q| / |e| + 6u t, and the gap from it: computed >= true - 16u (|e| + De) - 4u De
+ *   De       a parameter t with an error of 5u |q| / |e| + 6u t, and its gap: computed >= true - 16u (|e| + De) - 4u De
  *   normal   n = e x f:  |error| <= 6u |e| |f|, |q . n| then 12u |q| |e| |f|; 32u is taken for both
  *   inside   triple products of n with an error of at most 16u |e| |f| times two of the lengths; 48u for the sum of three
- *   width    where n may be noise the plane says nothing, but then the pair is thin: a point of the triangle is no farther from the
- *            longest side than |n| / longest, and crossing edges can slide until one ends and lose |n| / longest: De - that is a bound
+ *   width    if n may be noise, the plane gives no bound, but the pair is thin: a point of the triangle is at most |n| / longest from
+ *   the
+ *            longest side, and crossing edges can slide until one ends and lose |n| / longest: De minus that is a bound
  *
- * Coordinates: differences of them of size 2^-10 .. 2^10 (pd_length_scale), so that no product leaves the range; what underflows inside
- * one pair is less than u^2 of its size, which every caller subtracts many times over (pd_motion.slack, PD_BOUND_ROUNDING). */
+ * Coordinates: differences of size 2^-10 .. 2^10 (pd_length_scale), so that no product leaves the range. Underflow inside a pair is
+ * below u^2 of its size. Every caller subtracts many times that (pd_motion.slack, PD_BOUND_ROUNDING). */
 #ifndef PD_GEOMETRY_DISTANCE_BOUND_H
 #define PD_GEOMETRY_DISTANCE_BOUND_H
 
 #include "geometry/pair.h"
 #include "geometry/vector.h"
 
-/* Absolute error, in units of the largest coordinate, of moving a pair to its first corner and evaluating its bound there. */
+/* Absolute error, in units of the largest coordinate, of shifting a pair to its first corner and evaluating its bound there. */
 #define PD_BOUND_ROUNDING ((real)8 * PD_EPSILON)
 
-/* Keeps a quotient finite; far below every length that counts. */
+/* Keeps a quotient finite; far below every relevant length. */
 #define PD_UNDERFLOW ((real)(sizeof(real) == sizeof(float) ? 1e-37 : 1e-300))
 
-/* The square of the distance of a point from a segment, with the error stated above. q = point - start, square = e . e */
+/* The squared distance of a point from a segment, with the error stated above. q = point - start, square = e . e */
 PD_LANE_FUNCTION real pd_segment_square(pd_vector q, pd_vector e, real square) {
     real t = pd_min(pd_max(pd_vector_dot(q, e) / pd_max(square, PD_UNDERFLOW), 0), 1);
     pd_vector r = pd_vector_along(q, -t, e);
     return pd_vector_dot(r, r);
 }
 
-/* min(De, what the inside says where it may count).
- *   end_square  De^2 as computed      q, n, height = q . n      inside  nonzero: the interior test does not exclude the inside
+/* min(De, the interior distance if it may apply).
+ *   end_square  computed De^2         q, n, height = q . n      inside  nonzero: the interior test does not exclude an interior point
  *   e, f        |e| and |f|           longest  the longest side (edge) */
 PD_LANE_FUNCTION real pd_bound_of_parts(real end_square, int inside, real q, real normal_square, real height, real e, real f,
                                         real longest) {
@@ -74,12 +75,12 @@ PD_LANE_FUNCTION real pd_edge_edge_bound(pd_points4 x) {
     return pd_bound_of_parts(pd_min(to_a, to_b), inside, lq, nn, pd_vector_dot(q, n), le, lf, pd_max(le, lf));
 }
 
-/* Of either kind. */
+/* For both kinds. */
 PD_LANE_FUNCTION real pd_points4_bound(int kind, pd_points4 x) {
     return kind == PD_VERTEX_TRIANGLE ? pd_vertex_triangle_bound(x) : pd_edge_edge_bound(x);
 }
 
-/* For any pair as it stands, x [k,3] m: the bound of the exact distance of exactly these coordinates; never below zero. */
+/* For any pair, x [k,3] m: a lower bound of the exact distance of exactly these coordinates; >= 0. */
 PD_FUNCTION real pd_pair_distance_bound(int kind, const real *x) {
     int k = pd_pair_corners(kind);
     real local[12], size = 0;

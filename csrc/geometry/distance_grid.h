@@ -1,13 +1,12 @@
-/* A signed distance on the nodes of a grid, trilinear between them.
+/* A signed distance on the nodes of a grid, with trilinear interpolation.
  *
- * Outside the grid: with q the nearest point of the grid's box to p, the distance is sqrt(f(q)^2 + |p - q|^2), f the interpolant, which
- * must not be negative on the boundary. Every point s of a surface inside the box has |p - s|^2 >= |p - q|^2 + |q - s|^2, since the angle
- * at q is not below 90 degrees: where f(q) is the distance of q or less, so is the extension at p (derived here). It is continuous, and
- * nowhere steeper than f where f is steeper than 1.
+ * Outside the grid: let q be the nearest point of the grid's box to p, and f the interpolant, which must be nonnegative on the boundary.
+ * The distance is sqrt(f(q)^2 + |p - q|^2). Every point s of a surface inside the box has |p - s|^2 >= |p - q|^2 + |q - s|^2, since the
+ * angle at q is at least 90 degrees. So the extension is a lower bound at p if f(q) is one at q (derived here). It is continuous, and
+ * its slope is at most the larger of 1 and the slope of f.
  *
- * A part of a larger shape may have its surface outside the box as well, and f may be negative on the boundary. All that is known at p is
- * that a distance changes by no more than one moves: it is at least f(q) - |p - q|, which is given where it is positive, and no number
- * where not. */
+ * A part of a larger shape may have a surface outside the box, and f may be negative on the boundary. A distance changes by at most the
+ * displacement. So the distance at p is at least f(q) - |p - q|. This value is returned if it is positive, otherwise NaN. */
 #ifndef PD_GEOMETRY_DISTANCE_GRID_H
 #define PD_GEOMETRY_DISTANCE_GRID_H
 
@@ -18,18 +17,18 @@
 typedef struct pd_distance_grid {
     int n[3];           /* nodes along x, y, z, at least 2 */
     real spacing;       /* m; node (0,0,0) is at the origin */
-    int part;           /* its surface may leave the grid */
+    int part;           /* its surface may extend beyond the grid */
     const real *values; /* B [n0,n1,n2] m */
 } pd_distance_grid;
 
-/* p [3] m. The gradient is that of the interpolant, which jumps from cell to cell; the normal is its direction, the x axis where it is
- * zero; the closest point is p - distance normal, as if the distance were exact. distance: NaN where a part does not say. */
+/* p [3] m. The gradient is that of the interpolant, which jumps between cells. The normal is its direction, the x axis if it is zero.
+ * The closest point is p - distance normal, as for an exact distance. distance: NaN if a part cannot decide. */
 PD_FUNCTION void pd_distance_grid_query(const real p[3], const pd_distance_grid *grid, pd_surface_point *out) {
     int cell[3];
     real place[3], away[3], axis[3] = {1, 0, 0};
     for (int i = 0; i < 3; i++) {
         real last = (real)(grid->n[i] - 1), at = pd_min(pd_max(p[i] / grid->spacing, 0), last);
-        cell[i] = at >= 0 && at < last ? (int)at : grid->n[i] - 2; // at is no number where p is none
+        cell[i] = at >= 0 && at < last ? (int)at : grid->n[i] - 2; // at is NaN if p is
         place[i] = at - (real)cell[i];
         away[i] = p[i] - pd_min(pd_max(p[i], 0), last * grid->spacing);
     }

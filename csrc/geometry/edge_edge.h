@@ -1,21 +1,21 @@
 /* Closest points of two edges.
  *
- * Either both are met inside, or an end of one is nearest: five candidates, the nearest wins. Parallel edges, edges without length and
- * edges that lie in one another are therefore no cases of their own. */
+ * Either both closest points are interior, or one is an end: five candidates, and the nearest is taken. So parallel edges, edges without
+ * length and overlapping collinear edges need no special cases. */
 #ifndef PD_GEOMETRY_EDGE_EDGE_H
 #define PD_GEOMETRY_EDGE_EDGE_H
 
 #include "geometry/nearest.h"
 
-/* The gap a0 + s e - (b0 + t f) of the points of two edges at the places s and t. */
+/* The gap a0 + s e - (b0 + t f) of the points of two edges with parameters s and t. */
 typedef struct pd_edge_places {
     real s, t;
-    real inside_a, inside_b; /* 1 where the place is at neither end, else 0 */
+    real inside_a, inside_b; /* 1 if the parameter is at neither end, else 0 */
     pd_vector gap;
     real square;
 } pd_edge_places;
 
-/* Of an end of A, s, the nearest place of B. */
+/* For a parameter s at an end of A, the nearest parameter of B. */
 PD_LANE_FUNCTION pd_edge_places pd_edge_places_on_b(real s, pd_on_segment b) {
     pd_edge_places out;
     out.s = s, out.inside_a = 0, out.t = b.place, out.inside_b = b.inside;
@@ -23,7 +23,7 @@ PD_LANE_FUNCTION pd_edge_places pd_edge_places_on_b(real s, pd_on_segment b) {
     return out;
 }
 
-/* Of a place t of B the nearest place of A: its gap points the other way. */
+/* For a parameter t of B, the nearest parameter of A. Its gap has the opposite direction. */
 PD_LANE_FUNCTION pd_edge_places pd_edge_places_on_a(real t, real inside_b, pd_on_segment a) {
     pd_edge_places out;
     out.s = a.place, out.inside_a = a.inside, out.t = t, out.inside_b = inside_b;
@@ -31,7 +31,7 @@ PD_LANE_FUNCTION pd_edge_places pd_edge_places_on_a(real t, real inside_b, pd_on
     return out;
 }
 
-/* b where it may win and is nearer than a. */
+/* b if may_win and it is nearer than a. */
 PD_LANE_FUNCTION pd_edge_places pd_edge_places_nearer(pd_edge_places a, int may_win, pd_edge_places b) {
     int wins = may_win & (b.square < a.square);
     a.s = wins ? b.s : a.s, a.t = wins ? b.t : a.t;
@@ -53,7 +53,7 @@ PD_LANE_FUNCTION void pd_edge_edge_set_places(pd_nearest *out, real s, real t, r
     out->feature = inside_a > 0 ? (inside_b > 0 ? (real)8 : (real)4 + end_b) : of_ends;
 }
 
-/* x: a0, a1, b0, b1, m, of a size of which products of four can be formed. */
+/* x: a0, a1, b0, b1, m, of a size that admits products of four. */
 PD_LANE_FUNCTION pd_nearest pd_edge_edge_nearest(pd_points4 x) {
     pd_vector e = pd_vector_subtract(x.b, x.a), f = pd_vector_subtract(x.d, x.c), n = pd_vector_cross(e, f);
     pd_vector g00 = pd_vector_subtract(x.a, x.c), g01 = pd_vector_subtract(x.a, x.d); /* the gaps of the ends */
@@ -63,7 +63,7 @@ PD_LANE_FUNCTION pd_nearest pd_edge_edge_nearest(pd_points4 x) {
     int inside = (square > PD_PARALLEL * PD_PARALLEL * sizes) & (s > 0) & (t > 0) & (s < square) & (t < square);
     int trusted = square > PD_TRUSTED_SINE * PD_TRUSTED_SINE * sizes;
     s = s / square, t = t / square;
-    int met = inside & trusted & (s > 0) & (t > 0) & (s < 1) & (t < 1); /* else a place was rounded to an end */
+    int met = inside & trusted & (s > 0) & (t > 0) & (s < 1) & (t < 1); /* otherwise a parameter was rounded to an end */
 
     /* each end against the other edge */
     pd_edge_places best = pd_edge_places_on_b(0, pd_nearest_on_segment(g00, g01, f, ff));
@@ -73,8 +73,8 @@ PD_LANE_FUNCTION pd_nearest pd_edge_edge_nearest(pd_points4 x) {
     q = pd_vector_scale(-1, g01), r = pd_vector_scale(-1, g11);
     best = pd_edge_places_nearer(best, 1, pd_edge_places_on_a(1, 0, pd_nearest_on_segment(q, r, e, ee)));
 
-    /* Nearly parallel: the places are noise times 1 / sine^2. Each put to the best place for the other makes the error of the distance
-     * quadratic. */
+    /* Nearly parallel: the parameters have errors of 1 / sine^2. Replacing each by the best one for the other makes the error of the
+     * distance quadratic. */
     pd_on_segment on_b = pd_nearest_on_segment(pd_vector_along(g00, s, e), pd_vector_along(g01, s, e), f, ff);
     int late = on_b.place > (real)0.5;
     real from_end = late ? (real)1 - on_b.place : -on_b.place;

@@ -1,18 +1,22 @@
 /* The minimum-gradient Newton search of Projective IPC [Lan et al. 2022, Sec. 6], made safe.
  *
- * The volume of the four corners is a cubic of t; its critical points cut [0,1] into at most three monotone pieces. On a piece that falls
- * to zero the search steps by (value - target) / |m| with m the steepest slope on the bracket, which cannot overshoot. What differs from
- * the paper, and why:
- *   - m is that of the bracket that is left, whose far end is halved while the value there is past zero: with one slope for all steps a
- *     piece that falls steeply first, or last, takes hundreds (p99 124 and 196 in the paper's cases II and III);
- *   - target and stop are eta/2 and eta of the value the piece starts with, not zero: for a vertex that falls on a resting triangle the
- *     cubic is a line, and one step to zero ends in the contact;
- *   - all pieces are searched, and both signs: the first coplanarity is often no contact;
- *   - coplanarity is only where a contact may be. From there the pair advances by its distance until the coplanarity is behind it (no
- *     contact there) or the distance has fallen to the part that is to be kept: the inside test, of an interval and never of an instant;
- *   - a separation and all rounding are part of the level that counts as zero. Inside it, as at a coplanar start, the pair advances by its
- *     distance too.
- * The volume bounds the distance only through the shape of the pair: the distance that is left may be any positive number. */
+ * The volume of the four corners is a cubic of t. Its critical points divide [0,1] into at most three monotone pieces. On a piece that
+ * falls to zero the search steps by (value - target) / |m|, with m the steepest slope on the bracket, which cannot overshoot.
+ * Differences from the paper, with reasons:
+ *   - m is that of the remaining bracket, whose far end is halved while the value there is past zero. With one slope for all steps, a
+ *   piece
+ *     that is steep at its start or end takes hundreds of steps.
+ *   - Target and stop are eta/2 and eta of the piece's initial value, not zero. For a vertex that falls on a resting triangle the cubic
+ *   is
+ *     a line, and one step to zero ends in contact.
+ *   - All pieces and both signs are searched: the first coplanarity is often no contact.
+ *   - A coplanarity is only a candidate. From there the pair advances by its distance, until the coplanarity is passed (no contact
+ *   there) or
+ *     the distance has fallen to the fraction to keep. This is the inside test, of an interval and never of an instant.
+ *   - A separation and all rounding are part of the level that counts as zero. Below it, as at a coplanar start, the pair also advances
+ *   by
+ *     its distance.
+ * The volume bounds the distance only through the shape of the pair: the remaining distance may be any positive number. */
 #ifndef PD_GEOMETRY_MIN_GRADIENT_H
 #define PD_GEOMETRY_MIN_GRADIENT_H
 
@@ -21,8 +25,8 @@
 enum { PD_MIN_GRADIENT_BUDGET = 1000 };
 #define PD_MIN_GRADIENT_ETA ((real)0.1)
 
-/* The critical points of the cubic inside (0,1), ascending, then 1; returns how many numbers `ends` [3] got. A point that rounding moves is
- * moved where the cubic is flat: its value changes by less than the error of the coefficients. */
+/* The critical points of the cubic inside (0,1), ascending, then 1. Returns the number of `ends` [3]. Rounding moves a point only where
+ * the cubic is flat: its value changes by less than the error of the coefficients. */
 PD_FUNCTION int pd_cubic_pieces(real A, real B, real C, real ends[3]) {
     int n = 0;
     real discriminant = B * B - (real)3 * A * C;
@@ -46,7 +50,7 @@ PD_FUNCTION real pd_cubic_value(const real b[4], real t) {
     return c[0];
 }
 
-/* The steepest descent, > 0, of sign * cubic on [t, end]: the derivative 3At^2 + 2Bt + C is least at an end or at its vertex. */
+/* The steepest descent, > 0, of sign * cubic on [t, end]: the derivative 3At^2 + 2Bt + C is smallest at an end or at its vertex. */
 PD_FUNCTION real pd_cubic_descent(real A, real B, real C, real sign, real t, real end) {
     real least = pd_min(sign * (((real)3 * A * t + (real)2 * B) * t + C), sign * (((real)3 * A * end + (real)2 * B) * end + C));
     if (sign * A > 0) {
@@ -64,13 +68,13 @@ PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real
     pd_coplanarity volume;
     pd_coplanarity_create(motion, &volume);
     const real *b = volume.b;
-    // what counts as zero: where |volume| is above it the pair is more than the separation apart, also after another rounding
+    // the level that counts as zero: above it, the pair is more than the separation apart, also after another rounding
     real level = (xi + motion->slack) * volume.normal * ((real)1 + (real)8 * u) + volume.error;
     real A = b[3] - b[0] + (real)3 * (b[1] - b[2]), B = (real)3 * (b[2] - (real)2 * b[1] + b[0]), C = (real)3 * (b[1] - b[0]);
     real slope_error = (real)64 * u * pd_largest(b, 4), ends[3] = {1, 1, 1};
     int n_pieces = pd_cubic_pieces(A, B, C, ends), k = 0;
 
-    // what the distance allows at once is safe whatever the volume says: no result is earlier
+    // a step within the distance is safe for any volume: no result is earlier
     const real first = pd_motion_step(distance, xi, motion->speed);
     real t = 0;
     for (int piece = 0; piece < n_pieces; piece++) {
@@ -79,7 +83,7 @@ PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real
             real value = pd_cubic_value(b, t), sign = value < 0 ? (real)-1 : (real)1, above = pd_fabs(value) - level;
             int approaching = above > 0;
             if (approaching) {
-                if (sign * pd_cubic_value(b, end) > level) { // monotone: nothing on this piece
+                if (sign * pd_cubic_value(b, end) > level) { // monotone: no zero on this piece
                     t = end;
                     break;
                 }
@@ -96,8 +100,8 @@ PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real
                 }
                 if (t > stop) return pd_collision_of(1, k, PD_NO_CONTACT);
             }
-            // Through the coplanarity, by distances. The pair is beyond it when the volume is clear of the level on the other side, or, if
-            // it began inside the level, on any side.
+            // Past the coplanarity by distances. The pair has passed it when the volume exceeds the level on the other side. After a
+            // start inside the level, on any side.
             for (;;) {
                 if (k >= PD_MIN_GRADIENT_BUDGET) return pd_collision_of(pd_max(t, first), k, PD_CUT_SHORT);
                 real d = pd_motion_distance(motion, t);

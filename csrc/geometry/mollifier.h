@@ -1,9 +1,9 @@
-/* What makes the distance of nearly parallel edges smooth enough to be differentiated twice.
+/* The mollifier that makes the distance of nearly parallel edges twice differentiable.
  *
  *     m(x) = (2 - c/eps) c/eps  for c < eps,  1 beyond;      c = |e_a x e_b|^2,      eps = 1e-3 |e_a|^2 |e_b|^2 at rest, m^4
  *
- * [Li et al. 2020, Incremental Potential Contact, Eq. 24]: an energy of the distance is multiplied by m, which vanishes with its slope
- * where the edges are parallel and the closest points jump. c depends on x through e = e_a and f = e_b alone:
+ * [Li et al. 2020, Incremental Potential Contact, Eq. 24]. An energy of the distance is multiplied by m. Both m and its slope vanish for
+ * parallel edges, where the closest points jump. c depends on x only through e = e_a and f = e_b:
  *
  *     dc/de = 2 ((f.f) e - (e.f) f),     d2c/de2 = 2 ((f.f) I - f f^T),     d2c/de df = 2 (2 e f^T - (e.f) I - f e^T)         (derived) */
 #ifndef PD_GEOMETRY_MOLLIFIER_H
@@ -22,7 +22,7 @@ PD_FUNCTION real pd_mollifier_threshold(const real rest[12]) {
     return PD_MOLLIFIER_FRACTION * pd_dot3(e, e) * pd_dot3(f, f);
 }
 
-/* m and its derivatives by c. eps = 0, an edge without length at rest: 1. */
+/* m and its derivatives by c. For eps = 0, an edge without rest length, m = 1. */
 typedef struct pd_mollifier_terms {
     real value, first, second;
     int below; /* whether m < 1 */
@@ -44,7 +44,7 @@ PD_LANE_FUNCTION pd_vector pd_mollifier_slope(pd_vector e, pd_vector f) {
     return pd_vector_scale(2, pd_vector_along(pd_vector_scale(pd_vector_dot(f, f), e), -pd_vector_dot(e, f), f));
 }
 
-/* m, and where asked for (not NULL) its gradient [4,3] 1/m and Hessian [12,12] 1/m^2. */
+/* m, and unless NULL its gradient [4,3] 1/m and Hessian [12,12] 1/m^2. */
 PD_FUNCTION real pd_mollifier(const real x[12], real threshold, real *gradient, real *hessian) {
     real e[3], f[3], n[3];
     pd_subtract3(x + 3, x, e);

@@ -1,15 +1,14 @@
-/* A vertex-triangle or edge-edge pair that moves along straight lines from t = 0 to t = 1, as the collision tests see it.
+/* A vertex-triangle or edge-edge pair in straight motion from t = 0 to t = 1, prepared for the collision tests.
  *
- * Positions are taken relative to the first corner and displacements relative to their mean: neither changes a distance, and what is
- * left is as small as the pair. Every rounding error made here, and that of the caller who later computes x_0 + t (x_1 - x_0) in the same
- * precision, is one number, `slack`, which is subtracted from each distance. Per coordinate, with X the largest coordinate in the
- * world, D the largest displacement, L and V the largest local coordinate and displacement, u = PD_EPSILON:
+ * Positions are relative to the first corner, displacements relative to their mean. Neither changes a distance, and the numbers are as
+ * small as the pair. One number, `slack`, bounds all rounding here and in a later evaluation of x_0 + t (x_1 - x_0) by the caller in the
+ * same precision. It is subtracted from each distance. Per coordinate, with X the largest coordinate in the world, D the largest
+ * displacement, L and V the largest local coordinate and displacement, u = PD_EPSILON:
  *
  *     local position  u L            local displacement  u D + u V        their sum at t   u (L + V)
  *     the caller's    u (X + 2 D)
  *
- * and a distance sees each on both sides, in three coordinates: 2 sqrt(3) times the sum is below u (4 X + 11 D + 8 L + 11 V).
- */
+ * A distance has each error on both sides, in three coordinates: 2 sqrt(3) times the sum is below u (4 X + 11 D + 8 L + 11 V). */
 #ifndef PD_GEOMETRY_MOTION_H
 #define PD_GEOMETRY_MOTION_H
 
@@ -17,19 +16,19 @@
 
 typedef struct pd_motion {
     int kind;        /* PD_VERTEX_TRIANGLE or PD_EDGE_EDGE */
-    int usable;      /* 0: the coordinates are too large to be subtracted */
+    int usable;      /* 0: the coordinates are too large for a subtraction */
     pd_points4 x;    /* local positions at t = 0, scaled */
     pd_points4 v;    /* displacements without their mean, scaled */
     real separation; /* scaled */
-    real slack;      /* bound of all rounding of a distance, scaled */
-    real rounding;   /* the same per coordinate of a local position */
+    real slack;      /* bound of the total rounding error of a distance, scaled */
+    real rounding;   /* the same for a coordinate of a local position */
     real speed;      /* bound of |d distance / dt|, scaled */
 } pd_motion;
 
-/* The part s of the distance to the separation that a step may use up, and with it the part 1 - s that is always kept. */
+/* The fraction s of the gap above the separation that a step may close; the fraction 1 - s always remains. */
 #define PD_STEP_FRACTION ((real)0.9)
 
-/* Displacements without their mean. */
+/* Displacements minus their mean. */
 PD_LANE_FUNCTION pd_points4 pd_motion_relative(pd_points4 displacement) {
     pd_vector sum = pd_vector_add(pd_vector_add(displacement.a, displacement.b), pd_vector_add(displacement.c, displacement.d));
     return pd_points4_shift(displacement, pd_vector_scale((real)0.25, sum));
@@ -53,8 +52,8 @@ PD_LANE_FUNCTION real pd_motion_slack(pd_motion_size size) {
     return PD_EPSILON * ((real)4 * size.world + (real)11 * size.displacement + (real)8 * size.position + (real)11 * size.relative);
 }
 
-/* The bound of |d distance / dt|: each primitive is as fast as its fastest corner. The true displacements differ from the rounded ones by
- * u (D + V) per coordinate. */
+/* The bound of |d distance / dt|: each primitive is as fast as its fastest corner. The true displacements differ from the rounded ones
+ * by u (D + V) per coordinate. */
 PD_LANE_FUNCTION real pd_motion_speed(int kind, pd_points4 v, pd_motion_size size) {
     real a = pd_vector_dot(v.a, v.a), b = pd_vector_dot(v.b, v.b), cd = pd_max(pd_vector_dot(v.c, v.c), pd_vector_dot(v.d, v.d));
     real first = kind == PD_VERTEX_TRIANGLE ? a : pd_max(a, b), second = kind == PD_VERTEX_TRIANGLE ? pd_max(b, cd) : cd;
@@ -62,7 +61,7 @@ PD_LANE_FUNCTION real pd_motion_speed(int kind, pd_points4 v, pd_motion_size siz
            (real)4 * PD_EPSILON * (size.displacement + size.relative);
 }
 
-/* Whether a motion of this size can be computed with as it is, without a scale. */
+/* Tells whether a motion of this size needs no scale. */
 PD_LANE_FUNCTION int pd_motion_is_regular(pd_motion_size size) {
     real largest = pd_max(size.position, size.relative);
     return (largest >= (real)(1.0 / 1024)) & (largest <= (real)1024);
@@ -89,26 +88,26 @@ PD_FUNCTION void pd_motion_create(int kind, const real x_t0[12], const real x_t1
     out->speed = pd_motion_speed(kind, out->v, size);
 }
 
-/* A lower bound of the distance at t in [0,1], rounding of everything included; may be negative. */
+/* A lower bound of the distance at t in [0,1] with all rounding; may be negative. */
 PD_FUNCTION real pd_motion_distance(const pd_motion *motion, real t) {
     return pd_points4_bound(motion->kind, pd_points4_along(motion->x, t, motion->v)) - motion->slack;
 }
 
-/* How long a pair at `distance` may move and keep the part that is always kept; infinite without relative motion. */
+/* The time in which a pair at `distance` keeps the fraction 1 - s of its gap; infinite without relative motion. */
 PD_LANE_FUNCTION real pd_motion_step(real distance, real separation, real speed) {
     return PD_STEP_FRACTION * (distance - separation) / speed * ((real)1 - (real)4 * PD_EPSILON);
 }
 
-/* What a collision test returns. */
+/* Results of a collision test. */
 enum {
     PD_NO_CONTACT,      /* none in [0,1]; time is 1 */
-    PD_CONTACT,         /* time: no contact up to it, and soon after it one cannot be excluded */
-    PD_START_TOO_CLOSE, /* at t = 0 the distance is not above the separation plus the rounding of the coordinates; time 0 */
-    PD_CUT_SHORT        /* the budget of iterations is used up: time is as safe as PD_CONTACT's, only earlier */
+    PD_CONTACT,         /* time: no contact up to it; a contact soon after it cannot be excluded */
+    PD_START_TOO_CLOSE, /* at t = 0 the distance is at most the separation plus the rounding of the coordinates; time 0 */
+    PD_CUT_SHORT        /* the iterations are used up: time is as safe as PD_CONTACT's, but earlier */
 };
 
 typedef struct pd_collision {
-    real time; /* 1 where there is no contact */
+    real time; /* 1 without a contact */
     int iterations, reason;
 } pd_collision;
 

@@ -1,27 +1,27 @@
-/* The closest points of a pair by value, for the functions that also run several pairs in one vector register (cpu/contact/contact.c).
- * Numbers only, no array and no branch, so that lanes stay lanes: what is true or not is also a number, 1 or 0, where one of several is
- * chosen. pd_closest (pair.h) is written from it. */
+/* The closest points of a pair by value, for functions that also process several pairs in one vector register (cpu/contact/contact.c).
+ * They use numbers only, no arrays and no branches, so that loops vectorise. Conditions are numbers too, 1 or 0. pd_closest (pair.h) is
+ * written from the result. */
 #ifndef PD_GEOMETRY_NEAREST_H
 #define PD_GEOMETRY_NEAREST_H
 
 #include "geometry/pair.h"
 #include "geometry/vector.h"
 
-/* One number for each corner of a pair, 0 for corners that it has not. */
+/* One number per corner of a pair, 0 for missing corners. */
 typedef struct pd_per_corner {
     real a, b, c, d;
 } pd_per_corner;
 
 typedef struct pd_nearest {
     pd_per_corner weights;       /* beta */
-    pd_per_corner first, second; /* d beta / d (free parameter), 0 where there is none */
+    pd_per_corner first, second; /* d beta / d (free parameter), 0 for a missing one */
     pd_vector gap, normal;       /* m; unit, along the gap */
     real distance;               /* m */
     real feature, n_free;        /* as in pd_closest */
-    int found;                   /* 0: the square of the gap is lost to underflow, and with it distance and normal */
-    pd_vector along;             /* where the gap is zero the normal is across this, */
-    pd_vector perpendicular;     /* and along this */
-    int trusted;                 /* where the second is no rounding noise */
+    int found;                   /* 0: the squared gap has underflowed, and distance and normal are undefined */
+    pd_vector along;             /* for a zero gap the normal is perpendicular to this, */
+    pd_vector perpendicular;     /* and parallel to this */
+    int trusted;                 /* the second is not rounding noise */
 } pd_nearest;
 
 PD_LANE_FUNCTION pd_per_corner pd_per_corner_of(real a, real b, real c, real d) {
@@ -45,21 +45,21 @@ PD_LANE_FUNCTION pd_per_corner pd_per_corner_along(pd_per_corner a, real t, pd_p
 
 PD_LANE_FUNCTION real pd_per_corner_dot(pd_per_corner a, pd_per_corner b) { return a.a * b.a + a.b * b.b + a.c * b.c + a.d * b.d; }
 
-/* The sum of slopes times corners: how the gap moves with a free parameter. The slopes add up to zero, so that differences from the first
- * corner lose nothing to a far origin. */
+/* The sum of slopes times corners: the derivative of the gap by a free parameter. The slopes sum to zero, so differences from the first
+ * corner lose no digits far from the origin. */
 PD_LANE_FUNCTION pd_vector pd_gap_slope(pd_per_corner slopes, pd_points4 x) {
     pd_vector b = pd_vector_subtract(x.b, x.a), c = pd_vector_subtract(x.c, x.a), d = pd_vector_subtract(x.d, x.a);
     return pd_vector_along(pd_vector_along(pd_vector_scale(slopes.b, b), slopes.c, c), slopes.d, d);
 }
 
-/* Whether two slopes of the gap have directions of their own: `cross` the square of their cross product, a and b their own. */
+/* Tells whether two slopes of the gap are linearly independent: `cross` the square of their cross product, a and b their own. */
 PD_LANE_FUNCTION int pd_slopes_are_two(real a, real b, real cross) { return cross > PD_PARALLEL * PD_PARALLEL * a * b; }
 
-/* The point of a segment that is nearest to a point. */
+/* The point of a segment nearest to a point. */
 typedef struct pd_on_segment {
-    real place;    /* 0 .. 1; 0 where the segment has no length */
-    real inside;   /* 1 where it is at neither end, else 0 */
-    pd_vector gap; /* from it to the point; at an end it is exact */
+    real place;    /* 0 .. 1; 0 for a segment without length */
+    real inside;   /* 1 if it is at neither end, else 0 */
+    pd_vector gap; /* from it to the point; exact at an end */
     real square;   /* of the gap */
 } pd_on_segment;
 
@@ -75,8 +75,8 @@ PD_LANE_FUNCTION pd_on_segment pd_nearest_on_segment(pd_vector q, pd_vector r, p
     return out;
 }
 
-/* Gap, distance and normal, of the gap and its square; or, where `met`, of two primitives that are met inside: there the gap is along the
- * common perpendicular n, exactly, and height = gap . n. */
+/* Gap, distance and normal from the gap and its square. With `met`, for interior closest points of both primitives: the gap is exactly
+ * along the common perpendicular n, and height = gap . n. */
 PD_LANE_FUNCTION void pd_nearest_set_gap(pd_nearest *out, pd_vector gap, real square, int met, pd_vector n, real normal_square,
                                          real height) {
     real smallest = sizeof(real) == sizeof(float) ? (real)1e-30 : (real)1e-290;
@@ -87,7 +87,7 @@ PD_LANE_FUNCTION void pd_nearest_set_gap(pd_nearest *out, pd_vector gap, real sq
     out->found = met | (square > smallest);
 }
 
-/* The same for one pair, whatever its gap. */
+/* The same for one pair with any gap. */
 PD_FUNCTION void pd_nearest_write(const pd_nearest *nearest, pd_closest *out) {
     out->feature = (int)nearest->feature, out->n_free = (int)nearest->n_free;
     pd_per_corner_store(nearest->weights, out->weights);
@@ -104,7 +104,7 @@ PD_FUNCTION void pd_nearest_write(const pd_nearest *nearest, pd_closest *out) {
     for (int i = 0; i < 3; i++) out->normal[i] = n[i] / length;
 }
 
-/* Back to numbers; what only pd_nearest_write needs is not there. */
+/* The inverse of pd_nearest_write, without the members that only that function needs. */
 PD_FUNCTION pd_nearest pd_nearest_read(const pd_closest *closest) {
     pd_nearest out;
     const real *w = closest->weights, *first = closest->slopes[0], *second = closest->slopes[1];

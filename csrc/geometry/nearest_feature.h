@@ -1,16 +1,17 @@
-/* What of a pair is nearest to what, read off the weights of its closest points.
+/* The nearest features of a pair, from the weights of its closest points.
  *
- * Several pairs of a vertex and a triangle, and of two edges, have the same nearest parts: a vertex over an edge is nearest to it in both
- * of its triangles. Which pairs these are must not hang on the last bit of a weight, so that weights that are zero to rounding are zero. */
+ * Several vertex-triangle or edge-edge pairs have the same nearest features: a vertex over an edge is nearest to it in both of its
+ * triangles. The selection of these pairs must not depend on the last bit of a weight. So weights that are zero to rounding count as
+ * zero. */
 #ifndef PD_GEOMETRY_NEAREST_FEATURE_H
 #define PD_GEOMETRY_NEAREST_FEATURE_H
 
 #include "geometry/pair.h"
 
-/* The numbers go out to Python (FEATURES of python/pdgpu/simulation/contacts.py). */
+/* The numbers are visible in Python (FEATURES of python/pdgpu/simulation/contacts.py). */
 enum { PD_NEAREST_VERTICES, PD_NEAREST_VERTEX_EDGE, PD_NEAREST_FACE, PD_NEAREST_EDGES, PD_NEAREST_COLLIDER };
 
-/* What rounding leaves of a weight that is zero. */
+/* The rounding error of a zero weight. */
 #define PD_ZERO_WEIGHT ((real)64 * PD_EPSILON)
 
 /* Bit j: corner j takes part in the closest points. */
@@ -24,10 +25,10 @@ PD_FUNCTION int pd_support_count(unsigned support) {
     return (int)(support & 1) + (int)(support >> 1 & 1) + (int)(support >> 2 & 1) + (int)(support >> 3 & 1);
 }
 
-/* The number of the one corner in a set of them. */
+/* The number of the single corner in a set. */
 PD_FUNCTION int pd_only_corner(unsigned corners) { return corners & 1 ? 0 : corners & 2 ? 1 : corners & 4 ? 2 : 3; }
 
-/* The nearest feature of a vertex-triangle (n_first = 1) or edge-edge pair (n_first = 2), and where others may have the same:
+/* The nearest feature of a vertex-triangle (n_first = 1) or edge-edge pair (n_first = 2), and its corners, which other pairs may share:
  *     two vertices       corner and other: their corners
  *     a vertex, an edge  corner: of the vertex; other: the side of the triangle, 0 t0t1, 1 t1t2, 2 t2t0, or the edge, 0 or 1 */
 PD_FUNCTION int pd_nearest_feature(int n_first, unsigned support, int *corner, int *other) {

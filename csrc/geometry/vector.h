@@ -1,5 +1,5 @@
-/* 3-vectors, and the four corners of a pair, by value: for the functions that also run several pairs in one vector register
- * (cpu/geometry/geometry_ccd.c). A loop, an array or a branch inside them would keep the compiler from that. */
+/* 3-vectors, and the four corners of a pair, by value: for functions that also process several pairs in one vector register
+ * (cpu/geometry/geometry_ccd.c). Loops, arrays or branches inside them would prevent that. */
 #ifndef PD_GEOMETRY_VECTOR_H
 #define PD_GEOMETRY_VECTOR_H
 
@@ -67,7 +67,7 @@ PD_LANE_FUNCTION pd_points4 pd_points4_subtract(pd_points4 x, pd_points4 y) {
                          pd_vector_subtract(x.d, y.d));
 }
 
-/* All corners less one vector. */
+/* All corners minus one vector. */
 PD_LANE_FUNCTION pd_points4 pd_points4_shift(pd_points4 x, pd_vector by) { return pd_points4_subtract(x, pd_points4_of(by, by, by, by)); }
 
 PD_LANE_FUNCTION pd_points4 pd_points4_scale(real s, pd_points4 x) {

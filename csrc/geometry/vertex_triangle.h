@@ -1,8 +1,8 @@
 /* Closest points of a vertex and a vertex, an edge, a triangle.
  *
- * A triangle is three segments and, where the vertex projects into it, a plane; the nearest of them wins. So a triangle without area
- * needs no case of its own. Corners in m as in pair.h, moved so that rounding is that of the pair's own size, and of a size of which
- * products of four can be formed. */
+ * A triangle is three segments and, if the vertex projects into it, a plane; the nearest of them is taken. So a triangle without area
+ * needs no special case. Corners in m as in pair.h, shifted so that rounding is relative to the pair's size, and of a size that admits
+ * products of four. */
 #ifndef PD_GEOMETRY_VERTEX_TRIANGLE_H
 #define PD_GEOMETRY_VERTEX_TRIANGLE_H
 
@@ -33,7 +33,7 @@ PD_LANE_FUNCTION pd_nearest pd_vertex_edge_nearest(pd_vector p, pd_vector e0, pd
     return out;
 }
 
-/* What a triangle's sides and its face say, the nearest of them kept. */
+/* The nearest of a triangle's sides and face. */
 typedef struct pd_triangle_part {
     pd_per_corner weights, first;
     real flat; /* 1 for the face */
@@ -88,7 +88,7 @@ PD_LANE_FUNCTION pd_nearest pd_vertex_triangle_nearest(pd_vector p, pd_vector t0
     pd_on_segment at = pd_nearest_on_segment(q1, q2, side1, pd_vector_dot(side1, side1));
     best = pd_triangle_nearer(best, 1, pd_triangle_side(at, side1, c1, c2, 4, 1, 2));
     best = pd_triangle_nearer(best, 1, pd_triangle_side(pd_nearest_on_segment(q2, q, side2, ff), side2, c2, c0, 5, 2, 0));
-    /* In a sliver the weights of the face are rounding noise, but still those of a point of it: it may win only by being nearer. */
+    /* In a sliver the weights of the face are rounding noise, but still those of a point of it. The face is taken only if it is nearer. */
     best = pd_triangle_nearer(best, inside, face);
 
     pd_nearest out;
