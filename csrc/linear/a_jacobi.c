@@ -4,11 +4,10 @@
  *   composed  the same with the Chebyshev polynomial of R, T_l = C_l(R/rho) / C_l(1/rho): operator of the same sparsity, but an outer
  *             Chebyshev extrapolation then gains the factor l, where R^l gains sqrt(l)
  *
- * In both the constant term is what l (Chebyshev-) Jacobi sweeps make of zero, so it is computed by them, once per solve.
+ * In both the constant term is the result of l (Chebyshev-) Jacobi sweeps from zero. These compute it once per solve.
  *
- * Suppression leaves small couplings out. As a preconditioner, x += (I + R_s + .. ) w D^-1 (r - A x), it keeps the answer; inside R^2, as
- * printed in Eq. 16, it moves the fixed point, for a cloth with weak bending by a quarter of the distance travelled: `biased` shows
- * that, iterating on x itself, since the fixed point it is led to depends on it. */
+ * Suppression leaves small couplings out. As a preconditioner, x += (I + R_s + .. ) w D^-1 (r - A x), it keeps the solution. Inside R^2,
+ * as printed in Eq. 16, it moves the fixed point. `biased` shows that. It iterates on x itself, since its fixed point depends on x. */
 #include "base/clock.h"
 #include "linear/linear_method.h"
 #include "linear/upload.h"
@@ -22,13 +21,13 @@ _Static_assert(PD_LARGEST_DEGREE == 4, "pd_row_polynomial has room for five coef
 typedef struct pd_a_jacobi {
     pd_aggregation aggregation; /* H */
     int made, suppressed, order;
-    double omegas[PD_LARGEST_DEGREE]; /* of the sweeps that make the constant term */
+    double omegas[PD_LARGEST_DEGREE]; /* of the sweeps for the constant term */
     pd_block_matrix P;                /* B */
     pd_path_products paths;           /* B, degree 2 */
-    pd_row_polynomial polynomial;     /* B, other degrees, but for its pattern, which all have */
-    double *diagonal;                 /* B [n] D that the values of P are of */
-    unsigned char *marks[2];          /* B [n] rows that feel a changed D; the first are those of the last refresh */
-    real *constant, *defect;          /* B [n,width]; the defect only where suppressed */
+    pd_row_polynomial polynomial;     /* B, other degrees; without its pattern, which all share */
+    double *diagonal;                 /* B [n] the D of the values of P */
+    unsigned char *marks[2];          /* B [n] rows that a change of D affects; the first are those of the last refresh */
+    real *constant, *defect;          /* B [n,width]; defect only with suppression */
     pd_a_jacobi_cost cost;
 } pd_a_jacobi;
 
@@ -112,7 +111,7 @@ static int polynomial(const pd_linear_settings *settings, int suppressed, double
     return order;
 }
 
-/* The values of P in the rows that feel how the diagonal has changed since they were made: those within degree - 1 rings. */
+/* Recomputes P in the rows that a change of the diagonal affects: those within degree - 1 rings. */
 static pd_status refresh(pd_linear *self) {
     pd_a_jacobi *method = self->memory;
     const pd_row_polynomial *rows = &method->polynomial;
@@ -137,7 +136,7 @@ done:
     return status;
 }
 
-/* What rows are recomputed from. */
+/* Uploads the data for recomputing rows. */
 static pd_status upload_polynomial(pd_linear *self) {
     pd_a_jacobi *method = self->memory;
     pd_aggregation *from = &method->aggregation;
@@ -211,7 +210,7 @@ static pd_status upload_operator(pd_linear *self) {
         PD_TRY(pd_memory_create(context, (void **)&method->paths.own, entries));
         PD_TRY(pd_memory_upload(context, method->paths.own, from->own, entries));
         method->cost.bytes += (long long)(paths * (sizeof(real) + sizeof(int)) + entries * (sizeof(long long) + sizeof(real) + 1));
-        // the host's copies have done their work
+        // the host's copies are no longer needed
         free(from->products), free(from->via), free(from->hops), free(from->own), free(from->path_start);
         from->products = from->hops = NULL, from->via = NULL, from->own = NULL, from->path_start = NULL;
     }
@@ -259,14 +258,14 @@ static pd_status prepare(pd_linear *self) {
     pd_chebyshev sweeps = {self->settings.composed, self->settings.rho, 1, 1.0};
     for (int k = 0; k < method->order; k++) method->omegas[k] = pd_chebyshev_omega(&sweeps, k, k ? method->omegas[k - 1] : 1.0);
     double start = pd_seconds();
-    PD_TRY(refresh(self)); // of a new operator all rows: no diagonal is zero
+    PD_TRY(refresh(self)); // all rows of a new operator: no diagonal is zero
     PD_TRY(pd_context_wait(self->context));
     method->cost.refresh_seconds = pd_seconds() - start;
 done:
     return status;
 }
 
-/* out = what `order` Jacobi sweeps make of zero. An odd number of exchanges ends in the second buffer. */
+/* out = the result of `order` Jacobi sweeps from zero. An odd number of exchanges ends in the second buffer. */
 static pd_status constant_term(pd_linear *self, const pd_move *move, real *out) {
     const pd_a_jacobi *method = self->memory;
     int odd = method->order % 2;
@@ -276,7 +275,7 @@ static pd_status constant_term(pd_linear *self, const pd_move *move, real *out) 
                             PD_SWEEPS_FROM_ZERO | PD_SWEEPS_TO_THE_END, (pd_sweep_ends){self->ends.gather, move}, buffers);
 }
 
-/* The first iterate in `previous` and the zero before it in `current`, where an extrapolation or whoever looks wants them. */
+/* The first iterate in `previous` and the zero before it in `current`, for an extrapolation or an observer. */
 static pd_status begin(pd_linear *self, int plain, double omega, double gamma) {
     const real *constant = ((pd_a_jacobi *)self->memory)->constant;
     pd_context *context = self->context;
@@ -314,7 +313,7 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
         return PD_OK;
     }
     if (k == 0) {
-        // the constant term is also what the first iteration makes of zero
+        // the constant term is also the result of the first iteration from zero
         int plain = omegas[0] == 1.0 && gamma == 1.0, alone = plain && !self->start && self->settings.iterations == 1;
         PD_TRY(constant_term(self, alone ? move : NULL, alone ? self->previous : method->constant));
         if (alone) {

@@ -1,7 +1,7 @@
 /* The omega sequence of the Chebyshev semi-iterative method; see chebyshev.h. */
 #include "linear/chebyshev.h"
 
-const pd_option pd_chebyshev_options[] = {PD_OPTION(pd_chebyshev, rho, PD_OPTION_NUMBER, 0.0, 1.0 - DBL_EPSILON / 2), // the last below 1
+const pd_option pd_chebyshev_options[] = {PD_OPTION(pd_chebyshev, rho, PD_OPTION_NUMBER, 0.0, 1.0 - DBL_EPSILON / 2), // largest below 1
                                           PD_COUNT_FROM(pd_chebyshev, start, 1), PD_NUMBER_FROM(pd_chebyshev, under_relaxation, 0.0),
                                           PD_OPTIONS_END};
 

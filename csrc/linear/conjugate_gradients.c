@@ -1,5 +1,5 @@
-/* One iteration of preconditioned conjugate gradients; see conjugate_gradients.h. Scalars in backend memory. A preconditioner that is a
- * block-diagonal matrix takes three passes over the vectors. One that is applied by itself takes a fourth, and a vector for z. */
+/* One iteration of preconditioned conjugate gradients; see conjugate_gradients.h. Scalars are in backend memory. A block-diagonal
+ * preconditioner needs three passes over the vectors. Other preconditioners need a fourth, and a vector for z. */
 #include "linear/conjugate_gradients.h"
 
 #include <math.h>
@@ -20,14 +20,14 @@ void pd_conjugate_gradients_destroy(pd_conjugate_gradients *self, pd_context *co
     PD_MEMORIES_DESTROY(context, self->r, self->p, self->q, self->z);
 }
 
-/* Of columns that are one system the sums are added up. */
+/* Adds up the sums of columns that are one system. */
 static pd_status join(const pd_conjugate_gradients *self, int first) {
     return self->joined ? pd_join_columns(self->A->context, self->A->width, self->sums + first * self->A->width) : PD_OK;
 }
 
 static pd_status apply(const pd_conjugate_gradients *self) { return self->M->kind->apply(self->M->memory, self->A, self->r, self->z); }
 
-/* Whether the residual is small enough already: its last z would be for nothing. */
+/* Tells whether the residual is small enough already: the last z would not be used. */
 static pd_status ends_early(const pd_conjugate_gradients *self, int *ends) {
     const pd_operator *A = self->A;
     const pd_pcg_end never = {NULL, 0.0};

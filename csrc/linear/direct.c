@@ -1,12 +1,13 @@
 /* Direct solver: a sparse Cholesky factor, computed once and used for every global step [Bouaziz et al. 2014, Sec. 4].
  *
- * Pinned vertices are eliminated, not penalised: only the free block is factorised. The factor is double whatever `real`
- * is; vectors are converted at this edge.
+ * Pinned vertices are eliminated, not penalised: only the free block is factorised. The factor is double for any `real`; vectors are
+ * converted here.
  *
- * What is held on lines and in planes is eliminated too. With b_a the orthonormal directions that a vertex i may go along, three, two or
- * one, the unknowns are the coordinates u_a of d_i = sum u_a b_a, of all vertices together, and the entries of their matrix a_ij b_a . b_b.
- * Between vertices that are free, and where all is held along the axes, every other one is zero and left out: three times the entries of A,
- * not nine. With 3x3 blocks on the diagonal (pd_linear_couple) every vertex has three unknowns too, along the axes. */
+ * Lines and planes of vertices are eliminated too. Let b_a be the orthonormal free directions of a vertex i: three, two or one. The
+ * unknowns are the coordinates u_a of d_i = sum u_a b_a, of all vertices together, and the entries of their matrix are a_ij b_a . b_b.
+ * Between free vertices, and for lines and planes along the axes, two of three entries are zero and left out. So the matrix has three
+ * times the entries of A, not nine. With 3x3 blocks on the diagonal (pd_linear_couple) every vertex also has three unknowns, along the
+ * axes. */
 #include "linear/factor.h"
 #include "linear/linear_method.h"
 
@@ -17,13 +18,13 @@
 typedef struct pd_direct {
     pd_context *context;
     int n;
-    pd_factor factor; /* its unknowns: the free rows, or with what is held the coordinates along */
+    pd_factor factor; /* its unknowns: the free rows, or with lines and planes the coordinates */
 
-    int *unknown_start; /* [n_free+1] the unknowns of each free row; NULL: nothing is held, and there are no blocks */
+    int *unknown_start; /* [n_free+1] the unknowns of each free row; NULL: no lines, planes or blocks */
     double *directions; /* [unknowns,3] */
-    real *coupling;     /* [n,3,3] the blocks; NULL: there are none */
-    double *plain;      /* [nnz] A without entries (pd_linear_set_entries); NULL: there were none */
-    pd_csr base;        /* A with the entries of revision 0 at most; n = 0: there were no others */
+    real *coupling;     /* [n,3,3] the blocks; NULL: none */
+    double *plain;      /* [nnz] A without entries (pd_linear_set_entries); NULL: no entries so far */
+    pd_csr base;        /* A with the entries of revision 0 at most; n = 0: no others so far */
 } pd_direct;
 
 static void destroy(void *memory, pd_context *context) {
@@ -38,7 +39,7 @@ static void destroy(void *memory, pd_context *context) {
     free(self);
 }
 
-/* directions [3,3] out, orthonormal: what a projector P [3,3] leaves, along the axes where it does. Returns how many. */
+/* directions [3,3] out, an orthonormal basis of the range of a projector P [3,3], along the axes if possible. Returns their number. */
 static int directions_of(const double *P, double *directions) {
     double trace = P[0] + P[4] + P[8], column[3], size = 0.0;
     int rank = trace > 2.5 ? 3 : trace > 1.5 ? 2 : trace > 0.5 ? 1 : 0, most = 0, least = 0;
@@ -56,7 +57,7 @@ static int directions_of(const double *P, double *directions) {
         for (int r = 0; r < 3; r++) directions[r] = column[r];
         return rank;
     }
-    // two across it: the axis that is farthest from it made orthogonal, and their cross product
+    // two directions across it: the axis farthest from it, made orthogonal, and their cross product
     for (int c = 1; c < 3; c++)
         if (fabs(column[c]) < fabs(column[least])) least = c;
     double *u = directions, *v = directions + 3, across = sqrt(1.0 - column[least] * column[least]);
@@ -67,7 +68,7 @@ static int directions_of(const double *P, double *directions) {
     return rank;
 }
 
-/* The unknowns of the vertices in their lines and planes (NULL: in space), and how many they are. */
+/* Finds the unknowns of the vertices in their lines and planes (NULL: in space), and their number. */
 static pd_status hold(pd_direct *self, const double *subspace, int *n_unknowns) {
     static const double whole[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     size_t n = (size_t)self->factor.n_free;
@@ -85,18 +86,18 @@ static pd_status hold(pd_direct *self, const double *subspace, int *n_unknowns) 
     return PD_OK;
 }
 
-/* What a triangle is made of. */
+/* The source of an upper triangle. */
 typedef struct triangle {
     const pd_direct *self;
     const pd_csr *A;
-    const double *diagonal; /* instead of A's, or NULL */
+    const double *diagonal; /* replaces A's, or NULL */
 } triangle;
 
 static double entry(const triangle *of, int i, int s, int on_diagonal) {
     return of->diagonal && on_diagonal ? of->diagonal[i] : of->A->values[s];
 }
 
-/* That of the free block: A is symmetric, so column i is the part j <= i of row i. */
+/* The upper triangle of the free block. A is symmetric, so column i is the part j <= i of row i. */
 static void free_upper_triangle(const void *owner, int *column_start, int *rows, double *values) {
     const triangle *of = owner;
     const pd_factor *factor = &of->self->factor;
@@ -115,7 +116,7 @@ static void free_upper_triangle(const void *owner, int *column_start, int *rows,
     }
 }
 
-/* The same over the unknowns of what is held. */
+/* The same over the coordinates in lines and planes. */
 static void held_upper_triangle(const void *owner, int *column_start, int *rows, double *values) {
     const triangle *of = owner;
     const pd_factor *factor = &of->self->factor;
@@ -148,12 +149,12 @@ static void held_upper_triangle(const void *owner, int *column_start, int *rows,
 
 static pd_upper_triangle triangle_of(const pd_direct *self) { return self->unknown_start ? held_upper_triangle : free_upper_triangle; }
 
-/* Factorises with the values of A, `diagonal` H [n] instead of its own, or NULL. Errors: PD_ERROR_SINGULAR, error->vertex the row. */
+/* Factorises the values of A. `diagonal` H [n] replaces its own; may be NULL. Errors: PD_ERROR_SINGULAR, error->vertex the row. */
 static pd_status factorise(pd_direct *self, const pd_csr *A, const double *diagonal) {
     const triangle of = {self, A, diagonal};
     pd_error *error = pd_context_error(self->context);
     pd_status status = pd_factor_refresh(&self->factor, 1, triangle_of(self), &of);
-    pd_factor_forget_values(&self->factor); // mostly there are no others
+    pd_factor_forget_values(&self->factor); // usually the values never change
     if (status != PD_ERROR_SINGULAR) return status;
     int f = error->vertex;
     for (int g = 0; g < self->factor.n_free && self->unknown_start; g++)
@@ -163,7 +164,7 @@ static pd_status factorise(pd_direct *self, const pd_csr *A, const double *diago
                    error->vertex);
 }
 
-/* The blocks on the diagonal as they are now. */
+/* Downloads the present blocks on the diagonal. */
 static pd_status download_coupling(pd_direct *self, const real *coupling) {
     size_t bytes = 9 * (size_t)self->n * sizeof(real);
     if (!self->coupling) self->coupling = malloc(bytes + 1);
@@ -185,7 +186,7 @@ static pd_status create(pd_direct **out, const pd_linear *linear, const double *
     self->n = A->n;
     PD_TRY(pd_factor_create(&self->factor, context, linear->cholesky, A->n, linear->width, linear->fixed, error));
     n_unknowns = self->factor.n_free;
-    if (linear->subspace || linear->coupling) PD_TRY(hold(self, linear->subspace, &n_unknowns)); // x, y and z are joined
+    if (linear->subspace || linear->coupling) PD_TRY(hold(self, linear->subspace, &n_unknowns)); // x, y and z are coupled
     if (linear->coupling) PD_TRY(download_coupling(self, linear->coupling));
     const pd_unknowns unknowns = {.n = n_unknowns, .block = 1, .start = self->unknown_start, .directions = self->directions};
     const triangle of = {self, A, NULL};
@@ -219,7 +220,7 @@ static pd_status prepare(pd_linear *self) {
     return status;
 }
 
-/* The entries go where A lies, both halves. */
+/* Writes the entries to A, both halves. */
 static void put(pd_csr *A, const pd_entries *entries) {
     for (int e = 0; e < entries->n; e++) {
         int i = entries->rows[e], j = entries->columns[e];
@@ -235,7 +236,8 @@ static pd_status keep_plain(double **plain, const pd_csr *A, pd_error *error) {
     return PD_OK;
 }
 
-/* Entries where A has no room: it gets another pattern, and what knew the old one is rebuilt. Where that fails A is without entries. */
+/* Takes entries that are missing in the pattern of A: changes the pattern, and rebuilds the data that depend on it. After a failure A is
+ * without entries. */
 static pd_status replace(pd_linear *self) {
     pd_direct *direct = self->memory;
     pd_error *error = pd_context_error(self->context);

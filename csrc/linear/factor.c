@@ -3,14 +3,14 @@
 
 #include <stdlib.h>
 
-/* Right-hand sides that one pass over the host's factor serves. */
+/* Right-hand sides per pass over the host's factor. */
 enum { COLUMNS_AT_ONCE = 4 };
 
 static pd_status out_of_memory(const pd_factor *self, int rows) {
     return pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for a factor of %d rows", rows);
 }
 
-/* What went wrong in the backend stands in its context: there it would be taken for the reason of whatever fails next. */
+/* Moves the error text out of the backend's context. There it would be taken for the reason of a later failure. */
 static pd_status keep_error(const pd_factor *self, pd_status status) {
     pd_error *said = pd_context_error(self->context);
     if (!status || said == self->error) return status;
@@ -61,7 +61,7 @@ void pd_factor_forget_values(pd_factor *self) {
 
 /* ---- the analysis ------------------------------------------------------------------------------------------------------------- */
 
-/* column_start, and *rows [column_start[n]], which is the caller's to free. */
+/* column_start, and *rows [column_start[n]], which the caller frees. */
 static pd_status read_pattern(pd_factor *self, pd_upper_triangle triangle, const void *owner, int **rows) {
     int n = self->unknowns.n, *column_start = realloc(self->column_start, ((size_t)n + 1) * sizeof(int));
     *rows = NULL;
@@ -83,7 +83,7 @@ static pd_status analyse_by_host(pd_factor *self, pd_upper_triangle triangle, co
     return status;
 }
 
-/* In which row of a vector each unknown stands: of one vertex, of one number of it, or of the vertex whose coordinate it is. */
+/* The row of each unknown in a vector: of one vertex, of one number of it, or of the vertex whose coordinate it is. */
 static void find_places(const pd_factor *self, int *places) {
     const pd_unknowns *unknowns = &self->unknowns;
     for (int f = 0; f < self->n_free; f++) {
@@ -131,7 +131,7 @@ pd_status pd_factor_refresh(pd_factor *self, int sure, pd_upper_triangle triangl
         const pd_error said = *self->error;
         self->error->text[0] = 0;
         pd_status status = self->cholesky ? PD_OK : analyse_by_host(self, triangle, owner);
-        if (status == PD_ERROR_UNSUPPORTED) { // a build without one
+        if (status == PD_ERROR_UNSUPPORTED) { // a build without a library
             *self->error = said;
             return PD_ERROR_VALUE;
         }
@@ -141,8 +141,8 @@ pd_status pd_factor_refresh(pd_factor *self, int sure, pd_upper_triangle triangl
     return self->library->factor(self->cholesky, self->values, self->error);
 }
 
-/* An iteration goes twice through the factor, a multiplication and an addition for each entry, at a sixth of the rate of a factorisation,
- * since it waits for the memory. Of a library's factor in backend memory nothing is known. */
+/* The rate of a factorisation relative to that of a solve. An iteration reads the factor twice, with a multiplication and an addition
+ * per entry, and is limited by memory. The cost of a library's factor in backend memory is unknown. */
 static const double SLOWER = 6.0;
 enum { WORTH_IN_BACKEND = 8, MOST_WORTH = 1000 };
 
@@ -152,8 +152,8 @@ int pd_factor_worth(const pd_factor *self) {
     return worth > 1.0 ? worth < MOST_WORTH ? (int)worth : MOST_WORTH : 1;
 }
 
-/* The numbers first .. first + columns - 1 of each free vertex in staging as right-hand sides of their own, or with blocks all three as
- * one. */
+/* Solves for the numbers first .. first + columns - 1 of each free vertex in staging: as separate right-hand sides, or with blocks all
+ * three as one. */
 static void solve_columns(pd_factor *self, size_t first, size_t numbers, int columns) {
     double *vector = self->vector;
     size_t width = (size_t)self->width;
@@ -166,7 +166,7 @@ static void solve_columns(pd_factor *self, size_t first, size_t numbers, int col
             self->staging[width * (size_t)self->free_rows[f] + first + c] = (real)vector[numbers * (size_t)f + c];
 }
 
-/* The same in coordinates along directions. */
+/* The same in coordinates of the free directions. */
 static void solve_along(pd_factor *self) {
     const int *start = self->unknowns.start;
     const double *directions = self->unknowns.directions;

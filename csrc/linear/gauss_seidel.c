@@ -1,8 +1,8 @@
 /* Gauss-Seidel in three forms: forward, symmetric (a forward and a backward sweep are one iteration), and with over-relaxation.
  *
- * Rows are coloured, so that the rows of a colour may be updated in parallel and the result does not depend on the threads
- * [Fratarcangeli et al. 2016, Vivace]; the natural order, on one thread, is there for reference. Chebyshev extrapolation needs real
- * eigenvalues: the symmetric form has them, the forward form does not [Wang 2015, Sec. 5.1]. */
+ * Rows are coloured, so that rows of a colour are updated in parallel and the result does not depend on the threads [Fratarcangeli et
+ * al. 2016, Vivace]. The natural order, on one thread, is for reference. Chebyshev extrapolation needs real eigenvalues: the symmetric
+ * form has them, the forward form does not [Wang 2015, Sec. 5.1]. */
 #include "linear/linear_method.h"
 #include "linear/upload.h"
 #include "mesh/colouring.h"
@@ -36,7 +36,7 @@ static pd_status colour_rows(const pd_csr *A, int *order, int **colour_start, in
     pd_status status = PD_OK;
     int n_edges = 0;
     if (!edges || !colours) goto memory;
-    for (int i = 0; i < A->n; i++) // symmetric: edges once, as pairs (i < j), fill at most half of the entries
+    for (int i = 0; i < A->n; i++) // symmetric: edges once, as pairs (i < j), at most half of the entries
         for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++)
             if (A->columns[s] > i) edges[2 * n_edges] = i, edges[2 * n_edges + 1] = A->columns[s], n_edges++;
     PD_TRY(pd_colouring_create(colours, n_colours, edges, n_edges, 2, A->n, PD_COLOURING_GREEDY, error));
@@ -90,7 +90,7 @@ done:
     return status;
 }
 
-/* In place where nothing is extrapolated; otherwise into the spare vector, since extrapolation needs the iterate before. */
+/* In place without extrapolation. Otherwise into the spare vector, since extrapolation needs the previous iterate. */
 static pd_status sweeps(pd_linear *self, int k, int n, const double *omegas, double gamma, double relaxation, int symmetric) {
     const pd_coloured_matrix *coloured = &((const pd_coloured *)self->memory)->coloured;
     pd_status status = PD_OK;

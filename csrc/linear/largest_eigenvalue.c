@@ -1,9 +1,9 @@
-/* The largest eigenvalue of D^-1 A by Lanczos' method, in the form of conjugate gradients: their alpha and beta are the entries of its
+/* The largest eigenvalue of D^-1 A by Lanczos' method, in the form of conjugate gradients: alpha and beta are the entries of its
  * tridiagonal matrix [Golub and Van Loan 1996, Sec. 10.2.5]. Without reorthogonalisation, which the outermost eigenvalue does not need.
  *
- * It goes on until the value grows no more, so that it is that of the matrix, to rounding, whatever the start and the numbering of the
- * rows. A start made of the rows' own numbers would not do: on a symmetric mesh it has the symmetry of the mesh, and what oscillates
- * fastest often has not. */
+ * It continues until the value stops growing. So the value is that of the matrix, to rounding, for any start and numbering of the rows.
+ * The start must not be a function of the rows' own numbers: on a symmetric mesh it would have the mesh's symmetry, which the fastest
+ * mode often has not. */
 #include "linear/largest_eigenvalue.h"
 
 #include "linear/linear_method.h"
@@ -15,14 +15,14 @@
 
 enum { MOST_STEPS = 1000, STEPS_AT_ONCE = 8 };
 
-/* Whether a symmetric tridiagonal matrix has an eigenvalue that is x or larger: by the signs of the pivots of T - x I. */
+/* Tells whether a symmetric tridiagonal matrix has an eigenvalue >= x, by the signs of the pivots of T - x I. */
 static int reaches(const double *diagonal, const double *squares, int n, double x) {
     double pivot = diagonal[0] - x;
     for (int i = 1; pivot < 0.0 && i < n; i++) pivot = diagonal[i] - x - squares[i - 1] / pivot;
     return !(pivot < 0.0);
 }
 
-/* The largest eigenvalue of a symmetric tridiagonal matrix by bisection; squares [n-1] of the entries beside the diagonal. */
+/* The largest eigenvalue of a symmetric tridiagonal matrix by bisection; squares [n-1] of the off-diagonal entries. */
 static double largest_of_tridiagonal(const double *diagonal, const double *squares, int n) {
     double low = diagonal[0], high = diagonal[0];
     for (int i = 0; i < n; i++) { // a diagonal entry is a lower bound, Gershgorin's discs an upper one
@@ -40,8 +40,8 @@ static double largest_of_tridiagonal(const double *diagonal, const double *squar
     return low;
 }
 
-/* The same "random" numbers in every run, by a linear congruential generator, times the root of the diagonal: in the norm that counts, all
- * rows begin alike. */
+/* The same pseudorandom numbers in every run, by a linear congruential generator, times the root of the diagonal: all rows then begin
+ * alike in the relevant norm. */
 static void write_start(const double *diagonal, int n, double *start) {
     uint32_t state = 12345u;
     for (int i = 0; i < n; i++) {
@@ -53,7 +53,7 @@ static void write_start(const double *diagonal, int n, double *start) {
 pd_status pd_lanczos_largest(const pd_conjugate_gradients *cg, real *d, int most_steps, double *lambda, int *negative) {
     double diagonal[MOST_STEPS], squares[MOST_STEPS];
     double found = 0.0, length = 0.0, last_inverse = 0.0, last_rz = 1.0, first_rz = 0.0;
-    double least = sizeof(real) == sizeof(double) ? 1e-200 : 1e-56; // of r.z: the residual goes on falling past what it is in truth
+    double least = sizeof(real) == sizeof(double) ? 1e-200 : 1e-56; // of r.z: the recurrence's residual falls below the true one
     double settled = fmax(1e-3 * (double)PD_EPSILON, 1e-15);        // sums in double resolve more than float
     int steps = 0, still = 0;
     pd_status status = PD_OK;
@@ -64,12 +64,12 @@ pd_status pd_lanczos_largest(const pd_conjugate_gradients *cg, real *d, int most
         PD_TRY(pd_conjugate_gradients_direct(cg, steps == 0));
         PD_TRY(pd_memory_download(cg->A->context, sums, cg->sums, sizeof sums));
         double beta = steps ? sums[1] / last_rz : 0.0;
-        length = sums[1] + beta * beta * length; // p.Dp: z is orthogonal to the direction before
+        length = sums[1] + beta * beta * length; // p.Dp: z is orthogonal to the previous direction
         double noise = 16.0 * (double)PD_EPSILON * length;
         *negative = sums[0] < -noise;
-        // nothing is left to look at, or A is not positive definite, which its solver will say
+        // the Krylov space is exhausted, or A is not positive definite, which its solver reports
         if (!(sums[0] >= -noise && sums[1] > least * first_rz)) break;
-        // where A is singular to rounding along p, this is the last entry, and what would follow noise
+        // if A is singular to rounding along p, this is the last entry; later ones would be noise
         int last = sums[0] <= noise;
         double inverse_alpha = last ? 0.0 : sums[0] / sums[1];
         if (steps) squares[steps - 1] = beta * last_inverse * last_inverse;
@@ -80,7 +80,7 @@ pd_status pd_lanczos_largest(const pd_conjugate_gradients *cg, real *d, int most
             double grown = largest_of_tridiagonal(diagonal, squares, steps), growth = grown - found;
             found = grown;
             still = growth <= settled * grown ? still + 1 : 0;
-            if (still == 2) break; // once may be a rest between two values that lie close together
+            if (still == 2) break; // one stagnation may lie between two close eigenvalues
         }
         if (last) break;
         PD_TRY(pd_conjugate_gradients_move(cg, d));

@@ -1,4 +1,4 @@
-/* The frame every linear solver runs in: Chebyshev extrapolation, stopping rules, records; see linear_solver.h. */
+/* The common frame of the linear solvers: Chebyshev extrapolation, stopping rules, records; see linear_solver.h. */
 #include "base/clock.h"
 #include "linear/linear_method.h"
 #include "linear/preconditioner.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records without a change of the residual norm, to the last bit, after which a solve has stalled. */
+/* Records with an unchanged residual norm, to the last bit, after which a solve has stalled. */
 enum { STALLED_AFTER = 8 };
 
 #define OPTION(member, type, least, most) PD_OPTION(pd_linear_settings, member, PD_OPTION_##type, least, most)
@@ -247,7 +247,7 @@ static pd_status measure(pd_linear *self, const real *d, const real *target, dou
     return status;
 }
 
-/* The same at d = 0, which needs no product. */
+/* The same at d = 0, without a product. */
 static pd_status measure_zero(pd_linear *self, const real *target, double *residual_norm, double *distance) {
     double squares[2] = {0.0, 0.0}, *out = self->scalars + 6 * (size_t)self->width;
     pd_status status = PD_OK;
@@ -287,7 +287,7 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
     *result = (pd_linear_result){PD_LINEAR_ITERATION_CAP, 0, 0.0};
     PD_TRY(pd_linear_prepare(self));
 
-    // the interval that the extrapolation is made for, in terms of one step of this method
+    // the interval of the extrapolation, for one step of this method
     double gamma = chebyshev.enabled ? chebyshev.under_relaxation : 1.0;
     if (chebyshev.enabled && method->step_rho) chebyshev.rho = method->step_rho(settings, chebyshev.rho);
     if (chebyshev.enabled && settings->positive) {
@@ -331,20 +331,20 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
         if (observer) PD_TRY(pd_context_wait(self->context)); // the clock is the host's
         double spent = pd_seconds() - start;
         result->iterations = k += n;
-        // a solver that stops by the residual may carry its norm along; what it says is looked at once before it is believed
+        // a solver that stops by the residual may carry its norm in a recurrence; a check confirms the value before it counts
         int carried = method->residual_norm && settings->tolerance > 0 && (!observer || observer->counted);
         if (carried) {
             PD_TRY(method->residual_norm(self, &norm));
             carried = norm > settings->tolerance * first && norm <= 1e8 * first && k < settings->iterations;
         }
         if (measured && !carried) PD_TRY(measure(self, self->current, observer ? observer->target : NULL, &norm, &distance));
-        // a check of the residual belongs to a solver that stops by it, not to one that is watched
+        // a check of the residual is part of a solver that stops by it, and not of an observed one
         result->seconds += observer && !observer->counted ? spent : pd_seconds() - start;
         if (!measured) continue;
         if (observer && observer->record) observer->record(observer->user, k, result->seconds, norm, distance);
         same = norm == last ? same + 1 : 0;
         last = norm;
-        if (!(norm <= 1e8 * first)) // NaN too
+        if (!(norm <= 1e8 * first)) // also true for NaN
             result->stop = PD_LINEAR_DIVERGED;
         else if (norm == 0.0 || (settings->tolerance > 0 && norm <= settings->tolerance * first) || method->exact)
             result->stop = PD_LINEAR_CONVERGED;

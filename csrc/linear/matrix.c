@@ -1,4 +1,4 @@
-/* Host matrices into backend memory. */
+/* Upload of host matrices to backend memory. */
 #include "linear/linear_method.h"
 #include "linear/upload.h"
 

@@ -1,9 +1,9 @@
-/* Preconditioned conjugate gradients [Hestenes and Stiefel 1952], every column with its own alpha and beta; an iteration stands in
+/* Preconditioned conjugate gradients [Hestenes and Stiefel 1952], with alpha and beta per column; the iteration is in
  * conjugate_gradients.h.
  *
- * In lines and planes that vertices are held in, q = P A p, and the columns, which P couples, have one alpha and one beta. M is a number
- * for every vertex, so that z stays in them. So do blocks on the diagonal couple them (pd_linear_couple); M is the inverse of those
- * then. A preconditioner that is more than that has the products of A to keep z in them. */
+ * With lines and planes, q = P A p. P couples the columns, so they have one alpha and one beta. M is a number per vertex, so that z
+ * stays in lines and planes. Blocks on the diagonal (pd_linear_couple) couple the columns too; M is then their inverse. Other
+ * preconditioners use the products of A to keep z there. */
 #include "linear/conjugate_gradients.h"
 #include "linear/largest_eigenvalue.h"
 #include "linear/linear_method.h"
@@ -16,8 +16,8 @@
 typedef struct pd_pcg {
     pd_operator A;
     pd_preconditioned M;
-    double *blocks;   /* B [n,3] the 3x3 blocks on the diagonal, the diagonal itself apart; NULL until they are asked for */
-    double *products; /* H [4,width] the sums of the last iteration, once somebody has looked: p.Ap first, r.r last */
+    double *blocks;   /* B [n,3] the 3x3 blocks on the diagonal, without the diagonal itself; NULL before their first use */
+    double *products; /* H [4,width] the sums of the last iteration after a read: p.Ap first, r.r last */
     pd_conjugate_gradients cg;
 } pd_pcg;
 
@@ -30,7 +30,7 @@ static void destroy(void *memory, pd_context *context) {
     free(self);
 }
 
-/* The 3x3 blocks on the diagonal, with `total` there. Errors: PD_ERROR_SINGULAR where one is not positive definite. */
+/* The 3x3 blocks on the diagonal, with `total`. Errors: PD_ERROR_SINGULAR if one is not positive definite. */
 static pd_status upload_blocks(pd_linear *self) {
     pd_pcg *method = self->memory;
     pd_error *error = pd_context_error(self->context);
@@ -57,7 +57,7 @@ done:
     return status;
 }
 
-/* q = A p and p.q; with what is held q = P A p. */
+/* q = A p and p.q; with lines and planes q = P A p. */
 static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
     const pd_linear *self = owner;
     pd_context_tally(self->context)->products++;
@@ -76,7 +76,7 @@ done:
     return status;
 }
 
-/* What contact adds stands in A and in its diagonal alike, and moves Rayleigh quotients towards 1. */
+/* Contact adds the same to A and to its diagonal, which moves Rayleigh quotients towards 1. */
 static pd_status largest(void *owner, double *lambda) { return pd_largest_eigenvalue(owner, lambda); }
 
 static pd_status refresh(pd_linear *self) {
@@ -127,9 +127,9 @@ static pd_status iterate(pd_linear *self, int k, int n, const double *omegas, do
         PD_TRY(pd_conjugate_gradients_direct(&method->cg, j == 0));
         PD_TRY(pd_conjugate_gradients_move(&method->cg, self->current));
     }
-    // what rounding leaves of r outside stays while r shrinks, and is summed up
+    // rounding errors of r outside the lines and planes stay while r shrinks, and would accumulate
     if (self->projectors) PD_TRY(pd_project(context, self->A.n, self->projectors, self->current));
-    // unseen, a direction of negative curvature is not gone along: alpha is 0 there. Only who waits for the device anyway looks at it
+    // without a read, alpha is 0 in a direction of negative curvature; only solves that synchronise anyway test it
     if (!self->measured) goto done;
     PD_TRY(pd_memory_download(context, method->products, self->scalars, 4 * (size_t)self->width * sizeof(double)));
     for (int c = 0; c < self->width; c++) {
@@ -147,7 +147,7 @@ done:
     return status;
 }
 
-/* The recurrence's r, not b - A x: they part only near the floor of the precision. Looked at with the products, in one wait. */
+/* The r of the recurrence, not b - A x. They differ only near the precision limit. Read with the products, in one synchronisation. */
 static pd_status residual_norm(pd_linear *self, double *norm) {
     const pd_pcg *method = self->memory;
     size_t width = (size_t)self->width;

@@ -1,5 +1,5 @@
-/* What a preconditioner contributes to conjugate gradients: a table of functions over memory of its own, which no other file looks into. It
- * sees an operator, and knows neither the global step nor the Hessian nor contact.
+/* The interface of a preconditioner to conjugate gradients: a table of functions over its own private memory. It uses an operator, and
+ * does not depend on the global step, the Hessian or contact.
  *
  *     create -> { refresh, { apply } } -> destroy */
 #ifndef PD_LINEAR_PRECONDITIONER_H
@@ -7,52 +7,52 @@
 
 #include "linear/linear_solver.h"
 
-/* A symmetric operator on vectors [n,width] that its owner changes: A of a global step, or the Hessian of G with its pairs in contact. */
+/* A symmetric operator on vectors [n,width] that its owner changes: A of a global step, or the Hessian of G with its contact pairs. */
 typedef struct pd_operator {
     pd_context *context;
-    const pd_matrix *rows; /* how many, and the scratch of their reductions */
+    const pd_matrix *rows; /* number of rows, and scratch of reductions */
     int width;
     void *owner;
-    /* q = A p [n,width] and the p.q of every column into sums; p as pd_pcg_direction_bytes says. */
+    /* q = A p [n,width] and the p.q of every column into sums; p as for pd_pcg_direction_bytes. */
     pd_status (*product)(void *owner, const real *p, real *q, double *sums);
-    /* The inverses of its diagonal (M->block 1) or of the 3x3 blocks on it into M->inverse. indefinite [1]  B  out: the number of those that
-     * are not positive definite, where the owner counts them. */
+    /* Writes the inverses of its diagonal (M->block 1) or of the 3x3 blocks on it to M->inverse. indefinite [1]  B  out: the number of
+     * those that are not positive definite, if the owner counts them. */
     pd_status (*invert)(void *owner, const pd_block_inverses *M, double *indefinite);
-    const real *inverses;      /* B [n,3,3] the inverses of blocks that the owner keeps, in place of `invert`; NULL: it keeps none */
-    const unsigned char *held; /* H [n_held] vertices whose rows stay zero in every vector; n_held 0: there are none */
-    const real *projectors;    /* B [n_held,3,3] on the lines and planes that vertices are held in; NULL: there are none */
+    const real *inverses;      /* B [n,3,3] inverses of blocks that the owner keeps, which replace `invert`; NULL: none */
+    const unsigned char *held; /* H [n_held] vertices whose rows stay zero in every vector; n_held 0: none */
+    const real *projectors;    /* B [n_held,3,3] on the lines and planes of vertices; NULL: none */
     int n_held;
-    int has_blocks; /* whether it has 3x3 blocks on its diagonal. 0: M->block is 1 */
-    /* The largest eigenvalue of D^-1 A, D the diagonal or the kept blocks, and an upper bound of it after every later change. Waits. NULL:
-     * nothing bounds it, and it is estimated after every change. */
+    int has_blocks; /* it has 3x3 blocks on its diagonal. 0: M->block is 1 */
+    /* The largest eigenvalue of D^-1 A, D the diagonal or the kept blocks, and an upper bound of it after every later change.
+     * Synchronises. NULL: no bound; it is estimated after every change. */
     pd_status (*largest)(void *owner, double *lambda);
 } pd_operator;
 
 typedef struct pd_preconditioner {
     const char *name; /* of the option of a solver, for messages */
-    /* Memory of its own, and all that apply needs. Nothing has been asked of A before. A *self that is half
-     * made after a failure is destroyed. */
+    /* Allocates its memory, including all that apply needs. A has not been used before. A partial *self after a failure is destroyed by
+     * the caller. */
     pd_status (*create)(void **self, const pd_operator *A, const pd_linear_settings *settings);
     void (*destroy)(void *self, pd_context *context); /* NULL is allowed for self */
-    /* A has other values. indefinite [1]  B  out  above 0 where it has found that A is not positive definite. Waits only where A has no
+    /* Takes new values of A. indefinite [1]  B  out  above 0 if A is found not positive definite. Synchronises only if A has no
      * `largest`. Allocates nothing. */
     pd_status (*refresh)(void *self, const pd_operator *A, double *indefinite);
-    /* z = M^-1 r [n,width], M symmetric, positive definite and the same for every r until the next refresh. A failure ends the solve. NULL:
-     * the passes of conjugate gradients apply `inverses`. */
+    /* z = M^-1 r [n,width], M symmetric, positive definite and constant until the next refresh. A failure ends the solve. NULL: the
+     * passes of conjugate gradients apply `inverses`. */
     pd_status (*apply)(void *self, const pd_operator *A, const real *r, real *z);
     const pd_block_inverses *(*inverses)(const void *self); /* with apply NULL */
-    int waits;                                              /* apply waits for the device: it cannot be captured into a graph */
-    int block; /* rows of the blocks that a matrix must be divided into; 1: any matrix will do */
+    int waits;                                              /* apply synchronises: it cannot be captured into a graph */
+    int block;                                              /* rows of the blocks that the matrix must consist of; 1: any matrix */
 } pd_preconditioner;
 
-/* A preconditioner that has been made. */
+/* A preconditioner with its memory. */
 typedef struct pd_preconditioned {
     const pd_preconditioner *kind;
     void *memory;
     const pd_block_inverses *inverses; /* NULL: by `apply` */
 } pd_preconditioned;
 
-/* By settings->preconditioner. Errors: PD_ERROR_MEMORY, PD_ERROR_SINGULAR. */
+/* Creates that of settings->preconditioner. Errors: PD_ERROR_MEMORY, PD_ERROR_SINGULAR. */
 pd_status pd_preconditioned_create(pd_preconditioned *self, const pd_operator *A, const pd_linear_settings *settings);
 void pd_preconditioned_destroy(pd_preconditioned *self, pd_context *context);
 pd_status pd_preconditioned_refresh(const pd_preconditioned *self, const pd_operator *A, double *indefinite);

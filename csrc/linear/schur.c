@@ -1,4 +1,4 @@
-/* The Schur complement on the collision-prone vertices; see schur.h. */
+/* The Schur complement on the contact region; see schur.h. */
 #include "linear/schur.h"
 
 #include "base/clock.h"
@@ -13,20 +13,20 @@ struct pd_schur {
     pd_context *context;
     const pd_cholesky_functions *library;
     pd_cholesky *cholesky;
-    pd_dense *dense;             /* the one in use */
-    pd_dense *dense_of[2];       /* without contact and with it; where it counts for what it adds, the first is both */
+    pd_dense *dense;             /* the present one */
+    pd_dense *dense_of[2];       /* without and with contact; if contact counts by its added stiffness, the first is both */
     double active;               /* pd_linear_settings */
     int n;                       /* rows of A */
-    int *rows;                   /* [safe+prone] the row of A of each of the factor, the safe ones first, both ascending */
+    int *rows;                   /* [safe+prone] rows of A in the order of the factor: interior region first, both ascending */
     double *vector;              /* [safe+prone,3] */
     real *staging;               /* [n,3] */
-    pd_schur_resident *resident; /* all of the first and last part in backend memory, instead of the host's; NULL: there is none */
-    double *base, *total;        /* [n] the diagonal of A as it was factorised, and as it is */
-    double *added;               /* [prone] what the dense factor holds besides Sigma, on its diagonal */
-    pd_dense_entries entries;    /* and beside it (pd_linear_set_entries) */
-    long long *places;           /* [entries.capacity]; NULL: there were none */
-    int *slots;                  /* [n] of prone rows, else -1; with them */
-    long long revision;          /* of the entries that have these places */
+    pd_schur_resident *resident; /* replaces the host's first and last part by backend memory; NULL: none */
+    double *base, *total;        /* [n] the diagonal of A at its factorisation, and the present one */
+    double *added;               /* [prone] the diagonal that the dense factor adds to Sigma */
+    pd_dense_entries entries;    /* and the off-diagonal entries (pd_linear_set_entries) */
+    long long *places;           /* [entries.capacity]; NULL: none so far */
+    int *slots;                  /* [n] of rows of the contact region, otherwise -1; with entries only */
+    long long revision;          /* of the entries with these places */
     int factored;
     pd_schur_cost cost;
 };
@@ -51,14 +51,14 @@ int pd_schur_prone(const pd_schur *self) { return self->cost.prone; }
 const int *pd_schur_prone_rows(const pd_schur *self) { return self->rows + self->cost.safe; }
 pd_schur_cost pd_schur_cost_of(const pd_schur *self) { return self->cost; }
 
-/* The upper triangle of A over the rows of the factor, by columns; with rows and values NULL only counts. slot [n]: where a row of A is, or
- * -1. */
+/* The upper triangle of A over the rows of the factor, by columns; with rows and values NULL only counts. slot [n]: place of a row of A,
+ * or -1. */
 static void upper_triangle(const pd_schur *self, const pd_csr *A, const int *slot, int *column_start, int *rows, double *values) {
     int safe = self->cost.safe, total = safe + self->cost.prone, next = 0;
     for (int f = 0; f < total; f++) {
         int i = self->rows[f];
         column_start[f] = next;
-        // columns of A ascend, and so do places within a part: first those of the safe part
+        // columns of A ascend, and so do places within a part: first those of the interior region
         for (int part = 0; part < 2; part++)
             for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++) {
                 int j = slot[A->columns[s]];
@@ -135,7 +135,7 @@ static pd_status factor_dense(pd_schur *self) {
                    error->vertex);
 }
 
-/* The factors of all there will be. */
+/* All factors that will be used. */
 static pd_status factor_all(pd_schur *self) {
     pd_status status = PD_OK;
     for (int k = self->active > 0 ? 1 : 0; k >= 0; k--) {
@@ -189,10 +189,10 @@ static pd_status create(pd_schur **out, pd_context *context, const pd_cholesky_f
     if (pd_sparse_factor_there()) {
         status = pd_schur_resident_create(&self->resident, context, A, self->rows, self->cost.safe, self->cost.prone);
         if (status && status != PD_ERROR_SINGULAR) goto done;
-        if (status) error->text[0] = 0; // its library is not sure of what the host's has factorised
+        if (status) error->text[0] = 0; // its library rejects a matrix that the host's has factorised
     }
     if (self->resident) {
-        cholesky->destroy(self->cholesky); // Sigma is all that was wanted of it
+        cholesky->destroy(self->cholesky); // only Sigma was needed
         self->cholesky = NULL;
     }
     status = factor_all(self);
@@ -209,8 +209,8 @@ done:
     return status;
 }
 
-/* The diagonal of A is `total`, B [n], from here on: factorises Sigma again where that has changed, or takes the other of the two factors.
- * Waits. */
+/* Sets the diagonal of A to `total`, B [n]: factorises Sigma again if it has changed, or takes the other of the two factors.
+ * Synchronises. */
 static pd_status set_diagonal(pd_schur *self, const double *total) {
     const int *prone = pd_schur_prone_rows(self);
     int same = self->factored, touched = 0;
@@ -254,7 +254,7 @@ pd_status pd_schur_forward(pd_schur *self, const real *residual, real *y2) {
     if (status) return status;
     for (int f = 0; f < total; f++)
         for (size_t c = 0; c < 3; c++) self->vector[3 * (size_t)f + c] = (double)self->staging[3 * (size_t)self->rows[f] + c];
-    self->library->forward(self->cholesky, self->vector, self->vector, 3, threads); // y2 goes where b has been read
+    self->library->forward(self->cholesky, self->vector, self->vector, 3, threads); // b has been read: y2 may overwrite it
     for (size_t k = 0; k < 3 * (size_t)self->cost.prone; k++) self->staging[k] = (real)self->vector[k];
     return pd_memory_upload(self->context, y2, self->staging, 3 * (size_t)self->cost.prone * sizeof(real));
 }
@@ -299,7 +299,7 @@ done:
     return status;
 }
 
-/* Room for the places of entries. */
+/* Increases the capacity for the places of entries. */
 static pd_status make_places(pd_schur *self, int capacity) {
     const int *prone = pd_schur_prone_rows(self);
     self->places = malloc(((size_t)capacity + 1) * sizeof *self->places);
@@ -316,7 +316,7 @@ static pd_status make_places(pd_schur *self, int capacity) {
     return PD_OK;
 }
 
-/* Where the entries lie in Sigma. Errors: PD_ERROR_VALUE naming a vertex that is not prone. */
+/* The places of the entries in Sigma. Errors: PD_ERROR_VALUE naming a vertex outside the contact region. */
 static pd_status place_entries(pd_schur *self, const pd_entries *entries) {
     self->revision = -1;
     for (int e = 0; e < entries->n; e++) {
@@ -326,7 +326,7 @@ static pd_status place_entries(pd_schur *self, const pd_entries *entries) {
             return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
                            "vertex %d carries a proxy or its target, and is not in the region of SchurDirect: make the region larger", v);
         }
-        self->places[e] = row + (long long)self->cost.prone * column; // prone rows ascend, so this is the lower triangle
+        self->places[e] = row + (long long)self->cost.prone * column; // rows of the contact region ascend, so this is the lower triangle
     }
     self->entries = (pd_dense_entries){entries->n, entries->capacity, self->places, NULL};
     self->revision = entries->revision;

@@ -1,4 +1,4 @@
-/* The safe part of a Schur complement in backend memory; see schur_resident.h. */
+/* The interior region of a Schur complement in backend memory; see schur_resident.h. */
 #include "linear/schur_resident.h"
 
 #include "linear/linear_method.h"
@@ -14,7 +14,7 @@ struct pd_schur_resident {
     int *prone_rows;          /* B [prone] */
     real *whole, *product;    /* B [n,3] */
     real *part;               /* B [prone,3] */
-    const real *residual;     /* of the solve under way */
+    const real *residual;     /* of the present solve */
 };
 
 void pd_schur_resident_destroy(pd_schur_resident *self, pd_context *context) {
@@ -25,14 +25,14 @@ void pd_schur_resident_destroy(pd_schur_resident *self, pd_context *context) {
     free(self);
 }
 
-/* Of a row of A; 0: it is fixed. */
+/* Kinds of a row of A; 0: fixed. */
 enum { SAFE = 1, PRONE = 2 };
 
 static pd_status no_memory(pd_context *context, int n) {
     return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for the Schur complement of %d rows", n);
 }
 
-/* The upper triangle of A11 by columns, analysed and factorised. slot [n]: where a safe row is among them. */
+/* The upper triangle of A11 by columns, analysed and factorised. slot [n]: place of an interior row. */
 static pd_status factor_safe(pd_schur_resident *self, pd_context *context, const pd_csr *A, const int *rows, const unsigned char *kind,
                              const int *slot) {
     size_t most = (size_t)A->row_start[A->n];
@@ -127,7 +127,7 @@ done:
 
 pd_status pd_schur_resident_backward(pd_schur_resident *self, pd_context *context, const real *u2, real *direction) {
     pd_status status = PD_OK;
-    PD_TRY(pd_memory_copy(context, self->part, u2, 3 * (size_t)self->prone * sizeof(real))); // direction may be where u2 lies
+    PD_TRY(pd_memory_copy(context, self->part, u2, 3 * (size_t)self->prone * sizeof(real))); // direction may be the memory of u2
     PD_TRY(pd_memory_copy(context, self->whole, self->residual, 3 * (size_t)self->n * sizeof(real)));
     PD_TRY(pd_rows_scatter(context, self->prone, self->prone_rows, self->part, self->whole));
     PD_TRY(pd_matrix_multiply(context, &self->coupling, 3, self->whole, self->product));

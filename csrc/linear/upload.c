@@ -1,4 +1,4 @@
-/* Backend memory filled from the host; see upload.h. */
+/* Transfer from the host to backend memory; see upload.h. */
 #include "linear/upload.h"
 
 #include "threads/team.h"
@@ -35,7 +35,7 @@ pd_status pd_send(pd_context *context, pd_outbox *outbox, void *target, const vo
     pd_status status = PD_OK;
     if (!outbox->memory)
         PD_TRY(pd_pinned_create(context, &outbox->memory, bytes));
-    else if (!pd_fetches_at_once(context) && pd_context_counts(context).waits == outbox->waits) // it may still be on its way
+    else if (!pd_fetches_at_once(context) && pd_context_counts(context).waits == outbox->waits) // the transfer may still be running
         PD_TRY(pd_context_wait(context));
     memcpy(outbox->memory, source, bytes);
     outbox->bytes = bytes;

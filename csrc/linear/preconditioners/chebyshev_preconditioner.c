@@ -1,15 +1,16 @@
 /* Chebyshev's polynomial in the operator as a preconditioner [Saad 2003, Iterative Methods for Sparse Linear Systems, Sec. 12.3.2 and
- * Algorithm 12.1]: z is the m-th iterate, from zero, of the Chebyshev iteration for A z = r over the interval [b / 30, b] of the eigenvalues
- * of M0^-1 A, M0 the diagonal of A or the 3x3 blocks on it:
+ * Algorithm 12.1]. z is the m-th iterate, from zero, of the Chebyshev iteration for A z = r over the interval [b / 30, b] of the
+ * eigenvalues of M0^-1 A. M0 is the diagonal of A or its 3x3 blocks:
  *
  *     theta = (b + a) / 2, delta = (b - a) / 2, sigma = theta / delta, rho_0 = 1 / sigma, p_0 = M0^-1 r / theta
  *     z += p, r -= A p, rho_k+1 = 1 / (2 sigma - rho_k), p_k+1 = rho_k+1 rho_k p_k + 2 rho_k+1 / delta M0^-1 r
  *
- * It needs m - 1 products and no sum over the vectors, so nothing waits for anything but a product. M is symmetric, and positive definite as
- * long as no eigenvalue is above a + b, where the polynomial of the error has left [-1, 1].
+ * It needs m - 1 products and no reduction over the vectors, so only products synchronise. M is symmetric. It is positive definite while
+ * no eigenvalue is above a + b, where the polynomial of the error leaves [-1, 1].
  *
- * b is the operator's own bound. Where it has none, as the Hessian has not, b is at least 4: a sum of positive semidefinite terms of at most
- * four vertices each has no larger eigenvalue after its diagonal blocks. Lanczos' method finds what is beyond, and a tenth more is taken. */
+ * b is the operator's own bound. Without one, as for the Hessian, b is at least 4: a sum of positive semidefinite terms of at most four
+ * vertices each has no larger eigenvalue relative to its diagonal blocks. Lanczos' method finds larger ones, and b is a tenth above
+ * these. */
 #include "linear/largest_eigenvalue.h"
 #include "linear/upload.h"
 
@@ -17,7 +18,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* b / a: with m = 4 it divides the condition number of an ill-conditioned A by 13.8, and 16 is the limit for a = 0. */
+/* b / a: with m = 4 it divides the condition number of an ill-conditioned A by 13.8; the limit for a = 0 is 16. */
 static const double RATIO = 30.0;
 
 static const double LEAST_BOUND = 4.0;
@@ -30,7 +31,7 @@ typedef struct chebyshev {
     pd_preconditioned M0;
     real *p, *q, *r;      /* B [n,width] */
     double *sums;         /* B [6 width], scratch of the products; the estimate reads them */
-    real *start, *unused; /* B [n] of the estimate; NULL where b is known */
+    real *start, *unused; /* B [n] of the estimate; NULL for a known b */
 } chebyshev;
 
 static void destroy(void *self, pd_context *context) {
@@ -41,7 +42,7 @@ static void destroy(void *self, pd_context *context) {
     free(made);
 }
 
-/* The same "random" numbers in [-1/2, 1/2) in every run, by a linear congruential generator. */
+/* The same pseudorandom numbers in [-1/2, 1/2) in every run, by a linear congruential generator. */
 static pd_status upload_start(chebyshev *self, const pd_operator *A) {
     size_t n = (size_t)A->rows->n;
     double *numbers = malloc((n + 1) * sizeof(double));
@@ -63,7 +64,7 @@ static pd_status create(void **self, const pd_operator *A, const pd_linear_setti
     chebyshev *made = *self = calloc(1, sizeof *made);
     if (!made) return pd_fail(pd_context_error(A->context), PD_ERROR_MEMORY, "out of memory for a preconditioner of %d rows", A->rows->n);
     made->degree = settings->degree;
-    of_M0.preconditioner = A->largest ? PD_PRECONDITIONER_JACOBI : PD_PRECONDITIONER_BLOCK; // what the bound is of
+    of_M0.preconditioner = A->largest ? PD_PRECONDITIONER_JACOBI : PD_PRECONDITIONER_BLOCK; // the operator's bound is for this M0
     PD_TRY(pd_preconditioned_create(&made->M0, A, &of_M0));
     PD_TRY(pd_memory_create(A->context, (void **)&made->p, pd_pcg_direction_bytes(A->rows->n, A->width)));
     PD_TRY(pd_memory_create(A->context, (void **)&made->q, bytes));
@@ -79,14 +80,14 @@ done:
     return status;
 }
 
-/* The largest eigenvalue of M0^-1 A; *indefinite B: 1 where A has shown a negative one. */
+/* The largest eigenvalue of M0^-1 A; *indefinite B: 1 if A has a negative one. */
 static pd_status estimate(chebyshev *self, const pd_operator *A, double *indefinite) {
     const pd_block_inverses *M0 = self->M0.inverses;
     const pd_conjugate_gradients cg = {.A = A, .M = &self->M0, .r = self->r, .p = self->p, .q = self->q, .sums = self->sums};
     pd_status status = PD_OK;
     double one = 1.0;
     int negative;
-    // a product begins it: rows that are held are zero then, and those on lines and planes are in them
+    // start with a product: its rows at held vertices are zero, and those on lines and planes are in them
     PD_TRY(pd_pcg_combine(A->context, A->rows, 1, M0, 1.0, 0.0, self->start, self->p));
     PD_TRY(A->product(A->owner, self->p, self->r, self->sums));
     PD_TRY(pd_lanczos_largest(&cg, self->unused, LANCZOS_STEPS, &self->largest, &negative));

@@ -1,5 +1,5 @@
-/* The inverse diagonal of a matrix as its preconditioner, and the inverses of the 3x3 blocks on it. Both go through the passes of conjugate
- * gradients, which need no vector for z. Where 3x3 blocks couple the columns, both are the inverses of these. */
+/* The inverse diagonal of a matrix as its preconditioner, and the inverses of its 3x3 blocks. The passes of conjugate gradients apply
+ * both, without a vector for z. If 3x3 blocks couple the columns, both are the inverses of these. */
 #include "linear/preconditioner.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* A function of the caller as a preconditioner: z = M^-1 r on the host, by pd_linear_settings.function. M has to be symmetric, positive
- * definite and the same for every r of a solve, which nothing checks but the sign of r.z. What it answers at held vertices is not
- * used, and what leaves the lines and planes that vertices slide on neither. */
+/* A function of the caller as a preconditioner: z = M^-1 r on the host, by pd_linear_settings.function. M must be symmetric, positive
+ * definite and the same for every r of a solve. Only the sign of r.z is checked. Results at held vertices, and components that leave
+ * lines and planes, are dropped. */
 #include "linear/preconditioner.h"
 
 #include <stdlib.h>
