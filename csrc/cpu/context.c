@@ -1,4 +1,4 @@
-/* Context and memory of the CPU backend: backend memory is ordinary memory, aligned for vector loads. */
+/* Context and memory of the CPU backend. Backend memory is ordinary memory, aligned for vector loads. */
 #include "cpu/context.h"
 
 #include "base/clock.h"
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #endif
 
-/* MAX_THREADS: beyond what any machine has. */
+/* MAX_THREADS: more than any machine has. */
 enum { HUGE_PAGE = 1 << 21, MAX_THREADS = 1024 };
 
 pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error) {
@@ -56,7 +56,7 @@ pd_status pd_device_name(int device, char name[256], pd_error *error) {
     return PD_OK;
 }
 
-/* The compiler and its version: the bits of a result hold for these. */
+/* The compiler and its version, for which the bits of a result hold. */
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__
 #elif defined(__GNUC__)
@@ -77,8 +77,8 @@ pd_status pd_marked_seconds(pd_context *context, int from, int to, double *secon
     return PD_OK;
 }
 
-/* Copies `source`, or fills with zeros where it is NULL, in pieces: the kernel hands out pages when they are first touched, which for
- * many gigabytes is too much work for one thread. */
+/* Copies `source`, or zeros if it is NULL, in pieces. The kernel maps pages at their first access, which is too slow on one thread for
+ * many gigabytes. */
 static void move_bytes(const pd_context *context, void *target, const void *source, size_t bytes) {
     enum { PIECE = 1 << 22 };
     int pieces = (int)(bytes / PIECE + 1);
@@ -98,7 +98,7 @@ pd_status pd_memory_create(pd_context *context, void **out, size_t bytes) {
     *out = aligned_alloc(rounded < HUGE_PAGE ? 64 : HUGE_PAGE, rounded < HUGE_PAGE ? rounded : (rounded / HUGE_PAGE + 1) * HUGE_PAGE);
     if (!*out) return pd_fail(&context->error, PD_ERROR_MEMORY, "out of memory: %zu bytes asked for", bytes);
 #ifdef MADV_HUGEPAGE
-    // large arrays in pages of 2 MB: a hundredth of the page faults when they are first touched, and fewer TLB misses later
+    // large arrays in pages of 2 MB: far fewer page faults at the first access, and fewer TLB misses later
     if (rounded >= HUGE_PAGE) madvise(*out, rounded, MADV_HUGEPAGE);
 #endif
     move_bytes(context, *out, NULL, rounded);
@@ -154,11 +154,11 @@ int pd_fetches_at_once(const pd_context *context) {
 }
 
 pd_status pd_memory_clear(pd_context *context, void *target, size_t bytes) {
-    if (bytes) move_bytes(context, target, NULL, bytes); // of nothing there may be no memory
+    if (bytes) move_bytes(context, target, NULL, bytes); // an empty array may have no memory
     return PD_OK;
 }
 
-/* ---- graphs: a loop on the CPU is a function call already ------------------------------------------------------------------ */
+/* ---- graphs: on the CPU a loop is a function call -------------------------------------------------------------------------- */
 
 int pd_can_capture(const pd_context *context) {
     (void)context;

@@ -1,11 +1,11 @@
-/* What a CPU context holds, and what the loops share. */
+/* The CPU context, and functions shared by the loops. */
 #ifndef PD_CPU_CONTEXT_H
 #define PD_CPU_CONTEXT_H
 
 #include "loops/backend.h"
 #include "threads/team.h"
 
-/* A loop body that is compiled again for every constant it is called with. */
+/* A loop body that is compiled once per constant argument. */
 #define PD_INLINE static inline __attribute__((always_inline))
 
 struct pd_context {
@@ -16,7 +16,7 @@ struct pd_context {
     double marks[PD_MARK_COUNT]; /* s */
 };
 
-/* The team of a loop over `items` of so many nanoseconds each; see threads/team.h. */
+/* The threads of a loop over `items` of `nanoseconds` each; see threads/team.h. */
 static inline int pd_threads(const pd_context *context, long long items, int nanoseconds) {
     return pd_team(context->threads, items, nanoseconds);
 }
@@ -28,7 +28,7 @@ static inline double pd_add_partial_sums(const double *partial, int n) {
     return sum;
 }
 
-/* x.y of vectors [n,width], summed in double over blocks of PD_SUM_BLOCK rows; partial_sums: room for one number per block. */
+/* x.y of vectors [n,width], summed in double over blocks of PD_SUM_BLOCK rows; partial_sums: one number per block. */
 double pd_dot_of_rows(const pd_context *context, int n, int width, const real *x, const real *y, double *partial_sums);
 
 #endif

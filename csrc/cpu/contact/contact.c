@@ -1,8 +1,8 @@
-/* Loops over pairs in contact.
+/* Loops over contact pairs.
  *
- * Pairs of a kind run several per vector register, over arrays of lanes; those whose size, or whose gap, asks for more care go one by one.
- * Which these are is a matter of the pair alone, and all lanes run the same instructions, so that it does not matter what a pair stands
- * beside. */
+ * Pairs of a kind run several per vector register, over arrays of lanes. Pairs of an extreme size or gap run one by one. This choice
+ * depends on the pair only, and all lanes run the same instructions. So the bits of a pair do not depend on its neighbours in the
+ * register. */
 #include "cpu/contact/contact_lanes.h"
 #include "updates/contact/separating_plane.h"
 
@@ -12,7 +12,7 @@ enum { ENERGY_NANOSECONDS = 30, GRADIENT_NANOSECONDS = 50, HESSIAN_NANOSECONDS =
 /* One number of every lane in row 0, or a gradient. */
 typedef struct results {
     real number[12][LANES];
-    int plain[LANES]; /* 0: the numbers mean nothing */
+    int plain[LANES]; /* 0: the numbers are undefined */
 } results;
 
 PD_INLINE void numbers_of_kind(pd_contact_law law, int quantity, int kind, const pd_contact_lanes *lanes, results *out) {
@@ -39,7 +39,7 @@ PD_INLINE void gradients_of_kind(pd_contact_law law, int kind, const pd_contact_
     }
 }
 
-/* One copy of each loop for every kind of pair and every law, in which both are constants. */
+/* One copy of each loop per kind of pair and contact potential, in which both are constants. */
 static __attribute__((noinline)) void energies(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, results *out) {
 #define PD_LOOP(KIND) numbers_of_kind(of_law, PD_CONTACT_ENERGY, KIND, lanes, out)
     PD_CONTACT_OF_LAW_AND_KIND(law, kind);

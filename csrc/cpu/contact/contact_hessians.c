@@ -1,13 +1,13 @@
-/* Hessians of pairs in contact by PD_FILTER_CLAMP, several pairs per vector register.
+/* Hessians of contact pairs by PD_FILTER_CLAMP, several pairs per vector register.
  *
- * In three passes: of pairs of one kind the matrix S of pair_hessian.h; of pairs whose matrices have the same size its eigenvectors; and
- * pair by pair the squares of them. The second goes by cyclic Jacobi rotations: all lanes of a register take the same way, and one that is
- * done turns no more, so that it does not matter what a pair stands beside. */
+ * In three passes: the matrices S of pair_hessian.h for pairs of one kind; the eigenvectors for pairs with matrices of the same size;
+ * and their outer products, pair by pair. The second uses cyclic Jacobi rotations. All lanes of a register take the same path, and the
+ * rotations of a converged lane are the identity. So the bits of a pair do not depend on its neighbours in the register. */
 #include "cpu/contact/contact_lanes.h"
 
 enum { LANES = PD_CONTACT_LANES, SWEEPS = 12 };
 
-/* One row for each number of pd_contact_parts but the last, which the projection has no use for. */
+/* One row for each number of pd_contact_parts but the last, which the projection does not need. */
 enum { NUMBERS = sizeof(pd_contact_parts) / sizeof(real) - 1 };
 
 typedef struct part_lanes {
@@ -46,12 +46,12 @@ static __attribute__((noinline)) void parts_of_lanes(const pd_contact_law *law, 
 #undef PD_LOOP
 }
 
-/* Symmetric matrices [n,n], and what turns them into diagonal ones: rows of V. */
+/* Symmetric matrices [n,n], and the rotations that diagonalise them: rows of V. */
 typedef struct matrix_lanes {
     real S[25][LANES], V[25][LANES], size[LANES];
 } matrix_lanes;
 
-/* One rotation of rows p and q in every lane. Returns how many lanes it turns. */
+/* One rotation of rows p and q in every lane. Returns the number of lanes that rotate. */
 PD_INLINE int turn(int n, int p, int q, matrix_lanes *m) {
     real c[LANES], s[LANES];
     int counts = 0;
@@ -75,7 +75,7 @@ PD_INLINE int turn(int n, int p, int q, matrix_lanes *m) {
             v_q[l] = s[l] * a + c[l] * b;
         }
         if (k == p || k == q) continue;
-        /* the upper triangle is all there is */
+        /* only the upper triangle is stored */
         real *s_p = m->S[k < p ? n * k + p : n * p + k], *s_q = m->S[k < q ? n * k + q : n * q + k];
 #pragma omp simd
         for (int l = 0; l < LANES; l++) {
@@ -87,7 +87,7 @@ PD_INLINE int turn(int n, int p, int q, matrix_lanes *m) {
     return counts;
 }
 
-/* S on and above the diagonal becomes diagonal. */
+/* Diagonalises S, of which the entries on and above the diagonal are stored. */
 PD_INLINE void diagonalise(int n, matrix_lanes *m) {
     for (int l = 0; l < LANES; l++) m->size[l] = 0;
     for (int i = 0; i < n; i++)
@@ -109,11 +109,11 @@ PD_INLINE void diagonalise(int n, matrix_lanes *m) {
 static __attribute__((noinline)) void diagonalise_3(matrix_lanes *m) { diagonalise(3, m); }
 static __attribute__((noinline)) void diagonalise_5(matrix_lanes *m) { diagonalise(5, m); }
 
-/* Where in pd_contact_parts the entries of S are, row by row on and above the diagonal; -1: zero. */
+/* The places of the entries of S in pd_contact_parts, row by row on and above the diagonal; -1: zero. */
 static const int entries_3[6] = {21, 22, 27, 24, 28, -1};
 static const int entries_5[15] = {21, 22, 23, 27, 29, 24, 25, 28, 30, 26, -1, 31, -1, -1, -1};
 
-/* The squares of the positive eigenvectors of lane l. */
+/* The outer products of the positive eigenvectors of lane l. */
 PD_INLINE void squares(int n, const matrix_lanes *m, int l, const pd_contact_parts *parts, real *out) {
     real wide[60];
     int count = 0, two = n == 5;
@@ -124,7 +124,7 @@ PD_INLINE void squares(int n, const matrix_lanes *m, int l, const pd_contact_par
         pd_points4 vector = pd_contact_parts_vector(*parts, z[0], z[1], two ? z[2] : (real)0, z[two ? 3 : 2], two ? z[4] : (real)0);
         pd_points4_store(vector, wide + 12 * count++);
     }
-    if (count <= n - 2) { /* as many as there are but for rounding: a loop of constant length */
+    if (count <= n - 2) { /* at most n - 2 but for rounding: a loop of constant length */
         for (; count < n - 2; count++)
             for (int i = 0; i < 12; i++) wide[12 * count + i] = 0;
         pd_contact_add_squares(wide, n - 2, 4, out);

@@ -1,19 +1,19 @@
-/* Pairs in contact over arrays of lanes: several of one kind per vector register. */
+/* Contact pairs over arrays of lanes: several of one kind per vector register. */
 #ifndef PD_CPU_CONTACT_CONTACT_LANES_H
 #define PD_CPU_CONTACT_CONTACT_LANES_H
 
 #include "cpu/context.h"
 #include "updates/contact/contact_update.h"
 
-enum { PD_CONTACT_LANES = 16, PD_CONTACT_MOST = 128 /* pairs that are sorted by kind at a time */ };
+enum { PD_CONTACT_LANES = 16, PD_CONTACT_MOST = 128 /* pairs that are sorted by kind together */ };
 
-/* Pairs of one kind, number l in column l. */
+/* Pairs of one kind, pair l in column l. */
 typedef struct pd_contact_lanes {
     real x[12][PD_CONTACT_LANES];
     real activation[PD_CONTACT_LANES], separation[PD_CONTACT_LANES], weight[PD_CONTACT_LANES], threshold[PD_CONTACT_LANES];
 } pd_contact_lanes;
 
-/* Columns without a pair repeat the last one; corners that the kind has not are its first. */
+/* Columns without a pair repeat the last one. Corners that the kind does not have repeat the first. */
 PD_INLINE void pd_contact_lanes_gather(const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen, int count,
                                        pd_contact_lanes *out) {
     int corners = pd_contact_corners(kind);
@@ -38,7 +38,7 @@ PD_INLINE pd_contact_limits pd_contact_lanes_limits(const pd_contact_lanes *lane
     return (pd_contact_limits){lanes->activation[l], lanes->separation[l], lanes->weight[l], lanes->threshold[l]};
 }
 
-/* loop(KIND) for one kind of pair, in which it is a constant: a copy of the loop for each. */
+/* Runs loop(KIND) with a constant kind of pair: a copy of the loop for each. */
 #define PD_CONTACT_OF_KIND(kind, loop)                        \
     switch (kind) {                                           \
     case PD_VERTEX_VERTEX: loop(PD_VERTEX_VERTEX); break;     \
@@ -51,7 +51,7 @@ PD_INLINE pd_contact_limits pd_contact_lanes_limits(const pd_contact_lanes *lane
 #define PD_CONTACT_LAW_CASE(LAW, name) \
     case LAW: of_law.kind = LAW; PD_CONTACT_OF_KIND(of_kind, PD_LOOP) break;
 
-/* PD_LOOP(KIND) for one law, which it knows as of_law, and one kind of pair, in which both are constants. */
+/* Runs PD_LOOP(KIND) with a constant contact potential, of_law, and a constant kind of pair. */
 #define PD_CONTACT_OF_LAW_AND_KIND(a_law, a_kind)                          \
     do {                                                                   \
         pd_contact_law of_law = *(a_law);                                  \
@@ -59,7 +59,7 @@ PD_INLINE pd_contact_limits pd_contact_lanes_limits(const pd_contact_lanes *lane
         switch (of_law.kind) { PD_CONTACT_LAW_TABLE(PD_CONTACT_LAW_CASE) } \
     } while (0)
 
-/* Some pairs, those of each kind in their order. */
+/* Some pairs, sorted by kind. */
 typedef struct pd_contact_kinds {
     int n[PD_CONTACT_PAIR_COUNT], pairs[PD_CONTACT_PAIR_COUNT][PD_CONTACT_MOST];
 } pd_contact_kinds;
@@ -70,7 +70,7 @@ PD_INLINE void pd_contact_sort_kinds(const pd_contact_pairs *pairs, int first, i
     for (int p = first; p < end; p++) out->pairs[pairs->kind[p]][out->n[pairs->kind[p]]++] = p;
 }
 
-/* out [.,12,12] at the n chosen ones of the pairs, of one kind and at most PD_CONTACT_MOST, by PD_FILTER_CLAMP. */
+/* out [.,12,12] at the n chosen pairs, of one kind and at most PD_CONTACT_MOST, by PD_FILTER_CLAMP. */
 void pd_contact_clamped_hessians(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen,
                                  int n, real *out);
 

@@ -1,8 +1,8 @@
-/* Loops that choose the pairs that are near. */
+/* Loops that select the near pairs. */
 #include "cpu/contact/contact_lanes.h"
 #include "updates/contact/vertex_bound.h"
 
-enum { POINTS = 1024 /* whose roles are taken one after the other, so that only the first is searched for */ };
+enum { POINTS = 1024 /* points whose roles are read in sequence, so that only the first needs a search */ };
 
 pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
                            const pd_contact_pairs *pairs, double cut, double far, double rounding, double fraction, real *balls) {
@@ -27,7 +27,7 @@ pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, c
 /* Normal and heights of pairs of one kind. */
 typedef struct lane_planes {
     real number[8][PD_CONTACT_LANES];
-    int plain[PD_CONTACT_LANES]; /* 0: the numbers mean nothing */
+    int plain[PD_CONTACT_LANES]; /* 0: the numbers are undefined */
 } lane_planes;
 
 PD_INLINE void planes_of_kind(int kind, const pd_contact_lanes *lanes, lane_planes *out) {

@@ -1,4 +1,4 @@
-/* Loops over points that vertices carry along. */
+/* Loops over embedded points. */
 #include "cpu/context.h"
 
 #include "updates/contact/embedding_update.h"

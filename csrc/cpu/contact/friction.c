@@ -5,10 +5,10 @@
 enum { LANES = PD_CONTACT_LANES, BLOCK = PD_CONTACT_MOST };
 enum { LAG_NANOSECONDS = 40, PAIR_NANOSECONDS = 20, ROLE_NANOSECONDS = 10 };
 
-/* The grips of some lanes. */
+/* The friction strengths of some lanes. */
 typedef struct grips {
     real weights[4][LANES], normal[3][LANES], force[LANES];
-    int plain[LANES]; /* 0: they ask for more care */
+    int plain[LANES]; /* 0: they need the scalar code */
 } grips;
 
 PD_INLINE void grips_of_kind(pd_contact_law law, real least_gap, int kind, const pd_contact_lanes *lanes, grips *out) {
@@ -25,7 +25,7 @@ PD_INLINE void grips_of_kind(pd_contact_law law, real least_gap, int kind, const
     }
 }
 
-/* One copy of the loop for every kind of pair and every law, in which both are constants. */
+/* One copy of the loop per kind of pair and contact potential, in which both are constants. */
 static __attribute__((noinline)) void find_grips(const pd_contact_law *law, real least_gap, int kind, const pd_contact_lanes *lanes,
                                                  grips *out) {
 #define PD_LOOP(KIND) grips_of_kind(of_law, least_gap, KIND, lanes, out)

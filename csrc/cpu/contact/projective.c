@@ -1,4 +1,4 @@
-/* Loops over frozen projections of pairs in contact. */
+/* Loops over frozen projections of contact pairs. */
 #include "cpu/context.h"
 #include "updates/contact/projective_update.h"
 #include "updates/contact/vertex_bound.h"

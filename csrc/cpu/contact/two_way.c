@@ -111,8 +111,8 @@ pd_status pd_two_way_arrive(pd_context *context, int n_points, const real *goal,
     return PD_OK;
 }
 
-/* A colour for one thread is gone through without a team, which costs as much as a dozen rows: a cloth on a ball has fifty colours of
- * ninety rows. */
+/* A colour for one thread runs without an OpenMP team, whose start costs as much as a dozen rows. Colours of a cloth on a ball have
+ * about a hundred rows. */
 static void project_rows(const real *inverse, const pd_two_way_rows *rows, real *pushed, int begin, int end) {
     for (int p = begin; p < end; p++) pd_two_way_update_project(inverse, rows, pushed, p);
 }

@@ -1,4 +1,4 @@
-/* Appending to a pair buffer from many threads: each gathers a block of its own before it asks for room. */
+/* Appending to a pair buffer from many threads: each fills its own block before it reserves a part of the buffer. */
 #ifndef PD_CPU_DETECTION_APPEND_H
 #define PD_CPU_DETECTION_APPEND_H
 

@@ -1,4 +1,4 @@
-/* Eight boxes side by side, all tested against one with a few vector instructions. */
+/* Eight boxes in vector lanes, tested against one box with a few vector instructions. */
 #ifndef PD_CPU_DETECTION_BOX_LANES_H
 #define PD_CPU_DETECTION_BOX_LANES_H
 
@@ -8,13 +8,13 @@
 
 enum { LANES = 8, VECTOR_BYTES = 32, PER_VECTOR = VECTOR_BYTES / sizeof(real), PARTS = LANES / PER_VECTOR };
 
-/* Lanes that are not used hold the box of nothing, which overlaps none. */
+/* Unused lanes hold the empty box, which overlaps none. */
 typedef struct box_lanes {
     real low[3][LANES], high[3][LANES];
 } __attribute__((aligned(VECTOR_BYTES))) box_lanes;
 
-/* may_alias: a part of an array is read as a vector. (gcc 12 copies 32 bytes with memcpy in two halves through the stack, at half the
- * speed of a whole search.) */
+/* may_alias: a part of an array is read as a vector. memcpy is no alternative: gcc 12 copies 32 bytes in two halves through the stack,
+ * which halves the speed of a search. */
 typedef real real_vector __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef int int_vector __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef __typeof__((real_vector){0} < (real_vector){0}) truth_vector;
@@ -34,7 +34,7 @@ static inline pd_box lane_box(const box_lanes *lanes, int i) {
     return box;
 }
 
-/* The box around all of them. */
+/* The bounding box of all lanes. */
 static inline pd_box lanes_union(const box_lanes *lanes) {
     pd_box all = lane_box(lanes, 0), box;
     for (int i = 1; i < LANES; i++) {
@@ -44,7 +44,7 @@ static inline pd_box lanes_union(const box_lanes *lanes) {
     return all;
 }
 
-/* Bit i: whether the i-th comparison in a vector holds. By address, because not every machine can pass such vectors. */
+/* Bit i: the i-th comparison of a vector. By address, since not every machine can pass such vectors by value. */
 PD_INLINE unsigned bits_of(const truth_vector *truth) {
 #ifdef __AVX__
     return (unsigned)(sizeof(real) == sizeof(float) ? __builtin_ia32_movmskps256((__attribute__((vector_size(32))) float)*truth)
@@ -56,7 +56,7 @@ PD_INLINE unsigned bits_of(const truth_vector *truth) {
 #endif
 }
 
-/* The same for comparisons of integers, as many as there are lanes. */
+/* The same for comparisons of integers, one per lane. */
 PD_INLINE unsigned bits_of_lanes(const int_vector *truth) {
 #ifdef __AVX__
     return (unsigned)__builtin_ia32_movmskps256((__attribute__((vector_size(32))) float)*truth);

@@ -1,9 +1,9 @@
-/* The tree of boxes on the CPU: what it is made of; see collision_loops.h and, for how it is searched, tree_pairs.c. */
+/* Construction of the tree of boxes on the CPU; see collision_loops.h, and tree_pairs.c for the search. */
 #include "cpu/detection/box_tree.h"
 
 #include <stdlib.h>
 
-/* Parts of a fit: as many whatever the number of threads, so that the bits of the cost do not depend on it. */
+/* Parts of a refit: a constant number, so that the bits of the cost do not depend on the threads. */
 enum { BLOCKS = 64 };
 
 static int least(int a, int b) { return a < b ? a : b; }
@@ -56,7 +56,7 @@ pd_status pd_tree_build(pd_context *context, pd_tree *tree, const pd_primitives 
     return PD_OK;
 }
 
-/* The leaves of a node of level 1, and the boxes around each; returns the sum of their areas. */
+/* Refits the leaves of a node of level 1 and their boxes; returns the sum of their areas. */
 static double fit_leaves(pd_tree *tree, int node, const pd_box *boxes) {
     double area = 0.0;
     for (int leaf = node * LANES; leaf < least((node + 1) * LANES, tree->count[0]); leaf++) {

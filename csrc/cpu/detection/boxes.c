@@ -3,7 +3,7 @@
 
 #include "loops/collision_loops.h"
 
-/* Blocks of a reduction: as many whatever the number of threads, so that the bits do not depend on it. */
+/* Blocks of a reduction: a constant number, so that the bits do not depend on the threads. */
 enum { BLOCKS = 64 };
 
 static int block_start(int n, int block) { return (int)((long long)n * block / BLOCKS); }

@@ -45,13 +45,13 @@ pd_status pd_grid_index(pd_context *context, pd_grid *grid, size_t n_entries, in
     return PD_OK;
 }
 
-/* Two kinds of primitives, or the same twice, and their grids, which have the same hashes. */
+/* Two kinds of primitives, or one kind twice, and their grids, which use the same hashes. */
 typedef struct sides {
     const pd_grid *query_grid, *target_grid;
     const pd_primitives *query, *target;
 } sides;
 
-/* The next of a bucket's entries as a chunk, from `entry` on; returns where to go on. A primitive of which two cells are in the bucket is
+/* Loads the next of a bucket's entries as a chunk, from `entry` on; returns the next entry. A primitive with two cells in the bucket is
  * taken once: its entries are neighbours. */
 static int load_chunk(pd_chunk *chunk, const pd_grid *grid, const pd_primitives *primitives, int start, int entry, int end) {
     uint64_t mask = ((uint64_t)1 << primitives->index_bits) - 1;
@@ -62,8 +62,8 @@ static int load_chunk(pd_chunk *chunk, const pd_grid *grid, const pd_primitives 
     return entry;
 }
 
-/* The pairs of two leaves on the same level. Each is found in one bucket only, that of the cell with the lower corner of what the two
- * boxes share, which both of them cover. */
+/* The pairs of two leaves on the same level. Each pair is found in one bucket only: that of the cell with the lower corner of the
+ * intersection of the two boxes. */
 static void pairs_in_cell(pd_appender *appender, const sides *s, const pd_leaf *a, const pd_leaf *b, const pd_box *box_b, uint32_t bucket) {
     int within = s->query == s->target;
     for (uint64_t found = leaves_overlap(a, s->query->k, b, s->target->k, box_b); found; found &= found - 1) {
@@ -81,7 +81,7 @@ static void pairs_in_cell(pd_appender *appender, const sides *s, const pd_leaf *
     }
 }
 
-/* of_a and of_b: room. */
+/* of_a and of_b: scratch. */
 static void pairs_in_bucket(pd_appender *appender, const sides *s, pd_chunk *of_a, pd_chunk *of_b, uint32_t bucket) {
     int within = s->query == s->target, start_a = s->query_grid->bucket_start[bucket], end_a = s->query_grid->bucket_start[bucket + 1];
     int start_b = s->target_grid->bucket_start[bucket], end_b = s->target_grid->bucket_start[bucket + 1];
@@ -120,7 +120,7 @@ static void pairs_above(pd_appender *appender, const sides *s, int i, int swappe
                         if (e > start && grid->entries[e] == grid->entries[e - 1]) continue;
                         int j = (int)(grid->entries[e] & mask);
                         if (!pd_boxes_overlap(&box, &target->boxes[j]) || grid->level[j] != above) continue;
-                        if (!pd_may_collide(s->query, i, target, j)) continue; /* before what takes longer */
+                        if (!pd_may_collide(s->query, i, target, j)) continue; /* cheaper than the tests below */
                         if (!pd_boxes_share_in_cell(&box, &target->boxes[j], &grid->scene, per_metre, cell)) continue;
                         if (s->query == target)
                             pd_append_ordered(appender, i, j);
@@ -131,7 +131,7 @@ static void pairs_above(pd_appender *appender, const sides *s, int i, int swappe
     }
 }
 
-/* On the same level bucket by bucket, eight against eight; which of the two is finer makes the difference for the others. */
+/* On the same level bucket by bucket, eight against eight. For other levels, the finer primitive searches the coarser grid. */
 pd_status pd_grid_pairs(pd_context *context, const pd_grid *query_grid, const pd_primitives *query, const pd_grid *target_grid,
                         const pd_primitives *target, int within, int swapped, pd_pair_buffer *out) {
     const sides s = {query_grid, target_grid, query, target};

@@ -1,4 +1,4 @@
-/* Eight primitives side by side, and the pairs of those with eight others. */
+/* Eight primitives in vector lanes, and their pairs with eight others. */
 #ifndef PD_CPU_DETECTION_LEAF_PAIRS_H
 #define PD_CPU_DETECTION_LEAF_PAIRS_H
 
@@ -13,21 +13,21 @@ typedef struct pd_leaf {
     int names[MOST_CORNERS][LANES]; /* of corners */
 } pd_leaf;
 
-/* All of a primitive but its box goes to a place in a leaf. */
+/* Writes all of a primitive except its box to a place in a leaf. */
 static inline void leaf_put(pd_leaf *leaf, int i, const pd_primitives *primitives, int item) {
     leaf->items[i] = item;
     leaf->tags[i] = primitives->tags[item];
     for (int c = 0; c < primitives->k; c++) leaf->names[c][i] = pd_names_of(primitives, item)[c];
 }
 
-/* Whether one of the n primitives of a leaf may move. */
+/* Tells whether one of the n primitives of a leaf may move. */
 static inline unsigned leaf_moves(const pd_leaf *leaf, int n) {
     unsigned moves = 0;
     for (int i = 0; i < n; i++) moves |= !(leaf->tags[i] & PD_TAG_FIXED);
     return moves;
 }
 
-/* A leaf of n <= LANES primitives; returns the box around them. */
+/* Fills a leaf with n <= LANES primitives; returns their bounding box. */
 static inline pd_box leaf_fill(pd_leaf *leaf, const pd_primitives *primitives, const int *items, int n) {
     pd_box all = pd_box_empty();
     lanes_clear(&leaf->boxes);
@@ -49,7 +49,7 @@ typedef struct pd_chunk {
     int n; /* leaves */
 } pd_chunk;
 
-/* Of n <= CHUNK primitives. */
+/* Fills a chunk with n <= CHUNK primitives. */
 static inline void chunk_fill(pd_chunk *chunk, const pd_primitives *primitives, const int *items, int n) {
     for (chunk->n = 0; n > 0; n -= LANES, items += LANES, chunk->n++)
         chunk->boxes[chunk->n] = leaf_fill(&chunk->leaves[chunk->n], primitives, items, n < LANES ? n : LANES);
@@ -61,7 +61,7 @@ static inline int next_bit(unsigned *bits) {
     return bit;
 }
 
-/* Lanes of b that have a corner in common with the i-th primitive of a. */
+/* Lanes of b that share a corner with the i-th primitive of a. */
 PD_INLINE unsigned neighbours(const pd_leaf *a, int i, int k_a, const pd_leaf *b, int k_b) {
     int_vector common = {0};
     for (int cb = 0; cb < k_b; cb++)
@@ -69,8 +69,8 @@ PD_INLINE unsigned neighbours(const pd_leaf *a, int i, int k_a, const pd_leaf *b
     return bits_of_lanes(&common);
 }
 
-/* Bit 8 i + j: the boxes of the i-th of a and the j-th of b overlap, and they have no common corner; where a is b, only i < j. box_b is the
- * box around b. Branches are few, because what they depend on is hard to foresee. */
+/* Bit 8 i + j: the boxes of the i-th of a and the j-th of b overlap, and they share no corner; if a is b, only i < j. box_b is the
+ * bounding box of b. Few branches, since they would be hard to predict. */
 PD_INLINE uint64_t leaves_overlap(const pd_leaf *a, int k_a, const pd_leaf *b, int k_b, const pd_box *box_b) {
     uint64_t found = 0;
     for (unsigned waiting = lanes_overlap(&a->boxes, box_b); waiting;) {

@@ -1,4 +1,4 @@
-/* The pairs of a broad phase that are near, on the CPU: most are plainly too far apart, which is told of LANES at a time. */
+/* The near pairs of a broad phase on the CPU. A vectorised lower bound of the distance rejects most pairs, LANES at a time. */
 #include "updates/detection/near_pair.h"
 
 #include "cpu/context.h"
@@ -9,7 +9,7 @@ enum { LANES = 16, BLOCKS = 64, NANOSECONDS = 15 };
 typedef struct lanes {
     real from[12][LANES], to[12][LANES]; /* pair l in column l */
     real limit[LANES];
-    real far[LANES]; /* 1: plainly too far apart */
+    real far[LANES]; /* 1: certainly too far apart */
 } lanes;
 
 PD_INLINE pd_points4 lane(real (*x)[LANES], int l) {
@@ -17,7 +17,7 @@ PD_INLINE pd_points4 lane(real (*x)[LANES], int l) {
                          pd_vector_of(x[6][l], x[7][l], x[8][l]), pd_vector_of(x[9][l], x[10][l], x[11][l]));
 }
 
-/* Columns without a pair repeat the last one. moves: the two ends of the ways differ. */
+/* Columns without a pair repeat the last one. moves: start and end of the paths differ. */
 PD_INLINE void gather(int moves, const uint64_t *keys, int count, int second_bits, const pd_primitives *first, const pd_primitives *second,
                       const pd_ways *ways, lanes *out) {
     for (int l = 0; l < LANES; l++) {
@@ -38,7 +38,7 @@ PD_INLINE void find_far(int n_first, int moves, lanes *lanes) {
             pd_pair_apart(n_first, lane(lanes->from, l), lane(moves ? lanes->to : lanes->from, l)) > lanes->limit[l] ? (real)1 : (real)0;
 }
 
-/* n_first is k of the first, once more: constants make the loops over corners vanish. */
+/* n_first is k of the first kind again: constants unroll the loops over corners. */
 PD_INLINE void append_near(int n_first, int moves, const uint64_t *keys, int count, const pd_primitives *first, const pd_primitives *second,
                            const pd_ways *ways, pd_appender *appender) {
     pd_primitives a = *first, b = *second;

@@ -30,7 +30,7 @@ pd_status pd_listed_pairs(pd_context *context, size_t n, const uint64_t *keys, c
     return PD_OK;
 }
 
-/* of_p and of_q: room. */
+/* of_p and of_q: scratch. */
 static void pairs_of_patches(pd_appender *appender, pd_chunk *of_p, pd_chunk *of_q, int p, int q, const pd_primitives *first,
                              const pd_patch_items *first_items, const pd_primitives *second, const pd_patch_items *second_items) {
     int end_p = first_items->start[p + 1], end_q = second_items->start[q + 1];

@@ -1,4 +1,4 @@
-/* From the candidates of a broad phase to the pairs that are near, on the CPU; see proximity_loops.h. */
+/* Selection of active pairs from the candidates of a broad phase on the CPU; see proximity_loops.h. */
 #include "cpu/context.h"
 
 #include "cpu/geometry/collider_point.h"
@@ -7,11 +7,10 @@
 
 #include <string.h>
 
-/* A pair costs from 10 ns to 200: small pieces, handed out as threads become free. Each result has its own place, so the order does not
- * show. */
+/* The work per pair varies widely: small pieces with a dynamic schedule. Each result has its own place, so the order has no effect. */
 enum { NANOSECONDS = 50, LANES = 16, BLOCKS = 32, MOST_PARTS = 64 };
 
-/* Parts of the points whose roles are listed at once. Each of them reads all roles. */
+/* Parts of the points whose roles are listed together. Each part reads all roles. */
 enum { MOST_READERS = 8 };
 
 pd_status pd_embed_points(pd_context *context, int n, const int *rows, const real *weights, const real *x, real *y) {
@@ -35,10 +34,10 @@ pd_status pd_largest_move(pd_context *context, int n, const int *rows, const rea
 
 /* ---- candidates --------------------------------------------------------------------------------------------------------------- */
 
-/* LANES candidates of one kind, number l in column l. */
+/* LANES candidates of one kind, candidate l in column l. */
 typedef struct lanes {
     real x[12][LANES];
-    real reach[LANES];   /* the limit, and what the radii of both take from their distance, m */
+    real reach[LANES];   /* the limit plus the radii of both, m */
     real support[LANES]; /* pd_closest_estimate */
 } lanes;
 
@@ -71,7 +70,7 @@ static __attribute__((noinline)) void estimates(int pair, lanes *lanes) {
         estimates_of_kind(PD_EDGE_EDGE, lanes);
 }
 
-/* The closest points of a pair: one copy of the code, so that whoever asks gets the same bits. */
+/* The closest points of a pair: one copy of the code, so that all callers get the same bits. */
 static __attribute__((noinline)) void closest_points(int pair, const real x[12], pd_closest *out) {
     if (pair == PD_VERTEX_TRIANGLE)
         pd_vertex_triangle_closest(x, out);
@@ -79,7 +78,7 @@ static __attribute__((noinline)) void closest_points(int pair, const real x[12],
         pd_edge_edge_closest(x, out);
 }
 
-/* The candidates of a kind that is not with colliders: from `first` on as many of n as there are. */
+/* The candidates of a kind without colliders: from `first` on, up to n. */
 static void support_of_kind(pd_context *context, const pd_candidates *candidates, const real *y, int pair, size_t first, size_t room,
                             const uint64_t *found, real limit, unsigned char *support) {
     size_t n = pd_counted(room, found);
@@ -135,8 +134,8 @@ pd_status pd_candidate_points(pd_context *context, const pd_candidates *candidat
 
 /* ---- selections ---------------------------------------------------------------------------------------------------------------- */
 
-/* rows from `slot` to before `end_slot`: the indices of the flags that are not 0. Eight are looked at together: often all are 0, and else a
- * branch would be hard to foresee. */
+/* Writes the indices of the nonzero flags to rows `slot` .. `end_slot` - 1. Tests eight flags together: often all are 0, and a branch
+ * per flag is hard to predict. */
 static void append_rows(const unsigned char *flags, size_t begin, size_t end, uint64_t slot, uint64_t end_slot, int *rows) {
     size_t i = begin;
     for (uint64_t some; end - i >= sizeof some && end_slot - slot >= sizeof some; i += sizeof some) {
@@ -147,7 +146,7 @@ static void append_rows(const unsigned char *flags, size_t begin, size_t end, ui
         if (flags[i]) rows[slot++] = (int)i;
 }
 
-/* Parts of what is selected from, one for each thread: as many as there are, because what they give is the same. */
+/* One part of the selection per thread, since the result does not depend on the number of parts. */
 pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *flags, int *starts, const pd_work *work, size_t capacity,
                          int *rows, uint64_t *found) {
     uint64_t counts[MOST_PARTS + 1] = {0};
@@ -213,7 +212,7 @@ pd_status pd_measure_pairs(pd_context *context, size_t n, const int *chosen, con
             distance = closest.distance;
             owners[1] = owner[points[n_first]];
         }
-        // near is what was found to be: another copy of the code may round differently
+        // use the stored distance: another copy of the code may round differently
         pd_contact_write(out, to, active, from, support[row], pd_min(distance, limit), &point, owners);
     }
     return PD_OK;
@@ -253,14 +252,14 @@ pd_status pd_mark_first(pd_context *context, size_t n, const uint64_t *names, in
 
 static int part_start(int n, int part, int parts) { return (int)((long long)n * part / parts); }
 
-/* One part of the points, from `first` to before `last`: each reads all corners and writes what is its own. */
+/* One part of the points, first .. last - 1: reads all corners and counts its own. */
 static void count_roles(const int *points, size_t n, int first, int last, int *start) {
     for (int point = first; point < last; point++) start[point] = 0;
     for (size_t role = 0; role < n; role++)
         if (points[role] >= first && points[role] < last) start[points[role]]++;
 }
 
-/* start: where the next role of each point goes. */
+/* start: the place of the next role of each point. */
 static void place_roles(const int *points, size_t n, int first, int last, int *start, int *roles) {
     for (size_t role = 0; role < n; role++)
         if (points[role] >= first && points[role] < last) roles[start[points[role]]++] = (int)role;

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-/* Bits of a digit: 2^DIGIT buckets are written to at the same time, and 4096 lines still fit the second cache. A search of 11.6 million
- * pairs took 1.16, 1.06, 1.03 times as long when they were sorted by digits of 8, 10, 11 bits. */
+/* Bits of a digit: 2^DIGIT buckets are written at the same time, and 4096 lines still fit the second-level cache. Digits of 8 to 11 bits
+ * are slower. */
 enum { DIGIT = 12, SHORT_DIGIT = 8, FEW_KEYS = 1 << 15, MOST_PARTS = 64 };
 
-/* Pairs of a bucket: sorted inside the first cache or so. From 1024 to 16384 it makes no difference. */
+/* Pairs of a bucket: sorted within the first-level cache. Sizes from 1024 to 16384 make no difference. */
 enum { BUCKET = 2048, BUCKET_DIGIT = 9, INSERTION = 24 };
 
 /* Counts of MOST_PARTS parts. */
@@ -19,7 +19,7 @@ pd_status pd_work_bytes(pd_context *context, size_t n, size_t *bytes) {
     return PD_OK;
 }
 
-/* Each part of the keys has its own counts: as many parts as there are threads, because what they give is the same. */
+/* Each part of the keys has its own counts: one part per thread, since the result does not depend on the number of parts. */
 static int parts_of(const pd_context *context, size_t n) {
     int parts = pd_threads(context, (long long)n, 5);
     return parts < MOST_PARTS ? parts : MOST_PARTS;
@@ -32,7 +32,7 @@ static void count_digits(size_t n, const uint64_t *keys, int bit, size_t n_bucke
     for (size_t i = 0; i < n; i++) count[keys[i] >> bit & (n_buckets - 1)]++;
 }
 
-/* Counts of [parts,n_buckets] become places: in a bucket, what comes from a part goes behind what comes from the parts before it. */
+/* Turns counts of [parts,n_buckets] into places: within a bucket, the keys of a part follow those of the parts before it. */
 static void places_of_counts(int parts, size_t n_buckets, uint32_t *counts) {
     uint32_t sum = 0;
     for (size_t bucket = 0; bucket < n_buckets; bucket++)
@@ -47,8 +47,8 @@ static void move_to_places(size_t n, const uint64_t *from, int bit, size_t n_buc
     for (size_t i = 0; i < n; i++) to[slot[from[i] >> bit & (n_buckets - 1)]++] = from[i];
 }
 
-/* Moves keys to the bucket of their digit, the bits from `bit` on, keeping the order of equals. The counts of the last part are then the
- * ends of the buckets. */
+/* Moves keys to the bucket of their digit, the bits from `bit` on; a stable sort. The counts of the last part are then the ends of the
+ * buckets. */
 static void move_to_buckets(size_t n, int parts, int bit, size_t n_buckets, const uint64_t *from, uint64_t *to, uint32_t *counts) {
 #pragma omp parallel num_threads(parts)
     {
@@ -83,7 +83,7 @@ pd_status pd_sort_keys(pd_context *context, size_t n, int first_bit, int last_bi
     return PD_OK;
 }
 
-/* Sorts few keys by their lowest bits; the result lies in one of the two arrays, which is returned. */
+/* Sorts few keys by their lowest bits. Returns the one of the two arrays that holds the result. */
 static const uint64_t *sort_bucket(size_t n, int bits, uint64_t *keys, uint64_t *scratch) {
     uint32_t counts[1 << BUCKET_DIGIT];
     int passes = (bits + BUCKET_DIGIT - 1) / BUCKET_DIGIT;
@@ -115,8 +115,7 @@ pd_status pd_pad_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer) {
     return PD_OK;
 }
 
-/* Most significant digit first, into buckets that a cache holds: the rest is done inside each. The search of 11.6 million pairs took 232
- * ms, and 267 ms where all pairs were gone through digit by digit. */
+/* Most significant digit first, into buckets of the size of a cache, each sorted by itself. Faster than all pairs digit by digit. */
 pd_status pd_sort_pairs(pd_context *context, size_t n, pd_pair_buffer *buffer, uint64_t *scratch, const pd_work *work, int *pairs) {
     uint32_t *counts = work->memory;
     uint64_t mask = ((uint64_t)1 << buffer->second_bits) - 1;

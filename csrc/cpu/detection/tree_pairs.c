@@ -1,26 +1,21 @@
 /* The search of a tree of boxes on the CPU; see collision_loops.h.
  *
- * 64 neighbours along the Morton curve, eight leaves, go through the tree together. Where they come to a node of level 1, each of their
- * leaves is tested against the eight there, and where two leaves touch, each primitive that touches the other leaf against the eight in
- * it: all with one vector test of eight boxes. On a cloth of 80000 triangles with 59463 and 209985 pairs these are 7.1 vector tests for
- * each pair of vertex and triangle, and 4.2 for each pair of edges.
+ * 64 neighbours along the Morton curve, eight leaves, traverse the tree together. At a node of level 1, each of their leaves is tested
+ * against the eight there. If two leaves touch, each primitive that touches the other leaf is tested against the eight in it. Each test
+ * is one vector test of eight boxes.
  *
- * What all of it took, on one thread in float64 with trees built again, and what was tried before:
- *     24 ms   as it is
- *     26 ms   each primitive's pairs written before the next is tested: more branches that are hard to foresee
- *     30 ms   and common corners looked for only where eight boxes were found to overlap: one more such branch
- *     44 ms   along a Hilbert curve: 2 ms less for searching, but its keys are computed bit by bit
- *     72 ms   a binary tree in preorder [Karras 2012], 16 neighbours together
- *     81 ms   a binary tree, each primitive alone */
+ * Slower variants that were tried, the slowest last: writing each primitive's pairs before the next test, and testing common corners
+ * only after an overlap (more branches that are hard to predict); a Hilbert curve (fewer tests, but its keys are computed bit by bit); a
+ * binary tree in preorder [Karras 2012] with 16 neighbours together, and with each primitive alone. */
 #include "cpu/detection/box_tree.h"
 
 enum { GROUP = LANES * LANES };
 
-/* The leaves that look for partners together: those of a node of level 1. */
+/* Leaves that search together: those of a node of level 1. */
 typedef struct group {
     const box_lanes *node;
     const pd_leaf *leaves;
-    int index;       /* of the node, where it belongs to the tree that is searched; else -1 */
+    int index;       /* of the node, if it belongs to the searched tree; else -1 */
     unsigned moving; /* of pd_tree, of the leaves */
 } group;
 
@@ -40,7 +35,7 @@ PD_INLINE void pairs_of_group(pd_appender *appender, const group *g, const pd_tr
     }
 }
 
-/* within: the group is a part of the tree, and looks only at what comes after it. */
+/* within: the group is a part of the tree, and searches only the nodes after it. */
 PD_INLINE void search(pd_appender *appender, const group *g, const pd_tree *tree, int k_a, int k_b, int within) {
     struct slot {
         int level, node;
@@ -56,7 +51,7 @@ PD_INLINE void search(pd_appender *appender, const group *g, const pd_tree *tree
         }
         unsigned hits = lanes_overlap(&tree->nodes[at.level][at.node], &whole);
         if (!g->moving) hits &= tree->moving[at.level][at.node];
-        if (within) { /* nothing that ends before the group */
+        if (within) { /* skip nodes that end before the group */
             int first = (g->index >> 3 * (at.level - 2)) - at.node * LANES;
             if (first > 0) hits &= ~0u << first;
         }
@@ -82,7 +77,7 @@ pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const i
                 moving |= leaf_moves(&leaves[leaf], count) << leaf;
             }
             group g = {&node, leaves, -1, moving};
-            if (first->k == 1 && second->k == 3) /* constants make the loops over corners vanish */
+            if (first->k == 1 && second->k == 3) /* constants unroll the loops over corners */
                 search(&appender, &g, tree, 1, 3, 0);
             else
                 search(&appender, &g, tree, first->k, second->k, 0);

@@ -1,4 +1,4 @@
-/* The local step of ADMM: every element by itself, then every vertex gathers its corners. */
+/* The local step of ADMM: every element separately, then a gather of the corners at every vertex. */
 #include "updates/elements/admm_update.h"
 
 #include "cpu/context.h"

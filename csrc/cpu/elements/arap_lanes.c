@@ -1,16 +1,16 @@
 /* Energy and gradient of ARAP tets, several tets per vector register.
  *
- * The polar decomposition is a Newton iteration on most tets: few operations, no branches. It runs here over arrays of lanes,
- * one tet each, with the step function of the scalar code, which gcc turns into vector instructions. Every lane takes the
- * number of steps that always suffices, so what a tet gets does not depend on its neighbours in the vector. Tets that
- * are inverted or nearly flat take the scalar path with the full singular value decomposition. */
+ * The polar decomposition is a Newton iteration on most tets: few operations, no branches. It runs over arrays of lanes, one tet each,
+ * with the step function of the scalar code, which gcc vectorises. Every lane takes the number of steps that always suffices. So the
+ * result of a tet does not depend on its neighbours in the vector. Inverted or nearly flat tets take the scalar path with the full
+ * singular value decomposition. */
 #include "cpu/elements/arap_lanes.h"
 
 #include "elements/element.h"
 
 enum { LANES = 16 };
 
-/* Of the tets of one vector: the deformation F = sum_a (x_a - x_0) g_a^T, the g_a, the weight, and F - R. */
+/* For the tets of one vector: the deformation F = sum_a (x_a - x_0) g_a^T, the g_a, the weight, and F - R. */
 typedef struct lanes {
     real F[9][LANES], G[9][LANES], w[LANES], difference[9][LANES];
 } lanes;
@@ -18,7 +18,7 @@ typedef struct lanes {
 static void find_differences(const pd_elements *g, const real *x, int e0, int end, lanes *at) {
     int count = end - e0 < LANES ? end - e0 : LANES;
     real R[9][LANES];
-    int scalar[LANES]; // lanes the Newton iteration cannot take
+    int scalar[LANES]; // lanes for which the Newton iteration is not safe
 
     // gather; missing lanes repeat the last tet
     real corners[9][LANES];

@@ -1,4 +1,4 @@
-/* Loops over the rows of the damping matrix: what a step begins with, its force and its energy. */
+/* Loops over the rows of the damping matrix: its assembly at the begin of a step, its force and its energy. */
 #include "updates/elements/damping_update.h"
 #include "updates/elements/element_update.h"
 
@@ -19,7 +19,7 @@ PD_ELEMENT_TABLE(PD_DAMPING_HESSIANS)
 
 typedef void lane_hessians(const pd_elements *g, const real *x, int block);
 
-/* 1 where the kind has a path in vector lanes. */
+/* 1 for a kind with a path in vector lanes. */
 static int hessians_in_lanes(pd_context *context, const pd_elements *g, const real *x_t) {
     int blocks = (g->n + PD_ISOTROPIC_LANES - 1) / PD_ISOTROPIC_LANES;
     lane_hessians *set = NULL;

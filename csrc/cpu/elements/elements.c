@@ -1,8 +1,8 @@
 /* Loops over elements: potential, gradient, Hessian, and batches of single elements.
  *
- * What is done with one element stands in element_update.h; each loop is expanded over the element table, and a new element needs nothing
- * here. Tets with the ARAP energy, the bulk of most scenes, have a vector path of their own (arap_lanes.h); it calls the same formula for
- * several tets at once. */
+ * element_update.h has the work on one element. Each loop is expanded over the element table, so a new element needs no change here.
+ * Tets with the ARAP energy, the bulk of most scenes, have a vector path (arap_lanes.h), which calls the same formula for several tets
+ * at once. */
 #include "updates/elements/element_update.h"
 
 #include "updates/elements/element_batch_update.h"
@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* Work of an element of k vertices and d columns, in ns: it says what is worth a team. Measured: 15 (springs) to 120 (co-rotated tets) for
- * an energy or gradient, 290 (springs) to 3300 (tets) for a Hessian put in its place. */
+/* Work of an element of k vertices and d columns, in ns, for the size of a team. An energy or gradient takes tens, a Hessian hundreds to
+ * thousands. */
 enum { GRADIENT_NANOSECONDS = 30 };
 #define PD_HESSIAN_NANOSECONDS(k, d) (30 * (k) * (k) * (d))
 
@@ -178,9 +178,9 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
 
 /* ---- Hessian ---------------------------------------------------------------------------------------------------------- */
 
-/* The elements' own Hessians, the costly part, are computed in parallel, a batch at a time, which stays in the cache; then every thread
- * goes through the batch and adds the rows of the vertices that are its own: no two write to one block, and the order of the sums is that
- * of the elements whatever the number of threads. */
+/* The elements' Hessians, the costly part, are computed in parallel, a batch at a time that fits the cache. Then every thread visits the
+ * batch and adds the rows of its own vertices. No two threads write to one block, and sums are in the order of the elements for any
+ * number of threads. */
 enum { PD_HESSIAN_BATCH = 256 };
 
 size_t pd_hessian_scratch(const pd_model *model) {

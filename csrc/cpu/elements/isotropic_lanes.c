@@ -1,6 +1,6 @@
-/* K+ of isotropic tets, one tet a lane: the formulas of base/svd.h and elements/isotropic.h in the same order, so that a lane has what the
- * scalar code has, up to fused products. Rotations of the singular value decomposition go on until no lane turns. A lane that is done
- * turns by nothing, so a tet does not depend on its neighbours in the register. */
+/* K+ of isotropic tets, one tet per lane: the formulas of base/svd.h and elements/isotropic.h in the same order. So a lane has the
+ * result of the scalar code, up to fused products. Rotations of the singular value decomposition continue until no lane rotates. The
+ * rotations of a converged lane are the identity, so a tet does not depend on its neighbours in the register. */
 #include "cpu/elements/isotropic_lanes.h"
 
 #include "elements/element.h"

@@ -4,7 +4,7 @@
 
 #include "loops/element_loops.h"
 
-/* The kinds that have a function of their own below. */
+/* The kinds with a function below. */
 #define PD_ISOTROPIC_LANES_TABLE(X)           \
     X(PD_ARAP_TET, arap_tet, 1)               \
     X(PD_NEO_HOOKEAN_TET, neo_hookean_tet, 2) \
@@ -12,7 +12,7 @@
 
 enum { PD_ISOTROPIC_LANES = 16 };
 
-/* damping_hessian of tets LANES block .. LANES (block + 1) - 1 at x [n,3], by PD_FILTER_CLAMP, where one of them has damping. */
+/* damping_hessian of tets LANES block .. LANES (block + 1) - 1 at x [n,3], by PD_FILTER_CLAMP, if one of them has damping. */
 #define PD_ISOTROPIC_LANES_DECLARE(KIND, name, count) void pd_##name##_lane_hessians(const pd_elements *g, const real *x, int block);
 PD_ISOTROPIC_LANES_TABLE(PD_ISOTROPIC_LANES_DECLARE)
 #undef PD_ISOTROPIC_LANES_DECLARE

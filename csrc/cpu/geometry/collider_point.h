@@ -1,4 +1,4 @@
-/* What a collider says of a point: one copy of the code for all loops, so that whoever asks gets the same bits. */
+/* The query of a collider: one copy of the code for all loops, so that all callers get the same bits. */
 #ifndef PD_CPU_GEOMETRY_COLLIDER_POINT_H
 #define PD_CPU_GEOMETRY_COLLIDER_POINT_H
 

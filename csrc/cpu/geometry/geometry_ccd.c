@@ -1,8 +1,8 @@
 /* Loops over moving pairs: the time of impact of each, and the earliest of all.
  *
- * Most pairs of a broad phase are done with the first step that their distance allows. That part runs several pairs per vector register,
- * over arrays of lanes, with the functions of geometry/; what it cannot decide goes on one by one, from the distance found here. A pair's
- * lane does not matter: all lanes of all blocks run the same instructions, missing pairs repeat the last one. */
+ * The first step that the distance allows decides most pairs of a broad phase. That part runs several pairs per vector register, over
+ * arrays of lanes, with the functions of geometry/. Undecided pairs continue one by one from that distance. A pair's lane does not
+ * matter: all lanes of all blocks run the same instructions, and missing pairs repeat the last one. */
 #include "cpu/context.h"
 
 #include "geometry/collision.h"
@@ -11,16 +11,16 @@
 
 #include <limits.h>
 
-/* A pair costs from 20 ns to many microseconds: small pieces, handed out as threads become free. Each result has a slot of its own, so the
- * order does not show. */
+/* The work per pair varies from nanoseconds to many microseconds: small pieces with a dynamic schedule. Each result has its own place,
+ * so the order has no effect. */
 enum { NANOSECONDS = 100, LANES = 16, BLOCKS = 32 };
 
-/* LANES pairs, number l in column l. */
+/* LANES pairs, pair l in column l. */
 typedef struct lanes {
     real x_t0[12][LANES], x_t1[12][LANES];
     real separation[LANES];                           /* m */
     real distance[LANES], speed[LANES], first[LANES]; /* pd_motion_distance at 0, and the first step it allows */
-    int regular[LANES];                               /* 0: the motion must be scaled, these three mean nothing */
+    int regular[LANES];                               /* 0: the motion must be scaled, these three are undefined */
 } lanes;
 
 PD_INLINE void gather(const real *x_t0, const real *x_t1, const int *corners, int first, int count, lanes *out) {
@@ -52,7 +52,7 @@ PD_INLINE void start_of_kind(int kind, lanes *lanes) {
     }
 }
 
-/* The start of the pairs of a block, and how many they are. One copy of the code, so that whoever asks gets the same bits. */
+/* Loads a block of pairs; returns their number. One copy of the code, so that all callers get the same bits. */
 static __attribute__((noinline)) int start(int kind, int n, const real *x_t0, const real *x_t1, const int *corners, int block,
                                            real separation, const real *radii, lanes *out) {
     int first = LANES * block, count = n - first < LANES ? n - first : LANES;
@@ -66,7 +66,7 @@ static __attribute__((noinline)) int start(int kind, int n, const real *x_t0, co
     return count;
 }
 
-/* The collision of lane l; stop as for pd_motion_collision. One copy here, too. */
+/* The collision of lane l; stop as for pd_motion_collision. One copy of the code, too. */
 static __attribute__((noinline)) pd_collision finish(int kind, int method, const lanes *lanes, int l, real stop) {
     real separation = lanes->separation[l];
     real x_t0[12], x_t1[12];
@@ -79,7 +79,7 @@ static __attribute__((noinline)) pd_collision finish(int kind, int method, const
     return pd_motion_collision(&motion, method, lanes->distance[l], stop);
 }
 
-/* Whether lane l can have no contact up to `stop`. */
+/* Tells whether lane l has certainly no contact up to `stop`. */
 PD_INLINE int is_free(const lanes *lanes, int l, real stop) { return lanes->regular[l] && lanes->first[l] > stop; }
 
 pd_status pd_collision_times(pd_context *context, int kind, int method, int n, const real *x_t0, const real *x_t1, const int *corners,
@@ -116,7 +116,7 @@ pd_status pd_collision_hits(pd_context *context, int kind, int room, const uint6
 
 pd_status pd_plane_hits(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
                         const real *radii, const pd_earliest *earliest, unsigned char *flags) {
-    (void)context; // a vertex costs some nanoseconds
+    (void)context; // too little work for threads
     for (int i = 0; i < n; i++) {
         real allowed = radii ? separation + radii[vertices[i]] : separation;
         flags[i] = earliest->time < 1.0 && pd_plane_collision(x_t0, x_t1, vertices[i], plane, allowed).reason != PD_NO_CONTACT;
@@ -147,7 +147,7 @@ pd_status pd_earliest_collision(pd_context *context, int kind, int method, int n
             pd_collision found = finish(kind, method, &lanes, l, stop);
             if (found.reason == PD_NO_CONTACT || found.time > stop) continue;
             int number = first_number + first + l;
-            // rare: the earliest time falls a few dozen times in millions of pairs
+            // rare: the earliest time decreases a few dozen times in millions of pairs
 #pragma omp critical(pd_earliest)
             if (found.time < best || (found.time == best && number < best_index)) {
 #pragma omp atomic write
@@ -165,7 +165,7 @@ pd_status pd_earliest_plane_collision(pd_context *context, int n, const real *x_
                                       real separation, const real *radii, int first, pd_earliest *earliest) {
     double best = earliest->time;
     int best_index = earliest->index;
-    (void)context; // a vertex costs some nanoseconds
+    (void)context; // too little work for threads
     for (int i = 0; i < n; i++) {
         pd_collision found = pd_plane_collision(x_t0, x_t1, vertices[i], plane, radii ? separation + radii[vertices[i]] : separation);
         if (found.reason == PD_NO_CONTACT || !((double)found.time < best || ((double)found.time == best && first + i < best_index)))
@@ -188,11 +188,11 @@ pd_status pd_collision_parts(pd_context *context, int kind, int n, const uint64_
         int first = LANES * block, filled = start(kind, n, x_t0, x_t1, corners, block, separation, radii, &lanes);
         for (int l = 0; l < filled; l++) {
             const int *points = corners + 4 * (size_t)(first + l);
-            // what stands still has the time 0 where it starts too close, and is not to be asked again
+            // a pair at rest that starts too close has time 0 and must not be tested again
             if (is_free(&lanes, l, 1) || pd_stands_still(x_t0, x_t1, points, 4)) continue;
             pd_collision found = finish(kind, PD_CCD_CERTIFIED, &lanes, l, 1);
             if (found.reason == PD_NO_CONTACT) continue;
-                // a least and a count do not depend on the order
+                // a minimum and a count do not depend on the order
 #pragma omp critical(pd_collision_parts)
             {
                 for (int j = 0; j < 4; j++)
@@ -206,7 +206,7 @@ pd_status pd_collision_parts(pd_context *context, int kind, int n, const uint64_
 
 pd_status pd_plane_parts(pd_context *context, int n, const real *x_t0, const real *x_t1, const int *vertices, int plane, real separation,
                          const real *radii, double *parts, uint64_t *hits) {
-    (void)context; // a vertex costs some nanoseconds
+    (void)context; // too little work for threads
     for (int i = 0; i < n; i++) {
         int points[] = {vertices[i], plane};
         pd_collision found = pd_plane_collision(x_t0, x_t1, vertices[i], plane, radii ? separation + radii[vertices[i]] : separation);

@@ -11,7 +11,7 @@
 static int omp_get_thread_num(void) { return 0; }
 #endif
 
-/* One row: segments summed apart and then in order, as the threads of a GPU do it. x: the block's columns, [list,width]. */
+/* One row: sums per segment, added in order, as the threads of a GPU do it. x: the block's columns, [list,width]. */
 PD_INLINE void row_product(const pd_block_matrix *P, int slot, int width, int column, int count, const real *x, real *total) {
     for (int c = 0; c < count; c++) total[c] = 0;
     for (int s = P->segment_start[slot]; s < P->segment_start[slot + 1]; s++) {
@@ -84,7 +84,7 @@ pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int wid
     return pd_move_now(context, move, buffers[0]);
 }
 
-/* Rows that a thread takes at a time: the marked ones may all lie close together. */
+/* Rows per piece of a dynamic schedule: the marked ones may all be close together. */
 enum { ROWS_AT_ONCE = 64 };
 
 pd_status pd_refresh_products(pd_context *context, const pd_path_products *paths, const pd_block_matrix *P, const real *diagonal, double a,

@@ -57,10 +57,10 @@ PD_INLINE real preconditioned(const pd_block_inverses *M, int block, int width, 
 }
 
 /* Rows of a partial sum: a multiple of three, so that no 3x3 block of the preconditioner is cut. Sums run in LANES, added in order at
- * the end: one chain of additions would be slower than the memory. */
+ * the end, since a single chain of additions would be slower than the memory. */
 enum { ROWS = PD_SUM_BLOCK / 3 * 3, LANES = 4 };
 
-/* numerator / denominator per column, 0 where the denominator is not positive. */
+/* numerator / denominator per column; 0 unless the denominator is positive. */
 PD_INLINE real quotient(const double *numerator, const double *denominator, int c) {
     return denominator[c] > 0.0 ? (real)(numerator[c] / denominator[c]) : (real)0;
 }
@@ -105,7 +105,7 @@ PD_INLINE void advance(const pd_matrix *A, int width, int begin, int end, const 
     }
 }
 
-/* rz_before, rz and rr from the partial sums, and whether that ends it. */
+/* Updates rz_before, rz and rr from the partial sums, and the test for the end. */
 static void renew(const pd_matrix *matrix, int width, int start, double *sums, pd_pcg_end by_itself) {
     int blocks = (matrix->n + ROWS - 1) / ROWS;
     for (int c = 0; c < width; c++) sums[2 * width + c] = sums[width + c];
@@ -133,7 +133,7 @@ PD_INLINE void turn(int width, int begin, int end, const pd_block_inverses *M, i
     }
 }
 
-/* Runs body with `block`, that of M, as a constant. */
+/* Runs body with a constant `block`, that of M. */
 #define PD_WITH_BLOCK(M, body)    \
     if ((M)->block == 1) {        \
         enum { block_of_M = 1 };  \
@@ -148,12 +148,12 @@ PD_INLINE void turn(int width, int begin, int end, const pd_block_inverses *M, i
 
 pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int width, const pd_block_inverses *M, int start, const real *r,
                           real *p, const double *sums) {
-    if (start) memset(p, 0, (size_t)matrix->n * (size_t)width * sizeof(real)); // it may hold anything, and 0 times that
+    if (start) memset(p, 0, (size_t)matrix->n * (size_t)width * sizeof(real)); // 0 times its old contents may be NaN
     PD_WITH_BLOCK(M, PD_FOR_BLOCKS(context, matrix->n, ROWS, width, turn(columns, begin, end, M, block_of_M, start, sums, r, p)))
     return PD_OK;
 }
 
-/* ---- the same passes around a preconditioner that is applied by itself ---------------------------------------------------------------- */
+/* ---- the same passes for a separately applied preconditioner ------------------------------------------------------------------------- */
 
 PD_INLINE void move(int width, int begin, int end, const real *p, const real *q, real *d, real *r, const double *sums) {
     for (int c = 0; c < width; c++) {

@@ -1,7 +1,6 @@
-/* Loops over the diagonal of a matrix that changes, and over the rows of an aggregated operator that feel it; see matrix_loops.h.
+/* Loops over the changing diagonal of a matrix, and over the affected rows of an aggregated operator; see matrix_loops.h.
  *
- * This file is compiled without contraction of a*b + c, here and for CUDA: what both make in double is the same to the last bit, on any
- * processor. */
+ * This file is compiled without contraction of a*b + c, here and for CUDA: both give the same bits in double, on any processor. */
 #include "cpu/context.h"
 #include "updates/linear/aggregated_row.h"
 #include "updates/linear/preconditioner.h"
@@ -12,7 +11,7 @@
 static int omp_get_thread_num(void) { return 0; }
 #endif
 
-/* Rows that a thread takes at a time: the marked ones may all lie close together. */
+/* Rows per piece of a dynamic schedule: the marked ones may all be close together. */
 enum { ROWS_AT_ONCE = 64 };
 
 pd_status pd_diagonal_sum(pd_context *context, int n, const double *base, const double *added, double *total) {
@@ -84,7 +83,7 @@ pd_status pd_refresh_rows(pd_context *context, const pd_row_polynomial *polynomi
     {
         pd_row_memory memory =
             pd_row_memory_at((char *)polynomial->scratch + (size_t)omp_get_thread_num() * bytes, P->n, polynomial->largest_support, 1);
-        int mapped = -1; // the block whose support `position` is of
+        int mapped = -1; // the block of the support in `position`
 #pragma omp for schedule(dynamic, ROWS_AT_ONCE)
         for (int t = 0; t < P->n; t++) {
             if (!marks[P->rows[t]]) continue;

@@ -1,4 +1,4 @@
-/* Loops over the rows of a sparse matrix that acts on every column of a vector alike. */
+/* Loops over the rows of a sparse matrix that acts on every column of a vector separately. */
 #include "cpu/linear/rows.h"
 
 #include <string.h>

@@ -1,15 +1,15 @@
-/* What the loops over the rows of a sparse matrix share: blocks of rows in parallel, and the product of one row.
+/* Shared by the loops over the rows of a sparse matrix: blocks of rows in parallel, and the product of one row.
  *
- * One and three columns are what almost every call has: the loops are compiled for these two and, for any other number, run over the
- * columns four at a time. A row's sum has the same order whatever the threads. */
+ * Almost all calls have one or three columns. The loops are compiled for these two numbers; any other number runs four columns at a
+ * time. A row's sum has the same order for any number of threads. */
 #ifndef PD_CPU_LINEAR_ROWS_H
 #define PD_CPU_LINEAR_ROWS_H
 
 #include "cpu/context.h"
 #include "loops/matrix_loops.h"
 
-/* Runs `body` over blocks of rows [begin,end) in parallel, with `columns` = 1, 3 or the number itself. The constants stand inside the
- * parallel region: what OpenMP outlines is compiled apart from its caller, and would take the width for a variable. */
+/* Runs `body` over blocks of rows [begin,end) in parallel, with `columns` = 1, 3 or the number itself. The constants are inside the
+ * parallel region: OpenMP compiles it apart from its caller, where the width would be a variable. */
 // clang-format off
 #define PD_FOR_BLOCKS(context, n, block_rows, width, body)                                      \
     {                                                                                           \
@@ -34,8 +34,8 @@
 
 enum { PD_AT_ONCE = 4 };
 
-/* The matrix streams through once per sweep beside half a dozen other streams, which is more than the hardware prefetcher follows: asked
- * for PD_AHEAD entries early, a sweep over a million rows takes half the time. A prefetch past the end of an array is harmless. */
+/* Prefetches the matrix PD_AHEAD entries early. A sweep reads half a dozen other streams, more than the hardware prefetcher follows. A
+ * prefetch past the end of an array is harmless. */
 enum { PD_AHEAD = 512 };
 #ifdef __GNUC__
 #define PD_PREFETCH(address) __builtin_prefetch(address)

@@ -1,4 +1,4 @@
-/* The CPU's sparse factor is the host's: see loops/sparse_loops.h. */
+/* The CPU has no sparse factor in backend memory, and uses the host's; see loops/sparse_loops.h. */
 #include "loops/sparse_loops.h"
 
 void pd_sparse_library(char text[64]) { text[0] = 0; }

@@ -1,5 +1,5 @@
-/* Sweeps over constraints, colour after colour and kind after kind. Elements of a colour share no vertex that moves, so the bits do not
- * depend on the threads. */
+/* Sweeps over constraints, colour by colour and kind by kind. Elements of a colour share no free vertex, so the bits do not depend on
+ * the threads. */
 #include "updates/sweeps/constraint_update.h"
 
 #include "cpu/context.h"

@@ -13,7 +13,7 @@ enum { LANES = PD_CONTACT_LANES, AHEAD = 8 };
 #define STRENGTH(run, i) pd_fabs((run)->columns[PD_LAGGED_STRENGTH][i])
 #define PARTNERS(run, i) ((run)->columns[PD_LAGGED_STRENGTH][i] < 0 ? (real)2 : (real)1)
 
-/* Some roles of a vertex, with the moves of their pairs. */
+/* Adds some roles of a vertex, with the displacements of their pairs. */
 static void put_roles(const pd_contact_sweep *contact, const pd_block_range *range, int vertex, pd_friction_run *run) {
     int all = range->last - range->first, skipped = range->begin - range->first, n = range->end - range->begin;
     const real *moves = contact->slipping.moves, *own = moves + 4 * (size_t)vertex;
@@ -31,7 +31,7 @@ static void put_roles(const pd_contact_sweep *contact, const pd_block_range *ran
     run->n += n;
 }
 
-/* The columns behind the last role. */
+/* Fills the columns after the last role. */
 static void fill_up(pd_friction_run *run) {
     for (int i = run->n; i % LANES != 0; i++) {
         for (int c = 0; c < 4; c++) run->moves[i][c] = 0;
@@ -40,7 +40,7 @@ static void fill_up(pd_friction_run *run) {
     }
 }
 
-/* Of moves what is across the normals. */
+/* Projects the displacements onto the tangent planes. */
 static void take_slips(pd_friction_run *run) {
     const int whole = (run->n + LANES - 1) / LANES * LANES;
 #pragma omp simd
@@ -51,7 +51,7 @@ static void take_slips(pd_friction_run *run) {
     }
 }
 
-/* The next run; 0: there is none, and the last one stays. */
+/* Gathers the next run; 0: there is none, and the last one stays. */
 static int gather_run(pd_vertex_block *block, pd_block_cursor *next) {
     const pd_contact_sweep *contact = block->contact;
     pd_friction_run *run = &block->friction;
@@ -130,7 +130,7 @@ static void add_energies(pd_vertex_block *block, const real (*d)[3], double *tot
     }
 }
 
-/* A vertex's share is summed up before it is added, as pd_vertex_update_contact does. */
+/* A vertex's sum is complete before it is added, as in pd_vertex_update_contact. */
 static void add_shares(const pd_vertex_block *block, const double *shares, double *total) {
     for (int v = 0; v < block->n; v++)
         if (block->vertices[v] >= 0) total[v] += shares[v];

@@ -1,12 +1,12 @@
-/* The contact of a block of vertices, see vertex_lanes.h. As in cpu/contact/contact.c all lanes run the same instructions, and a pair that
- * asks for more care goes by itself, so that it does not matter what a role stands beside, nor how many there are at a time. */
+/* The contact of a block of vertices; see vertex_lanes.h. As in cpu/contact/contact.c, all lanes run the same instructions, and extreme
+ * pairs run one by one. So the result of a role depends neither on its neighbours nor on their number. */
 #include "cpu/sweeps/vertex_lanes.h"
 
 #include "updates/sweeps/vertex_update.h"
 
 enum { LANES = PD_CONTACT_LANES, NUMBERS = 8, AHEAD = 8, RECORDS_AHEAD = 32 };
 
-/* Numbers of the roles of some lanes; plain 0: they mean nothing. */
+/* Results of the roles of some lanes; plain 0: undefined. */
 typedef struct results {
     real number[NUMBERS][LANES];
     int plain[LANES];
@@ -36,7 +36,7 @@ PD_INLINE void energies_of_kind(pd_contact_law law, int kind, const pd_contact_l
     }
 }
 
-/* One copy of each loop for every kind of pair and every law, in which both are constants. */
+/* One copy of each loop per kind of pair and contact potential, in which both are constants. */
 static __attribute__((noinline)) void corners(const pd_contact_law *law, const pd_role_lanes *lanes, results *out) {
 #define PD_LOOP(KIND) corners_of_kind(of_law, KIND, lanes, out)
     PD_CONTACT_OF_LAW_AND_KIND(law, lanes->kind);
@@ -50,7 +50,7 @@ static __attribute__((noinline)) void energies(const pd_contact_law *law, int ki
 #undef PD_LOOP
 }
 
-/* One role whose pair is not plain, where d is not NULL and its corner goes by -d the energy alone. */
+/* One role of an extreme pair. With d not NULL: only the energy, for a displacement -d of its corner. */
 static void alone(const pd_contact_sweep *contact, int role, real partners, const real *d, real *found) {
     const pd_contact_record *pair = contact->records + role / 4;
     real at[12];
@@ -69,7 +69,7 @@ static void alone(const pd_contact_sweep *contact, int role, real partners, cons
 
 /* ---- gathering -------------------------------------------------------------------------------------------------------------------- */
 
-/* A macro, since a compiler takes a function that does nothing but this for one that does nothing. */
+/* A macro, since a compiler removes calls of a function that only prefetches. */
 #define FETCH_POINTS(block, role)                                                           \
     for (int j = 0; j < 4; j++) {                                                           \
         int point = (block)->contact->records[(role) / 4].points[j];                        \
@@ -114,11 +114,11 @@ static void repeat_last(pd_role_lanes *lanes) {
     }
 }
 
-/* How far a partner of a vertex that goes by -d counts as going: two partners at the most. */
+/* The displacement to assume for a vertex that moves by -d: at most two partners move. */
 static real farthest(const real d[3]) { return 2 * pd_vertex_update_length(d); }
 
-/* The next run of the roles that may act, where d is not NULL and their vertex goes by -d, or as far as is expected; 0: there is none, and
- * the last one stays. */
+/* Gathers the next run of the roles that may act: for displacements -d of the vertices if d is not NULL, otherwise for the expected
+ * ones. Returns 0 if there is none, and the last one stays. */
 static int gather_run(pd_vertex_block *block, const real (*d)[3], pd_block_cursor *next) {
     const pd_contact_sweep *contact = block->contact;
     pd_contact_run *run = &block->run;
@@ -153,7 +153,7 @@ static int gather_run(pd_vertex_block *block, const real (*d)[3], pd_block_curso
     return 1;
 }
 
-/* ---- what they say ------------------------------------------------------------------------------------------------------------------- */
+/* ---- evaluation ---------------------------------------------------------------------------------------------------------------------- */
 
 static void add_corners(pd_vertex_block *block, real (*sums)[9], double *total) {
     pd_contact_run *run = &block->run;
@@ -169,7 +169,7 @@ static void add_corners(pd_vertex_block *block, real (*sums)[9], double *total) 
     }
     for (int i = 0; i < run->list.n; i++) {
         const real *found = run->found[i];
-        if (found[7] == 0) continue; // farther than it acts
+        if (found[7] == 0) continue; // beyond its activation distance
         pd_contact_corner corner = {found[7], pd_vector_load(found), pd_vector_load(found + 3), found[6]};
         pd_contact_corner_add(corner, sums[run->list.owners[i]]);
         total[run->list.owners[i]] += (double)found[7];
@@ -182,7 +182,7 @@ static int takes_part(const pd_vertex_block *block, const pd_role_lanes *lanes) 
     return 0;
 }
 
-/* Whether the run has all roles that may act where vertices go by -d. */
+/* Tells whether the run has all roles that may act for displacements -d of the vertices. */
 static int is_whole(const pd_vertex_block *block, const real (*d)[3]) {
     int whole = block->run.list.whole;
     for (int v = 0; v < block->n && whole; v++) whole = block->vertices[v] < 0 || farthest(d[v]) < block->run.room[v];

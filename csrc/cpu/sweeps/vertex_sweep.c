@@ -1,8 +1,8 @@
 /* Sweeps over vertices: gradient and 3x3 block of one vertex from its elements, and its step.
  *
- * Corners of tets (neo-Hookean, ARAP, co-rotated, those that seek a shape), StVK triangles and springs, the bulk of most scenes,
- * are computed a vector register at a time, on arrays of lanes; flat hinges are sums over neighbours; all other elements through the table,
- * one macro each. A vertex is one thread's work and its sums have a fixed order, so the bits do not depend on the threads. */
+ * Arrays of lanes hold the bulk of most scenes: corners of tets (neo-Hookean, ARAP, co-rotated, with a target shape), StVK triangles and
+ * springs. Flat hinges are sums over neighbours. All other elements use the table, one macro each. One thread updates a vertex, in a
+ * fixed order of sums, so the bits do not depend on the threads. */
 #include "updates/sweeps/vertex_update.h"
 
 #include "cpu/context.h"
@@ -14,7 +14,7 @@ int pd_corner_lanes(void) { return LANES; }
 
 /* ---- groups of corners ------------------------------------------------------------------------------------------------------- */
 
-/* The numbers of a group, and edges [3 others][LANES] = x_a - x_i, ..; what the group after the next ones reads is fetched. */
+/* The numbers of a group, and edges [3 others][LANES] = x_a - x_i, ..; prefetches the data of a later group. */
 static inline __attribute__((always_inline)) const real *gather_group(const pd_corner_groups *groups, int group, const real *positions,
                                                                       const real *here, int others, int n_slots, int count,
                                                                       real (*edges)[LANES]) {
@@ -44,7 +44,7 @@ static inline void add_lanes(real lanes[9][LANES], real sum[9]) {
     }
 }
 
-/* Corners that need no more than one pass over the lanes; inlined for each kind, whose numbers are constants then. */
+/* Corners that need one pass over the lanes only. Inlined for each kind, with constant numbers. */
 typedef void lane_corner(int stride, const real *edges, const real *numbers, real *sum);
 
 static inline __attribute__((always_inline)) void add_corners(const pd_corner_groups *groups, const real *positions, const real *here,
@@ -64,7 +64,8 @@ static void add_neo_hookean(const pd_corner_groups *groups, const real *position
     add_corners(groups, positions, here, update, 3, PD_CORNER_NUMBERS, pd_neo_hookean_corner, sum);
 }
 
-/* The lanes whose rotation the closed form is not good for, and those in such tension that its turning stiffens. */
+/* Recomputes the lanes for which the closed form of the rotation is inaccurate, and those with a tension that makes its derivative
+ * large. */
 static void finish_rotated(real F[9][LANES], const real *numbers, const real *left, const real *good, real lanes[9][LANES]) {
     for (int l = 0; l < LANES; l++) {
         real f[9], g[3], sum[9] = {0}, weight = numbers[PD_ROTATED_WEIGHT * LANES + l], lame = numbers[PD_ROTATED_LAME * LANES + l];
@@ -76,7 +77,7 @@ static void finish_rotated(real F[9][LANES], const real *numbers, const real *le
     }
 }
 
-/* The roots of all lanes, `open` of which still move after the first steps. */
+/* The roots of all lanes; those of `open` still move after the first steps. */
 static inline __attribute__((always_inline)) void approach_roots(real parts[PD_ROTATED_PARTS][LANES], real open) {
     for (int step = (int)PD_ROTATED_FIRST_STEPS; step < PD_ROTATED_STEPS && open > 0; step++) {
         open = 0;
@@ -85,8 +86,7 @@ static inline __attribute__((always_inline)) void approach_roots(real parts[PD_R
     }
 }
 
-/* What a lane gets does not depend on the others. A call, since in line it took the registers of the loop over neo-Hookean corners, which
- * then needed 1.06 times as long. */
+/* The result of a lane does not depend on the others. Not inlined, since the loop over neo-Hookean corners would then lack registers. */
 static __attribute__((noinline)) void add_rotated(const pd_corner_groups *groups, const real *positions, const real *here, int update,
                                                   real sum[9]) {
     real lanes[9][LANES];
@@ -117,7 +117,7 @@ static inline void gather_stretches(const pd_corner_groups *groups, const real *
     }
 }
 
-/* The lanes whose rotation the closed form is not good for. */
+/* Recomputes the lanes for which the closed form of the rotation is inaccurate. */
 static void finish_targets(real F[9][LANES], real S[6][LANES], const real *numbers, const real *left, real lanes[9][LANES]) {
     for (int l = 0; l < LANES; l++) {
         real f[9], s[6], g[3], sum[9] = {0};
@@ -179,7 +179,7 @@ static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int 
 
 /* ---- updates -------------------------------------------------------------------------------------------------------------------- */
 
-/* What a later update reads of its vertex lies anywhere, since neighbours in a colour are no neighbours in memory. */
+/* Prefetches the data of a later update: neighbours in a colour are not neighbours in memory. */
 static inline __attribute__((always_inline)) void fetch(const pd_vertex_sweep *sweep, const pd_step_data *step,
                                                         const pd_contact_sweep *contact, const real *offset, const real *direction,
                                                         int update) {
@@ -198,8 +198,8 @@ static inline __attribute__((always_inline)) void fetch(const pd_vertex_sweep *s
     if (contact->lagged.n > 0) __builtin_prefetch(contact->lagged_incidence.start + vertex);
 }
 
-/* The same of a vertex's pairs with a penalty, which many vertices share: first its list of roles, nearer to its update what these read,
- * and last where the corners of these are and how far they have moved. */
+/* The same for a vertex's pairs with a penalty, in stages before its update: first its list of roles, then the data of these, last the
+ * positions and displacements of their corners. */
 static inline __attribute__((always_inline)) void fetch_roles(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int update) {
     const pd_incidence *incidence = &contact->incidence;
     const pd_lagged_pairs *pairs = &contact->frozen.at;
@@ -228,7 +228,7 @@ static inline __attribute__((always_inline)) void fetch_roles(const pd_vertex_sw
     }
 }
 
-/* The row of a later update in the damping matrix. */
+/* Prefetches the row of a later update in the damping matrix. */
 static inline __attribute__((always_inline)) void fetch_damping(const pd_damping *damping, const pd_vertex_sweep *sweep, int update) {
     if (update >= sweep->n) return;
     size_t vertex = (size_t)sweep->updates[update].vertex;
@@ -258,7 +258,7 @@ static void finish_update(const pd_vertex_sweep *sweep, const pd_step_data *step
     for (int c = 0; c < 3; c++) direction[3 * (size_t)vertex + (size_t)c] = d[c];
 }
 
-/* What pd_vertex_update_contact_search finds for the vertices of a block, all at once. */
+/* pd_vertex_update_contact_search for all vertices of a block at once. */
 static void search_block(pd_vertex_block *block, const real (*elastic)[9], const real (*touching)[9], const double *energies,
                          real (*d)[3]) {
     pd_vertex_update_length_search searches[PD_BLOCK_VERTICES];
@@ -283,13 +283,13 @@ static void search_block(pd_vertex_block *block, const real (*elastic)[9], const
     }
 }
 
-/* Updates begin .. end - 1 of one colour, as pd_vertex_update_step has them one by one. */
+/* Updates begin .. end - 1 of one colour, equivalent to pd_vertex_update_step for each. */
 static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
                              const pd_contact_sweep *contact, const real *offset, int begin, int end, const real *positions,
                              const real *direction, real *stiffness, real (*d)[3]) {
     real elastic[PD_BLOCK_VERTICES][9], touching[PD_BLOCK_VERTICES][9];
     double energies[PD_BLOCK_VERTICES];
-    pd_vertex_block block; // large, and not to be cleared
+    pd_vertex_block block; // large: left uninitialised
     block.model = model, block.sweep = sweep, block.contact = contact, block.n = end - begin;
     for (int v = 0; v < block.n; v++) {
         int vertex = sweep->updates[begin + v].vertex;
@@ -298,7 +298,7 @@ static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep
         pd_vertex_update_add_constant(sweep->updates + begin + v, step->inverse_h, pd_vertex_update_drive(step, offset, vertex),
                                       elastic[v]);
         block.vertices[v] = sweep->may_touch[begin + v] && pd_vertex_update_touches(contact, vertex) ? vertex : -1;
-        block.expected[v] = 2 * pd_vertex_update_length(direction + 3 * (size_t)vertex); // as far as in the last sweep; it and a partner
+        block.expected[v] = 2 * pd_vertex_update_length(direction + 3 * (size_t)vertex); // of the last sweep; its own and a partner's
         pd_vertex_lanes_fetch_roles(&block, v);
         if (v > 0) pd_vertex_lanes_fetch_records(&block, v - 1);
     }
@@ -321,7 +321,7 @@ static int blocks_of(const pd_vertex_sweep *sweep, int colour) {
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, pd_sweep_bounds bounds, const pd_contact_sweep *contact, const real *x,
                             real *offset, real *positions, real *direction) {
-    // a penalty is a few products a pair, and a vertex that carries points has corners of a pair by weights
+    // a penalty needs few products per pair, and corners of embedded points have weights: both run without lanes
     int carries_none = contact && !contact->embedding.start, by_penalty = contact && contact->frozen.stiffness > 0;
     int in_blocks = carries_none && !by_penalty;
 #pragma omp parallel num_threads(pd_threads(context, sweep->n, 200))
