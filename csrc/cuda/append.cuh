@@ -1,7 +1,7 @@
-/* Appending to a pair buffer: the lanes of a warp gather their pairs in shared memory and ask for room 32 at a time.
+/* Appending to a pair buffer: the lanes of a warp collect their pairs in shared memory and reserve a part of the buffer 32 at a time.
  *
- * Every lane of a warp must come along, with a pair or without: loops that append go on for as long as any lane of their warp has work.
- * So the counter of a list, which all warps add to, is touched once for 32 pairs, and these are written side by side. */
+ * Every lane of a warp must take part, with or without a pair: loops that append continue while any lane of their warp has work. So the
+ * counter of a list, which all warps increment, is accessed once for 32 pairs, and these are written to adjacent places. */
 #ifndef PD_CUDA_APPEND_CUH
 #define PD_CUDA_APPEND_CUH
 
@@ -15,7 +15,7 @@ enum { PD_WARP = 32, PD_WARPS = PD_THREADS / PD_WARP };
 
 static __device__ __forceinline__ int pd_lane() { return (int)(threadIdx.x % PD_WARP); }
 
-/* Room for what a warp has not yet written: less than a warpful, and what all lanes bring at once. */
+/* The queue of a warp: up to 31 unwritten pairs, and one more per lane. */
 static __device__ __forceinline__ uint64_t *pd_warp_queue() {
     __shared__ uint64_t queues[PD_WARPS][2 * PD_WARP];
     return queues[threadIdx.x / PD_WARP];
@@ -23,12 +23,12 @@ static __device__ __forceinline__ uint64_t *pd_warp_queue() {
 
 struct pd_appender {
     uint64_t *queue;
-    int waiting; // in the queue; the same in all lanes
+    int waiting; // number of pairs in the queue; the same in all lanes
 };
 
 static __device__ __forceinline__ pd_appender pd_append_begin() { return {pd_warp_queue(), 0}; }
 
-/* Writes the first `count` <= 32 of the queue, all lanes being done with filling it; afterwards it may be changed. */
+/* Writes the first `count` <= 32 of the queue, which all lanes have filled. Afterwards it may be changed. */
 static __device__ __forceinline__ void pd_append_write(const pd_appender &appender, int count, const pd_pair_buffer &out) {
     unsigned long long slot = 0;
     if (pd_lane() == 0) slot = atomicAdd((unsigned long long *)out.found, (unsigned long long)count);
@@ -65,7 +65,7 @@ static __device__ __forceinline__ uint64_t pd_ordered_key(const pd_pair_buffer &
     return pd_pair_key(out, i < j ? i : j, i < j ? j : i);
 }
 
-/* Blocks that hold a warp for each of n items. */
+/* Blocks with one warp for each of n items. */
 static inline unsigned pd_warp_blocks(long long n) { return pd_thread_blocks(n * PD_WARP); }
 
 #endif

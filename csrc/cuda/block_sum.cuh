@@ -1,4 +1,4 @@
-/* The sum over a block. A header of its own: CUB takes nvcc five seconds, in every file that includes it. */
+/* The sum over a block. A separate header, since CUB takes long to compile in every file that includes it. */
 #ifndef PD_CUDA_BLOCK_SUM_CUH
 #define PD_CUDA_BLOCK_SUM_CUH
 
@@ -10,12 +10,12 @@
 static __device__ __forceinline__ double pd_block_sum(double value) {
     using Reduce = cub::BlockReduce<double, PD_THREADS, cub::BLOCK_REDUCE_WARP_REDUCTIONS>;
     __shared__ typename Reduce::TempStorage storage;
-    __syncthreads(); // the last sum may still be read
+    __syncthreads(); // the previous sum may still be read
     return Reduce(storage).Sum(value);
 }
 
-/* The sum of partial[0 .. blocks) of the `which`-th of `count` interleaved sums, for thread 0 of the block that asks: its threads stride
- * over them, always in the same order, four of them on the way at a time. */
+/* The sum of partial[0 .. blocks) of the `which`-th of `count` interleaved sums, for thread 0 of the calling block. Its threads stride
+ * over them in a fixed order, with four loads in flight. */
 static __device__ __forceinline__ double pd_partial_sum(const double *partial, unsigned blocks, unsigned count, unsigned which) {
     double part[4] = {0.0, 0.0, 0.0, 0.0};
 #pragma unroll 1
@@ -28,15 +28,15 @@ static __device__ __forceinline__ double pd_partial_sum(const double *partial, u
     return pd_block_sum((part[0] + part[1]) + (part[2] + part[3]));
 }
 
-/* Most blocks whose partial sums the last one of them adds up itself: every thread has four of a sum, which it reads at once. Where there
- * are more, the sums are shared out among blocks, and a launch of their own is the lesser cost. Counted, not measured. */
+/* The maximum number of blocks whose partial sums the last one adds up: every thread reads four of a sum at once. For more blocks, a
+ * separate launch divides the sums among blocks. The limit is from a count of operations, not from a measurement. */
 enum { PD_BLOCKS_OF_LAST = 4 * PD_THREADS };
 
-/* Whether this block is the last of its launch to come here: all its threads learn it, and see what thread 0 of every block wrote before.
- * `arrived` is the context's; every block of the launch comes here once. */
+/* Tells whether this block is the last of its launch. All its threads get the result, and see the earlier writes of thread 0 of every
+ * block. `arrived` is the context's. Every block of the launch calls it once. */
 static __device__ __forceinline__ bool pd_last_block(unsigned *arrived) {
     __shared__ bool last;
-    __syncthreads(); // the previous answer has been read
+    __syncthreads(); // the previous result has been read
     if (threadIdx.x == 0) {
         __threadfence();
         last = atomicAdd(arrived, 1u) == gridDim.x - 1;

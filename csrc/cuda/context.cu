@@ -1,6 +1,6 @@
-/* Context, memory and graphs of the CUDA backend; what can fail before the first kernel runs is in device.cu.
+/* Context, memory and graphs of the CUDA backend. device.cu has the failures before the first kernel.
  *
- * Everything of a context lives on its device, which is made the thread's own wherever the runtime is asked for something. */
+ * All data of a context are on its device. Each call of the runtime first makes this device current for the thread. */
 #include "cuda/context.cuh"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static pd_status sweeps_way(pd_sweeps_way *out, pd_error *error) {
     return PD_OK;
 }
 
-/* Whether a feature is on: the variable is unset, "on" or "off". For measurements, and to find the cause of a fault. */
+/* Reads a switch for measurements and diagnosis: the variable is unset, "on" or "off". */
 static pd_status is_on(const char *variable, int *on, pd_error *error) {
     const char *text = getenv(variable);
     *on = !text || !text[0] || strcmp(text, "on") == 0;
@@ -33,7 +33,7 @@ pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error) {
     int count = 0;
     pd_status status = pd_device_count(&count, error);
     if (status) return status;
-    if (count == 0) return PD_ERROR_DEVICE; // the text is there already
+    if (count == 0) return PD_ERROR_DEVICE; // the error has a text already
     if (place.device < 0 || place.device >= count)
         return pd_fail(error, PD_ERROR_DEVICE, "device: 'cuda:%d' is not there, of %d the last is 'cuda:%d'", place.device, count,
                        count - 1);
@@ -97,7 +97,7 @@ pd_location pd_context_location(const pd_context *context) {
     return slot;
 }
 
-/* Returns when the device is done, with what was asked for where it belongs. */
+/* Synchronises the device. Fetched data are then in place. */
 static cudaError_t synchronise(pd_context *context) {
     cudaError_t code = cudaStreamSynchronize(context->stream);
     for (int i = 0; i < context->n_fetches && code == cudaSuccess; i++)
@@ -138,7 +138,7 @@ pd_status pd_memory_create(pd_context *context, void **out, size_t bytes) {
     if (code != cudaSuccess) {
         size_t left = 0, total = 0;
         *out = NULL;
-        // an allocation also reports what an earlier kernel did wrong
+        // an allocation also reports the error of an earlier kernel
         if (code != cudaErrorMemoryAllocation) return pd_cuda_failure(context, code, "allocation");
         cudaMemGetInfo(&left, &total);
         cudaGetLastError();
@@ -162,7 +162,7 @@ static pd_status copy(pd_context *context, void *target, const void *source, siz
     return code == cudaSuccess ? PD_OK : pd_cuda_failure(context, code, what);
 }
 
-/* Host memory that is not pinned may be freed or read as soon as this returns. */
+/* Synchronises, since host memory that is not pinned may be freed or read right after the return. */
 static pd_status copy_and_wait(pd_context *context, void *target, const void *source, size_t bytes, cudaMemcpyKind kind, const char *what) {
     pd_status status = copy(context, target, source, bytes, kind, what);
     if (!bytes) return status;
@@ -249,7 +249,7 @@ int pd_can_capture(const pd_context *context) { return context->graphs; }
 
 pd_status pd_capture_begin(pd_context *context) {
     cudaError_t code = pd_device_use(context);
-    // relaxed: other threads, and other libraries in this one, may allocate meanwhile; nothing here does
+    // relaxed: other threads and libraries of this process may allocate meanwhile; this thread does not
     if (code == cudaSuccess) code = cudaStreamBeginCapture(pd_stream_for_others(context), cudaStreamCaptureModeRelaxed);
     if (code != cudaSuccess) return pd_cuda_failure(context, code, "beginning a capture");
     context->capturing = 1;

@@ -1,15 +1,15 @@
-/* What a CUDA context holds. Everything runs on the context's own stream. */
+/* The CUDA context. All work runs on the context's own stream. */
 #ifndef PD_CUDA_CONTEXT_CUH
 #define PD_CUDA_CONTEXT_CUH
 
 #include "cuda/launch.cuh"
 #include "loops/backend.h"
 
-/* How several sweeps of an iterative solver are run: in one launch that stays where that pays, or always, or never. Which of the two
- * it is can be forced for measurements and tests by the environment variable PDGPU_JACOBI=persistent|launches, read with the context. */
+/* The launch mode of several sweeps of an iterative solver: one persistent launch where it is faster, always, or never. The environment
+ * variable PDGPU_JACOBI=persistent|launches, read with the context, forces a mode for measurements and tests. */
 typedef enum pd_sweeps_way { PD_SWEEPS_BY_SIZE, PD_SWEEPS_PERSISTENT, PD_SWEEPS_LAUNCHES } pd_sweeps_way;
 
-/* Numbers on their way to the host, by way of memory that the device writes to while the host goes on. */
+/* Asynchronous transfers to the host go through staging memory, which the device writes while the host continues. */
 enum { PD_MOST_FETCHES = 32, PD_STAGED_BYTES = 4096 };
 struct pd_fetch {
     void *target;
@@ -21,41 +21,40 @@ struct pd_context {
     cudaStream_t stream; /* of the device, as all that follows */
     pd_sweeps_way sweeps;
     int multiprocessors;
-    int overlaps;      /* 1: launches may begin before the one before has ended; PD_LAUNCH_OVERLAPPING. PDGPU_OVERLAP=off: 0 */
+    int overlaps;      /* 1: launches may begin before the previous one has ended; PD_LAUNCH_OVERLAPPING. PDGPU_OVERLAP=off: 0 */
     int graphs;        /* 1: chunks of iterations may be captured. PDGPU_GRAPHS=off: 0 */
-    int after_launch;  /* 1: the last that the stream was given is a kernel, which alone can be overlapped */
-    int threads;       /* of the host, for what the host does: the triangular solves of a direct solver */
+    int after_launch;  /* 1: the last work on the stream is a kernel; only then may a launch overlap */
+    int threads;       /* of the host, for work on the host: the triangular solves of a direct solver */
     int *index;        /* device: one integer for searches */
-    unsigned *arrived; /* device: blocks that have come to the end of a launch, for pd_last_block; 0 between launches */
+    unsigned *arrived; /* device: blocks that have ended in a launch, for pd_last_block; 0 between launches */
     char *staging;     /* host, pinned: [PD_STAGED_BYTES] */
     pd_fetch fetches[PD_MOST_FETCHES];
     int n_fetches;
     struct cusolverDnContext *solver; /* cuSOLVER's handle, of dense.cu; NULL: not created yet */
-    int capturing;                    /* between pd_capture_begin and pd_capture_end: the stream records and runs nothing */
+    int capturing;                    /* between pd_capture_begin and pd_capture_end: the stream records without running */
     cudaEvent_t marks[PD_MARK_COUNT];
     pd_counts counts;
     pd_tally tally;
     pd_error error;
 };
 
-/* Which device is current belongs to the thread, and other contexts and other libraries in the process change it: called before anything is
- * asked of the runtime. Between the begin and the end of a capture nothing else is called on the thread, and nothing is to do. */
+/* Makes the device of the context current before a call of the runtime. The current device is a property of the thread, and other
+ * contexts and libraries change it. Between the begin and the end of a capture the thread makes no other calls, and this does nothing. */
 static inline cudaError_t pd_device_use(const pd_context *context) {
     return context->capturing ? cudaSuccess : cudaSetDevice(context->device);
 }
 
-/* The stream, for whatever is no kernel of this backend: copies, marks, graphs, libraries. What is launched behind it begins when it has
- * ended. */
+/* The stream for work that is no kernel of this backend: copies, events, graphs, libraries. The next launch begins after its end. */
 static inline cudaStream_t pd_stream_for_others(pd_context *context) {
     context->after_launch = 0;
     return context->stream;
 }
 
-/* Fills backend memory with a byte. It reads no host memory, so that a capture can hold it. */
+/* Fills backend memory with a byte. It reads no host memory, so that a capture can contain it. */
 pd_status pd_memory_fill(pd_context *context, void *target, int byte, size_t bytes);
 
-/* Calls a function of a library that works on the context's stream, and returns from the calling loop where it fails. `success` is the
- * library's status, `failure` a function (context, status, what) that turns another one into a pd_status. */
+/* Calls a function of a library that uses the context's stream, and returns from the calling loop on failure. `success` is the library's
+ * status, `failure` a function (context, status, what) that turns another one into a pd_status. */
 #define PD_LIBRARY_CALL(context, success, failure, what, call)                  \
     do {                                                                        \
         cudaError_t used_ = pd_device_use(context);                             \
@@ -65,11 +64,11 @@ pd_status pd_memory_fill(pd_context *context, void *target, int byte, size_t byt
         if (code_ != (success)) return failure(context, code_, what);           \
     } while (0)
 
-/* Records a failed runtime call, and takes it back from the runtime, so that the next launch is not blamed for it. PD_ERROR_MEMORY where
- * memory ran out, else PD_ERROR_DEVICE; the text says so where the device's context is lost for good. */
+/* Records a failed runtime call, and clears it in the runtime, so that the next launch does not report it. PD_ERROR_MEMORY if out of
+ * memory, otherwise PD_ERROR_DEVICE. The text says if the device's context is lost. */
 pd_status pd_cuda_failure(pd_context *context, cudaError_t code, const char *what);
 
-/* Blocks of PD_THREADS threads of a kernel that can be resident at once; 0 where the runtime cannot tell. */
+/* Blocks of PD_THREADS threads of a kernel that can be resident at once; 0 if unknown. */
 template <typename Kernel> static inline unsigned pd_resident_blocks(const pd_context *context, Kernel kernel) {
     int blocks = 0;
     if (pd_device_use(context) != cudaSuccess ||
@@ -80,13 +79,13 @@ template <typename Kernel> static inline unsigned pd_resident_blocks(const pd_co
     return (unsigned)(blocks * context->multiprocessors);
 }
 
-/* Blocks of a reduction: each covers PD_SUM_BLOCK items, so that the model's partial sums have room. */
+/* Blocks of a reduction: each covers PD_SUM_BLOCK items, which bounds the number of partial sums. */
 static inline unsigned pd_sum_blocks(int n) { return (unsigned)((n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK); }
 
 /* Sums partial[0 .. blocks) of each of `count` interleaved sums into out[0 .. count), in a fixed order. */
 pd_status pd_add_partial_sums(pd_context *context, const double *partial, unsigned blocks, unsigned count, double *out);
 
-/* Ends what cuSOLVER was given of the context, which is its own stream; see dense.cu. */
+/* Destroys the context's handle of cuSOLVER, which has a stream of its own; see dense.cu. */
 void pd_solver_destroy(pd_context *context);
 
 #endif

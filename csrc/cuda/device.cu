@@ -1,11 +1,11 @@
-/* Which device there is, and what went wrong with it, in words: no driver, one too old, a device hidden, a context that is lost. */
+/* Selection of a device, and texts for its failures: no driver, an old driver, a hidden device, a lost context. */
 #include "cuda/context.cuh"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* After these every further call of the process fails alike: the device's context is gone, and only a new process gets another. */
+/* After these errors all further calls of the process fail: the device's context is lost, and only a new process gets another. */
 static int is_fatal(cudaError_t code) {
     switch (code) {
     case cudaErrorIllegalAddress:
@@ -23,7 +23,7 @@ static int is_fatal(cudaError_t code) {
     }
 }
 
-/* What can be done about an error; "" where the runtime's own text has to do. */
+/* The cure of an error; "" if only the runtime's text is known. */
 static const char *advice(cudaError_t code) {
     if (is_fatal(code))
         return "; the device's context is lost, and nothing can use CUDA in this process any more: start a new one. What runs on the CPU "
@@ -44,14 +44,14 @@ pd_status pd_cuda_failure(pd_context *context, cudaError_t code, const char *wha
     return pd_fail(&context->error, status, "CUDA: %s failed: %s%s", what, cudaGetErrorString(code), advice(code));
 }
 
-/* Why the runtime finds no device. */
+/* The reason why the runtime finds no device. */
 static void explain(cudaError_t code, pd_error *error) {
     int driver = 0, runtime = 0;
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
     cudaGetLastError();
-    // without any driver the runtime calls it too old
+    // the runtime reports a missing driver as an old one
     if (code == cudaErrorInsufficientDriver && driver == 0)
         pd_fail(error, PD_ERROR_DEVICE, "no NVIDIA driver is installed (this build of pdgpu needs one for CUDA %d.%d)", runtime / 1000,
                 runtime % 1000 / 10);

@@ -1,4 +1,4 @@
-/* What is read from memory in transfers of 16 bytes. */
+/* Reads of records in transfers of 16 bytes. */
 #ifndef PD_CUDA_RECORD_CUH
 #define PD_CUDA_RECORD_CUH
 
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* A record in such transfers, whatever it is made of. */
+/* Reads a record of any type in such transfers. */
 template <typename Record> static __device__ __forceinline__ Record pd_read_record(const Record *from) {
     static_assert(sizeof(Record) % sizeof(int4) == 0, "records are filled up");
     int4 words[sizeof(Record) / sizeof(int4)];
@@ -18,7 +18,7 @@ template <typename Record> static __device__ __forceinline__ Record pd_read_reco
     return record;
 }
 
-/* Three numbers of a vertex, x, y and z, filled up to four. */
+/* Three numbers of a vertex, x, y and z, padded to four. */
 enum { PD_PADDED = 4 };
 struct alignas(16) pd_padded_row {
     real c[PD_PADDED];

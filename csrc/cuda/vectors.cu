@@ -70,7 +70,7 @@ static __global__ void find_not_finite_kernel(int n, const real *x, int *index) 
 }
 
 pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const real *x, int *index) {
-    // a fill of bytes needs no host memory, so only the download waits
+    // a fill of bytes needs no host memory, so only the download synchronises
     const int none = 0x7f7f7f7f;
     *index = -1;
     pd_status status = pd_memory_fill(context, context->index, 0x7f, sizeof(int));
@@ -130,7 +130,7 @@ pd_status pd_offset(pd_context *context, const pd_model *model, double h, const 
     return PD_OK;
 }
 
-/* partial [blocks,2]: sum |step|^2, coordinates that changed */
+/* partial [blocks,2]: sum |step|^2, number of changed coordinates */
 static __global__ void advance_kernel(int n, const unsigned char *fixed, const real *x_t, const real *drift, real a, const real *direction,
                                       real b, real *step, real *x, real *offset, double *partial) {
     int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
@@ -152,7 +152,7 @@ static __global__ void advance_kernel(int n, const unsigned char *fixed, const r
     if (threadIdx.x == 0) partial[2 * blockIdx.x] = square, partial[2 * blockIdx.x + 1] = changed;
 }
 
-/* The same without the report, one thread per coordinate: neighbouring threads read neighbouring numbers. */
+/* The same without the report, one thread per coordinate: neighbouring threads access adjacent numbers. */
 static __global__ void move_kernel(size_t count, const real *direction, pd_moves move) {
     const size_t j = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
     pd_let_next_begin();

@@ -1,5 +1,5 @@
-/* What a loop that looks at no element is told of the model: of its 1.2 KB these 32 bytes. By value, since memory of the device would be
- * one more read before all others. */
+/* The part of the model for loops without elements: 32 bytes of 1.2 KB. By value, since device memory would add a read before all
+ * others. */
 #ifndef PD_CUDA_VERTICES_CUH
 #define PD_CUDA_VERTICES_CUH
 
@@ -11,7 +11,7 @@ struct pd_vertices {
     unsigned char *fixed;
     real *subspace;
 
-    /* For functions that take a model and ask for no more of it than this; what is not asked for, the compiler leaves out. */
+    /* For functions that take a model and read no more than these members. The compiler removes the others. */
     __device__ __forceinline__ pd_model model() const {
         pd_model model = {};
         model.n_vertices = n, model.masses = masses, model.fixed = fixed, model.subspace = subspace;

@@ -1,4 +1,4 @@
-/* Loops over pairs in contact, one thread per pair. */
+/* Loops over contact pairs, one thread per pair. */
 #include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
 #include "cuda/vertices.cuh"
@@ -20,7 +20,7 @@ static __global__ void contact_kernel(pd_contact_law law, int quantity, int size
         *result = pd_contact_update_number(&law, quantity, &pairs, x, p);
 }
 
-/* Kernels of their own: a 5x5 and a 9x9 matrix by rotations leave the registers, and must not take the small quantities with them. */
+/* Separate kernels: a 5x5 and a 9x9 matrix do not fit the registers, and would spill those of the other quantities. */
 static __global__ void contact_hessian_kernel(pd_contact_law law, pd_hessian_filter filter, pd_contact_pairs pairs, const real *x,
                                               real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
@@ -166,7 +166,7 @@ static __global__ void reach_kernel(int n, pd_incidence incidence, const int *ki
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     double here = pd_contact_update_reach(&incidence, kind, planes, outer, curved, x_0, x_1, i);
-    // numbers that are not negative are in the order of their bits, and a minimum does not depend on the order
+    // nonnegative numbers have the order of their bits, and a minimum does not depend on the schedule
     unsigned long long bits;
     memcpy(&bits, &here, sizeof bits);
     if (here < 1.0) atomicMin((unsigned long long *)part, bits);

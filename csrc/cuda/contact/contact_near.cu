@@ -1,4 +1,4 @@
-/* Kernels that choose the pairs that are near. */
+/* Kernels that select the near pairs. */
 #include "cuda/largest.cuh"
 
 #define PD_UPDATE_CARRIES 0 // as in vertex_sweep.cu
@@ -104,7 +104,7 @@ pd_status pd_contact_bound_moves(pd_context *context, const pd_model *model, con
     return PD_OK;
 }
 
-// One block: it runs only while a prescribed motion is held back.
+// One block: it runs only while a prescribed motion is limited.
 static __global__ void closing_kernel(pd_contact_pairs pairs, const real *before, const real *after, double least, double floor,
                                       pd_closing *closing) {
     __shared__ pd_closing found[PD_THREADS];

@@ -1,4 +1,4 @@
-/* Loops over points that vertices carry along, one thread per vertex. */
+/* Loops over embedded points, one thread per vertex. */
 #include "cuda/context.cuh"
 #include "cuda/vertices.cuh"
 

@@ -38,7 +38,7 @@ pd_status pd_friction_role_flags(pd_context *context, const pd_lagged_pairs *pai
 int pd_friction_lists_roles(void) { return 0; }
 
 pd_status pd_friction_list_roles(pd_context *, const pd_friction_scene *, const pd_lagged_pairs *, const pd_incidence *, int, char *) {
-    return PD_OK; // not read on this backend
+    return PD_OK; // this backend does not read it
 }
 
 static __global__ void friction_kernel(int quantity, int size, pd_lagged_pairs pairs, pd_slipping slipping, real *out) {

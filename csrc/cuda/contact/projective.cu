@@ -1,4 +1,4 @@
-/* Loops over frozen projections of pairs in contact, one thread per pair or per vertex. */
+/* Loops over frozen projections of contact pairs, one thread per pair or per vertex. */
 #include "cuda/context.cuh"
 #include "cuda/vertices.cuh"
 #include "updates/contact/projective_update.h"

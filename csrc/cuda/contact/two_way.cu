@@ -101,7 +101,7 @@ static __global__ void colour_kernel(pd_vertices vertices, pd_two_way_rows rows,
     if (p < rows.n) fresh[p] = pd_two_way_update_colour(&model, &rows, &incidence, p);
 }
 
-/* The count is of whole numbers: the order of its additions does not matter. */
+/* An integer count: it does not depend on the order of its additions. */
 static __global__ void settle_kernel(int n, const int *fresh, int *colours, unsigned long long *left) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p >= n) return;
@@ -268,7 +268,7 @@ static __global__ void driven_kernel(int first, int n, pd_contact_pairs pairs, p
     int i = first + (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     double here = pd_two_way_update_part(&pairs, &incidence, &gaps, points, y, i);
-    // numbers that are not negative are in the order of their bits, and a minimum does not depend on the order
+    // nonnegative numbers have the order of their bits, and a minimum does not depend on the schedule
     unsigned long long bits;
     memcpy(&bits, &here, sizeof bits);
     if (here < 1.0) atomicMin((unsigned long long *)part, bits);

@@ -1,5 +1,5 @@
-/* The tree of boxes on CUDA; see collision_loops.h. Binary, split where the highest differing bit of the keys changes [Karras 2012,
- * Maximizing Parallelism]: nodes in preorder, each with the slot where to go on for whoever does not want to look below it. */
+/* The tree of boxes on CUDA; see collision_loops.h. A binary tree, split at the highest differing bit of the keys [Karras 2012,
+ * Maximizing Parallelism]. Nodes are in preorder, each with the index of the next node after its subtree. */
 #include "cuda/append.cuh"
 #include "cuda/block_sum.cuh"
 #include "cuda/detection/work.cuh"
@@ -8,22 +8,22 @@
 
 typedef struct tree_node {
     pd_box box;
-    int escape; // the first node that is not below this one
-    int item;   // the primitive of a leaf; -1 inside
+    int escape; // the first node after this subtree
+    int item;   // the primitive of a leaf; -1: an inner node
 } tree_node;
 
 struct pd_tree {
-    int n;            // leaves; 2 n - 1 nodes, none where n is 0
+    int n;            // leaves; 2 n - 1 nodes, none for n = 0
     tree_node *nodes; // [2n-1] in preorder
     int *slot;        // [n] node of the leaf with the i-th key
     int *parent;      // [2n-1] of each node; -1 of the root
-    int *arrivals;    // [2n-1] children of each inner node that are fitted
+    int *arrivals;    // [2n-1] fitted children of each inner node
     double *partial;  // [PD_MOST_PARTS]
-    double *cost;     // [1] of the last fit, and what it may be; NULL: anything
+    double *cost;     // [1] of the last fit, and its limit; NULL: no limit
     double limit;
-    // while it is built: of the inner node i, which begins or ends at leaf i
-    int *other_end, *split;  // [n] the leaf where its range has its other end; the last leaf of its left half
-    int *above, *above_leaf; // [n] 2 * the inner node above it, or above leaf i, + 1 where it is the left child; -1: none
+    // during the construction: for inner node i, which begins or ends at leaf i
+    int *other_end, *split;  // [n] leaf at the other end of its range; last leaf of its left half
+    int *above, *above_leaf; // [n] 2 * the parent of inner node i, or of leaf i, + 1 for a left child; -1: none
 };
 
 void pd_tree_destroy(pd_context *context, pd_tree *tree) {
@@ -48,13 +48,13 @@ pd_status pd_tree_create(pd_context *context, pd_tree **out, int n) {
     tree->split = tree->other_end + leaves;
     tree->above = tree->split + leaves;
     tree->above_leaf = tree->above + leaves;
-    tree->arrivals = tree->other_end; // of no use any more when a tree is fitted
+    tree->arrivals = tree->other_end; // not used at the same time
     return PD_OK;
 }
 
 /* ---- topology ---------------------------------------------------------------------------------------------------------------- */
 
-/* Leading bits that two keys have in common; -1 beyond the ends. Keys differ, because they end with the number of the primitive. */
+/* The number of common leading bits of two keys; -1 beyond the ends. Keys differ, since they end with the number of the primitive. */
 static __device__ __forceinline__ int common_bits(const uint64_t *keys, int n, int i, int j) {
     return j < 0 || j >= n ? -1 : __clzll((long long)(keys[i] ^ keys[j]));
 }
@@ -79,11 +79,11 @@ static __global__ void ranges_kernel(pd_tree tree, const uint64_t *keys) {
     tree.split[i] = split;
     (first == split ? tree.above_leaf : tree.above)[split] = 2 * i + 1;
     (last == split + 1 ? tree.above_leaf : tree.above)[split + 1] = 2 * i;
-    if (i == 0) tree.above[0] = -1; // the root is no node's child
+    if (i == 0) tree.above[0] = -1; // the root has no parent
 }
 
-/* In preorder, two slots for each leaf to the left and one for each ancestor of which a node is in the left half come before it: that
- * are 2 first + its turns to the left on the way from the root. */
+/* In preorder a leaf comes after two nodes per leaf to its left, and one per ancestor that has it in the left half. The sum is 2 first +
+ * the number of left turns on the path from the root. */
 static __global__ void leaves_kernel(pd_tree tree, uint64_t mask, const uint64_t *keys) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= tree.n) return;
@@ -96,7 +96,7 @@ static __global__ void leaves_kernel(pd_tree tree, uint64_t mask, const uint64_t
     if (i == 0) tree.parent[0] = -1;
 }
 
-/* From an inner node to its last leaf all turns are to the right: both have as many to the left. */
+/* From an inner node to its last leaf all turns are to the right: both have the same number of left turns. */
 static __global__ void inner_nodes_kernel(pd_tree tree) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= tree.n - 1) return;
@@ -117,7 +117,7 @@ pd_status pd_tree_build(pd_context *context, pd_tree *tree, const pd_primitives 
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------------------- */
 
-/* From each leaf upwards; at every node the first to arrive leaves it to the second, who then sees both children. */
+/* From each leaf upwards. The first thread at a node stops; the second one then sees both children. */
 static __global__ void fit_kernel(pd_tree tree, const pd_box *boxes) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= tree.n) return;
@@ -126,9 +126,9 @@ static __global__ void fit_kernel(pd_tree tree, const pd_box *boxes) {
     pd_box box = boxes[nodes[child].item];
     nodes[child].box = box;
     for (int node = tree.parent[child]; node >= 0; node = tree.parent[node]) {
-        __threadfence(); // the box is written before the arrival is seen
+        __threadfence(); // write the box before the arrival
         if (atomicAdd(&tree.arrivals[node], 1) == 0) return;
-        __threadfence(); // and read after
+        __threadfence(); // read it after the arrival
         int left = node + 1, right = nodes[left].escape;
         pd_box_add(&box, &nodes[child == left ? right : left].box);
         nodes[node].box = box;
@@ -184,7 +184,7 @@ static __device__ __forceinline__ tree_node node_at(const tree_node *nodes, int 
 
 static __device__ __forceinline__ bool is_closed(const pd_tree &tree) { return tree.cost && *tree.cost > tree.limit; }
 
-/* One step of a way through the tree; the primitive of a leaf whose box overlaps, else -1. */
+/* One step of a traversal. Returns the primitive of a leaf with an overlapping box, otherwise -1. */
 static __device__ __forceinline__ int tree_step(const tree_node *nodes, const pd_box &box, int *at) {
     tree_node node = node_at(nodes, *at);
     int overlap = pd_boxes_overlap(&box, &node.box);
@@ -211,7 +211,7 @@ pd_status pd_tree_pairs(pd_context *context, const pd_primitives *first, const i
     return PD_OK;
 }
 
-/* A leaf looks only at what comes after it in preorder: every pair is met once, and none of its ancestors is tested. */
+/* A leaf searches only the nodes after it in preorder: every pair is found once, and no ancestor is tested. */
 static __global__ void tree_own_pairs_kernel(pd_tree tree, pd_primitives primitives, pd_pair_buffer out) {
     if (is_closed(tree)) return;
     int leaf = (int)(blockIdx.x * PD_THREADS + threadIdx.x), end = 2 * tree.n - 1;

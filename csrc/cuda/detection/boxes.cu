@@ -18,7 +18,7 @@ pd_status pd_primitive_boxes(pd_context *context, pd_primitives *primitives, con
     return PD_OK;
 }
 
-/* ---- the box around all ------------------------------------------------------------------------------------------------------ */
+/* ---- the bounding box of all ------------------------------------------------------------------------------------------------- */
 
 /* mean_size is a sum here. */
 struct join_bounds {

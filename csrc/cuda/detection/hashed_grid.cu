@@ -46,8 +46,8 @@ pd_status pd_grid_fill(pd_context *context, pd_grid *grid, const pd_primitives *
     return PD_OK;
 }
 
-/* A thread for each bucket, and for the end, finds the first entry that is not before it: an empty bucket costs what a full one does, also
- * where a few entries share the buckets of a large scene. */
+/* One thread per bucket, and for the end, searches the first entry that is not before it. An empty bucket costs as much as a full one,
+ * also when few entries share the buckets of a large scene. */
 static __global__ void index_kernel(pd_grid grid, size_t n_entries, int index_bits) {
     size_t bucket = (size_t)blockIdx.x * PD_THREADS + threadIdx.x, first = 0, end = n_entries;
     if (bucket > (size_t)1 << grid.hash_bits) return;
@@ -68,16 +68,16 @@ pd_status pd_grid_index(pd_context *context, pd_grid *grid, size_t n_entries, in
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------- */
 
-/* Where a primitive stands that looks through all cells it covers on its own level and the coarser ones. */
+/* The state of a primitive that searches all its cells on its own and coarser levels. */
 struct grid_walk {
     pd_cells cells; // on level finest + above
     int above, cell, n_cells;
-    int x, y, z; // of the cell, whose entries left are at .. end - 1
+    int x, y, z; // the cell, whose remaining entries are at .. end - 1
     int at, end;
-    uint64_t last; // entry looked at in this cell
+    uint64_t last; // last entry read in this cell
 };
 
-/* Goes on to the next cell, which may have no entries; 0 where there is none. */
+/* Goes to the next cell, which may have no entries; 0: none left. */
 static __device__ __forceinline__ bool next_cell(grid_walk &walk, const pd_grid &grid, const pd_box &box) {
     if (++walk.cell >= walk.n_cells) {
         do {

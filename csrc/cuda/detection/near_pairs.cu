@@ -1,4 +1,4 @@
-/* The pairs of a broad phase that are near, one thread each. */
+/* The near pairs of a broad phase, one thread each. */
 #include "cuda/append.cuh"
 #include "updates/detection/near_pair.h"
 

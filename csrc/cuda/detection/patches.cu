@@ -15,7 +15,7 @@ static __device__ __forceinline__ void join_lanes(pd_box &box) {
     }
 }
 
-/* The box of a patch is that of its items of one kind, and of what it held before where `more`. */
+/* The box of a patch is that of its items of one kind; with `more`, joined with the previous box. */
 static __global__ void patch_boxes_kernel(int n_patches, pd_primitives primitives, pd_patch_items items, int more, pd_box *boxes) {
     int patch = warp_number();
     if (patch >= n_patches) return; // the whole warp
@@ -51,7 +51,7 @@ pd_status pd_listed_pairs(pd_context *context, size_t n, const uint64_t *keys, c
     return PD_OK;
 }
 
-/* Each item of patch p of the first kind, and side by side all items of patch q of the second. */
+/* Tests each item of patch p of the first kind against all items of patch q of the second, one lane each. */
 static __device__ __forceinline__ void pairs_of_patches(pd_appender &appender, int p, int q, const pd_primitives &first,
                                                         const pd_patch_items &first_items, const pd_primitives &second,
                                                         const pd_patch_items &second_items, bool same, const pd_pair_buffer &out) {

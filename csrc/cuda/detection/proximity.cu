@@ -1,4 +1,4 @@
-/* From the candidates of a broad phase to the pairs that are near, one thread for each, on CUDA; see proximity_loops.h. */
+/* Selection of active pairs from the candidates of a broad phase on CUDA, one thread each; see proximity_loops.h. */
 #include "cuda/append.cuh"
 #include "cuda/detection/work.cuh"
 #include "cuda/largest.cuh"
@@ -109,7 +109,7 @@ static __global__ void found_kernel(size_t n_warps, const int *starts, uint64_t 
 
 pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *flags, int *starts, const pd_work *work, size_t capacity,
                          int *rows, uint64_t *found) {
-    if (n == 0) return pd_memory_clear(context, found, sizeof *found); // flags and starts may never have been allocated
+    if (n == 0) return pd_memory_clear(context, found, sizeof *found); // flags and starts may be unallocated
     size_t n_warps = (n + PD_WARP - 1) / PD_WARP;
     PD_LAUNCH(context, count_warp_kernel, (long long)n, n, flags, starts);
     pd_status status = pd_scan(context, (int)n_warps, work, starts);
@@ -221,7 +221,7 @@ static __global__ void role_kernel(size_t n, pd_active_pairs active, int n_point
     keys[role] = (uint64_t)(point < 0 ? n_points : point) << role_bits | (uint64_t)role;
 }
 
-/* Each role, and the end, writes the starts from the one after its predecessor's point to its own. */
+/* Each role, and the end, writes the starts of the points after its predecessor's, up to its own. */
 static __global__ void role_start_kernel(size_t n, int n_points, int role_bits, const uint64_t *keys, pd_incidence out) {
     size_t i = item_of_thread();
     if (i > n) return;

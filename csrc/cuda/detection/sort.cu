@@ -1,10 +1,10 @@
-/* Sorting keys and scanning counts on CUDA, by CUB, whose memory is a pd_work. */
+/* Sorts of keys and scans of counts on CUDA, by CUB; a pd_work is its scratch. */
 #include "cuda/detection/work.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-/* Keys are at most 2^32 - 1, as many as a list holds pairs; what is scanned are at most the 2^27 primitives of a kind. */
+/* At most 2^32 - 1 keys, as many as a list has pairs. Scans cover at most the 2^27 primitives of a kind. */
 enum { MOST_SCANNED = (1 << 27) + 1 };
 
 static cudaError_t sort_keys(void *memory, size_t &bytes, cub::DoubleBuffer<uint64_t> &keys, size_t n, int first_bit, int last_bit,
@@ -19,7 +19,7 @@ static cudaError_t scan(void *memory, size_t &bytes, int *starts, int n, cudaStr
 pd_status pd_work_bytes(pd_context *context, size_t n, size_t *bytes) {
     size_t sorting = 0, scanning = 0, parts = PD_MOST_PARTS * sizeof(pd_bound);
     cub::DoubleBuffer<uint64_t> none(nullptr, nullptr);
-    cudaError_t code = pd_device_use(context); // CUB asks the thread's device what it can do
+    cudaError_t code = pd_device_use(context); // CUB reads the properties of the thread's device
     if (code == cudaSuccess) code = sort_keys(nullptr, sorting, none, n < UINT32_MAX ? n : UINT32_MAX, 0, 64, context->stream);
     if (code == cudaSuccess) code = scan(nullptr, scanning, nullptr, n < MOST_SCANNED ? (int)n + 1 : (int)MOST_SCANNED, context->stream);
     if (code != cudaSuccess) return pd_cuda_failure(context, code, "asking for the memory of a sort");
@@ -28,7 +28,7 @@ pd_status pd_work_bytes(pd_context *context, size_t n, size_t *bytes) {
     return PD_OK;
 }
 
-/* Sorts and tells where the result lies, in keys or in scratch. */
+/* Sorts, and tells whether the result is in keys or in scratch. */
 static pd_status sort_either(pd_context *context, size_t n, int first_bit, int last_bit, uint64_t *keys, uint64_t *scratch,
                              const pd_work *work, uint64_t **sorted) {
     cub::DoubleBuffer<uint64_t> buffer(keys, scratch);

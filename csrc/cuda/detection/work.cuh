@@ -1,4 +1,4 @@
-/* Sums and scans of the broad phase, in the memory of a pd_work. */
+/* Sums and scans of the broad phase, with a pd_work as scratch. */
 #ifndef PD_CUDA_DETECTION_WORK_CUH
 #define PD_CUDA_DETECTION_WORK_CUH
 
@@ -6,7 +6,7 @@
 
 #include "loops/collision_loops.h"
 
-/* A reduction over n items is cut into parts, one for each block: as many whatever the device, so that sums have the same bits on all. */
+/* A reduction over n items has one part per block. Their number does not depend on the device, so that sums have the same bits on all. */
 enum { PD_PART = 1024, PD_MOST_PARTS = 1024 };
 
 static inline unsigned pd_parts(long long n) {
@@ -23,7 +23,7 @@ static __device__ __forceinline__ pd_part pd_part_of_block(int n) {
     return {(int)(n * part / parts), (int)(n * (part + 1) / parts)};
 }
 
-/* starts [n+1]: in, the counts of n items, and anything; out, their sums over the items before. (sort.cu) */
+/* starts [n+1]: in, the counts of n items, and any last value; out, their exclusive sums. (sort.cu) */
 pd_status pd_scan(pd_context *context, int n, const pd_work *work, int *starts);
 
 #endif

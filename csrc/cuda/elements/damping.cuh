@@ -1,4 +1,4 @@
-/* The damping potential of a step by the damping matrix, for the loops over elements that have parts of G. Only where pd_is_damped. */
+/* The damping potential of a step by the damping matrix, for the loops over elements that compute parts of G. Requires pd_is_damped. */
 #ifndef PD_CUDA_ELEMENTS_DAMPING_CUH
 #define PD_CUDA_ELEMENTS_DAMPING_CUH
 

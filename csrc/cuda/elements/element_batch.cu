@@ -1,5 +1,5 @@
-/* Batches of single elements, for pdgpu.elements; one thread per element. No step comes here: large functions are calls, which compile
- * in half the time. */
+/* Batches of single elements, for pdgpu.elements; one thread per element. No step uses this file: large functions are calls, for a
+ * shorter compilation. */
 #define PD_CALL_LARGE_FUNCTIONS
 #include "updates/elements/element_batch_update.h"
 

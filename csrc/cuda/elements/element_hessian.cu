@@ -4,9 +4,9 @@
 #include "cuda/context.cuh"
 #include "cuda/elements/element_hessian.cuh"
 
-/* The elements' own Hessians of one kind, a batch at a time, go into scratch memory; then every row of the pattern adds those of its
- * corners, in order. Written and read once, 576 B of a tet in float, they cost less than the tet's Hessian computed at each of its
- * four corners, and no batch more memory than PD_HESSIAN_BATCH tets need, 151 MB. */
+/* The elements' Hessians of one kind are written to scratch memory, a batch at a time. Then every row of the pattern adds those of its
+ * corners, in order. This costs less than recomputing a tet's Hessian at each of its four corners. PD_HESSIAN_BATCH limits the memory:
+ * 576 B per tet in float. */
 enum { PD_HESSIAN_BATCH = 1 << 18 };
 
 size_t pd_hessian_scratch(const pd_model *model) {
@@ -22,8 +22,8 @@ size_t pd_hessian_scratch(const pd_model *model) {
     return largest * sizeof(real);
 }
 
-/* out NULL: the second derivatives by F become the elements' damping_hessian. One kernel does both, for an element's eigenvalues are the
- * bulk of what there is to compile here. */
+/* out NULL: writes the elements' damping_hessian. One kernel has both uses, since the eigenvalues of an element dominate the compile
+ * time. */
 #define PD_HESSIAN_KERNEL(KIND, name, k, d, count, ...)                                                                             \
     static __global__ void name##_hessian_kernel(pd_elements g, real inverse_h, const real *x, pd_hessian_filter filter, int begin, \
                                                  int end, real *out) {                                                              \
@@ -33,7 +33,7 @@ size_t pd_hessian_scratch(const pd_model *model) {
     }
 PD_ELEMENT_TABLE(PD_HESSIAN_KERNEL)
 
-/* One thread per coordinate: row 3i+a of the Hessian gets what the corners of vertex i in the elements begin .. end of a kind add. */
+/* One thread per coordinate: adds to row 3i+a of the Hessian the corners of vertex i in the elements begin .. end of a kind. */
 template <int k>
 static __global__ void gather_hessian_kernel(int n, const int *corner_start, const int *corners, int first_corner, int begin, int end,
                                              const real *hessians, const int *slots, real *blocks) {

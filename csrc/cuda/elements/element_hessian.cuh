@@ -4,7 +4,7 @@
 
 #include "loops/element_loops.h"
 
-/* damping_hessian of every kind that is damped, at x_t. */
+/* damping_hessian of every damped kind, at x_t. */
 pd_status pd_damping_hessians(pd_context *context, const pd_model *model, const real *x_t);
 
 #endif

@@ -59,7 +59,7 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
 
 /* ---- gradient ------------------------------------------------------------------------------------------------------------- */
 
-/* Numbers from one element to the next in shared memory: odd, so that the elements of a warp lie in different banks. */
+/* Stride between elements in shared memory: odd, so that the elements of a warp use different banks. */
 #define PD_STAGED(k) (3 * (k) | 1)
 
 /* Shared memory of a block of elements with k corners, the same for all their kinds. */
@@ -73,8 +73,7 @@ PD_STAGING(2)
 PD_STAGING(3)
 PD_STAGING(4)
 
-/* The forces of a block's elements, which its threads have left in shared memory, go out in whole sectors: each by itself would write 4
- * bytes of 32 sectors in every store. */
+/* Writes the forces of a block's elements from shared memory in whole sectors. Direct stores would write 4 bytes in each of 32 sectors. */
 template <int k> static __device__ __forceinline__ void write_staged(const real *staged, int n, real *f) {
     __syncthreads();
     const int first = (int)blockIdx.x * PD_THREADS, here = n - first < PD_THREADS ? n - first : (int)PD_THREADS;

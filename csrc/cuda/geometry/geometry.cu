@@ -91,7 +91,7 @@ pd_status pd_collision_times(pd_context *context, int kind, int method, int n, c
     return PD_OK;
 }
 
-/* Numbers that are not negative are in the order of their bits, and a minimum does not depend on the order. */
+/* Nonnegative numbers have the order of their bits, and a minimum does not depend on the schedule. */
 static __device__ __forceinline__ void keep_earliest(double *earliest, real time) {
     double wide = (double)time;
     unsigned long long bits;
@@ -109,8 +109,8 @@ pd_status pd_earliest_begin(pd_context *context, real time, pd_earliest *earlies
     return PD_OK;
 }
 
-/* The least time, or when that is known (for_index) the smallest number of those that have it: the same code, so that it finds the same
- * bits again. */
+/* The smallest time, or with for_index the smallest number of a pair that has it. The same code for both, so that it gives the same bits
+ * again. */
 static __global__ void earliest_kernel(int kind, int method, int n, const uint64_t *count, const real *x_t0, const real *x_t1,
                                        const int *corners, real separation, const real *radii, int for_index, int first,
                                        pd_earliest *earliest) {
@@ -126,7 +126,7 @@ static __global__ void earliest_kernel(int kind, int method, int n, const uint64
         keep_earliest(&earliest->time, found.time);
 }
 
-/* Between the two: the pair of a time that is no longer the least is forgotten. */
+/* Between the two: drops the pair of an earlier smallest time. */
 static __global__ void forget_kernel(pd_earliest *earliest) {
     if (earliest->time < earliest->before) earliest->index = INT_MAX;
     earliest->before = earliest->time;
@@ -196,7 +196,7 @@ pd_status pd_plane_parts(pd_context *context, int n, const real *x_t0, const rea
     return PD_OK;
 }
 
-/* One thread: it is there to compare with, and the host waits anyway. */
+/* One thread: it serves comparisons, and the host synchronises anyway. */
 static __global__ void least_part_kernel(int n_points, int first, double *parts, uint64_t *hits, double *together) {
     double least = 1.0;
     for (int i = first; i < n_points; i++) least = parts[i] < least ? parts[i] : least;

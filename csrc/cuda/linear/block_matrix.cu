@@ -1,13 +1,13 @@
 /* Loops over a sparse operator in blocks of neighbouring rows; see pd_block_matrix in matrix_loops.h.
  *
- * After Lan et al. [2022, Appendix A]: a CUDA block takes the 16 rows of neighbouring vertices and loads the columns they share into shared
- * memory once; the sum of a row is split over several threads, 16 here where the paper has 4, since they read neighbouring entries
- * together. All columns of the vectors are done in one pass, so that an entry, 6 bytes in float, is read once. Coefficients go straight to
- * the thread that uses them: each serves one row only, and the way through shared memory would save nothing. Positions in shared memory are
- * 3 numbers apart for three columns, which no two of 32 banks share.
+ * After Lan et al. [2022, Appendix A]: a CUDA block takes the 16 rows of neighbouring vertices and loads the columns they share into
+ * shared memory once. Several threads share the sum of a row, 16 here and 4 in the paper, since they read adjacent entries together. One
+ * pass does all columns of the vectors, so that an entry, 6 bytes in float, is read once. Coefficients go directly to the thread that
+ * uses them: each serves one row only, so shared memory would save nothing. Positions in shared memory have a stride of 3 numbers for
+ * three columns, without conflicts among 32 banks.
  *
- * As for Jacobi there are two ways to run many sweeps: one launch each, or one cooperative launch in which a block keeps the coefficients
- * of 128 entries a row in registers and its list of columns in shared memory. */
+ * As for Jacobi there are two modes for many sweeps: one launch each, or one cooperative launch. There a block keeps the coefficients of
+ * 128 entries per row in registers and its list of columns in shared memory. */
 #include "loops/matrix_loops.h"
 
 #include "cuda/linear/ends.cuh"
@@ -15,10 +15,10 @@
 
 #include <cooperative_groups.h>
 
-/* Threads of a row; columns that fit into shared memory at a time; entries that a thread keeps. */
+/* Threads of a row; columns that fit into shared memory; entries in the registers of a thread. */
 enum { ROW_LANES = PD_THREADS / PD_BLOCK_ROWS, LIST = 1024, KEPT = 8 };
 
-/* One thread's slot in a block of rows. */
+/* A thread's slot in a block of rows. */
 struct block_row {
     int slot, lane, inside, begin, end, list_begin, list_length;
 };
@@ -35,8 +35,8 @@ static __device__ __forceinline__ block_row row_of(const pd_block_matrix &P, int
     return row;
 }
 
-/* Shared memory of a block: columns of its list, and the list. No part of the templates, since a C++ compiler gives variables in those no
- * section of their own (launch.cuh). */
+/* Shared memory of a block: columns of its list, and the list. Not part of the templates, since a C++ compiler gives variables in those
+ * no section of their own (launch.cuh). */
 static __device__ __forceinline__ real *shared_columns() {
     __shared__ real x[LIST * 3];
     return x;
@@ -61,7 +61,7 @@ static __device__ __forceinline__ void load_list(const int *list, int length, in
             x[k] = in[(size_t)width * (size_t)list[k / W] + (size_t)(first + k % W)];
 }
 
-/* Adds entries begin .. end of a row, this thread's share, to sum. x NULL: the list is too long for shared memory. */
+/* Adds this thread's share of the entries begin .. end of a row to sum. x NULL: the list is too long for shared memory. */
 template <int W>
 static __device__ __forceinline__ void add_entries(const pd_block_matrix &P, const block_row &row, int begin, int first, pd_iterate_rows in,
                                                    const real *x, real (&sum)[W]) {
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void add_entries(const pd_block_matrix &P, con
     }
 }
 
-/* Adds up the shares of a row's threads in a fixed order; of column `lane`, for lanes below W. */
+/* Adds up the shares of a row's threads in a fixed order. Returns that of column `lane`, for lanes below W. */
 template <int W> static __device__ __forceinline__ real row_sum(real (&sum)[W], int lane) {
 #pragma unroll
     for (int shift = ROW_LANES / 2; shift > 0; shift /= 2)
@@ -93,9 +93,9 @@ static __device__ __forceinline__ real extrapolated(real hat, real omega, real g
 
 /* ---- one launch per sweep ---------------------------------------------------------------------------------------------------------- */
 
-/* next <- P in + add, extrapolated between d and the iterate before, `last`, which counts as zero where from_zero is not 0. PADDED: the
- * rows of `in` are; MOVES: it is the last sweep of an iteration. What of the operator no kernel writes, which is all but its values, may be
- * read before the launch before has ended. */
+/* next <- P in + add, extrapolated between d and the previous iterate, `last`, which counts as zero if from_zero is nonzero. PADDED: the
+ * rows of `in` are; MOVES: the last sweep of an iteration. Kernels write only the operator's values, so its other data are read before
+ * the previous launch has ended. */
 template <int W, bool PADDED, bool MOVES>
 static __global__ void block_sweep_kernel(pd_block_matrix P, int width, pd_iterate_rows in, const real *add, real omega, real gamma,
                                           int plain, int from_zero, pd_iterate_rows d, pd_iterate_rows last, pd_iterate_rows next,
@@ -111,7 +111,7 @@ static __global__ void block_sweep_kernel(pd_block_matrix P, int width, pd_itera
         real sum[W];
 #pragma unroll
         for (int c = 0; c < W; c++) sum[c] = 0;
-        __syncthreads(); // the columns before are still read
+        __syncthreads(); // the previous columns are still read
         if (shared) load_list<W, PADDED>(P.list + row.list_begin, row.list_length, columns, first, in.rows, x);
         __syncthreads();
         add_entries<W>(P, row, row.begin, first, in, shared ? x : nullptr, sum);
@@ -125,7 +125,7 @@ static __global__ void block_sweep_kernel(pd_block_matrix P, int width, pd_itera
     }
 }
 
-/* last.rows NULL: the iterate before was zero. */
+/* last.rows NULL: the previous iterate was zero. */
 static pd_status one_sweep(pd_context *context, const pd_block_matrix *P, int width, pd_iterate_rows in, const real *add, double omega,
                            double gamma, pd_iterate_rows d, pd_iterate_rows last, pd_iterate_rows next, const pd_move *move) {
     const int plain = omega == 1.0 && gamma == 1.0;
@@ -150,13 +150,13 @@ pd_status pd_block_sweep(pd_context *context, const pd_block_matrix *P, int widt
 
 /* ---- one launch for all ------------------------------------------------------------------------------------------------------------- */
 
-/* Iterate k, of which number 0 may be the constant term. */
+/* Iterate k; iterate 0 may be the constant term. */
 static __host__ __device__ __forceinline__ pd_iterate_rows iterate(int k, const pd_iterates &iterates, const real *add, int from_constant) {
     return from_constant && k == 0 ? pd_iterate_rows{(real *)add, iterates.width} : iterates.at(k);
 }
 
-/* W = width. The first block of rows of a CUDA block stays in registers and shared memory; where there are more than the grid has
- * blocks, the others are read again in every sweep. MOVES: the last sweep is that of an iteration. */
+/* W = width. The first block of rows of a CUDA block stays in registers and shared memory. If the grid has fewer blocks, the other rows
+ * are read again in every sweep. MOVES: the last sweep of an iteration. */
 template <int W, bool MOVES>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 3 : 2)
     block_sweeps_kernel(pd_block_matrix P, const real *add, pd_omegas omega, real gamma, int from_constant, const pd_iterates iterates,
@@ -171,13 +171,13 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
                        before = active && !from_constant ? iterates.odd[j] : (real)0;
     int local[KEPT];
 #pragma unroll
-    for (int k = 0; k < KEPT; k++) { // entries past the row's end count nothing
+    for (int k = 0; k < KEPT; k++) { // entries past the end of the row are zero
         int e = row.begin + k * ROW_LANES + row.lane;
         values[k] = e < row.end ? P.values[e] : (real)0;
         local[k] = e < row.end ? P.local[e] : 0;
     }
     for (int k = (int)threadIdx.x; kept && k < row.list_length; k += PD_THREADS) list[k] = P.list[row.list_begin + k];
-    if (row.list_length == 0 && threadIdx.x < W) x[threadIdx.x] = 0; // what the entries that count nothing read
+    if (row.list_length == 0 && threadIdx.x < W) x[threadIdx.x] = 0; // value for entries past the end of a row
     __syncthreads();
 
     for (int s = 0; s < iterates.sweeps; s++) {
@@ -228,7 +228,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
         if (s + 1 < iterates.sweeps) grid.sync();
     }
 
-    if constexpr (MOVES) { // what a thread moves by it has written itself
+    if constexpr (MOVES) { // each thread moves the values that it has written
         move(move.is_free(active, i), j, own);
         const pd_iterate_rows found = iterates.at(iterates.sweeps);
         for (int block = (int)(blockIdx.x + gridDim.x); block < P.n_blocks; block += (int)gridDim.x) {
@@ -240,7 +240,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
     }
 }
 
-/* All sweeps in launches that stay, one for each 64 of them: *blocks of it, or 0 and nothing done where they find no room. */
+/* All sweeps in persistent launches, one per 64 sweeps: *blocks of each, or 0 and nothing done if they cannot be resident. */
 template <int W, bool MOVES>
 static pd_status one_launch(pd_context *context, const pd_block_matrix *P, int width, const real *add, const double *omega, real gamma,
                             int n_sweeps, int from_to, const pd_move *moves, unsigned *blocks, real *buffers[2]) {
@@ -281,7 +281,7 @@ pd_status pd_block_sweeps(pd_context *context, const pd_block_matrix *P, int wid
 
 /* ---- coefficients from products --------------------------------------------------------------------------------------------------- */
 
-/* ROW_LANES threads for each slot, of which those of marked rows stay: neighbouring threads read neighbouring entries. */
+/* ROW_LANES threads per slot; those of unmarked rows return. Neighbouring threads read adjacent entries. */
 static __global__ void refresh_products_kernel(pd_path_products paths, pd_block_matrix P, const real *diagonal, real a, real b, real c,
                                                const unsigned char *marks) {
     int t = (int)((blockIdx.x * PD_THREADS + threadIdx.x) / ROW_LANES), lane = (int)threadIdx.x % ROW_LANES;

@@ -1,6 +1,6 @@
-/* The passes of preconditioned conjugate gradients; scalars stay on the device. Each begins while the one before it ends, and a product
- * reads its first entries meanwhile: none of the three writes the matrix, and behind the copy of a right-hand side the first is an ordinary
- * launch. */
+/* The passes of preconditioned conjugate gradients; scalars stay on the device. Each launch overlaps the end of the previous one. A
+ * product reads its first entries during the overlap: none of the three kernels writes the matrix, and after the copy of a right-hand
+ * side the first launch is an ordinary one. */
 #include "updates/linear/conjugate_end.h"
 
 #include "cuda/block_sum.cuh"
@@ -11,7 +11,7 @@ enum { ROWS = PD_SUM_BLOCK / 3 * 3 };
 
 static unsigned row_blocks(int n) { return (unsigned)((n + ROWS - 1) / ROWS); }
 
-/* Where a launch leaves its sums. arrived: NULL where another launch adds up the partial sums. */
+/* The target of a launch's sums. arrived: NULL if another launch adds up the partial sums. */
 struct sums_of_blocks {
     double *partial, *sums;
     unsigned *arrived;
@@ -21,13 +21,13 @@ static sums_of_blocks sums_into(const pd_context *context, unsigned blocks, doub
     return {partial, sums, blocks <= PD_BLOCKS_OF_LAST ? context->arrived : nullptr};
 }
 
-/* A search direction is internal and is read by the rows' neighbours. Three columns are padded to four, as iterates of Jacobi are
+/* A search direction is internal, and a row reads those of its neighbours. Three columns are padded to four, as iterates of Jacobi
  * (sweeps.cuh), so that a neighbour is one read. */
 static __host__ __device__ __forceinline__ int direction_stride(int width) { return width == 3 ? PD_PADDED : width; }
 
 size_t pd_pcg_direction_bytes(int n, int width) { return (size_t)n * (size_t)direction_stride(width) * sizeof(real); }
 
-/* partial [blocks,width]; a partial sum covers ROWS rows, which PD_ROWS at a time are walked. */
+/* partial [blocks,width]; a partial sum covers ROWS rows, PD_ROWS at a time. */
 template <int W>
 static __global__ void __launch_bounds__(PD_THREADS, pd_row_blocks_held(W))
     product_kernel(pd_matrix A, int width, const real *p, real *q, sums_of_blocks out) {
@@ -44,7 +44,7 @@ static __global__ void __launch_bounds__(PD_THREADS, pd_row_blocks_held(W))
             int active = row.inside && row.lane < W;
             size_t j = active ? pd_row_begin<W>(width, row.i) + (size_t)(first + row.lane) : 0;
             size_t of_p = active ? (size_t)direction_stride(pd_width<W>(width)) * (size_t)row.i + (size_t)(first + row.lane) : 0;
-            real diagonal = active ? A.diagonal[row.i] : (real)0; // on its way with the entries
+            real diagonal = active ? A.diagonal[row.i] : (real)0; // loaded together with the entries
             if (waits) pd_wait_for_launch_before();
             waits = false;
             real own = active ? p[of_p] : (real)0;
@@ -85,7 +85,7 @@ pd_status pd_join_columns(pd_context *context, int width, double *sums) {
     return PD_OK;
 }
 
-/* Number j of M^-1 r, in row i of `width` numbers. A 3x3 block has a row of the inverse for each number, and three of them a block. */
+/* Number j of M^-1 r, in row i of `width` numbers. A 3x3 block has one row of the inverse per number. */
 static __device__ __forceinline__ real preconditioned(const pd_block_inverses &M, const real *r, size_t i, size_t j) {
     if (M.block == 1) return M.inverse[i] * r[j];
     if (M.block == 0) return M.inverse[j];
@@ -93,26 +93,26 @@ static __device__ __forceinline__ real preconditioned(const pd_block_inverses &M
     return row[0] * v[0] + row[1] * v[1] + row[2] * v[2];
 }
 
-/* numerator / denominator per column, 0 where the denominator is not positive. */
+/* numerator / denominator per column; 0 unless the denominator is positive. */
 static __device__ __forceinline__ real quotient(const double *numerator, const double *denominator, int c) {
     return denominator[c] > 0.0 ? (real)(numerator[c] / denominator[c]) : (real)0;
 }
 
-/* New rz and rr, in sums[width ..] and sums[3 width ..], and rz before, in sums[2 width ..]: number k of [rz, rr]. */
+/* New rz and rr, in sums[width ..] and sums[3 width ..], and the previous rz, in sums[2 width ..]: number k of [rz, rr]. */
 static __device__ __forceinline__ void renew(int width, int k, double total, double *sums) {
     if (k < width) sums[2 * width + k] = sums[width + k];
     sums[k < width ? width + k : 2 * width + k] = total;
 }
 
-/* By one thread, when the sums of a system of one column are there; `applied`: the preconditioner by itself, which came to this r.z. */
+/* By one thread, after the sums of a system of one column. `applied`: after a separately applied preconditioner, which gave this r.z. */
 static __device__ __forceinline__ void end_by_itself(const pd_pcg_end &end, int start, int applied, double rz, const double *sums) {
     if (!end.why) return;
     pd_conjugate_renew(end.why, start, sums[0], sums[3], end.norm);
     if (applied) *end.why = pd_preconditioned_end(*end.why, rz, sums[3]);
 }
 
-/* The numbers of a block's rows in one run, neighbouring threads side by side; a stride that is a multiple of the width keeps every thread
- * in its column. Wider vectors than a block has threads take their columns in turn. partial [blocks,2,width]; moves 0: d and r stay. */
+/* The numbers of a block's rows in sequence, one thread each. The stride is a multiple of the width, so a thread stays in its column.
+ * Vectors wider than a block take their columns in turn. partial [blocks,2,width]; moves 0: d and r are not changed. */
 template <int W, int moves>
 static __device__ __forceinline__ void advance(int n, int any_width, pd_block_inverses M, int start, const real *p, const real *q, real *d,
                                                real *r, sums_of_blocks out, pd_pcg_end end) {
@@ -149,7 +149,7 @@ static __device__ __forceinline__ void advance(int n, int any_width, pd_block_in
         }
     }
     if (!out.arrived || !pd_last_block(out.arrived)) return;
-    for (int k = 0; k < 2 * width; k++) { // every block has read the sums of before
+    for (int k = 0; k < 2 * width; k++) { // every block has read the previous sums
         double total = pd_partial_sum(out.partial, gridDim.x, 2 * (unsigned)width, (unsigned)k);
         if (threadIdx.x == 0) renew(width, k, total, out.sums);
     }
@@ -170,10 +170,10 @@ static __global__ void measure_kernel(int n, int width, int start, const real *r
 static __global__ void renew_kernel(int width, int start, int applied, double *sums, pd_pcg_end end) {
     int k = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (k < 2 * width) renew(width, k, sums[4 * width + k], sums);
-    if (k == 1) end_by_itself(end, start, applied, sums[4], sums); // of one column it is the thread of r.r
+    if (k == 1) end_by_itself(end, start, applied, sums[4], sums); // for one column this is the thread of r.r
 }
 
-/* What follows a launch of more blocks than its last one adds up. */
+/* Adds up the partial sums after a launch with more blocks than its last one handles. */
 static pd_status renew_sums(pd_context *context, const sums_of_blocks &out, unsigned blocks, int width, int start, int applied,
                             pd_pcg_end end) {
     if (out.arrived) return PD_OK;
@@ -199,7 +199,7 @@ pd_status pd_pcg_measure(pd_context *context, const pd_matrix *matrix, int width
     return renew_sums(context, out, blocks, width, start, 1, end);
 }
 
-/* A thread for each number of p; what fills rows up is written too, so that sectors are written whole. */
+/* A thread per number of p. The padding is written too, so that sectors are written whole. */
 template <int W>
 static __global__ void update_kernel(long long count, int any_width, pd_block_inverses M, int start, const double *sums, const real *r,
                                      real *p) {
@@ -227,7 +227,7 @@ pd_status pd_pcg_redirect(pd_context *context, const pd_matrix *matrix, int widt
     return PD_OK;
 }
 
-/* A thread for each number of d; sums NULL: alpha is 1. */
+/* A thread per number of d; sums NULL: alpha is 1. */
 template <int W>
 static __global__ void move_kernel(long long count, int any_width, const real *p, const real *q, real *d, real *r, const double *sums,
                                    pd_pcg_end end) {

@@ -1,9 +1,9 @@
-/* cuDSS, NVIDIA's sparse direct solver, opened when it is first asked for: nothing is built against it, and the modules load where it is
- * missing. Found by the run path of the module (CMakeLists.txt: the wheels nvidia-cudss-cu13 and -cu12), or where PDGPU_CUDSS in the
- * environment says: a path, or "off".
+/* cuDSS, NVIDIA's sparse direct solver, opened at its first use. Nothing is linked against it, and the modules load without it. It is
+ * found by the run path of the module (CMakeLists.txt: the wheels nvidia-cudss-cu13 and -cu12), or by the environment variable
+ * PDGPU_CUDSS: a path, or "off".
  *
- * What is written down here is of version 1, whose library is libcudss.so.1; earlier ones take other arguments, and are not opened.
- * tests/cuda/cudss_header.cpp holds it against the library's own header. */
+ * The declarations are of version 1, libcudss.so.1. Earlier ones have other arguments and are not opened. tests/cuda/cudss_header.cpp
+ * compares them with the library's header. */
 #ifndef PD_CUDA_LINEAR_CUDSS_CUH
 #define PD_CUDA_LINEAR_CUDSS_CUH
 
@@ -19,7 +19,7 @@ enum { PD_CUDSS_SYMMETRIC = 1, PD_CUDSS_LOWER = 1, PD_CUDSS_BASE_ZERO = 0, PD_CU
 enum { PD_CUDSS_DATA_INFO = 0, PD_CUDSS_DATA_PIVOTS = 2, PD_CUDSS_DATA_INERTIA = 3 };
 enum { PD_CUDSS_CONFIG_PIVOT_TYPE = 7, PD_CUDSS_CONFIG_PIVOT_EPSILON = 9, PD_CUDSS_CONFIG_DETERMINISTIC = 24, PD_CUDSS_PIVOT_NONE = 1 };
 
-/* Its functions; handles, settings, factors and matrices are pointers to structures that only it knows. */
+/* Its functions. Handles, settings, factors and matrices are opaque pointers. */
 struct pd_cudss {
     int (*create)(void **handle);
     int (*destroy)(void *handle);

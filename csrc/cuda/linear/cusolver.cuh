@@ -1,5 +1,5 @@
-/* cuSOLVER's dense Cholesky functions, opened when they are first asked for: the library is large, and the modules are to load where it is
- * missing. Found by the run path of the module (CMakeLists.txt: the nvidia-* wheels, then the toolkit of the build) or by the system's. */
+/* cuSOLVER's dense Cholesky functions, opened at their first use. The library is large, and the modules must load without it. It is
+ * found by the run path of the module (CMakeLists.txt: the nvidia-* wheels, then the toolkit of the build) or by the system's. */
 #ifndef PD_CUDA_LINEAR_CUSOLVER_CUH
 #define PD_CUDA_LINEAR_CUSOLVER_CUH
 
@@ -35,7 +35,7 @@ template <typename Function> static inline bool pd_symbol_find(void *library, co
     return *function != nullptr;
 }
 
-/* NULL where it cannot be opened. */
+/* NULL if it cannot be opened. */
 static inline const pd_cusolver *pd_cusolver_find(void) {
     static pd_cusolver all = {};
     static const bool fine = [] {

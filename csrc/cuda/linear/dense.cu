@@ -1,4 +1,4 @@
-/* A dense matrix and its factor through cuSOLVER; see loops/dense_loops.h. Neither leaves the device. */
+/* A dense matrix and its factor through cuSOLVER, both in device memory; see loops/dense_loops.h. */
 #include "loops/dense_loops.h"
 
 #include "cuda/context.cuh"
@@ -11,8 +11,8 @@ struct pd_dense {
     const pd_cusolver *library;
     double *sigma, *factor; /* device [n,n] by columns, the lower triangle */
     double *added;          /* device [n] */
-    long long *places;      /* device, of entries; NULL: there were none yet */
-    double *values;         /* device, theirs */
+    long long *places;      /* device, of entries; NULL: none so far */
+    double *values;         /* device, of the entries */
     double *vector;         /* device [3,n] */
     double *work;           /* device, of potrf */
     int work_size;
@@ -51,7 +51,7 @@ static pd_status prepare(pd_dense *self, pd_context *context) {
     if (!status) status = pd_memory_create(context, (void **)&self->vector, 3 * n * sizeof(double));
     if (!status) status = pd_memory_create(context, (void **)&self->info, sizeof(int));
     if (status) return status;
-    if (!context->solver) { // every matrix of the context goes by one handle: it holds memory of its own, and making it takes long
+    if (!context->solver) { // one handle per context: it allocates memory and takes long to create
         PD_SOLVER(context, self->library->create(&context->solver));
         PD_SOLVER(context, self->library->set_stream(context->solver, context->stream));
     }
@@ -60,7 +60,7 @@ static pd_status prepare(pd_dense *self, pd_context *context) {
 }
 
 pd_status pd_dense_create(pd_dense **out, pd_context *context, const pd_cholesky_functions *library, int n) {
-    (void)library; // its place is taken by cuSOLVER
+    (void)library; // cuSOLVER replaces it
     pd_dense *self = (pd_dense *)calloc(1, sizeof *self);
     *out = NULL;
     if (!self) return pd_fail(&context->error, PD_ERROR_MEMORY, "out of memory");
@@ -87,7 +87,7 @@ static __global__ void add_entries_kernel(int n, const long long *places, const 
     if (e < n) matrix[places[e]] += values[e];
 }
 
-/* The entries onto the matrix that is about to be factorised. */
+/* Adds the entries to the matrix before its factorisation. */
 static pd_status add_entries(pd_context *context, pd_dense *self, const pd_dense_entries *entries) {
     size_t most = (size_t)entries->capacity, n = (size_t)entries->n;
     pd_status status = PD_OK;

@@ -1,6 +1,6 @@
-/* Loops over the diagonal of a matrix that changes, and over the rows of an aggregated operator that feel it; see matrix_loops.h.
+/* Loops over the changing diagonal of a matrix, and over the affected rows of an aggregated operator; see matrix_loops.h.
  *
- * This file is compiled without contraction of a*b + c, here and for the CPU: what both make in double is the same to the last bit. */
+ * This file is compiled without contraction of a*b + c, here and for the CPU: both give the same bits in double. */
 #include "cuda/append.cuh"
 #include "updates/linear/preconditioner.h"
 
@@ -95,7 +95,7 @@ pd_status pd_marks_spread(pd_context *context, int n, const int *row_start, cons
 
 /* ---- rows of an aggregated operator ------------------------------------------------------------------------------------------------- */
 
-/* A warp makes a row; so many warps at most, and so much memory for what they need. */
+/* A warp computes a row. This limits the warps, and so their scratch memory. */
 enum { MOST_WORKERS = 8192 };
 #define PD_MOST_ROW_MEMORY ((size_t)64 << 20)
 

@@ -1,5 +1,5 @@
-/* How a sweep over rows begins and ends in an iteration of a simulation: what it solves for is gathered from the corners of elements, and
- * what it finds moves the vertices. Both are of one row alone, and a sweep that does them saves a launch each. */
+/* The begin and the end of a sweep over rows in an iteration of a simulation: a gather of the residual from the corners of elements, and
+ * the move of the vertices. Both concern one row only. A sweep that includes them saves a launch each. */
 #ifndef PD_CUDA_LINEAR_ENDS_CUH
 #define PD_CUDA_LINEAR_ENDS_CUH
 
@@ -13,18 +13,18 @@
 
 /* ---- the move ------------------------------------------------------------------------------------------------------------------ */
 
-/* The move of one coordinate: one formula, each product rounded, so that looking at a step changes no bit of it. The last step is not read
- * where it does not count. */
+/* The move of one coordinate: one formula, each product rounded, so that observing a step changes no bit of it. The last step is not
+ * read if its factor is zero. */
 static __device__ __forceinline__ real pd_next_step(real a, real direction, real b, const real *step) {
     return b != 0 ? pd_product(a, direction) + pd_product(b, *step) : pd_product(a, direction);
 }
 
-/* And where it puts coordinate j, whose offset is then `away`; x_t NULL: see pd_advance. */
+/* The new position of coordinate j, with the new offset `away`; x_t NULL: see pd_advance. */
 static __device__ __forceinline__ real pd_next_position(const real *x_t, const real *drift, size_t j, real away, const real *x, real s) {
     return x_t ? pd_vertex_position(x_t[j], drift[j], away) : x[j] + s;
 }
 
-/* Moves what it is given, coordinate j of a vertex that is not fixed. */
+/* Moves coordinate j of a free vertex. */
 struct pd_moves {
     const unsigned char *fixed;
     const real *x_t, *drift;
@@ -46,7 +46,7 @@ static inline pd_moves pd_moves_of(const pd_move &move) {
     return {move.model->fixed, x_t, drift, (real)move.alpha, (real)move.beta, move.step, move.x, move.offset};
 }
 
-/* Leaves everything where it is. */
+/* Moves nothing. */
 struct pd_stays {
     __device__ __forceinline__ bool is_free(bool, int) const { return false; }
     __device__ __forceinline__ void operator()(bool, size_t, real) const {}
@@ -54,8 +54,8 @@ struct pd_stays {
 
 /* ---- the gather ------------------------------------------------------------------------------------------------------------------- */
 
-/* The forces on a vertex, by the PD_LANES threads of its row: on the small meshes of interactive scenes one thread each would leave most of
- * the device without work. What it reads of the model, which whole would be 1.3 KB of arguments. */
+/* The forces on a vertex, by the PD_LANES threads of its row: one thread per vertex would leave most of the device idle on small meshes.
+ * The members are the part of the model that it reads; the whole would be 1.3 KB of arguments. */
 struct pd_gathered {
     const int *corner_start, *corners;
     const unsigned char *fixed;
@@ -64,7 +64,7 @@ struct pd_gathered {
     real inverse_h2;
     int dynamic;
 
-    /* Where a thread is in the corners of its row: no kernel writes what this reads. */
+    /* A thread's place in the corners of its row. No kernel writes the data that it reads. */
     struct place {
         int at, end;
         bool moves;
@@ -75,7 +75,7 @@ struct pd_gathered {
         const bool moves = row.inside && !fixed[i];
         return {(moves ? corner_start[i] : 0) + row.lane, moves ? corner_start[i + 1] : 0, moves, masses[i]};
     }
-    /* Coordinate `lane` of the gradient, which is written too, for lanes below 3; every thread of a warp comes along. */
+    /* Coordinate `lane` of the gradient, which is also stored, for lanes below 3. Every thread of a warp must take part. */
     __device__ __forceinline__ real operator()(pd_row row, place here, bool = true, size_t = 0) const {
         const size_t j = 3 * (size_t)(row.inside ? row.i : 0);
         real sum[3] = {0, 0, 0};
@@ -104,7 +104,7 @@ static inline pd_gathered pd_gathered_of(const pd_gather &gather) {
             step->inverse_h > 0};
 }
 
-/* What is there already: number j of it. */
+/* Existing data: number j. */
 struct pd_given {
     const real *r;
 

@@ -1,4 +1,4 @@
-/* Loops over the rows of the Hessian of G, in blocks of 3x3 numbers: several threads per vertex, as rows.cuh says. */
+/* Loops over the rows of the Hessian of G, in blocks of 3x3 numbers; several threads per vertex, as in rows.cuh. */
 #include "updates/linear/preconditioner.h"
 
 #include "cuda/block_sum.cuh"

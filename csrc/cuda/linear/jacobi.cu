@@ -1,17 +1,17 @@
-/* Weighted Jacobi with Chebyshev extrapolation, in two ways.
+/* Weighted Jacobi with Chebyshev extrapolation, in two modes.
  *
- * One launch per sweep: each reads the matrix and the vectors from memory, the matrix from the L2 cache where it fits.
- * One cooperative launch for all sweeps: every row has threads of its own that keep its entries, its right-hand side and its last two
- * iterates in registers, so that a sweep only gathers the neighbours' values, writes its own and waits for the grid. */
+ * One launch per sweep: each reads the matrix and the vectors from memory, the matrix from the L2 cache if it fits. One cooperative
+ * launch for all sweeps: the threads of a row keep its entries, right-hand side and last two iterates in registers. A sweep then only
+ * gathers the neighbours' values, writes its own and synchronises the grid. */
 #include "cuda/linear/ends.cuh"
 #include "cuda/linear/sweeps.cuh"
 
 #include <cooperative_groups.h>
 
-/* Entries of a row that each of its threads keeps. */
+/* Entries of a row in the registers of each of its threads. */
 enum { KEPT = 5 };
 
-/* The next iterate of one number: sum = sum over j != i of a_ij d_j. `before` counts where omega is not 1. */
+/* The next iterate of one number: sum = sum over j != i of a_ij d_j. `before` counts unless omega is 1. */
 static __device__ __forceinline__ real relaxed(real r, real sum, real diagonal, real weight, real omega, real d, real before) {
     real hat = weight / diagonal * (r - sum - diagonal * d) + d;
     return omega != (real)1 ? omega * (hat - before) + before : hat;
@@ -19,7 +19,7 @@ static __device__ __forceinline__ real relaxed(real r, real sum, real diagonal, 
 
 /* ---- one launch per sweep ------------------------------------------------------------------------------------------------------ */
 
-/* GATHERS: r is the sum over the corners of the row, and is written too; MOVES: there is no other sweep. Both for W = 3. */
+/* GATHERS: r is the sum over the corners of the row, and is stored too; MOVES: the only sweep. Both for W = 3. */
 template <int W, bool GATHERS, bool MOVES>
 static __global__ void first_sweep_kernel(int n, int width, const real *diagonal, pd_residual<GATHERS> residual, real weight, real omega,
                                           pd_iterate_rows next, pd_mover<MOVES> move) {
@@ -51,11 +51,11 @@ static __global__ void first_coupled_sweep_kernel(int n, const real *inverses, c
         next.rows[pd_number_at(next, i, c)] = c == 0 ? move[0] : c == 1 ? move[1] : c == 2 ? move[2] : (real)0;
 }
 
-/* Blocks that a multiprocessor should hold. */
+/* Minimum of resident blocks per multiprocessor. */
 template <int W, bool PADDED> constexpr int SWEEP_BLOCKS = W == 1 ? 4 : pd_padded_row_blocks_held(W, PADDED);
 
-/* PADDED: the rows of d are; MOVES: it is the last sweep of an iteration. from_zero != 0: `last` counts as zero, whatever it holds. The
- * entries, which no kernel writes, are read before the launch before has ended, whichever it is. */
+/* PADDED: the rows of d are; MOVES: the last sweep of an iteration. from_zero != 0: `last` counts as zero, whatever its contents. No
+ * kernel writes the entries, so they are read before the previous launch has ended. */
 template <int W, bool PADDED, bool MOVES>
 static __global__ void __launch_bounds__(PD_THREADS, (SWEEP_BLOCKS<W, PADDED>))
     sweep_kernel(pd_matrix A, int width, const real *r, real weight, real omega, int from_zero, pd_iterate_rows d, pd_iterate_rows last,
@@ -72,7 +72,7 @@ static __global__ void __launch_bounds__(PD_THREADS, (SWEEP_BLOCKS<W, PADDED>))
     for (int first = 0; first < pd_width<W>(width); first += W) {
         const bool active = row.inside && row.lane < W;
         const int column = first + row.lane;
-        // what the row itself has is on its way with what its entries name
+        // the row's own data are loaded together with those of its entries
         real right = active ? r[pd_row_begin<W>(width, row.i) + (size_t)column] : (real)0;
         real own = active ? d.rows[pd_number_at(d, row.i, column)] : (real)0;
         real before = !active || omega == (real)1 || from_zero ? (real)0 : last.rows[pd_number_at(last, row.i, column)];
@@ -87,7 +87,7 @@ static __global__ void __launch_bounds__(PD_THREADS, (SWEEP_BLOCKS<W, PADDED>))
     }
 }
 
-/* The sweep that begins from zero, with the gather and, where it is the only one, the move. */
+/* The sweep from zero, with the gather and, if it is the only one, the move. */
 template <int W, bool GATHERS, bool MOVES>
 static pd_status first_sweep(pd_context *context, const pd_matrix *matrix, int width, pd_residual<GATHERS> residual, real scale, real omega,
                              pd_iterate_rows next, pd_mover<MOVES> move) {
@@ -96,7 +96,7 @@ static pd_status first_sweep(pd_context *context, const pd_matrix *matrix, int w
     return PD_OK;
 }
 
-/* Whether a sweep writes the last iterate and can move by it: from rows that are filled up, as those before the last are. */
+/* Tells whether a sweep writes the last iterate and can include the move: it needs padded rows, as those before the last are. */
 static bool moves_within(const pd_sweep_ends &ends, int k, int n_sweeps, pd_iterate_rows d) {
     return ends.move && k == n_sweeps - 1 && pd_is_padded(d);
 }
@@ -136,7 +136,7 @@ static pd_status launches(pd_context *context, const pd_matrix *matrix, int widt
 
 /* ---- one launch for all ----------------------------------------------------------------------------------------------------------- */
 
-/* Adds what a thread keeps of its row to sum. */
+/* Adds the entries of a row in a thread's registers to sum. */
 template <int W, bool PADDED>
 static __device__ __forceinline__ void add_kept(const real (&values)[KEPT], const int (&columns)[KEPT], const real *d, real (&sum)[W]) {
     real v[KEPT][W];
@@ -148,7 +148,7 @@ static __device__ __forceinline__ void add_kept(const real (&values)[KEPT], cons
         for (int c = 0; c < W; c++) sum[c] += values[e] * v[e][c];
 }
 
-/* And the entries from begin on, which it does not keep. */
+/* Adds the other entries, from begin on. */
 template <int W, bool PADDED>
 static __device__ __forceinline__ void add_others(const pd_matrix &A, int begin, int end, const real *d, real (&sum)[W]) {
 #pragma unroll 1
@@ -160,11 +160,10 @@ static __device__ __forceinline__ void add_others(const pd_matrix &A, int begin,
     }
 }
 
-/* Registers of a thread are what limits the rows that stay: 64 in float and 80 in double leave room for 33,000 and 25,000 on 132
- * multiprocessors.
+/* The registers of a thread limit the number of rows that stay: 64 in float, 80 in double.
  *
- * W = width. The first rows of the grid are kept in registers; where the grid has fewer groups of lanes than there are rows, the others
- * are read again in every sweep. GATHERS, MOVES: as above; what is gathered is r. */
+ * W = width. The first rows of the grid stay in registers. If the grid has fewer groups of lanes than rows, the others are read again in
+ * every sweep. GATHERS, MOVES: as above; the gathered vector is r. */
 template <int W, bool GATHERS, bool MOVES>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 4 : 3)
     jacobi_kernel(pd_matrix A, const real *r, real weight, pd_omegas omega, int from_zero, const pd_iterates iterates,
@@ -175,7 +174,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
     int active = row.inside && row.lane < W;
     size_t j = active ? (size_t)W * (size_t)row.i + (size_t)row.lane : 0;
 
-    // the kept row: the entries past its end count nothing
+    // the row in registers: entries past its end are zero
     int begin = row.inside ? A.row_start[row.i] : 0, end = row.inside ? A.row_start[row.i + 1] : 0, columns[KEPT];
     real values[KEPT];
 #pragma unroll
@@ -188,7 +187,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
     if constexpr (GATHERS)
         for (int first = groups; first < A.n; first += groups) {
             const pd_row other = pd_row_of(first + (int)blockIdx.x * PD_ROWS, A.n);
-            residual(other, residual.begin(other)); // to r, where the thread that wrote it reads it again
+            residual(other, residual.begin(other)); // to r, which the same thread reads again
         }
     real own = active && !from_zero ? iterates.even[j] : (real)0, before = active && !from_zero ? iterates.odd[j] : (real)0;
 
@@ -231,7 +230,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
         if (k + 1 < iterates.sweeps) grid.sync();
     }
 
-    // what a thread moves by it has written itself
+    // each thread moves the values that it has written
     if constexpr (MOVES) {
         if (GATHERS) __syncwarp(); // the rows' offsets have been read
         move(move.is_free(active, row.i), j, own);
@@ -244,7 +243,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
     }
 }
 
-/* All sweeps in launches that stay, one for each 64 of them: *blocks of it, or 0 and nothing done where they find no room. */
+/* All sweeps in persistent launches, one per 64 sweeps: *blocks of each, or 0 and nothing done if they cannot be resident. */
 template <int W, bool GATHERS, bool MOVES>
 static pd_status one_launch(pd_context *context, const pd_matrix *matrix, int width, const real *r, real weight, const double *omega,
                             int n_sweeps, int from_to, pd_sweep_ends ends, unsigned *blocks, real *buffers[2]) {
@@ -281,7 +280,7 @@ pd_status pd_jacobi_sweeps(pd_context *context, const pd_matrix *matrix, int wid
         stays = one_launch<3, true, false>;
     unsigned blocks = 0;
     pd_status status = PD_OK;
-    if (!matrix->coupling) // no registers are left for blocks
+    if (!matrix->coupling) // blocks would exceed the registers
         status = stays(context, matrix, width, residual, (real)weight, omega, n_sweeps, from_to, ends, &blocks, buffers);
     if (status || blocks) return status;
     status = launches(context, matrix, width, residual, (real)weight, omega, n_sweeps, from_to & PD_SWEEPS_FROM_ZERO, ends,

@@ -1,7 +1,7 @@
-/* Loops over the rows of a sparse matrix that acts on every column of a vector alike; rows.cuh says how a row is walked.
+/* Loops over the rows of a sparse matrix that acts on every column of a vector separately; rows.cuh documents the traversal of a row.
  *
- * The products are our own and not cuSPARSE's: with the diagonal apart, and fused with what follows, each pass reads the matrix once,
- * which is all there is to gain, and the modules need no library of 140 MB. */
+ * The products are our own and not cuSPARSE's. With a separate diagonal and fused subsequent work, each pass reads the matrix once,
+ * which is the minimum, and the modules do not need that large library. */
 #include "cuda/block_sum.cuh"
 #include "cuda/linear/rows.cuh"
 
@@ -109,8 +109,9 @@ static __global__ void fill_rows_kernel(int n, const real *d, real *rows) {
     if (i < (size_t)n) rows[k] = c < 3 ? d[3 * i + c] : (real)0;
 }
 
-/* A colour. Everything but the other rows' d is there before the colour before has ended: of its own rows no other colour writes d.
- * W = 3: the rows of d are filled up, and `out`, if there, takes what is found as rows of three. */
+/* A colour. No earlier colour writes the data read here, except d of other rows: no other colour writes d of its own rows. So all else
+ * is read before the previous colour has ended. W = 3: the rows of d are padded; `out`, unless NULL, receives the result as rows of
+ * three. */
 template <int W>
 static __global__ void __launch_bounds__(PD_THREADS, pd_padded_row_blocks_held(W, W == 3))
     relax_kernel(pd_coloured_matrix C, int begin, int end, int width, const real *r, real omega, real *d, real *out) {
@@ -125,7 +126,7 @@ static __global__ void __launch_bounds__(PD_THREADS, pd_padded_row_blocks_held(W
     for (int first = 0; first < pd_width<W>(width); first += W) {
         const int active = slot.inside && slot.lane < W;
         const size_t j = active ? pd_row_begin<W>(width, i) + (size_t)(first + slot.lane) : 0;
-        const size_t at = W == 3 ? PD_PADDED * (size_t)i + (size_t)slot.lane : j; // where d has it
+        const size_t at = W == 3 ? PD_PADDED * (size_t)i + (size_t)slot.lane : j; // place in d
         const real right = active ? r[j] : (real)0, own = active ? d[at] : (real)0;
         if (waits) pd_wait_for_launch_before();
         waits = false;
@@ -149,7 +150,7 @@ static pd_status relax_colours(pd_context *context, const pd_coloured_matrix *co
     for (int k = 0; k < coloured->n_colours; k++) {
         int colour = backward ? coloured->n_colours - 1 - k : k;
         int begin = coloured->colour_start[colour], end = coloured->colour_start[colour + 1];
-        // the first may have the rows of the colour before it, and read what that writes
+        // the previous launch may write rows of this colour, which an overlapping one reads too early
         if (k == 0)
             PD_LAUNCH_BY_WIDTH(context, relax_kernel, width, pd_row_blocks(end - begin), *coloured, begin, end, width, residual, omega, d,
                                out);
@@ -160,8 +161,7 @@ static pd_status relax_colours(pd_context *context, const pd_coloured_matrix *co
     return PD_OK;
 }
 
-/* Of three columns the iterate lies in rows of four numbers all the while, and the last sweep writes the caller's rows of three beside
- * them. */
+/* With three columns the iterate has rows of four numbers throughout, and the last sweep also writes the caller's rows of three. */
 pd_status pd_gauss_seidel_sweeps(pd_context *context, const pd_coloured_matrix *coloured, int width, const real *residual, double omega,
                                  int n_sweeps, int symmetric, const real *from, real *d) {
     const pd_matrix *matrix = &coloured->matrix;

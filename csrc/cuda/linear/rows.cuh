@@ -1,8 +1,8 @@
 /* Rows of a sparse matrix, PD_LANES neighbouring threads each, all columns of the vectors in one pass.
  *
- * Neighbouring threads read neighbouring entries, and an entry is read once for all columns: a row of 14 entries, as tets make them, and
- * three columns in float cost 112 bytes of matrix and 52 of vectors; a column at a time through the cache it would be 336. Vectors of
- * another width than 1 and 3 are taken a column at a time. Every thread of a warp must come along: rows outside are empty ones. */
+ * Neighbouring threads read adjacent entries, and an entry is read once for all columns. A row of 14 entries, typical for tets, with
+ * three columns in float takes 112 bytes of matrix and 52 of vectors; column by column through the cache it would be 336. Vectors of
+ * widths other than 1 and 3 are processed by columns. Every thread of a warp must take part: rows outside are empty. */
 #ifndef PD_CUDA_LINEAR_ROWS_CUH
 #define PD_CUDA_LINEAR_ROWS_CUH
 
@@ -13,7 +13,7 @@
 
 enum { PD_LANES = 4, PD_ROWS = PD_THREADS / PD_LANES }; /* threads of a row, rows of a block */
 
-/* Starts kernel<3>(arguments) for vectors of three columns, and kernel<1> for all others. */
+/* Launches kernel<3>(arguments) for vectors of three columns, and kernel<1> for all others. */
 #define PD_LAUNCH_BY_WIDTH(context, kernel, width, blocks, ...)        \
     do {                                                               \
         if ((width) == 3)                                              \
@@ -30,10 +30,10 @@ enum { PD_LANES = 4, PD_ROWS = PD_THREADS / PD_LANES }; /* threads of a row, row
             PD_LAUNCH_OVERLAPPING(context, kernel<1>, blocks, __VA_ARGS__); \
     } while (0)
 
-/* Blocks that hold PD_LANES threads for each of n rows. */
+/* Blocks with PD_LANES threads for each of n rows. */
 static inline unsigned pd_row_blocks(int n) { return pd_thread_blocks((long long)n * PD_LANES); }
 
-/* The thread's place: row first + its group of lanes in the block; a row at or past `end` is `inside` = 0. */
+/* The thread's row: row first + its group of lanes in the block; at or past `end`, `inside` = 0. */
 struct pd_row {
     int i, lane, inside;
 };
@@ -43,7 +43,7 @@ static __device__ __forceinline__ pd_row pd_row_of(int first, int end) {
     return {i, (int)threadIdx.x % PD_LANES, i < end};
 }
 
-/* Adds up the sums of `lanes` neighbouring threads in a fixed order; all of them get the result, to the same bit. */
+/* Adds up the sums of `lanes` neighbouring threads in a fixed order. All of them get the same bits. */
 template <int lanes, int W, typename T> static __device__ __forceinline__ void pd_add_lanes(T (&sum)[W]) {
 #pragma unroll
     for (int shift = lanes / 2; shift > 0; shift /= 2)
@@ -59,28 +59,27 @@ template <int W, typename T> static __device__ __forceinline__ T pd_of_lane(cons
     return value;
 }
 
-/* Where row i of vectors [n,width] begins. W = 3 is launched for that width alone (PD_LAUNCH_BY_WIDTH), and a constant needs no product of
- * 64 bits. */
+/* The begin of row i of vectors [n,width]. W = 3 is only launched for that width (PD_LAUNCH_BY_WIDTH): a constant avoids a 64-bit
+ * product. */
 template <int W> static __device__ __forceinline__ int pd_width(int width) { return W == 3 ? 3 : width; }
 
 template <int W> static __device__ __forceinline__ size_t pd_row_begin(int width, int i) { return (size_t)pd_width<W>(width) * (size_t)i; }
 
-/* Entries of a row that a thread reads before it uses the first: what they name of x is asked for together, and a row waits for memory
- * twice and not once for each of its entries. Four times PD_LANES are more than most rows of tets have (14). */
+/* Entries that a thread reads before it uses the first one. Their values of x are loaded together, so a row waits for memory twice and
+ * not once per entry. Four times PD_LANES exceed most rows of tets (14). */
 enum { PD_ENTRIES_AT_ONCE = 4 };
 
-/* Blocks that a multiprocessor should hold of a kernel for three columns that keeps those entries while it waits: 40 registers in float, 64
- * in double. */
+/* Minimum of resident blocks per multiprocessor, for a kernel for three columns that holds those entries: 40 registers in float, 64 in
+ * double. */
 enum { PD_ROW_BLOCKS = sizeof(real) == sizeof(float) ? 6 : 4 };
-/* The same of a kernel for W columns at a time: of one column fewer numbers are on their way, and more are asked for ahead. */
+/* The same for a kernel of W columns at a time: one column has fewer numbers in flight, and more are loaded ahead. */
 constexpr int pd_row_blocks_held(int W) { return W == 3 ? PD_ROW_BLOCKS : 4 + (PD_ROW_BLOCKS > 4); }
-/* And of one that walks filled rows and writes them: each neighbour keeps four registers on its way, and for six blocks ptxas spills
- * three. */
+/* The same for padded rows that are also written: each neighbour holds four registers in flight, and ptxas would spill for six blocks. */
 constexpr int pd_padded_row_blocks_held(int W, bool padded) {
     return padded && sizeof(real) == sizeof(float) ? PD_ROW_BLOCKS - 1 : pd_row_blocks_held(W);
 }
 
-/* What a thread has of a row's entries: the next of them, read, and where those begin and the row ends. */
+/* A thread's next entries of a row, already read, the begin of the following ones, and the end of the row. */
 template <typename T> struct pd_entries {
     int at, end;
     T values[PD_ENTRIES_AT_ONCE];
@@ -91,13 +90,13 @@ template <typename T> static __device__ __forceinline__ void pd_read_entries(con
 #pragma unroll
     for (int e = 0; e < PD_ENTRIES_AT_ONCE; e++) {
         int s = entries.at + e * PD_LANES;
-        if (s >= entries.end) s = entries.at; // past the end the first again, which counts nothing there
+        if (s >= entries.end) s = entries.at; // past the end: repeats the first, with no effect
         entries.values[e] = (T)A.values[s];
         entries.columns[e] = A.columns[s];
     }
 }
 
-/* The thread's place in its row, no entry read. */
+/* The thread's place in its row; reads no entry. */
 template <typename T> static __device__ __forceinline__ pd_entries<T> pd_entries_of(const pd_matrix &A, pd_row row) {
     pd_entries<T> entries;
     entries.at = (row.inside ? A.row_start[row.i] : 0) + row.lane;
@@ -118,8 +117,8 @@ static __device__ __forceinline__ void pd_read_columns(const real *x, int width,
     }
 }
 
-/* (A x)_i without the diagonal term for columns first .. first + W - 1 of x [n,width]: of column first + lane, for lanes below W.
- *   PADDED  as in pd_read_columns      AHEAD  the first of the entries are read already: before x was there */
+/* (A x)_i without the diagonal term for columns first .. first + W - 1 of x [n,width]: that of column first + lane, for lanes below W.
+ *   PADDED  as in pd_read_columns      AHEAD  the first entries have been read, before x was complete */
 template <int W, bool PADDED, bool AHEAD, typename T>
 static __device__ __forceinline__ T pd_off_diagonal_from(const pd_matrix &A, pd_row row, pd_entries<T> entries, int width, int first,
                                                          const real *x) {
@@ -149,7 +148,7 @@ static __device__ __forceinline__ T pd_off_diagonal(const pd_matrix &A, pd_row r
     return pd_off_diagonal_from<W, false, false, T>(A, row, pd_entries_of<T>(A, row), width, first, x);
 }
 
-/* The number of column `lane` of P v, v the three that the first lanes of a row hold; every thread of a warp comes along.
+/* Column `lane` of P v, with the three numbers v in the first lanes of a row. Every thread of a warp must take part.
  *   subspace [n,3,3], i: the row's place in it */
 template <typename T> static __device__ __forceinline__ T pd_project_lanes(const real *subspace, int i, pd_row row, T value) {
     const real *P = subspace + (row.inside && row.lane < 3 ? 9 * (size_t)i + 3 * (size_t)row.lane : 0);
@@ -159,7 +158,7 @@ template <typename T> static __device__ __forceinline__ T pd_project_lanes(const
     return sum;
 }
 
-/* The same of (a_ii I + B_i)^-1 (r - A d)_i for a matrix with blocks on its diagonal; rest = (r - A d)_i without the diagonal, d = d_i. */
+/* The same for (a_ii I + B_i)^-1 (r - A d)_i with blocks on the diagonal; rest = (r - A d)_i without the diagonal, d = d_i. */
 static __device__ __forceinline__ real pd_coupled_move(const pd_matrix &A, int i, pd_row row, real rest, real diagonal, real d) {
     real defect = rest - diagonal * d - pd_project_lanes(A.coupling, i, row, d);
     return pd_project_lanes(A.inverses, i, row, defect);

@@ -1,9 +1,9 @@
-/* A sparse factor through cuDSS; see loops/sparse_loops.h. It is double whatever `real` is, as the host's: vectors are converted at its
- * edge, by the kernels that sort the rows of a solve. Its deterministic mode is asked for, so that a run can be repeated.
+/* A sparse factor through cuDSS; see loops/sparse_loops.h. It is double for any `real`, as the host's: the kernels that sort the rows of
+ * a solve convert the vectors. It uses the deterministic mode, so that runs are repeatable.
  *
- * The matrix is given as symmetric and not as positive definite: then the library counts the signs of its pivots (the inertia), which says
- * whether it is; what its Cholesky does with one that is not is nowhere promised. Rows are not searched for pivots, and none is to be
- * replaced by a larger one; where some are all the same, the factor is of another matrix and not taken. */
+ * The matrix is declared symmetric and not positive definite. Then the library counts the signs of its pivots (the inertia), which shows
+ * whether it is positive definite; the behaviour of its Cholesky for other matrices is not documented. Pivoting is off, and pivots must
+ * not be replaced by larger ones. If some are replaced all the same, the factor is of another matrix and is rejected. */
 #include "loops/sparse_loops.h"
 
 #include "cuda/context.cuh"
@@ -17,19 +17,19 @@
 
 struct pd_sparse_factor {
     const pd_cudss *library;
-    void *handle, *config, *data, *matrix; /* the library's */
-    void **right, **solution;              /* [columns] the library's: its deterministic mode solves for one column at a time */
+    void *handle, *config, *data, *matrix; /* of the library */
+    void **right, **solution;              /* [columns] of the library: its deterministic mode solves one column at a time */
     int n, width, n_columns, entries, factored;
     int *row_start, *columns, *places; /* device [n+1] [entries] [n] */
     double *values;                    /* device [entries] */
     double *directions;                /* device [n,3], or NULL */
     double *b, *x;                     /* device [columns,n] */
-    int *not_finite;                   /* device [1] whether a trial solve gave infinity or NaN */
+    int *not_finite;                   /* device [1] 1: a trial solve gave infinity or NaN */
 };
 
 /* ---- the library -------------------------------------------------------------------------------------------------------------- */
 
-#if __has_include(<cudss_stand_in.h>) /* tests/cuda/on_host: nothing to open, and there where PDGPU_CUDSS asks for it */
+#if __has_include(<cudss_stand_in.h>) /* tests/cuda/on_host: nothing to open; present if PDGPU_CUDSS requests it */
 #include <cudss_stand_in.h>
 
 static const pd_cudss *find_library(void) {
@@ -42,7 +42,7 @@ static const pd_cudss *find_library(void) {
 
 #else
 
-/* NULL where it cannot be opened, or is of another version. */
+/* NULL if it cannot be opened, or has another version. */
 static const pd_cudss *open_library(void) {
     static pd_cudss all = {};
     const char *asked = getenv("PDGPU_CUDSS");
@@ -76,7 +76,7 @@ void pd_sparse_library(char text[64]) {
     snprintf(text, 64, "cuDSS %d.%d.%d", version[0], version[1], version[2]);
 }
 
-/* The library's word for a status. */
+/* The library's name of a status. */
 static pd_status library_failure(pd_context *context, int code, const char *what) {
     static const char *names[] = {"SUCCESS",       "NOT_INITIALIZED",  "ALLOC_FAILED",   "INVALID_VALUE",
                                   "NOT_SUPPORTED", "EXECUTION_FAILED", "INTERNAL_ERROR", "IR_FAILED"};
@@ -88,7 +88,7 @@ static pd_status library_failure(pd_context *context, int code, const char *what
 
 #define PD_CUDSS(context, what, call) PD_LIBRARY_CALL(context, PD_CUDSS_SUCCESS, library_failure, what, call)
 
-/* ---- making and unmaking ------------------------------------------------------------------------------------------------------ */
+/* ---- creation and destruction ------------------------------------------------------------------------------------------------- */
 
 void pd_sparse_factor_destroy(pd_sparse_factor *self, pd_context *context) {
     if (!self) return;
@@ -183,13 +183,14 @@ pd_status pd_sparse_factor_create(pd_sparse_factor **out, pd_context *context, i
 
 /* ---- factor and solve ----------------------------------------------------------------------------------------------------------- */
 
-/* What the library says of a factorisation: its error, how many pivots it replaced, and how many are positive and negative. Waits. */
+/* Reads the library's results of a factorisation: its error, the number of replaced pivots, of positive and of negative ones.
+ * Synchronises. */
 static pd_status read_findings(pd_context *context, pd_sparse_factor *self, int *info, int *replaced, int inertia[2]) {
     const pd_cudss *library = self->library;
     size_t written = 0;
-    context->counts.waits++; // the first that is asked for waits for the factorisation
+    context->counts.waits++; // the first query waits for the factorisation
     PD_CUDSS(context, "cudssDataGet", library->data_get(self->handle, self->data, PD_CUDSS_DATA_INFO, info, sizeof *info, &written));
-    if (*info) return PD_OK; // the others may not be there
+    if (*info) return PD_OK; // the others may be undefined
     PD_CUDSS(context, "the number of pivots replaced",
              library->data_get(self->handle, self->data, PD_CUDSS_DATA_PIVOTS, replaced, sizeof *replaced, &written));
     PD_CUDSS(context, "the inertia",
@@ -204,10 +205,10 @@ static __global__ void ones_kernel(int n, double *b) {
 
 static __global__ void not_finite_kernel(int n, const double *x, int *found) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n && !isfinite(x[i])) *found = 1; // every thread that writes writes the same
+    if (i < n && !isfinite(x[i])) *found = 1; // all threads write the same value
 }
 
-/* A pivot of exactly zero is neither reported nor replaced, and is counted as positive: it shows in a solve. */
+/* A trial solve. A pivot of exactly zero is neither reported nor replaced, and counts as positive: only a solve shows it. */
 static pd_status try_solve(pd_context *context, pd_sparse_factor *self, int *not_finite) {
     pd_status status = pd_memory_clear(context, self->not_finite, sizeof *self->not_finite);
     if (status) return status;
@@ -252,7 +253,7 @@ static __global__ void scatter_kernel(int n, int width, const int *places, const
     d[(size_t)places[i] * (size_t)width + (size_t)c] = (real)x[(size_t)c * (size_t)n + (size_t)i];
 }
 
-/* Coordinates along directions out of rows of three numbers, and back: of an unknown, and of the first unknown of a row. */
+/* Coordinates along directions from rows of three numbers, and back: of an unknown, and of the first unknown of a row. */
 static __global__ void gather_along_kernel(int n, const int *places, const double *directions, const real *r, double *b) {
     int a = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (a >= n) return;
@@ -277,7 +278,7 @@ pd_status pd_sparse_factor_solve(pd_context *context, pd_sparse_factor *self, in
     else
         PD_LAUNCH(context, gather_kernel, count, self->n, self->width, self->places, r, self->b);
     for (int c = 0; c < self->n_columns; c++) PD_CUDSS(context, "the solve", execute(self, PD_CUDSS_SOLVE, c));
-    int all = !self->directions && self->n == n_rows; // of rows with directions it is not known
+    int all = !self->directions && self->n == n_rows; // unknown for rows with directions
     pd_status status = all ? PD_OK : pd_memory_clear(context, d, (size_t)n_rows * (size_t)self->width * sizeof *d);
     if (status) return status;
     if (self->directions)

@@ -1,25 +1,24 @@
-/* Many sweeps of an iterative solver, for the kernels of jacobi.cu and block_matrix.cu: whether they run in one cooperative launch that
- * stays or in one launch each, and in how many launches the sweeps of a long run fit. */
+/* Many sweeps of an iterative solver, for the kernels of jacobi.cu and block_matrix.cu: the choice between a cooperative persistent
+ * launch and one launch each, and the number of launches for a long run. */
 #ifndef PD_CUDA_LINEAR_SWEEPS_CUH
 #define PD_CUDA_LINEAR_SWEEPS_CUH
 
 #include "cuda/context.cuh"
 #include "cuda/record.cuh"
 
-/* Sweeps whose omegas travel with the arguments of one launch. */
+/* Sweeps whose omegas fit the arguments of one launch. */
 enum { PD_SWEEPS_OF_LAUNCH = 64 };
 
 struct pd_omegas {
     real at[PD_SWEEPS_OF_LAUNCH];
 };
 
-/* Fewest sweeps for which the kernel that stays is taken. It is taken only where everything finds room at once: then a sweep is a grid
- * barrier and one gather, where a launch is a start and three dependent reads (row, columns, values of the neighbours). Counted, not
- * measured: set it with the table of benchmarks/gpu_a_jacobi. */
+/* The minimum number of sweeps for the persistent kernel. It runs only if all rows can be resident: then a sweep is a grid barrier and
+ * one gather. A launch is a start and three dependent reads (row, columns, values of the neighbours). From a count of operations, not
+ * from a measurement: adjust it by the table of benchmarks/gpu_a_jacobi. */
 enum { PD_SWEEPS_THAT_PAY = 3 };
 
-/* Blocks of the launch that stays, of a kernel for vectors of so many columns, three or one, and which wants `wanted` of them; 0: one
- * launch for each sweep. */
+/* Blocks of a persistent launch of a kernel for vectors of three columns or one, which needs `wanted` of them; 0: one launch per sweep. */
 template <typename Kernel>
 static inline unsigned pd_staying_blocks(const pd_context *context, unsigned wanted, int width, int n_sweeps, Kernel kernel) {
     int asked = context->sweeps == PD_SWEEPS_PERSISTENT;
@@ -28,11 +27,11 @@ static inline unsigned pd_staying_blocks(const pd_context *context, unsigned wan
     return wanted <= room ? wanted : asked ? room : 0;
 }
 
-/* Whether they are one launch that stays, which then can gather what it solves for and move by what it finds: with more, another one than
- * the first would gather, another than the last would move. */
+/* Tells whether all sweeps are one persistent launch, which may then include the gather and the move. With several launches, these would
+ * belong to different ones. */
 static inline bool pd_sweeps_fit(int n_sweeps) { return n_sweeps > 0 && n_sweeps <= PD_SWEEPS_OF_LAUNCH; }
 
-/* Rows of an iterate, and numbers from one to the next. */
+/* Rows of an iterate, and their stride. */
 struct pd_iterate_rows {
     real *rows;
     int stride;
@@ -44,16 +43,16 @@ static __device__ __forceinline__ size_t pd_number_at(pd_iterate_rows d, int i, 
     return (size_t)(unsigned)d.stride * (size_t)(unsigned)i + (size_t)column;
 }
 
-/* Thread `lane` of row i writes column first + lane, and the fourth fills a padded row up, so that sectors are written whole. */
+/* Thread `lane` of row i writes column first + lane. The fourth thread writes the padding, so that sectors are written whole. */
 template <int W>
 static __device__ __forceinline__ void pd_write_row(pd_iterate_rows d, bool inside, int i, int first, int lane, real value) {
     const bool fills = W == 3 && pd_is_padded(d) && lane == 3;
     if (inside && (lane < W || fills)) d.rows[pd_number_at(d, i, first + lane)] = fills ? (real)0 : value;
 }
 
-/* Where the iterates of some sweeps lie: d, number 0, and the one before, number -1, in the caller's buffers, and so in the end the last
- * two, or, to the end, the last. With three columns the internal iterates between them have rows of four numbers (`padded`, NULL:
- * they are not): a neighbour is one read of 16 bytes in float, in one sector of 32, where it was three, in one sector or two. */
+/* Memory of the iterates of some sweeps: d, number 0, and the previous one, number -1, are in the caller's buffers, as are at the end
+ * the last two, or only the last. With three columns the internal iterates have rows of four numbers (`padded`; NULL: not). A neighbour
+ * is then one read of 16 bytes in float, in one sector of 32. */
 struct pd_iterates {
     real *even, *odd, *padded;
     size_t n;
@@ -75,8 +74,8 @@ static inline void pd_swap_buffers(real *buffers[2]) {
     buffers[1] = first;
 }
 
-/* launch(omegas, first, n, ends): sweeps first .. first + n - 1 from buffers[0], each from one buffer into the other; ends: they are the
- * last. The result is in buffers[0]. */
+/* launch(omegas, first, n, ends): sweeps first .. first + n - 1 from buffers[0], each from one buffer into the other; ends: the last
+ * sweeps. The result is in buffers[0]. */
 template <typename Launch> static inline pd_status pd_launch_sweeps(const double *omega, int n_sweeps, real *buffers[2], Launch launch) {
     for (int first = 0; first < n_sweeps; first += PD_SWEEPS_OF_LAUNCH) {
         int n = n_sweeps - first < PD_SWEEPS_OF_LAUNCH ? n_sweeps - first : (int)PD_SWEEPS_OF_LAUNCH;

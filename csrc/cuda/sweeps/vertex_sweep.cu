@@ -1,35 +1,35 @@
 /* Sweeps over vertices [Chen et al. 2024, VBD, Sec. 4]: one launch per colour and kind of update, several threads per vertex.
  *
- * The updates of a colour lie one kind after the other, and each kind has a kernel: an attachment, a damped tet or a wall sends its own
- * vertices to the large kernel, and no others. A search and contact need that kernel for all.
+ * The updates of a colour are sorted by kind, and each kind has a kernel. An attachment, a damped tet or a wall sends only its own
+ * vertices to the general kernel. A line search and contact need that kernel for all.
  *
- * The T threads of an update stride over its corners, add up what they have in a fixed butterfly of shuffles, and solve the 3x3 system
- * each for itself; the first three write a coordinate each. Vertices of a colour share no element, so no update of a launch reads a
- * position that another one writes: an update's own position is read by its own threads before they meet in the butterfly, and written
- * after it. Contact reads positions of vertices of the same colour too, but in a buffer of its own, to which a launch after the colour's
- * takes them (commit_kernel).
+ * The T threads of an update stride over its corners, reduce their sums by a fixed butterfly of shuffles, and each solves the 3x3
+ * system. The first three write a coordinate each. Vertices of a colour share no element, so no update of a launch reads a position that
+ * another one writes. An update's own position is read by its threads before the butterfly and written after it. Contact also reads
+ * positions of vertices of the same colour, but from a separate buffer, which a launch after the colour updates (commit_kernel).
  *
- * The launches of plain colours overlap (launch.cuh): an update, its first corners, x_t and drift are read while the colour before still
- * ends. One kernel that stays on the device was the other way: it would wait for all blocks between two colours just the same, with a
- * barrier and its registers for the largest kind of update, hold a colour of many vertices in a loop, and need the mixed kind inside; here
- * a colour is a launch like any other. Within a run of iterations the sweeps move the offset themselves and start from the positions of the
- * sweep before (pd_sweep_bounds): no gather, no direction, no move by the frame.
+ * Launches of colours with one kind overlap (launch.cuh): an update, its first corners, x_t and drift are read while the previous colour
+ * ends. The alternative, a persistent kernel, would also wait for all blocks between two colours. It would need the registers of the
+ * largest kind of update, a loop over the vertices of a large colour, and the mixed kind inside. Within a run of iterations the sweeps
+ * move the offset themselves and start from the positions of the previous sweep (pd_sweep_bounds): no gather, no direction, no move by
+ * the frame.
  *
- * Counted in float for beams of 30 x 2 x 3 cells of six tets, 11.6 corners a vertex; bytes per vertex and iteration:
+ * Counted in float for beams of 30 x 2 x 3 cells of six tets, 11.6 corners per vertex; bytes per vertex and iteration:
  *     corners   11.6 x (5 numbers + 3 slots)                                                        371
- *     an update    what it has of its own 32, x - y 12, x_t, drift 24, position 32, d 12                112
+ *     an update    its own data 32, x - y 12, x_t, drift 24, position 32, d 12                          112
  *     slot     order 4, x 12, position 16                                                            32
  *     frame     d 12, step, x, x - y 24 each, fixed 1                                                 85
- * and the positions of neighbours, which stay in the cache: 600 bytes, 138 MB for 620 beams. Slot and frame, 117 bytes, fall away in all
- * but the last iteration of a run, where 12 bytes of offset are written in exchange for as many of direction. A launch for each of the 8
- * colours, and three more in the last iteration. PDGPU_UPDATE_THREADS chooses T for measurements.
+ * and the positions of neighbours, which stay in the cache: 600 bytes. Only the last iteration of a run has slot and frame, 117 bytes;
+ * the others write 12 bytes of offset and no direction. There is one launch per colour, and three more in the last iteration.
+ * PDGPU_UPDATE_THREADS sets T for measurements.
  *
- * Memory on the device, in float: the sweep 32 bytes a corner and 60 a vertex; model and state 165 a vertex and 124 a tet. */
+ * Memory on the device, in float: the sweep 32 bytes per corner and 60 per vertex; model and state 165 per vertex and 124 per tet. */
 #include "base/rounded.h"
 #include "cuda/context.cuh"
 #include "cuda/record.cuh"
 
-/* The threads of a warp that share an update with the calling one. Updates of a warp run apart in a line search: each waits for its own. */
+/* The threads of a warp that share an update with the calling one. Updates of a warp diverge in a line search: each waits for its own
+ * threads. */
 static __device__ unsigned update_mask(int lanes) {
     return lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << (threadIdx.x % 32u / (unsigned)lanes * (unsigned)lanes);
 }
@@ -40,15 +40,15 @@ static __device__ double update_total(int lanes, double value) {
     return value;
 }
 
-#define PD_UPDATE_CARRIES             0 // with them the kernel for contact kept 496 bytes on the stack in place of 176
+#define PD_UPDATE_CARRIES             0 // with them the kernel for contact would use more of the stack
 #define PD_UPDATE_TOTAL(lanes, value) update_total(lanes, value)
 #define PD_UPDATE_WAIT(lanes)         __syncwarp(update_mask(lanes))
 #include "updates/sweeps/vertex_update.h"
 
-/* Threads of an update by default. On an H200 four are the fastest for neo-Hookean tets in float, where eight take 1.24 times as long; in
- * contact, where every vertex takes the kernel for all kinds, four take 1.4 times as long as eight (docs/gpu.md). */
+/* Default threads of an update. Four are faster for neo-Hookean tets in float. Contact needs eight, since every vertex takes the kernel
+ * for all kinds (docs/gpu.md). */
 enum { LANES = 8, NEO_HOOKEAN_LANES = sizeof(real) == sizeof(float) ? 4 : 8 };
-constexpr bool AHEAD = sizeof(real) == sizeof(float); // records are read ahead; see group_update_kernel
+constexpr bool AHEAD = sizeof(real) == sizeof(float); // prefetch of records; see group_update_kernel
 
 /* ---- positions in the order of the slots ---------------------------------------------------------------------------------------- */
 
@@ -64,7 +64,7 @@ static __global__ void gather_kernel(int n, const int *order, const real *x, pd_
 
 /* ---- corners ----------------------------------------------------------------------------------------------------------------------- */
 
-/* Each corner is a group of its own here: a record for one thread, in transfers of 16 bytes. */
+/* Each corner is a group of its own here: a record of one thread, in transfers of 16 bytes. */
 int pd_corner_lanes(void) { return 1; }
 
 template <int N, int OTHERS> struct alignas(16) corner_record {
@@ -78,7 +78,7 @@ using stvk_record = corner_record<PD_STVK_NUMBERS, 2>;
 using spring_record = corner_record<PD_SPRING_NUMBERS, 1>;
 static_assert(sizeof(real) > sizeof(float) || sizeof(neo_hookean_record) == 32, "two transfers");
 
-/* The edges x_a - x_i, .. of a corner whose vertex is `here`. */
+/* The edges x_a - x_i, .. of a corner of the vertex at `here`. */
 template <int N, int SLOTS, int EDGES>
 static __device__ __forceinline__ void corner_edges(const corner_record<N, SLOTS> &corner, const pd_padded_row *positions,
                                                     const pd_padded_row &here, real (&edges)[EDGES]) {
@@ -118,10 +118,10 @@ static __device__ __forceinline__ void add_corner(const spring_record &corner, c
     pd_spring_corner(1, edge, corner.numbers, sum);
 }
 
-/* ---- updates with corners of one family and nothing else --------------------------------------------------------------------------- */
+/* ---- updates with corners of one family only --------------------------------------------------------------------------------------- */
 
-/* What a launch is told, 96 bytes and no description of the whole sweep; by value, since a symbol in constant memory would be one for all
- * simulations of a process, and memory of the device one more read before all others. */
+/* The arguments of a launch: 96 bytes, a part of the description of a sweep. By value: a symbol in constant memory would be shared by
+ * all simulations of a process, and device memory would add a read before all others. */
 struct family_sweep {
     const pd_update *updates;
     const char *records;
@@ -129,15 +129,15 @@ struct family_sweep {
     pd_step_data step;
     real *offset;
     pd_padded_row *positions;
-    real *direction; // NULL: the offset moves
+    real *direction; // NULL: moves the offset
     pd_sweep_step kind;
     int in_place, begin, end;
 };
 
 static __device__ __forceinline__ real coordinate(const real v[3], int c) { return c == 0 ? v[0] : c == 1 ? v[1] : v[2]; }
 
-/* The update of a thread, and which of its corners it has: every lanes-th from `at` on. Written by no launch of the sweep, as records are:
- * both are read before the launch before has ended. */
+/* The update of a thread, and its corners: every lanes-th from `at` on. No launch of the sweep writes these or the records, so both are
+ * read before the previous launch has ended. */
 struct family_thread {
     pd_update own;
     int inside, at, end;
@@ -149,14 +149,13 @@ static __device__ __forceinline__ family_thread begin_update(const family_sweep 
     return {own, inside, own.first + lane, inside ? own.end : own.first};
 }
 
-/* What the threads of an update need of its vertex at the end. Thread `lane` moves coordinate `lane`, or with C = 3, where there is one
- * thread, all of them. */
+/* The data of a vertex for the end of an update. Thread `lane` moves coordinate `lane`; with C = 3 the only thread moves all. */
 template <int C> struct vertex_row {
-    real start[C], drift[C]; // of the coordinates that the thread moves
+    real start[C], drift[C]; // of the coordinates of the thread
     real drive[3];
 };
 
-/* x_t and drift, which no launch of the sweep writes: they are read before the launch before has ended. */
+/* x_t and drift, which no launch of the sweep writes: they are read before the previous launch has ended. */
 template <int C>
 static __device__ __forceinline__ void begin_row(const family_sweep &sweep, const family_thread &thread, int lane, vertex_row<C> &row) {
     const bool moves = sweep.in_place && lane < 3;
@@ -178,7 +177,7 @@ static __device__ __forceinline__ void end_update(const family_sweep &sweep, con
                                                   int lane, int lanes, real sum[9]) {
     const pd_update &own = thread.own;
     real d[3];
-    if (!sweep.direction) __syncwarp();                // all threads of an update have read the offset that one of them writes
+    if (!sweep.direction) __syncwarp();                // all threads of an update have read the offset, which one of them writes
     for (int shift = lanes / 2; shift > 0; shift /= 2) // every thread gets the same bits: a + b is b + a
         for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
     if (!thread.inside) return;
@@ -188,7 +187,7 @@ static __device__ __forceinline__ void end_update(const family_sweep &sweep, con
     for (int k = 0; k < C; k++) {
         const int c = C == 3 ? k : lane;
         const size_t j = 3 * (size_t)own.vertex + (size_t)c;
-        const real move = coordinate(d, c); // and what pd_advance makes of it
+        const real move = coordinate(d, c); // with the rounding of pd_advance
         const real away = pd_difference(sweep.step.inverse_h > 0 ? coordinate(row.drive, c) : sweep.offset[j], move);
         if (sweep.direction)
             sweep.direction[j] = move;
@@ -198,14 +197,14 @@ static __device__ __forceinline__ void end_update(const family_sweep &sweep, con
     }
 }
 
-/* Neo-Hookean tets. In float the records of the next two corners are on their way while one is added, the first two before the wait; in
- * double, where a record is 16 registers, none. Four blocks of 64 registers are faster than five of 48 (docs/gpu.md), which wait for every
- * corner. */
+/* Neo-Hookean tets. In float the records of the next two corners are loaded while one is added, the first two before the wait. In
+ * double, where a record is 16 registers, none are. Four blocks of 64 registers are faster than five of 48, which wait for every corner
+ * (docs/gpu.md). */
 template <int T>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 4 : 3)
     group_update_kernel(const __grid_constant__ family_sweep sweep) {
     constexpr int C = T == 1 ? 3 : 1;
-    constexpr bool EARLY = AHEAD && T > 1; // elsewhere there is no register left for what the vertex has
+    constexpr bool EARLY = AHEAD && T > 1; // otherwise the vertex's data exceed the registers
     const int lane = (int)threadIdx.x % T;
     const neo_hookean_record *records = (const neo_hookean_record *)sweep.records;
     real sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -230,8 +229,8 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
     end_update(sweep, thread, row, lane, T, sum);
 }
 
-/* ARAP and co-rotated tets, whose records would take the registers. The number of lanes is no constant but for one: two kernels for all.
- * In double ptxas would spill 40 bytes to reach 128 registers, were it not told that one block is enough. */
+/* ARAP and co-rotated tets, whose records would exceed the registers. The number of lanes is not a constant, except one: two kernels for
+ * all. The minimum of one block lets ptxas use enough registers in double to avoid spills. */
 template <int C>
 static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(float) ? 3 : 1)
     rotated_update_kernel(const __grid_constant__ family_sweep sweep, int lanes) {
@@ -256,7 +255,7 @@ static __global__ void __launch_bounds__(PD_THREADS, sizeof(real) == sizeof(floa
 
 /* ---- all others ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Adds the corners of a family that thread `lane` of an update has. */
+/* Adds the corners of a family of thread `lane` of an update. */
 template <typename Record>
 static __device__ __forceinline__ void add_groups(const pd_vertex_sweep &sweep, int family, const pd_padded_row *positions, int update,
                                                   int lane, int lanes, real sum[9]) {
@@ -309,9 +308,9 @@ static __device__ __forceinline__ void move_vertex(const pd_vertex_sweep &sweep,
     *here = moved;
 }
 
-/* Updates with corners of any kind, and with a line search. ptxas compiles the functions of the elements again for every kernel that calls
- * them: so this is one kernel, and neither the search nor the number of lanes is a constant here. Its arguments lie in constant memory:
- * without __grid_constant__ every thread that calls one of the functions would copy all 1.2 KB into local memory first. */
+/* Updates with corners of any kind, and with a line search. ptxas compiles the functions of the elements for every kernel that calls
+ * them. So this is one kernel, and neither the search nor the number of lanes is a constant. Its arguments must be in constant memory:
+ * without __grid_constant__ every thread that calls one of the functions would first copy all 1.2 KB to local memory. */
 static __global__ void __launch_bounds__(PD_THREADS)
     corner_update_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
                          const __grid_constant__ pd_step_data step, const __grid_constant__ pd_contact_sweep touched, pd_sweep_step kind,
@@ -341,7 +340,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
     if (search)
         pd_vertex_update_search(&model, &sweep, &step, contact, offset, pd_vertex_update_stiffness(sum), positions->c, update, lane, lanes,
                                 d);
-    if (!direction) PD_UPDATE_WAIT(lanes); // all threads of the update have read the offset that one of them writes
+    if (!direction) PD_UPDATE_WAIT(lanes); // all threads of the update have read the offset, which one of them writes
     if (lane > 0) return;
     if (!search && in_place) move_vertex(sweep, step, contact, offset, update, d, positions);
     const size_t row = 3 * (size_t)sweep.updates[update].vertex;
@@ -353,7 +352,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
     }
 }
 
-/* What pd_vertex_update_commit asks of a sweep and of what touches it: 88 bytes of 752. */
+/* The part of a sweep and its contact that pd_vertex_update_commit reads: 88 bytes of 752. */
 struct touching_sweep {
     pd_update *updates;
     unsigned char *may_touch;
@@ -403,7 +402,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
     for (int colour = bounds.first_colour; colour < bounds.end_colour; colour++) {
         const int *ends = sweep->kind_end + (size_t)colour * PD_UPDATE_KINDS;
         const int first = sweep->colour_start[colour], last = sweep->colour_start[colour + 1];
-        const bool by_kind = kind != PD_SWEEP_SEARCH && !contact; // the others need what only the kernel for all kinds has
+        const bool by_kind = kind != PD_SWEEP_SEARCH && !contact; // the others need the kernel for all kinds
         const int plain = by_kind ? ends[PD_UPDATES_NEO_HOOKEAN] : first, grouped = by_kind ? ends[PD_UPDATES_ROTATED] : first;
         family.records = sweep->groups[PD_CORNERS_NEO_HOOKEAN].records, family.begin = first, family.end = plain;
         PD_LAUNCH_OVERLAPPING(context, groups, update_blocks(plain - first, grouped_lanes), family);
