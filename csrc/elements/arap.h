@@ -4,11 +4,12 @@
  *     dE/dF = w (F - R)
  *
  * p = {w [J]}: w = 2 mu volume for mu |F - R|^2 per volume, or 2 mu area. [Chao et al. 2010, A Simple Geometric Model for Elastic
- * Deformations]; local step of [Bouaziz et al. 2014, Projective Dynamics]. R is a rotation for every F: an inverted tet is
- * pulled back, not mirrored. Eigenvalues of d2E/dF2 in units of w [Smith, de Goes, Kim 2019]: 1 - 2/(sigma_i + sigma_j)
- * for each twist mode, 1 - 1/sigma_i for the two normal modes of a triangle, 1 for all others.
- * Where sigma_1 + sigma_2 = 0 (triangle: sigma_1 = 0) E has a kink: the gradient is the one of the R that polar.h picks, and
- * the eigenvalue, -infinity in truth, is kept finite by pd_singular_quotient. */
+ * Deformations]; local step of [Bouaziz et al. 2014, Projective Dynamics]. R is a rotation for every F: an inverted tet is pulled back,
+ * not mirrored. Eigenvalues of d2E/dF2 in units of w [Smith, de Goes, Kim 2019]: 1 - 2/(sigma_i + sigma_j) for each twist mode, 1 -
+ * 1/sigma_i for the two normal modes of a triangle, 1 for all others.
+ *
+ * At sigma_1 + sigma_2 = 0 (triangle: sigma_1 = 0) E has a kink. The gradient is that of the R of polar.h. pd_singular_quotient keeps
+ * the eigenvalue finite, which diverges to -infinity. */
 #ifndef PD_ELEMENTS_ARAP_H
 #define PD_ELEMENTS_ARAP_H
 

@@ -1,10 +1,10 @@
-/* Bending of two triangles that share an edge: a vector F = sum c_i x_i with cotangent weights c [m], and its rest length L.
+/* Bending of two triangles with a common edge: a vector F = sum c_i x_i with cotangent weights c [m], and its rest length L.
  *
  *     L = 0 (flat at rest)      E(F) = w/2 |F|^2             [Bergou et al. 2006, A Quadratic Bending Model]
  *     L > 0 (curved at rest)    E(F) = w/2 (|F| - L)^2       [Bouaziz et al. 2014, Projective Dynamics, Sec. 5, Bending]
  *
- * p = {w = 3 k_b/(A_0 + A_1) [J/m2], L [m]}. F is the integrated mean-curvature vector of the edge; keeping its length keeps the
- * rest curvature without choosing a side. The second form is a spring, degenerate points included; see spring.h. */
+ * p = {w = 3 k_b/(A_0 + A_1) [J/m2], L [m]}. F is the integrated mean-curvature vector of the edge. Keeping its length keeps the rest
+ * curvature on either side. The second form is a spring, also at degenerate points; see spring.h. */
 #ifndef PD_ELEMENTS_BENDING_H
 #define PD_ELEMENTS_BENDING_H
 

@@ -2,9 +2,9 @@
  *
  *     Psi = mu |F - R|^2 + lam/2 tr^2(R^T F - I),    dPsi/dF = 2 mu (F - R) + lam tr(R^T F - I) R
  *
- * p = {2 mu volume, lam volume [J]}, or with the area; R as in arap.h. By the singular values, t = lam (sum s_i - d):
- * B_ij = 2 mu delta_ij + lam, symmetric = 2 mu, twist = 2 mu + 2 (t - 2 mu)/(s_i + s_j), normal = 2 mu + (t - 2 mu)/s_i. Twist and normal
- * are kept finite where s_1 + s_2 or s_1 vanish, as in arap.h. */
+ * p = {2 mu volume, lam volume [J]}, or with the area; R as in arap.h. By the singular values, t = lam (sum s_i - d): B_ij = 2 mu
+ * delta_ij + lam, symmetric = 2 mu, twist = 2 mu + 2 (t - 2 mu)/(s_i + s_j), normal = 2 mu + (t - 2 mu)/s_i. Twist and normal stay
+ * finite at s_1 + s_2 = 0 or s_1 = 0, as in arap.h. */
 #ifndef PD_ELEMENTS_COROTATED_H
 #define PD_ELEMENTS_COROTATED_H
 

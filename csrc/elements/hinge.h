@@ -1,20 +1,20 @@
-/* Bending by the signed angle between two triangles that share an edge, a hinge of a discrete shell [Grinspun, Hirani, Desbrun, Schroeder
- * 2003].
+/* Bending by the signed angle between two triangles with a common edge, a hinge of a discrete shell [Grinspun, Hirani, Desbrun,
+ * Schroeder 2003].
  *
  *     E(F) = k/2 (theta - theta_0)^2,    F = (e, a, b) in its columns: e = x_1 - x_0, a = x_2 - x_0, b = x_3 - x_0 [m]
  *
  * p = {w [N/m], k = D |e|^2/(A_0 + A_1) [J], theta_0 [rad], h_0 [m]}, all of the rest shape. D is the flexural rigidity, h_0 the smaller
  * height of the two triangles on e, and w = k |dtheta/dF|^2 the largest eigenvalue of the Hessian by F. theta is 0 in the plane. It is
- * positive at a ridge seen from the side of the normals e x a and b x e. It lies between -pi and pi and jumps from one to the other where
- * the hinge is folded onto itself; derivatives are finite there.
+ * positive at a ridge seen from the side of the normals e x a and b x e. It is between -pi and pi and jumps from one to the other when
+ * the hinge folds onto itself; derivatives are finite there.
  *
- * A wing with unit vectors u along e, m from the edge to the wing and n, its normal, has the height h and its foot at s e. A move g of a
- * column changes theta by -r n, r = (g_wing - s g_e)/h, and the Hessian of theta is a sum over the wings alone [Tamstorf and Grinspun 2013,
- * Discrete bending forces and their Jacobians]: with t = g_e/|e|, for two columns i and j
+ * For a wing, u is the unit vector along e, m that from the edge to the wing, n its normal, h its height and s e its foot. A change g of
+ * a column changes theta by -r n, r = (g_wing - s g_e)/h. The Hessian of theta is a sum over the wings alone [Tamstorf and Grinspun
+ * 2013, Discrete bending forces and their Jacobians]: with t = g_e/|e|, for two columns i and j
  *
  *     (r_i r_j + t_i t_j/2) (n m^T + m n^T) + r_i t_j u n^T + t_i r_j n u^T.
  *
- * Heights and lengths below 16 PD_EPSILON h_0 count as that in quotients. A wing of no height has no angle and no energy. */
+ * Heights and lengths in quotients are bounded from below by 16 PD_EPSILON h_0. A wing without height has no angle and no energy. */
 #ifndef PD_ELEMENTS_HINGE_H
 #define PD_ELEMENTS_HINGE_H
 
@@ -36,7 +36,7 @@ typedef struct pd_hinge_fold {
     pd_hinge_wing wings[2];
 } pd_hinge_fold;
 
-/* m, along and height of the wing in a column of F. Returns the height itself. */
+/* m, along and height of the wing in a column of F. Returns the unbounded height. */
 PD_FUNCTION real pd_hinge_wing_of(const real *F, int column, const real u[3], real length, real least, pd_hinge_wing *wing) {
     real to[3] = {F[column], F[3 + column], F[6 + column]}, foot = pd_dot3(to, u);
     for (int i = 0; i < 3; i++) to[i] -= foot * u[i];
@@ -59,7 +59,7 @@ PD_FUNCTION void pd_hinge_fold_of(const real *F, const real *p, pd_hinge_fold *f
     fold->away = one > 0 && other > 0 ? angle - p[PD_HINGE_ANGLE] : 0;
 }
 
-/* r of a move g [3] of the columns, by wing. */
+/* r of a change g [3] of the columns, per wing. */
 PD_FUNCTION real pd_hinge_turn(const pd_hinge_fold *fold, int wing, const real g[3]) {
     return (g[wing + 1] - fold->wings[wing].along * g[0]) / fold->wings[wing].height;
 }
@@ -81,7 +81,7 @@ PD_FUNCTION void pd_hinge_gradient(const real *F, const real *p, real *P) {
     }
 }
 
-/* d2E/dF2 for moves of the columns by g (rows, axis a) and by g' (columns, axis c). */
+/* d2E/dF2 for changes of the columns by g (rows, axis a) and by g' (columns, axis c). */
 PD_FUNCTION real pd_hinge_second(const pd_hinge_fold *fold, real stiffness, const real g[3], int a, const real g_other[3], int c) {
     real change = 0, change_other = 0, turned = 0, t = g[0] / fold->length, t_other = g_other[0] / fold->length;
     for (int k = 0; k < 2; k++) {

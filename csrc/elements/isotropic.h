@@ -1,26 +1,26 @@
-/* Hessian of an energy that depends on F through its singular values only, from its derivatives with respect to them.
+/* Hessian of an energy that depends on F through its singular values only, from the derivatives by these.
  *
- * For F = U diag(sigma) V^T and Psi(sigma), d2Psi/dF2 has a closed eigensystem up to one small block
- * [Smith, de Goes, Kim 2019, Analytic Eigensystems for Isotropic Distortion Energies]. With D_ij = u_i v_j^T:
+ * For F = U diag(sigma) V^T and Psi(sigma), d2Psi/dF2 has a closed eigensystem up to one small block [Smith, de Goes, Kim 2019, Analytic
+ * Eigensystems for Isotropic Distortion Energies]. With D_ij = u_i v_j^T:
  *
  *     block         span{D_00, D_11, D_22}       d2Psi / dsigma_i dsigma_j
  *     symmetric     (D_ij + D_ji) / sqrt 2       (Psi_i - Psi_j) / (sigma_i - sigma_j)
  *     twist         (D_ij - D_ji) / sqrt 2       (Psi_i + Psi_j) / (sigma_i + sigma_j)
  *     normal (3x2)  n v_i^T                      Psi_i / sigma_i            (n = u_2, the unit normal; i = 0, 1)
  *
- * The caller passes the three quotients, formed analytically: where sigma_i = sigma_j the first has a finite limit, and a
- * quotient of rounded differences would not find it. Where a sum or sigma_i itself vanishes, twist and normal eigenvalues
- * really go to -infinity; pd_singular_quotient keeps them finite. */
+ * The caller computes the three quotients analytically. At sigma_i = sigma_j the first has a finite limit, which a quotient of rounded
+ * differences would miss. At a zero of the sum or of sigma_i, twist and normal eigenvalues diverge to -infinity; pd_singular_quotient
+ * keeps them finite. */
 #ifndef PD_ELEMENTS_ISOTROPIC_H
 #define PD_ELEMENTS_ISOTROPIC_H
 
 #include "base/matrix3.h"
 
-/* a / b for b >= 0, with b kept above 16 rounding errors: below, b is the noise of the singular values (stretches, near 1). */
+/* a / b for b >= 0, with b at least 16 rounding errors: a smaller b is the noise of the singular values (stretches, near 1). */
 PD_FUNCTION real pd_singular_quotient(real a, real b) { return a / pd_max(b, (real)16 * PD_EPSILON); }
 
-/* Adds coefficient m m^T to the upper triangle of H, with m = D_ij + sign D_ji as a vector of length 3d.
- * D_ij = u_i v_j^T; U is 3x3, V is d x d; sign = 0 leaves D_ij alone. */
+/* Adds coefficient m m^T to the upper triangle of H, with m = D_ij + sign D_ji as a vector of length 3d. D_ij = u_i v_j^T; U is 3x3, V
+ * is d x d; sign = 0 uses D_ij only. */
 PD_FUNCTION void pd_isotropic_add_mode(int d, const real *U, const real *V, int i, int j, real sign, real coefficient, real *H) {
     real mode[9];
     for (int a = 0; a < 3; a++)

@@ -15,9 +15,9 @@
 #include "base/svd.h"
 #include "elements/isotropic.h"
 
-/* Returns |F|^2 - 3 - 2 (J - 1), and *change = J - 1. At rest both terms of the first are small and nearly equal, in whatever direction
- * the tet has turned: with the Green strain E = (F^T F - I)/2 and its invariants, |F|^2 - 3 = 2 I_1 and J^2 - 1 = 2 I_1 + 4 I_2 + 8 I_3,
- * and what is left of the difference is quadratic in E. Under large strains it is the invariants that cancel: there, as it stands. */
+/* Returns |F|^2 - 3 - 2 (J - 1), and *change = J - 1. Near rest both terms of the first are small and nearly equal, for any rotation of
+ * the tet. The Green strain E = (F^T F - I)/2 has invariants with |F|^2 - 3 = 2 I_1 and J^2 - 1 = 2 I_1 + 4 I_2 + 8 I_3, which leaves a
+ * difference quadratic in E. Under large strains the invariants cancel, and the expression is evaluated directly. */
 PD_FUNCTION real pd_neo_hookean_shear(const real *F, real *change) {
     real E[9], C[9], square = 0, J = pd_matrix3_determinant(F);
     pd_matrix3_transpose_multiply(F, F, E);

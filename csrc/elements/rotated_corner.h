@@ -3,15 +3,15 @@
  * E = p/2 |F - R|^2 + l/2 (n - 3)^2, n = R:F, R the nearest rotation; arap.h (l = 0) and corotated.h. With the rest gradient g of the
  * corner, q = R g, t = l (n - 3) and K = n I - F R^T, whose eigenvalues are the sums of two singular values,
  *
- *     dE/dx = p (F - R) g + t q,      d2E/dx2 = p |g|^2 I + l q q^T + (t - p) [q]x K^-1 [q]x^T,
+ *     dE/dx = p (F - R) g + t q,      d2E/dx2 = p |g|^2 I + l q q^T + (t - p) [q]x K^-1 [q]x^T.
  *
- * since dR/dF turns by K^-1. Where t > p all of it is kept. Elsewhere the last term is negative, and becomes -k (|q|^2 I - q q^T) with
- * k = min(p/2, 3/2 (p - t)/n): K^-1 as if all singular values were n/3, and never more than a block keeps of itself in compression, where
- * the exact term is clamped too.
+ * The last term is from the derivative of R. For t > p it is kept. Otherwise it is negative, and is replaced by -k (|q|^2 I - q q^T)
+ * with k = min(p/2, 3/2 (p - t)/n): K^-1 for singular values of n/3. The bound p/2 keeps half of the block in compression, where the
+ * exact term is clamped too.
  *
- * For ARAP that lowers E for certain: |F - R|^2 for the R of where x is lies above the least over all R and touches it there, so E(x - d)
- * <= E(x) - d.dE/dx + p/2 |g|^2 |d|^2, and the block is at least p/2 |g|^2 I: a step d = (sum of the blocks)^-1 (sum of the gradients)
- * gains at least half of what the other terms of the block, inertia among them, measure of it. */
+ * For ARAP this lowers E with certainty: |F - R|^2 with the R at x bounds its minimum over all R from above, with equality at x. So E(x
+ * - d) <= E(x) - d.dE/dx + p/2 |g|^2 |d|^2, and the block is at least p/2 |g|^2 I. A step d = (sum of the blocks)^-1 (sum of the
+ * gradients) decreases the energy by at least half of the value that the other terms of the block, such as inertia, give. */
 #ifndef PD_ELEMENTS_ROTATED_CORNER_H
 #define PD_ELEMENTS_ROTATED_CORNER_H
 
@@ -39,24 +39,24 @@ PD_LANE_FUNCTION void pd_rotated_deformation(int stride, const real *edges, cons
     F[8 * stride] = az * a_2 + bz * b_2 + cz * c_2;
 }
 
-/* What is known of a corner before n is, one number after the other. */
+/* The data of a corner before n is computed, in sequence. */
 enum {
     PD_ROTATED_SQUARE,    /* |F|^2 */
     PD_ROTATED_COFACTORS, /* |C|^2 */
     PD_ROTATED_DETERMINANT,
-    PD_ROTATED_ROOT,                   /* n, or what is known of it */
-    PD_ROTATED_OPEN,                   /* 1: it still moves */
+    PD_ROTATED_ROOT,                   /* n, or its present estimate */
+    PD_ROTATED_OPEN,                   /* 1: it has not converged */
     PD_ROTATED_FG,                     /* [3] F g */
     PD_ROTATED_CG = PD_ROTATED_FG + 3, /* [3] C g */
     PD_ROTATED_PARTS = PD_ROTATED_CG + 3
 };
 
-/* The root moves for as long as its last step was longer than this, of it: Halley's steps leave about the cube of that. A scan of a million
- * F of all ratios and sizes that pd_rotated_add_root takes: one or two steps for strains of some tenths, none moves after four in float,
- * five in double, and n is off by 6e-8 and 8e-17 |F| on average, 8e-7 and 1.3e-15 |F| at the most. */
+/* The root has converged when its last step is below this, relative to it: Halley's method leaves about the cube of that. In a scan of a
+ * million F of all ratios and sizes that pd_rotated_add_root accepts, all converge after four steps in float and five in double. The
+ * error of n is then at most 8e-7 and 1.3e-15 |F|. */
 #define PD_ROTATED_STILL ((real)(sizeof(real) == sizeof(float) ? 4e-3 : 4e-6))
 
-/* What a number of the root becomes where it still moves, and whether it goes on doing so. */
+/* The next estimate of a root that has not converged, and whether it has then. */
 PD_LANE_FUNCTION real pd_rotated_next(real n, real open, real square, real determinant, real cofactors) {
     real next = pd_polar3_root_step(n, square, determinant, cofactors);
     return open > 0 ? next : n;
@@ -64,11 +64,11 @@ PD_LANE_FUNCTION real pd_rotated_next(real n, real open, real square, real deter
 
 PD_LANE_FUNCTION real pd_rotated_is_open(real n, real next) { return n - next > PD_ROTATED_STILL * n ? (real)1 : (real)0; }
 
-/* Steps of the root that pd_rotated_begin takes, and those after which one that still moves is left to pd_rotated_finish. */
+/* Steps of the root in pd_rotated_begin, and the number after which an unconverged one is left to pd_rotated_finish. */
 enum { PD_ROTATED_FIRST_STEPS = sizeof(real) == sizeof(float) ? 1 : 2, PD_ROTATED_STEPS = 6 };
 
-/* A start is above n: half |F|^2 + 3, since sum sigma <= sum (sigma^2 + 1)/2, which is all but n where F is nearly a rotation, and sqrt(3)
- * |F|. From there Halley's iteration falls. Returns whether it has still to be gone on with. */
+/* The start is an upper bound of n, the smaller of (|F|^2 + 3)/2 and sqrt(3) |F|. The first follows from sigma <= (sigma^2 + 1)/2 and is
+ * nearly n for F near a rotation. Halley's iteration decreases from there. Returns whether it must continue. */
 PD_LANE_FUNCTION real pd_rotated_begin(int stride, const real *F, real g_0, real g_1, real g_2, real *parts) {
     real f_0 = F[0], f_1 = F[stride], f_2 = F[2 * stride], f_3 = F[3 * stride], f_4 = F[4 * stride];
     real f_5 = F[5 * stride], f_6 = F[6 * stride], f_7 = F[7 * stride], f_8 = F[8 * stride];
@@ -98,7 +98,7 @@ PD_LANE_FUNCTION real pd_rotated_begin(int stride, const real *F, real g_0, real
     return open;
 }
 
-/* A step of the root where it still moves. Returns whether it does. */
+/* A step of an unconverged root. Returns whether it is still unconverged. */
 PD_LANE_FUNCTION real pd_rotated_approach(int stride, real *parts) {
     real n = parts[PD_ROTATED_ROOT * stride];
     real next = pd_rotated_next(n, parts[PD_ROTATED_OPEN * stride], parts[PD_ROTATED_SQUARE * stride],
@@ -119,8 +119,8 @@ PD_LANE_FUNCTION void pd_rotated_add_block(int stride, real qx, real qy, real qz
     sum[8 * stride] += level + along * qz * qz;
 }
 
-/* Adds gradient and block to sum [9] of vertex_step.h, given q and n, but for what pd_rotated_add_turning adds where t - p, returned, is
- * positive. Scalars only, as in pd_neo_hookean_corner. */
+/* Adds gradient and block to sum [9] of vertex_step.h, from q and n, without the term of pd_rotated_add_turning. Returns t - p; that
+ * term is needed if it is positive. Scalars only, as in pd_neo_hookean_corner. */
 PD_LANE_FUNCTION real pd_rotated_add(int stride, real yx, real yy, real yz, real qx, real qy, real qz, real n, real p, real l, real *sum) {
     real t = l * (n - (real)3), square = qx * qx + qy * qy + qz * qz;
     real excess = t - p, mean = pd_max(n, (real)16 * PD_EPSILON);
@@ -133,13 +133,13 @@ PD_LANE_FUNCTION real pd_rotated_add(int stride, real yx, real yy, real yz, real
     return excess;
 }
 
-/* What the root gives of a corner:
+/* The direction of a corner from the root:
  *
  *     q = dn/dF g = (4 (n^2 + |F|^2) F g + 8 n C g - 8 F F^T F g) / s,      s = 4 n (n^2 - |F|^2) - 8 det F,
  *
- * with the cofactor matrix C of F, where the root is one and s, which is 8 (s_0 + s_1)(s_0 + s_2)(s_1 + s_2) by the singular values and
- * tells how far R is from not being unique, above |F|^3, with an |F|^2 whose powers float holds. Elsewhere q = 0 and n = 3. Returns whether
- * it is so. */
+ * with the cofactor matrix C of F. Valid for a converged root, s > |F|^3, and an |F|^2 whose powers float can hold. s = 8 (s_0 +
+ * s_1)(s_0 + s_2)(s_1 + s_2) by the singular values, which measures the distance from a non-unique R. Otherwise q = 0 and n = 3. Returns
+ * whether it is valid. */
 PD_LANE_FUNCTION int pd_rotated_direction(int stride, const real *F, const real *parts, real *qx, real *qy, real *qz, real *root) {
     real f_0 = F[0], f_1 = F[stride], f_2 = F[2 * stride], f_3 = F[3 * stride], f_4 = F[4 * stride];
     real f_5 = F[5 * stride], f_6 = F[6 * stride], f_7 = F[7 * stride], f_8 = F[8 * stride];
@@ -160,8 +160,8 @@ PD_LANE_FUNCTION int pd_rotated_direction(int stride, const real *F, const real 
     return is_good;
 }
 
-/* Gradient and block by the root where that is good for it; elsewhere nothing is added. Returns whether pd_rotated_finish has something to
- * do, and what in *good. */
+/* Adds gradient and block by the root if that is valid, otherwise nothing. Returns whether pd_rotated_finish is needed, and the validity
+ * in *good. */
 PD_LANE_FUNCTION real pd_rotated_add_root(int stride, const real *F, const real *parts, real p, real l, real *sum, real *good) {
     real yx = parts[PD_ROTATED_FG * stride], yy = parts[(PD_ROTATED_FG + 1) * stride], yz = parts[(PD_ROTATED_FG + 2) * stride];
     real qx, qy, qz, n;
@@ -172,7 +172,7 @@ PD_LANE_FUNCTION real pd_rotated_add_root(int stride, const real *F, const real 
     return (is_good & !(excess > 0)) ? (real)0 : (real)1;
 }
 
-/* Adds what the turning of R stiffens where it is in tension, t > p: (t - p) [q]x K^-1 [q]x^T. */
+/* Adds the stiffness from the rotation of R in tension, t > p: (t - p) [q]x K^-1 [q]x^T. */
 PD_LANE_FUNCTION void pd_rotated_add_turning(int stride, const real *F, const real *R, real n, real excess, real g_0, real g_1, real g_2,
                                              real *sum) {
     real f_0 = F[0], f_1 = F[stride], f_2 = F[2 * stride], f_3 = F[3 * stride], f_4 = F[4 * stride];
@@ -201,7 +201,7 @@ PD_LANE_FUNCTION void pd_rotated_add_turning(int stride, const real *F, const re
     sum[8 * stride] += turning * (qx * cy - qy * cx);
 }
 
-/* The own rest gradient of a corner balances those of the others. */
+/* A corner's own rest gradient is minus the sum of the others. */
 PD_LANE_FUNCTION real pd_rotated_own(int stride, const real *numbers, int i) {
     return -(numbers[i * stride] + numbers[(3 + i) * stride] + numbers[(6 + i) * stride]);
 }
@@ -218,8 +218,8 @@ PD_LANE_FUNCTION real pd_rotated_add_lane(int stride, const real *F, const real 
     return ((p == 0) & (l == 0)) ? (real)0 : left; // an unused lane
 }
 
-/* What pd_rotated_add_root leaves: a corner whose R is found by pd_polar3 where `good` is 0, and what turning stiffens. F, g and sum of its
- * own. */
+/* The remaining work of pd_rotated_add_root: a corner with `good` 0, whose R pd_polar3 computes, and the stiffness in tension. F, g and
+ * sum of its own. */
 PD_FUNCTION void pd_rotated_finish(const real *F, const real *g, int good, real p, real l, real sum[9]) {
     real R[9], y[3], q[3];
     pd_polar3(F, R);
@@ -232,7 +232,7 @@ PD_FUNCTION void pd_rotated_finish(const real *F, const real *g, int good, real 
     if (excess > 0) pd_rotated_add_turning(1, F, R, n, excess, g[0], g[1], g[2], sum);
 }
 
-/* Gradient and block of one corner from a whole F. */
+/* Gradient and block of one corner from a complete F. */
 PD_FUNCTION void pd_rotated_corner(const real *F, const real *g, real p, real l, real sum[9]) {
     real parts[PD_ROTATED_PARTS];
     real open = pd_rotated_begin(1, F, g[0], g[1], g[2], parts);

@@ -1,20 +1,20 @@
-/* A tet that seeks a shape of its own instead of its rest shape: muscles that contract, tissue that grows, a sculpted expression.
+/* A tet with a target shape in addition to its rest shape: contracting muscles, growing tissue, a sculpted expression.
  *
  *     E(F) = w/2 |F - T|^2,    T = R S,    S the stretch of the target F* = Q S,    R = the rotation nearest to M = F S
  *     dE/dF = w (F - R S)
  *
- * Shape targeting [Klar, Moffat, Museth, Sifakis 2020], which Wang et al. 2021, Localized collisions, Sec. 5.2 make expressions with. The
- * constraint set is that of all rotated targets, {R S}: the nearest of them has the R of largest R:F S, which is the polar rotation of F S;
- * Q falls out. w does not depend on the target, nor does the matrix of Projective Dynamics: a target may change in every step, and nothing
- * is factorised again. S = 1 is the as-rigid-as-possible energy.
+ * Shape targeting [Klar, Moffat, Museth, Sifakis 2020], used for expressions by Wang et al. 2021, Localized collisions, Sec. 5.2. The
+ * constraint set consists of all rotated targets, {R S}. The nearest of them has the R of largest R:F S, which is the polar rotation of
+ * F S; Q cancels. w does not depend on the target, nor does the matrix of Projective Dynamics. So a target may change in every step
+ * without a new factorisation. S = 1 is the as-rigid-as-possible energy.
  *
  * p = {w [J] = 2 mu volume, S_00, S_01, S_02, S_11, S_12, S_22}, S symmetric positive definite, no unit.
  *
  * With M = U diag(sigma) V^T and the twist modes t_ij = U (e_i e_j^T - e_j e_i^T) V^T S / sqrt(2),
  *     d2E/dF2 = w (1 - sum over i < j of 2 / (sigma_i + sigma_j) t_ij t_ij^T),
- * by the derivative of a polar rotation. With S = 1 the modes are orthonormal and this is arap.h's; else they span three dimensions of
- * which three orthogonal ones are found, and what exceeds 1 there is what is indefinite. The kink where sigma_1 + sigma_2 = 0 is kept
- * finite by pd_singular_quotient, as there. */
+ * by the derivative of a polar rotation. With S = 1 the modes are orthonormal and this is arap.h's. Otherwise three orthogonal ones of
+ * the same span are computed, and the part above 1 there is the indefinite one. pd_singular_quotient keeps the kink at sigma_1 + sigma_2
+ * = 0 finite, as there. */
 #ifndef PD_ELEMENTS_SHAPE_TARGET_H
 #define PD_ELEMENTS_SHAPE_TARGET_H
 
@@ -68,7 +68,7 @@ PD_FUNCTION void pd_shape_target_modes(const real *F, const real *p, real modes[
     }
 }
 
-/* a and b [9] change places where b is longer. */
+/* Exchanges a and b [9] if b is longer. */
 PD_FUNCTION void pd_shape_target_sort(real *a, real *b) {
     real a_a = 0, b_b = 0;
     for (int r = 0; r < 9; r++) {
@@ -82,7 +82,7 @@ PD_FUNCTION void pd_shape_target_sort(real *a, real *b) {
     }
 }
 
-/* Takes out of b what it has along a. */
+/* Makes b orthogonal to a. */
 PD_FUNCTION void pd_shape_target_part(const real *a, real *b) {
     real a_a = 0, a_b = 0;
     for (int r = 0; r < 9; r++) {
@@ -93,9 +93,9 @@ PD_FUNCTION void pd_shape_target_part(const real *a, real *b) {
     for (int r = 0; r < 9; r++) b[r] -= part * a[r];
 }
 
-/* Turns the modes into orthogonal ones with the same sum m m^T, the longest first, and scales them so that 1 - sum sign m m^T has the
- * filtered eigenvalues 1 - sign |m|^2. Clamped, modes longer than 1 are shortened to it. The rotation is that of the modes' products; what
- * its rounding leaves of the longer modes in the shorter ones, which matters at the kink alone, is taken out one after the other. */
+/* Rotates the modes to orthogonal ones with the same sum m m^T, the longest first, and scales them so that 1 - sum sign m m^T has the
+ * filtered eigenvalues 1 - sign |m|^2. Clamped modes have a length of at most 1. The rotation diagonalises the products of the modes.
+ * Its rounding matters at the kink only; a Gram-Schmidt step removes the longer modes from the shorter ones. */
 PD_FUNCTION void pd_shape_target_filter(pd_hessian_filter filter, real modes[27], real signs[3]) {
     real products[9], lambda[3], Q[9];
     for (int i = 0; i < 3; i++)

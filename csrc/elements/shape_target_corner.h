@@ -1,14 +1,14 @@
-/* One corner of a tet that seeks a shape, in a sweep over vertices; see shape_target.h, and rotated_corner.h, whose rotation it is.
+/* One corner of a tet with a target shape, in a sweep over vertices; see shape_target.h, and rotated_corner.h for the rotation.
  *
  * E = p/2 |F - R S|^2 = p/2 (|F|^2 - 2 n + |S|^2) with n = R:M, M = F S and R the rotation nearest to M. With the rest gradient g of the
  * corner, h = S g and q = R h,
  *
- *     dE/dx = p (F g - q),      d2E/dx2 = p |g|^2 I - p [q]x K^-1 [q]x^T,      K = n I - M R^T,
+ *     dE/dx = p (F g - q),      d2E/dx2 = p |g|^2 I - p [q]x K^-1 [q]x^T,      K = n I - M R^T.
  *
- * of which the last term becomes -k (|q|^2 I - q q^T) with k = min(3/2 p/n, p/2 |g|^2/|q|^2), as for ARAP: K^-1 as if all singular values
- * were n/3, and at least half of p |g|^2 is left, so that a step lowers E for certain as it does there.
+ * The last term is replaced by -k (|q|^2 I - q q^T) with k = min(3/2 p/n, p/2 |g|^2/|q|^2), as for ARAP: K^-1 for singular values of
+ * n/3, and at least half of p |g|^2 remains. So a step lowers E with certainty as it does there.
  *
- * Targets change between steps: a record has the element's number and no stretch, which is read where set_shape_targets writes it. */
+ * Targets change between steps. So a record has the element's number and no stretch, which is read from the array of set_shape_targets. */
 #ifndef PD_ELEMENTS_SHAPE_TARGET_CORNER_H
 #define PD_ELEMENTS_SHAPE_TARGET_CORNER_H
 
@@ -40,7 +40,7 @@ PD_LANE_FUNCTION real pd_shape_target_begin(int stride, const real *F, const rea
     return pd_rotated_begin(stride, M, h_0, h_1, h_2, parts);
 }
 
-/* Adds by the root where that is good for it. Returns whether pd_shape_target_finish has something to do. */
+/* Adds gradient and block by the root if that is valid. Returns whether pd_shape_target_finish is needed. */
 PD_LANE_FUNCTION real pd_shape_target_add_root(int stride, const real *F, const real *M, const real *parts, real g_0, real g_1, real g_2,
                                                real p, real *sum) {
     real qx, qy, qz, n;
@@ -52,7 +52,7 @@ PD_LANE_FUNCTION real pd_shape_target_add_root(int stride, const real *F, const 
     return (is_good | (p == 0)) ? (real)0 : (real)1; // an unused lane has no weight
 }
 
-/* A corner whose R is found by pd_polar3. F, g, S and sum of its own. */
+/* A corner whose R pd_polar3 computes. F, g, S and sum of its own. */
 PD_FUNCTION void pd_shape_target_finish(const real *F, const real *S, const real *g, real p, real sum[9]) {
     real M[9], R[9], h[3], y[3], q[3];
     for (int row = 0; row < 3; row++)
@@ -78,7 +78,7 @@ PD_LANE_FUNCTION real pd_shape_target_add_lane(int stride, const real *F, const 
                                     pd_rotated_own(stride, numbers, 2), numbers[PD_TARGET_WEIGHT * stride], sum);
 }
 
-/* Gradient and block of one corner from a whole F; p as in shape_target.h. */
+/* Gradient and block of one corner from a complete F; p as in shape_target.h. */
 PD_FUNCTION void pd_shape_target_corner(const real *F, const real *g, const real *p, real sum[9]) {
     real M[9], parts[PD_ROTATED_PARTS];
     real open = pd_shape_target_begin(1, F, p + 1, g[0], g[1], g[2], M, parts);

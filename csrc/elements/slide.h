@@ -1,16 +1,17 @@
-/* A point that slides along an axis, between two ends, in a sliding joint.
+/* A point that slides along an axis between two ends, in a sliding joint.
  *
  *     E = k/2 |d x u|^2 + k_s/2 (s - clamp(s, lower, upper))^2,    s = d.u
  *
- * d is how far the point is from where it was put, u the unit vector along the axis: what leads off the axis is held with stiffness k, what
- * leads along it only beyond the ends. p = {k, k_s [N/m], lower, upper [m]}; an end may be infinite. E is C1 at the ends, where the Hessian
- * takes the inner value.
+ * d is the displacement of the point from its initial place, u the unit vector along the axis. The stiffness k acts across the axis, and
+ * k_s along it beyond the ends only. p = {k, k_s [N/m], lower, upper [m]}; an end may be infinite. E is C1 at the ends, where the
+ * Hessian takes the inner value.
  *
- *     slide        F = (d, u) in its columns: d = x_1 - x_0, u = (x_3 - x_2)/l with l at rest, so that x_0, x_2 and x_3 may stand on a body
- *                  that turns. E is a polynomial where s is between the ends, and never divides by |u|, which is 1 on a rigid body.
+ *     slide        F = (d, u) in its columns: d = x_1 - x_0, u = (x_3 - x_2)/l with l at rest, so that x_0, x_2 and x_3 may belong to a
+ *     body
+ *                  that rotates. E is a polynomial for s between the ends, and never divides by |u|, which is 1 on a rigid body.
  *     world_slide  F = d = x_0 - target, u = p[4..6].
  *
- * Four such points, at the corners of a tetrahedron, hold all rotations too. */
+ * Four such points, at the corners of a tetrahedron, also fix all rotations. */
 #ifndef PD_ELEMENTS_SLIDE_H
 #define PD_ELEMENTS_SLIDE_H
 
@@ -38,7 +39,7 @@ PD_FUNCTION void pd_slide_gradient_of(const real d[3], const real u[3], const re
     }
 }
 
-/* d2E/da2 = k (b^2 I - b b^T) + k_s b b^T, the last beyond the ends alone: a is one of d and u, b the other. */
+/* d2E/da2 = k (b^2 I - b b^T) + k_s b b^T, the last term only beyond the ends: a is one of d and u, b the other. */
 PD_FUNCTION void pd_slide_hessian_of(const real b[3], real k, real k_s, real *H) {
     real square = pd_dot3(b, b);
     for (int i = 0; i < 3; i++)
@@ -74,7 +75,7 @@ PD_FUNCTION void pd_slide_parts(const real *F, const real *p, real *dd, real *uu
             du[3 * i + j] = (real)2 * k * (d[i] * u[j]) + (k_s - k) * (u[i] * d[j]) + (i == j ? p[1] * beyond - k * s : 0);
 }
 
-/* H [6,6] of two columns out of its parts. */
+/* H [6,6] of two columns from its parts. */
 PD_FUNCTION void pd_slide_together(const real *dd, const real *uu, const real *du, pd_hessian_filter filter, real *H) {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {

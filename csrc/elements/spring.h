@@ -3,10 +3,10 @@
  *     E(F) = k/2 (l - L)^2,    F = x_1 - x_0 [m],    l = |F|,    p = {k [N/m], L [m]}
  *     dE/dF = k (F - L e),    d2E/dF2 = k [(1 - L/l)(I - e e^T) + e e^T],    e = F/l
  *
- * [Liu et al. 2013, Fast Simulation of Mass-Spring Systems]; L e is the nearest vector of length L. A
- * compressed spring has the negative eigenvalue k (1 - L/l) across its axis: PD_FILTER_CLAMP makes it zero.
- * l = 0, where every direction is equally near: e is the x axis, always, and the eigenvalue across, -infinity in truth, is
- * kept finite by L/l <= 1/(16 PD_EPSILON). A length whose square underflows (1e-22 m in float) counts as zero. */
+ * [Liu et al. 2013, Fast Simulation of Mass-Spring Systems]; L e is the nearest vector of length L. A compressed spring has the negative
+ * eigenvalue k (1 - L/l) across its axis: PD_FILTER_CLAMP makes it zero. At l = 0 all directions are equally near: e is always the x
+ * axis. The eigenvalue across diverges to -infinity and is kept finite by L/l <= 1/(16 PD_EPSILON). A length whose square underflows
+ * (1e-22 m in float) counts as zero. */
 #ifndef PD_ELEMENTS_SPRING_H
 #define PD_ELEMENTS_SPRING_H
 

@@ -1,13 +1,14 @@
-/* Strain limiting: every singular value of F is kept between a minimum and a maximum, for a tet (3x3) and a triangle (3x2).
+/* Strain limiting: bounds every singular value of F by a minimum and a maximum, for a tet (3x3) and a triangle (3x2).
  *
  *     E(F) = w/2 |F - T|^2 = w/2 sum (sigma_i - c_i)^2,    T = U diag(c) V^T,    c_i = clamp(sigma_i, minimum, maximum)
  *     dE/dF = w (F - T) = w U diag(sigma - c) V^T
  *
- * p = {w [J] = k volume or k area, minimum, maximum}, 0 < minimum <= maximum, no unit. [Bouaziz et al. 2014, Projective Dynamics,
- * Sec. 5, Strain]. The singular values of a tet are signed (svd.h), so T has det > 0 and is the exact nearest point;
- * minimum = maximum = 1 is the as-rigid-as-possible energy.
- * E is C1 at the limits: there the Hessian takes the inner value, zero. Eigenvalues that go to -infinity where
- * sigma_1 + sigma_2 = 0 (triangle: sigma_1 = 0) are kept finite by pd_singular_quotient; T is not unique there. */
+ * p = {w [J] = k volume or k area, minimum, maximum}, 0 < minimum <= maximum, no unit. [Bouaziz et al. 2014, Projective Dynamics, Sec.
+ * 5, Strain]. The singular values of a tet are signed (svd.h), so T has det > 0 and is the exact nearest point; minimum = maximum = 1 is
+ * the as-rigid-as-possible energy.
+ *
+ * E is C1 at the limits: there the Hessian takes the inner value, zero. At sigma_1 + sigma_2 = 0 (triangle: sigma_1 = 0) T is not
+ * unique, and pd_singular_quotient keeps the eigenvalues finite that diverge to -infinity. */
 #ifndef PD_ELEMENTS_STRAIN_LIMIT_H
 #define PD_ELEMENTS_STRAIN_LIMIT_H
 

@@ -2,10 +2,10 @@
  *
  *     Psi = mu |E|^2 + lam/2 (tr E)^2,    E = (F^T F - I)/2,    dPsi/dF = F S,    S = 2 mu E + lam tr(E) I
  *
- * p = {2 mu volume, lam volume [J]}, or with the area. By the singular values, e_i = (s_i^2 - 1)/2, t = lam tr E, every part of the Hessian
- * is a polynomial: B_ij = (2 mu (e_i + s_i^2) + t) delta_ij + lam s_i s_j, symmetric and twist = mu (s_i^2 +- s_i s_j + s_j^2 - 1) + t,
- * normal = mu (s_i^2 - 1) + t. The block of a corner is (g.S g) I + mu |g|^2 F F^T + (mu + lam) (F g)(F g)^T, whose first term is
- * clamped at zero: it is what compression makes negative, as in springs. */
+ * p = {2 mu volume, lam volume [J]}, or with the area. By the singular values, e_i = (s_i^2 - 1)/2, t = lam tr E, every part of the
+ * Hessian is a polynomial: B_ij = (2 mu (e_i + s_i^2) + t) delta_ij + lam s_i s_j, symmetric and twist = mu (s_i^2 +- s_i s_j + s_j^2 -
+ * 1) + t, normal = mu (s_i^2 - 1) + t. The block of a corner is (g.S g) I + mu |g|^2 F F^T + (mu + lam) (F g)(F g)^T. Its first term is
+ * clamped at zero: compression makes it negative, as for springs. */
 #ifndef PD_ELEMENTS_STVK_H
 #define PD_ELEMENTS_STVK_H
 
@@ -31,7 +31,7 @@ PD_FUNCTION real pd_stvk_energy(int d, const real *F, const real *p) {
     return (real)0.5 * (p[0] * square + p[1] * trace * trace);
 }
 
-/* S in place of E. */
+/* Overwrites E with S. */
 PD_FUNCTION void pd_stvk_stress(int d, const real *F, const real *p, real *S) {
     real trace = pd_stvk_strain(d, F, S);
     for (int b = 0; b < d; b++)

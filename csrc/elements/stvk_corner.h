@@ -1,11 +1,11 @@
 /* One corner of a StVK triangle in a sweep over vertices: gradient and 3x3 block, in vector lanes. The energy is that of stvk.h.
  *
- * Turning the plane of the rest shape changes nothing, so that its first axis may point along the rest gradient of the corner: g_i =
- * (c, 0), g_a = (a_1, a_2), g_b = (b_1, -a_2), c = -(a_1 + b_1). With the columns f and h of F and S = 2 mu E + lam tr(E) I,
+ * A rotation of the plane of the rest shape changes nothing, so its first axis may be along the rest gradient of the corner: g_i = (c,
+ * 0), g_a = (a_1, a_2), g_b = (b_1, -a_2), c = -(a_1 + b_1). With the columns f and h of F and S = 2 mu E + lam tr(E) I,
  *
- *     f = a_1 (x_a - x_i) + b_1 (x_b - x_i),      h = a_2 (x_a - x_b),      F S g_i = c (S_11 f + S_12 h),
+ *     f = a_1 (x_a - x_i) + b_1 (x_b - x_i),      h = a_2 (x_a - x_b),      F S g_i = c (S_11 f + S_12 h).
  *
- * and the block (g.S g) I + mu |g|^2 F F^T + (mu + lam) (F g)(F g)^T is c^2 (S_11 I + (2 mu + lam) f f^T + mu h h^T), S_11 clamped at
+ * The block (g.S g) I + mu |g|^2 F F^T + (mu + lam) (F g)(F g)^T is c^2 (S_11 I + (2 mu + lam) f f^T + mu h h^T), with S_11 clamped at
  * zero. */
 #ifndef PD_ELEMENTS_STVK_CORNER_H
 #define PD_ELEMENTS_STVK_CORNER_H
@@ -15,7 +15,7 @@
 /* Numbers of a corner: of the rest gradients, 1/m; 2 mu and lam times the area, J. */
 enum { PD_STVK_A1, PD_STVK_B1, PD_STVK_A2, PD_STVK_WEIGHT, PD_STVK_LAME, PD_STVK_NUMBERS };
 
-/* Number i of an array lies at i * stride.
+/* Number i of an array is at i * stride.
  *   edges  [6]  in      x_a - x_i, x_b - x_i, m      sum  [9]  in/out  gradient (3) in N, upper triangle of the block (6) in N/m */
 PD_LANE_FUNCTION void pd_stvk_triangle_corner(int stride, const real *edges, const real *numbers, real *sum) {
     real ax = edges[0], ay = edges[stride], az = edges[2 * stride];

@@ -1,11 +1,10 @@
-/* Two directions that an angle w at most may lie between, in a joint with limits.
+/* A limit w of the angle between two directions, in a joint with limits.
  *
  *     E = k/2 max(0, cos w - a.b)^2
  *
- * a and b are unit vectors on the two bodies; p = {k [J], cos w}. With k = k_a / sin^2 w it is k_a/2 (angle - w)^2 to first order beyond w,
- * k_a in N m per rad. By the cosine it is a polynomial there, where the angle itself has no derivative at a = b and at a = -b; at a = -b
- * the push vanishes, having been strongest on the way: k (1 + cos w)^2/2 is what it takes to get over it. E is C1 at w, where the Hessian
- * takes the inner value.
+ * a and b are unit vectors on the two bodies; p = {k [J], cos w}. With k = k_a / sin^2 w it is k_a/2 (angle - w)^2 to first order beyond
+ * w, k_a in N m per rad. With the cosine it is a polynomial there, while the angle has no derivative at a = b and at a = -b. At a = -b
+ * the force vanishes, after an energy barrier of k (1 + cos w)^2/2. E is C1 at w, where the Hessian takes the inner value.
  *
  *     swing        F = (a, b) in its columns: a = (x_1 - x_0)/l_1, b = (x_3 - x_2)/l_3 with the lengths at rest.
  *     world_swing  F = a = (x_1 - x_0)/l_1, b = p[2..4]. */

@@ -1,4 +1,4 @@
-/* A box that vertices are pushed back into: a unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4].
+/* A box that confines vertices: a unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4].
  *
  *     E(F) = k/2 |F - T|^2,    F = x_0 - target [m],    T = F with every coordinate clamped to [lower, upper]
  *

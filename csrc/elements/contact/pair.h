@@ -1,19 +1,19 @@
-/* The chain rule of every contact law, once: distance of a pair -> energy, gradient in its corners, and what one corner sees; the Hessian
- * stands in pair_hessian.h.
+/* The chain rule of every contact potential: from the distance of a pair to the energy, the gradient in its corners, and the terms of a
+ * single corner. pair_hessian.h has the Hessian.
  *
- * Kinds of pairs are those of geometry/pair.h and, for colliders that are planes,
+ * Kinds of pairs are those of geometry/pair.h and, for planes,
  *
  *     PD_VERTEX_PLANE  k=3  rows p; o, N: a vertex, a point of the plane, its unit normal; the distance is signed, N . (p - o)
  *
- * Which corners are unknowns is for the caller: a driven one (of an obstacle, the centre of a sphere, the axis of a capsule, o of a plane)
- * has a row like any other. A sphere is a driven vertex and a capsule a driven edge whose radius is added to the separation of the pair;
- * the row of N is no position and gets zeros.
+ * The caller decides which corners are unknowns. A prescribed one (of an obstacle, the centre of a sphere, the axis of a capsule, o of a
+ * plane) has a row like any other. A sphere is a prescribed vertex and a capsule a prescribed edge; their radius is part of the
+ * separation of the pair. The row of N is no position and gets zeros.
  *
  *     E(x) = weight m(x) phi(d(x)),     phi = scale B(u)   (table.h),     m the mollifier of two edges (geometry/mollifier.h), else 1
  *
- * Rounding: the distance is good to some PD_EPSILON times the size of the pair, so u and v are off by that over the gap, or over what is
- * left to the activation distance. In float32 a pair of size L is right to r where both are above 1e-7 L/r; energies near the activation
- * distance are tiny and relatively worse, never negative. */
+ * Rounding: the distance has an error of some PD_EPSILON times the size of the pair. So u and v have that error relative to the gap, or
+ * to the difference from the activation distance. In float32 a pair of size L has a relative error r if both are above 1e-7 L/r.
+ * Energies near the activation distance are tiny with a larger relative error, but never negative. */
 #ifndef PD_ELEMENTS_CONTACT_PAIR_H
 #define PD_ELEMENTS_CONTACT_PAIR_H
 
@@ -24,7 +24,7 @@
 
 enum { PD_VERTEX_PLANE = PD_PAIR_COUNT, PD_CONTACT_PAIR_COUNT };
 
-/* What a pair has beside its corners. */
+/* The parameters of a pair. */
 typedef struct pd_contact_limits {
     real activation; /* dhat > 0, measured from the separation, m */
     real separation; /* xi >= 0, m */
@@ -32,16 +32,16 @@ typedef struct pd_contact_limits {
     real threshold;  /* eps of the mollifier, m^4; 0: none */
 } pd_contact_limits;
 
-/* phi of a pair and its derivatives by the distance, weight included. */
+/* phi of a pair and its derivatives by the distance, with the weight. */
 typedef struct pd_contact_terms {
-    real acts;   /* 0 beyond the activation distance, where all is zero; -1 where nothing is left of the gap; else 1 */
+    real acts;   /* 0 beyond the activation distance, where all is zero; -1 for a closed gap; else 1 */
     real energy; /* J */
-    real slope;  /* phi', N; not a number where nothing is left of the gap */
+    real slope;  /* phi', N; NaN for a closed gap */
     real q, p;   /* phi'' and -phi'/d, N/m */
 } pd_contact_terms;
 
-/* dhat of a pair of one body whose distance at rest is known: short of it, so that a mesh finer than dhat has no energy at rest. Not above
- * zero where the pair is nearer at rest than the separation. */
+/* dhat of a pair of one body with a known rest distance: below that distance, so that a mesh finer than dhat has no energy at rest. Not
+ * positive if the rest distance is below the separation. */
 #define PD_CONTACT_REST_FRACTION ((real)0.9)
 
 PD_LANE_FUNCTION real pd_contact_activation(real activation, real separation, real rest_distance) {
@@ -57,7 +57,7 @@ PD_LANE_FUNCTION pd_nearest pd_contact_nearest(int kind, pd_points4 x) {
     real height = pd_vector_dot(pd_vector_subtract(x.a, x.b), x.c);
     out.weights = pd_per_corner_of(1, -1, 0, 0);
     out.first = out.second = pd_per_corner_of(0, 0, 0, 0);
-    out.n_free = 2; /* the closest point of the plane moves along with the vertex */
+    out.n_free = 2; /* the closest point of the plane follows the vertex */
     out.feature = 0;
     out.distance = height;
     out.normal = out.along = out.perpendicular = x.c;
@@ -66,12 +66,12 @@ PD_LANE_FUNCTION pd_nearest pd_contact_nearest(int kind, pd_points4 x) {
     return out;
 }
 
-/* Whether what that says holds. */
+/* Tells whether the result of pd_contact_nearest is valid. */
 PD_LANE_FUNCTION int pd_contact_is_plain(int kind, pd_points4 x, pd_nearest nearest) {
     return kind == PD_VERTEX_PLANE ? 1 : pd_points4_plain(x) & nearest.found;
 }
 
-/* Closest points of any pair [4,3]; corners that it has not are its first. */
+/* Closest points of any pair [4,3]; missing corners repeat the first. */
 PD_FUNCTION pd_nearest pd_contact_closest(int kind, const real *x) {
     if (kind == PD_VERTEX_PLANE) return pd_contact_nearest(kind, pd_points4_load(x));
     pd_closest closest;
@@ -79,14 +79,14 @@ PD_FUNCTION pd_nearest pd_contact_closest(int kind, const real *x) {
     return pd_nearest_read(&closest);
 }
 
-/* The same, without a detour where the pair needs no more care than several in a register get. */
+/* The same, with the fast path for a pair that allows it. */
 PD_FUNCTION pd_nearest pd_contact_nearest_of(int kind, const real *x) {
     pd_points4 at = pd_points4_load(x);
     pd_nearest nearest = pd_contact_nearest(kind, at);
     return pd_contact_is_plain(kind, at, nearest) ? nearest : pd_contact_closest(kind, x);
 }
 
-/* What a law says at u and v = 1 - u, and what it is multiplied by. */
+/* The contact potential at u and v = 1 - u, and its factor. */
 typedef struct pd_law_terms {
     real value, scale;
     pd_law_slopes slopes;
@@ -108,7 +108,7 @@ PD_LANE_FUNCTION pd_law_terms pd_law_terms_of(pd_contact_law law, real u, real v
     return out;
 }
 
-/* phi at distance d. Products of two lengths are formed of differences, so that nothing cancels but what cancels in the differences. */
+/* phi at distance d. Products of two lengths are formed from differences, so that no more digits cancel than in the differences. */
 PD_LANE_FUNCTION pd_contact_terms pd_contact_terms_of(pd_contact_law law, pd_contact_limits limits, real d) {
     pd_contact_terms out;
     real xi = limits.separation, reach = xi + limits.activation;
@@ -132,14 +132,14 @@ PD_LANE_FUNCTION pd_mollifier_terms pd_contact_mollifier(int kind, pd_points4 x,
     return pd_mollifier_terms_of(kind == PD_EDGE_EDGE ? pd_vector_dot(n, n) : (real)0, kind == PD_EDGE_EDGE ? threshold : (real)0);
 }
 
-/* J; infinite where nothing is left of the gap. */
+/* J; infinite for a closed gap. */
 PD_LANE_FUNCTION real pd_contact_energy(pd_contact_law law, pd_contact_limits limits, int kind, pd_points4 x, pd_nearest nearest) {
     pd_contact_terms terms = pd_contact_terms_of(law, limits, nearest.distance);
     real value = pd_contact_mollifier(kind, x, limits.threshold).value;
     return terms.acts > 0 ? value * terms.energy : terms.energy;
 }
 
-/* N, the derivative of the energy by the corners; not a number where nothing is left of the gap. */
+/* N, the derivative of the energy by the corners; NaN for a closed gap. */
 PD_LANE_FUNCTION pd_points4 pd_contact_gradient(pd_contact_law law, pd_contact_limits limits, int kind, pd_points4 x, pd_nearest nearest) {
     pd_contact_terms terms = pd_contact_terms_of(law, limits, nearest.distance);
     pd_mollifier_terms mollifier = pd_contact_mollifier(kind, x, limits.threshold);
@@ -155,17 +155,17 @@ PD_LANE_FUNCTION pd_points4 pd_contact_gradient(pd_contact_law law, pd_contact_l
                          pd_vector_add(out.d, of_f));
 }
 
-/* What one corner sees while the others rest, for a step of its own. */
+/* The terms of one corner while the others rest, for a step of its own. */
 typedef struct pd_contact_corner {
-    real energy;      /* the corner's share of the energy, 1/`partners` of it, J; infinite where nothing is left of the gap */
-    pd_vector slope;  /* its rows of the gradient, N; from here on not numbers where nothing is left of the gap */
+    real energy;      /* the corner's share of the energy, 1/`partners` of it, J; infinite for a closed gap */
+    pd_vector slope;  /* its rows of the gradient, N; this and the following are NaN for a closed gap */
     pd_vector normal; /* n */
-    /* `partners` m q beta^2, N/m: along n, the block without what the turning of the normal adds. That is positive semidefinite, and all of
-     * the clamped block but for terms of the order of (distance / size of the pair)^2. */
+    /* `partners` m q beta^2, N/m: along n, the block without the rotation of the normal. It is positive semidefinite, and differs from
+     * the clamped block by terms of the order of (distance / size of the pair)^2. */
     real stiffness;
 } pd_contact_corner;
 
-/* Of corner number `corner`, 0..3, of a pair that acts. */
+/* For corner number `corner`, 0..3, of a pair that acts. */
 PD_LANE_FUNCTION pd_contact_corner pd_contact_corner_of(pd_contact_law law, pd_contact_limits limits, int kind, pd_points4 x,
                                                         pd_nearest nearest, int corner, real partners) {
     pd_contact_corner out;
@@ -194,7 +194,7 @@ PD_FUNCTION void pd_contact_corner_add(pd_contact_corner corner, real sum[9]) {
     sum[6] += stiff.y * n.y, sum[7] += stiff.y * n.z, sum[8] += stiff.z * n.z;
 }
 
-/* The same of a pair whose closest points are not known; returns the share of the energy. */
+/* The same for a pair with unknown closest points; returns the share of the energy. */
 PD_FUNCTION real pd_contact_add_corner(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int corner,
                                        real partners, real sum[9]) {
     pd_points4 at = pd_points4_load(x);

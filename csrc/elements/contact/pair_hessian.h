@@ -1,4 +1,4 @@
-/* The Hessian of a pair of contact in its corners, and its projection; the rest of the chain rule stands in pair.h.
+/* The Hessian of a contact pair in its corners, and its projection; pair.h has the rest of the chain rule.
  *
  * With n the normal, beta the weights of the gap, g_k and c_k its derivatives by the free parameters and those of the weights
  * (geometry/distance.h), let a_k be an orthonormal basis of span(g_k) and e_k the same combinations of the c_k. Then with q = phi'' and
@@ -9,32 +9,32 @@
  *                 - p (beta beta^T) (I - n n^T - sum_k a_k a_k^T),          (beta n) the vector with rows beta_i n       (derived here)
  *
  * for every closest feature of every kind. p and q are >= 0, so the last term is negative semidefinite and orthogonal to the others: the
- * nearest positive semidefinite matrix has none of it. The others act on five vectors at the most, (beta, e_1, e_2) n and beta (a_1, a_2),
- * which a Gram-Schmidt step in the space of the corners makes orthonormal: the projection is that of a 5x5 matrix, and exact. A pair of
- * nearly parallel edges, where m < 1, takes its nine dimensions without translations. */
+ * nearest positive semidefinite matrix does not contain it. The others act on at most five vectors, (beta, e_1, e_2) n and beta (a_1,
+ * a_2). A Gram-Schmidt step in the space of the corners makes them orthonormal. So the projection is that of a 5x5 matrix, and exact. A
+ * pair of nearly parallel edges, with m < 1, is projected in its nine dimensions without translations. */
 #ifndef PD_ELEMENTS_CONTACT_PAIR_HESSIAN_H
 #define PD_ELEMENTS_CONTACT_PAIR_HESSIAN_H
 
 #include "base/symmetric.h"
 #include "elements/contact/pair.h"
 
-/* A pair's Hessian without mollifier as a 5x5 matrix S by an orthonormal basis: rows 0-2 are (basis[r] n), rows 3, 4 (basis[0] a_k). By
- * value, symmetric, and zero where nothing is named: */
+/* A pair's Hessian without mollifier as a 5x5 matrix S in an orthonormal basis: rows 0-2 are (basis[r] n), rows 3, 4 (basis[0] a_k). By
+ * value, symmetric, and zero for unnamed entries: */
 typedef struct pd_contact_parts {
-    pd_vector normal, axis0, axis1;                             /* n, a_k: orthonormal, zero where there are fewer */
-    pd_per_corner basis0, basis1, basis2;                       /* orthonormal, zero where a feature has fewer */
+    pd_vector normal, axis0, axis1;                             /* n, a_k: orthonormal, zero for missing ones */
+    pd_per_corner basis0, basis1, basis2;                       /* orthonormal, zero for missing ones */
     real s00, s01, s02, s11, s12, s22, s03, s13, s04, s14, s24; /* N/m */
-    real n_axes;                                                /* a_k there are */
-    real across;                                                /* <= 0: what is left across the n and a_k, N/m */
+    real n_axes;                                                /* number of a_k */
+    real across;                                                /* <= 0: the part across the n and a_k, N/m */
 } pd_contact_parts;
 
-/* and as arrays, with all of S. */
+/* The same as arrays, with all of S. */
 typedef struct pd_contact_factor {
     real normal[3], axes[2][3]; /* n, a_k: orthonormal */
-    real basis[3][4];           /* by corners; orthonormal, zero where a feature has fewer */
+    real basis[3][4];           /* by corners; orthonormal, zero for missing ones */
     real S[25];                 /* N/m */
-    real across;                /* <= 0: what is left across the n and a_k, N/m */
-    int n_axes;                 /* a_k there are */
+    real across;                /* <= 0: the part across the n and a_k, N/m */
+    int n_axes;                 /* number of a_k */
 } pd_contact_factor;
 
 PD_LANE_FUNCTION pd_contact_parts pd_contact_parts_of(pd_contact_terms terms, pd_nearest nearest, pd_points4 x) {
@@ -43,13 +43,13 @@ PD_LANE_FUNCTION pd_contact_parts pd_contact_parts_of(pd_contact_terms terms, pd
     pd_per_corner beta = nearest.weights, nothing = pd_per_corner_of(0, 0, 0, 0);
     pd_vector g = pd_gap_slope(nearest.first, x), h = pd_gap_slope(nearest.second, x), across_both = pd_vector_cross(g, h);
     real gg = pd_vector_dot(g, g), d = nearest.distance, p = terms.p;
-    int one = gg > 0; /* slopes that a pair has not are zero */
+    int one = gg > 0; /* missing slopes are zero */
     int two = pd_slopes_are_two(gg, pd_vector_dot(h, h), pd_vector_dot(across_both, across_both));
 
-    /* a_k and e_k. In a sliver n is the direction of the gap and leans a little towards the g_k. */
+    /* a_k and e_k. In a sliver n is the direction of the gap, which is not quite perpendicular to the g_k. */
     pd_vector a = pd_vector_along(g, -pd_vector_dot(n, g), n);
     real length = pd_sqrt(pd_vector_dot(a, a));
-    one &= length > 0; /* else a sliver whose g_k is rounding noise along n */
+    one &= length > 0; /* otherwise a sliver, whose g_k is rounding noise along n */
     a = pd_vector_choose(one, pd_vector_scale((real)1 / length, a), none);
     pd_vector b = pd_vector_cross(n, a);
     real along = pd_vector_dot(h, a), across = pd_vector_dot(h, b);
@@ -59,7 +59,7 @@ PD_LANE_FUNCTION pd_contact_parts pd_contact_parts_of(pd_contact_terms terms, pd
     pd_per_corner f = pd_per_corner_scale((real)1 / across, pd_per_corner_along(nearest.second, -along, e));
     f = pd_per_corner_choose(two, f, nothing);
 
-    /* the basis, and the e_k by it */
+    /* the basis, and the e_k in it */
     real size = pd_sqrt(pd_per_corner_dot(beta, beta));
     pd_per_corner b0 = pd_per_corner_scale((real)1 / size, beta);
     real e0 = pd_per_corner_dot(b0, e), f0 = pd_per_corner_dot(b0, f);
@@ -99,7 +99,7 @@ PD_FUNCTION void pd_contact_factor_of(pd_contact_parts parts, pd_contact_factor 
     out->n_axes = (int)parts.n_axes;
 }
 
-/* Filters the eigenvalues of a factor's matrix. Without axes S has none below zero. */
+/* Filters the eigenvalues of a factor's matrix. Without axes S has no negative ones. */
 PD_FUNCTION void pd_contact_factor_filter(pd_contact_factor *factor, pd_hessian_filter filter) {
     factor->across = pd_filter_eigenvalue(filter, factor->across);
     if (factor->n_axes > 0) pd_symmetric_filter(5, factor->S, filter);
@@ -116,7 +116,7 @@ PD_FUNCTION void pd_contact_add_squares(const real *vectors, int count, int corn
         }
 }
 
-/* In the space of the corners the vector with coordinates z by the basis of S. */
+/* The vector in the space of the corners with coordinates z in the basis of S. */
 PD_LANE_FUNCTION pd_points4 pd_contact_parts_vector(pd_contact_parts parts, real z0, real z1, real z2, real z3, real z4) {
     pd_per_corner b = parts.basis0, along = pd_per_corner_along(pd_per_corner_scale(z0, b), z1, parts.basis1);
     along = pd_per_corner_along(along, z2, parts.basis2);
@@ -126,7 +126,7 @@ PD_LANE_FUNCTION pd_points4 pd_contact_parts_vector(pd_contact_parts parts, real
         pd_vector_along(pd_vector_scale(along.c, n), b.c, across), pd_vector_along(pd_vector_scale(along.d, n), b.d, across));
 }
 
-/* The nearest positive semidefinite matrix [3k,3k] to that of parts: as many squares as S has positive eigenvalues, three at the most. */
+/* The nearest positive semidefinite matrix [3k,3k] to that of parts: one outer product per positive eigenvalue of S, at most three. */
 PD_LARGE_FUNCTION void pd_contact_parts_squares(const pd_contact_parts *parts, int corners, real *out) {
     real vectors[25], wide[60];
     int count = 0, two = parts->n_axes > 1, n = two ? 5 : 3;
@@ -135,7 +135,7 @@ PD_LARGE_FUNCTION void pd_contact_parts_squares(const pd_contact_parts *parts, i
                             parts->s14, parts->s02, parts->s12, parts->s22, 0,          parts->s24, parts->s03, parts->s13, 0,
                             0,          0,          parts->s04, parts->s14, parts->s24, 0,          0};
         count = pd_symmetric_squares(5, S, PD_FILTER_CLAMP, vectors);
-    } else { // rows 0, 1 and 3 are all there is
+    } else { // only rows 0, 1 and 3 are nonzero
         const real S[9] = {parts->s00, parts->s01, parts->s03, parts->s01, parts->s11, parts->s13, parts->s03, parts->s13, 0};
         count = pd_symmetric_squares(3, S, PD_FILTER_CLAMP, vectors);
     }
@@ -195,10 +195,10 @@ PD_LARGE_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *term
                 }
         }
     if (filter == PD_FILTER_NONE) return;
-    // an orthonormal basis of what is no translation: the edges against one another, and each turning or stretching
+    // an orthonormal basis of the space without translations: the edges against one another, and each rotating or stretching
     const real half = (real)0.5, root = (real)0.70710678118654752440;
     const real basis[3][4] = {{half, half, -half, -half}, {-root, root, 0, 0}, {0, 0, -root, root}};
-    // two arrays are used twice: nvcc gives every array a part of the stack of its own
+    // two arrays are used twice: nvcc gives every array its own part of the stack
     real half_way[108], T[81], *vectors = T, *wide = half_way;
     for (int row = 0; row < 9; row++)
         for (int column = 0; column < 12; column++) {
@@ -223,8 +223,8 @@ PD_LARGE_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *term
     pd_contact_add_squares(wide, count, 4, out);
 }
 
-/* out [3k,3k] N/m, row 3 i + axis, exactly symmetric, with filtered eigenvalues. Not a number where nothing is left of the gap.
- * x [4,3] m, corners that the kind has not are its first. */
+/* out [3k,3k] N/m, row 3 i + axis, exactly symmetric, with filtered eigenvalues. NaN for a closed gap. x [4,3] m; missing corners repeat
+ * the first. */
 PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x,
                                     pd_hessian_filter filter, real *out) {
     int corners = pd_contact_corners(kind), n = 3 * corners;
@@ -238,7 +238,7 @@ PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_
     }
     pd_contact_parts parts = pd_contact_parts_of(terms, nearest, at);
     int mollified = pd_contact_mollifier(kind, at, limits->threshold).below;
-    if (filter == PD_FILTER_CLAMP && !mollified) { // by fewer operations than the general way
+    if (filter == PD_FILTER_CLAMP && !mollified) { // fewer operations than the general path
         pd_contact_parts_squares(&parts, corners, out);
         return;
     }
@@ -257,8 +257,8 @@ PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_
         }
 }
 
-/* What one corner sees: its rows of the gradient [3] N and its diagonal block [3,3] N/m of the Hessian, exactly symmetric, of the
- * filtered one. Both not numbers where nothing is left of the gap. */
+/* The terms of one corner: its rows of the gradient [3] N and its diagonal block [3,3] N/m of the filtered Hessian, exactly symmetric.
+ * Both are NaN for a closed gap. */
 PD_FUNCTION void pd_contact_block(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int corner,
                                   pd_hessian_filter filter, real *gradient, real *block) {
     pd_points4 at = pd_points4_load(x);

@@ -1,19 +1,19 @@
-/* The quadratic penalty of one pair whose weights and normal are frozen at a detection:
+/* The quadratic penalty of one pair with weights and normal from a detection:
  *
  *     E(x) = k/2 d^2,     d = max(0, reach - g),     g = n . sum_j beta_j x_j          [Chen et al. 2024, Vertex Block Descent, Eq. 12]
  *
- * beta are the weights of the gap, which add up to zero over the pair, n its unit normal, out of the second of it; `reach` is the gap below
- * which the two push each other apart: the thickness, and the radii of spheres and capsules. Then
+ * beta are the weights of the gap, which sum to zero over the pair. n is its unit normal, out of the second of the pair. `reach` is the
+ * gap below which the two repel each other: the thickness, and the radii of spheres and capsules. Then
  *
- *     dE/dx_j = -k d beta_j n,      d2E/dx_i dx_j = k beta_i beta_j n n^T  where d > 0,
+ *     dE/dx_j = -k d beta_j n,      d2E/dx_i dx_j = k beta_i beta_j n n^T  where d > 0.
  *
- * which add up to zero over the pair and are positive semidefinite as they are. */
+ * These sum to zero over the pair, and the Hessian is positive semidefinite without a filter. */
 #ifndef PD_ELEMENTS_CONTACT_PENALTY_H
 #define PD_ELEMENTS_CONTACT_PENALTY_H
 
 #include "geometry/vector.h"
 
-/* d, m; 0 where the gap is no number. */
+/* d, m; 0 for a NaN gap. */
 PD_LANE_FUNCTION real pd_penalty_depth(real gap, real reach) {
     real depth = reach - gap;
     return depth > 0 ? depth : (real)0;

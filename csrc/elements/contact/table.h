@@ -1,18 +1,18 @@
-/* Every contact law of the project in one list: pair.h expands it, and nothing else names them all.
+/* The list of contact potentials: pair.h expands it, and no other file names them all.
  *
- * A law is a function of one number, the squared distance d^2 of a pair less the squared separation xi^2, in parts of where the law begins
- * to act, at distance xi + dhat (dhat the activation distance, measured from the separation):
+ * A contact potential is a function of one number: the squared distance d^2 of a pair minus the squared separation xi^2, relative to its
+ * value at distance xi + dhat, where the potential begins (dhat is the activation distance, measured from the separation):
  *
  *     u = (d^2 - xi^2) / s,      s = (xi + dhat)^2 - xi^2 = dhat (2 xi + dhat),      0 < u < 1,      v = 1 - u
  *
- * pair.h forms u and v each by itself, without cancellation, and carries the derivatives by u on to the corners of the pair. A law NAME is
- * one header with these PD_LANE_FUNCTIONs, dimensionless but the last, which give anything where u is not between 0 and 1:
+ * pair.h computes u and v separately, without cancellation, and applies the chain rule to the corners of the pair. A potential NAME is
+ * one header with these PD_LANE_FUNCTIONs, dimensionless except the last. Their results for u outside of (0, 1) are arbitrary:
  *
  *     real pd_NAME_value(real u, real v);                                             B(u)
  *     pd_law_slopes pd_NAME_slopes(real u, real v);                                   dB/du <= 0 <= d2B/du2
- *     real pd_NAME_scale(real stiffness, int physical, real activation, real s);      J: what B is multiplied by
+ *     real pd_NAME_scale(real stiffness, int physical, real activation, real s);      J: the factor of B
  *
- * with B = B' = 0 at u = 1, so that the energy ends smoothly. A new law is one new header and one line here. */
+ * with B = B' = 0 at u = 1, so that the energy ends smoothly. A new potential is one new header and one line here. */
 #ifndef PD_ELEMENTS_CONTACT_TABLE_H
 #define PD_ELEMENTS_CONTACT_TABLE_H
 
@@ -28,15 +28,15 @@ typedef enum pd_law_kind {
         PD_LAW_COUNT
 } pd_law_kind;
 
-/* A law with its constants, the same for all pairs. */
+/* A contact potential with its constants, the same for all pairs. */
 typedef struct pd_contact_law {
     int kind;       /* pd_law_kind */
-    int physical;   /* which form, and so the unit of the stiffness: pd_NAME_scale */
+    int physical;   /* the form, which determines the unit of the stiffness: pd_NAME_scale */
     real stiffness; /* > 0 */
 } pd_contact_law;
 
-/* A gap below so much of its activation distance has collapsed: a barrier is so steep there that its force follows from rounding and from
- * how far a solver came, and says little of the load. */
+/* A gap below this fraction of its activation distance has collapsed. A barrier is so steep there that its force depends on rounding and
+ * on the progress of the solver, and hardly on the load. */
 #define PD_COLLAPSED_GAP 0.01
 
 /* dB/du and d2B/du2. */

@@ -1,40 +1,40 @@
-/* The constraints of the two-way interior point method, linearised where the state is [Wang et al. 2023, A Two-Way Interior Point Method
- * for Collision Handling in Deformable Body Simulation, Sec. 4.1].
+/* The constraints of the two-way interior point method, linearised at the state [Wang et al. 2023, A Two-Way Interior Point Method for
+ * Collision Handling in Deformable Body Simulation, Sec. 4.1].
  *
- *     c(x) = s det(e1, e2, e3)(x) / (delta |N|) - 1 >= 0,     N = e2 x e3, s the sign of the determinant, both frozen where the state is
+ *     c(x) = s det(e1, e2, e3)(x) / (delta |N|) - 1 >= 0,     N = e2 x e3, s the sign of the determinant, both constant from the state
  *
- * for a vertex above a triangle (e1 = v - t0, e2 = t1 - t0, e3 = t2 - t0) and for two edges that are nearest inside both (e1 = b0 - a0, e2
- * = a1 - a0, e3 = b1 - b0): six times the volume of their tetrahedron is that of the same pair moved apart along N to the distance delta.
- * In the paper's text Eqs. 14 and 15 are lost; this is derived from their description: pulling a pair of unchanged shape apart along N
- * makes its volume delta |N|/6, a constant. Where the determinant says little of the distance (a vertex nearest to an edge or a vertex,
- * edges nearly parallel) it is
+ * for a vertex above a triangle (e1 = v - t0, e2 = t1 - t0, e3 = t2 - t0) and for two edges with interior closest points (e1 = b0 - a0,
+ * e2 = a1 - a0, e3 = b1 - b0). It compares six times the volume of their tetrahedron with that of the pair moved apart along N to the
+ * distance delta. Eqs. 14 and 15 are missing in the paper's text. This is derived from their description: moving a pair apart along N
+ * without a change of shape gives the volume delta |N|/6, a constant. If the determinant is a poor measure of the distance (a vertex
+ * nearest to an edge or a vertex, nearly parallel edges), the constraint is
  *
- *     c(x) = |gap|/delta - 1,     gap = sum beta_j x_j,     the gradient with beta and the normal n = gap/|gap| frozen     [Eq. 16]
+ *     c(x) = |gap|/delta - 1,     gap = sum beta_j x_j,     the gradient with constant beta and normal n = gap/|gap|     [Eq. 16]
  *
- * The volume of a pair whose closest points are not inside has less than its distance, with a sign that may be wrong; and where delta,
- * which has the thickness in it, is not small beside a triangle or the edges, its gradient pulls at their sides more than it parts the
- * pair: a cloth of 20 mm cells on a ball of 50 mm swung without an end. Then too it is the second. The length of an edge:
+ * The volume of a pair without interior closest points is a poor measure, and its sign may be wrong. The thickness is part of delta. If
+ * delta is not small compared with the triangle or the edges, the gradient of the volume mainly deforms the sides, and a cloth on a ball
+ * oscillates without end. Then the second constraint is used too. The length of an edge:
  *
  *     c(x) = sigma - |x_i - x_j|/l >= 0,     l at rest      [Eq. 17]
  *
- * printed with the length at the beginning of each update, which compounds. */
+ * The printed l is the length at the begin of each update, so that its errors accumulate. */
 #ifndef PD_ELEMENTS_CONTACT_VOLUME_CONSTRAINT_H
 #define PD_ELEMENTS_CONTACT_VOLUME_CONSTRAINT_H
 
 #include "elements/contact/pair.h"
 #include "geometry/nearest_feature.h"
 
-/* Beside the kinds of pairs: an edge that is not to be stretched. */
+/* In addition to the kinds of pairs: an edge with a limit of its stretch. */
 enum { PD_EDGE_LENGTH = PD_CONTACT_PAIR_COUNT };
 
-/* Edges whose sine is below these have no volume to speak of, and are nearly parallel. */
+/* Edges with a sine below these have almost no volume, and are nearly parallel. */
 #define PD_VOLUME_SINE   ((real)1e-3)
 #define PD_PARALLEL_SINE ((real)0.2)
 
-/* The most distance to be apart by, in parts of the least altitude of what two sides span, of which a volume says enough. */
+/* The largest required distance for a volume constraint, relative to the smallest altitude of the parallelogram of two sides. */
 #define PD_VOLUME_DISTANCE ((real)0.25)
 
-/* c at x, and its gradient, 1/m, zero for corners that a kind has not. */
+/* c at x, and its gradient, 1/m, zero for missing corners. */
 typedef struct pd_constraint {
     real value;
     pd_vector gradient[4];
@@ -42,8 +42,8 @@ typedef struct pd_constraint {
 
 PD_FUNCTION int pd_constraint_corners(int kind) { return kind == PD_EDGE_LENGTH ? 2 : pd_contact_corners(kind); }
 
-/* The nearest features of a pair as a pair of their own: returns its kind, and corner j of it is corner order[j] of the pair, in an order
- * that does not depend on which of several pairs with these features it came from but for that of the points of an edge. */
+/* The nearest features of a pair as a pair of their own. Returns its kind; its corner j is corner order[j] of the pair. The order is the
+ * same for all pairs with these features, except for that of the points of an edge. */
 PD_FUNCTION int pd_constraint_feature(int kind, unsigned support, int order[4]) {
     int first = kind == PD_EDGE_EDGE ? 2 : 1, corner = 0, n = 1;
     for (int j = 0; j < 4; j++) order[j] = j;
@@ -52,7 +52,7 @@ PD_FUNCTION int pd_constraint_feature(int kind, unsigned support, int order[4]) 
     unsigned ends = support & ((1u << first) - 1u), others = support & ~((1u << first) - 1u);
     if (pd_support_count(ends) == 2 && pd_support_count(others) == 2) return kind;
     if (pd_support_count(others) == 3) return kind;
-    if (pd_support_count(ends) == 2) { // an edge and a vertex of the other: the vertex comes first
+    if (pd_support_count(ends) == 2) { // an edge and a vertex of the other: the vertex first
         unsigned swap = ends;
         ends = others, others = swap;
     }
@@ -63,14 +63,14 @@ PD_FUNCTION int pd_constraint_feature(int kind, unsigned support, int order[4]) 
     return n == 3 ? PD_VERTEX_EDGE : PD_VERTEX_VERTEX;
 }
 
-/* Whether two edges x [4,3] are so nearly parallel that they touch in more than a point before they have turned much. */
+/* Tells whether two edges x [4,3] are so nearly parallel that a small rotation makes them touch in more than a point. */
 PD_FUNCTION int pd_constraint_is_parallel(const real *x) {
     pd_points4 p = pd_points4_load(x);
     pd_vector a = pd_vector_subtract(p.b, p.a), b = pd_vector_subtract(p.d, p.c), n = pd_vector_cross(a, b);
     return pd_vector_dot(n, n) <= PD_PARALLEL_SINE * PD_PARALLEL_SINE * pd_vector_dot(a, a) * pd_vector_dot(b, b);
 }
 
-/* A pair to be apart by `distance`, m, with its weights and its normal frozen. */
+/* A pair with the required distance `distance`, m, with constant weights and normal. */
 PD_FUNCTION pd_constraint pd_constraint_of_distance(int kind, pd_nearest nearest, real distance) {
     pd_constraint out;
     real weights[4], per = (real)1 / distance;
@@ -82,7 +82,7 @@ PD_FUNCTION pd_constraint pd_constraint_of_distance(int kind, pd_nearest nearest
     return out;
 }
 
-/* A pair that is nearest at x [4,3] by the features of its kind, to be apart by `distance`, m. */
+/* A pair with its closest points at x [4,3] in the features of its kind, and the required distance `distance`, m. */
 PD_FUNCTION pd_constraint pd_constraint_of_pair(int kind, const real *x, pd_nearest nearest, real distance) {
     pd_constraint out = pd_constraint_of_distance(kind, nearest, distance);
     if (kind != PD_VERTEX_TRIANGLE && kind != PD_EDGE_EDGE) return out;
@@ -111,7 +111,7 @@ PD_FUNCTION pd_constraint pd_constraint_of_pair(int kind, const real *x, pd_near
     return out;
 }
 
-/* Edge x [2,3], of the length `rest`, that is to be at most `limit` times as long. */
+/* Edge x [2,3] of rest length `rest`, at most `limit` times as long. */
 PD_FUNCTION pd_constraint pd_constraint_of_edge(const real *x, real rest, real limit) {
     pd_constraint out;
     pd_vector edge = pd_vector_subtract(pd_vector_load(x), pd_vector_load(x + 3));
