@@ -1,4 +1,4 @@
-/* The clock of every timing: seconds that never run backwards. Only differences mean something. */
+/* The clock of all timings: monotonic seconds. Only differences have a meaning. */
 #ifndef PD_BASE_CLOCK_H
 #define PD_BASE_CLOCK_H
 
@@ -10,7 +10,7 @@ static inline double pd_seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What has gone by since `since` is added to *spent, and the next lap begins. */
+/* Adds the time since `since` to *spent, and begins the next lap. */
 static inline void pd_lap(double *since, double *spent) {
     double now = pd_seconds();
     *spent += now - *since;

@@ -1,10 +1,10 @@
 /* Filters of the eigenvalues of a Hessian.
  *
- * A minimiser needs a positive semidefinite matrix. The Hessians of elements and of pairs in contact are indefinite at some positions
+ * A minimiser needs a positive semidefinite matrix. The Hessians of elements and of contact pairs are indefinite at some positions
  * [Teran et al. 2005, Robust Quasistatic Finite Elements and Flesh Simulation].
  *
- * A new filter is one value and one case in this file. An algorithm that holds for one filter alone compares with its value. Every other
- * filter takes the general algorithm. */
+ * A new filter is one value and one case in this file. An algorithm for one filter only compares with its value. Every other filter
+ * takes the general algorithm. */
 #ifndef PD_BASE_HESSIAN_FILTER_H
 #define PD_BASE_HESSIAN_FILTER_H
 

@@ -1,5 +1,5 @@
-/* The natural logarithm without a branch or a call: libm's takes one number at a time, and a loop that runs several elements in one vector
- * register would fall apart over it.
+/* The natural logarithm without a branch or a call, for loops that process several elements in one vector register. libm's takes one
+ * number at a time and would prevent vectorisation.
  *
  * x = 2^k (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2), s = f / (2 + f), z = s^2:
  *
@@ -14,14 +14,14 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ln x for finite x > 0 that is not subnormal; less_one: x - 1, which may be known better than x tells. Anything for other x. */
+/* ln x for finite x > 0 that is not subnormal; less_one: x - 1, which may be known more precisely than x. Undefined for other x. */
 PD_LANE_FUNCTION double pd_logarithm_double(double x, double less_one) {
     uint64_t bits, moved, rest;
     double k, part;
     memcpy(&bits, &x, sizeof bits);
     moved = bits + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu); /* from sqrt(1/2) to 1, so that its exponent is that of the result */
     rest = (moved & 0xfffffffffffffu) + 0x3fe6a09e667f3bcdu;
-    moved = moved >> 52 | 0x4330000000000000u; /* 2^52 and the exponent in its last bits: a conversion that vector registers have */
+    moved = moved >> 52 | 0x4330000000000000u; /* 2^52 and the exponent in its last bits: a conversion with vector instructions */
     memcpy(&k, &moved, sizeof k);
     memcpy(&part, &rest, sizeof part);
     k -= 4503599627370496.0 + 1023.0;

@@ -1,7 +1,7 @@
-/* 3-vectors and 3x3 matrices: the few operations the elements and the polar decomposition need.
+/* 3-vectors and 3x3 matrices: the operations of the elements and of the polar decomposition.
  *
- * Matrices are real[9], row-major. Inputs come first, outputs last; an output must not overlap an input unless the comment
- * says so. Everything is unrolled by the compiler once inlined: the sizes are constants. */
+ * Matrices are real[9], row-major. Inputs come first, outputs last. An output must not overlap an input unless its comment allows it.
+ * All sizes are constants, so that the compiler unrolls the loops. */
 #ifndef PD_BASE_MATRIX3_H
 #define PD_BASE_MATRIX3_H
 
@@ -70,8 +70,8 @@ PD_FUNCTION real pd_matrix3_determinant(const real A[9]) {
     return pd_dot3(A, c);
 }
 
-/* The tangent t of the Jacobi rotation, the smaller root of t^2 + 2 zeta t = 1. Past 1e9 the square root is |zeta| to
- * the last bit, and its square could overflow in float. */
+/* The tangent t of the Jacobi rotation, the smaller root of t^2 + 2 zeta t = 1. Above 1e9 the square root is |zeta| to the last bit, and
+ * its square could overflow in float. */
 PD_FUNCTION real pd_jacobi_tangent(real zeta) {
     real size = pd_fabs(zeta);
     real t = size > (real)1e9 ? (real)0.5 / size : (real)1 / (size + pd_sqrt((real)1 + size * size));
@@ -102,9 +102,9 @@ PD_FUNCTION void pd_symmetric3_rotate(real S[9], real Q[9], int p, int q, int r)
     pd_matrix3_rotate_columns(Q, p, q, c, s);
 }
 
-/* S = Q diag(lambda) Q^T by cyclic Jacobi rotations; Q is a rotation, lambda in no particular order.
- * Only squares of rotation tangents are formed, never of entries, so no scaling is needed. Errors are a few rounding errors
- * of |S|. Ten sweeps bound the loop; convergence is quadratic and takes three or four. [Golub and Van Loan 2013, Sec. 8.5] */
+/* S = Q diag(lambda) Q^T by cyclic Jacobi rotations; Q is a rotation, lambda is unordered. Only squares of rotation tangents are formed,
+ * never of entries, so no scaling is needed. Errors are a few rounding errors of |S|. The loop has at most ten sweeps; convergence is
+ * quadratic. [Golub and Van Loan 2013, Sec. 8.5] */
 PD_FUNCTION void pd_symmetric3_eigen(const real S[9], real lambda[3], real Q[9]) {
     real A[9];
     for (int i = 0; i < 9; i++) A[i] = S[i];
@@ -120,9 +120,9 @@ PD_FUNCTION void pd_symmetric3_eigen(const real S[9], real lambda[3], real Q[9])
     for (int i = 0; i < 3; i++) lambda[i] = A[4 * i];
 }
 
-/* 1 where the minors of S show that its eigenvalues are above 64 rounding errors of its trace: those that pd_symmetric3_eigen finds are
- * positive then. A third row of zeros, as of a triangle, has an eigenvalue of 0 and counts as positive. 0 where the minors do not show it,
- * also where S is not finite. */
+/* 1 if the minors of S show that its eigenvalues are above 64 rounding errors of its trace: those of pd_symmetric3_eigen are then
+ * positive. A third row of zeros, as for a triangle, has the eigenvalue 0 and counts as positive. 0 if the minors do not show it, also
+ * for S not finite. */
 PD_FUNCTION int pd_symmetric3_is_definite(const real S[9]) {
     const real least = (real)64 * PD_EPSILON, scale = (real)1 / (S[0] + S[4] + S[8]); /* a trace of 1: no product over- or underflows */
     real A[9];
@@ -131,7 +131,7 @@ PD_FUNCTION int pd_symmetric3_is_definite(const real S[9]) {
     return (S[2] == 0 && S[5] == 0 && S[8] == 0) || pd_matrix3_determinant(A) > least;
 }
 
-/* Filters the eigenvalues of S. A matrix that has no negative one is left as it is, to the bit. */
+/* Filters the eigenvalues of S. A matrix without negative ones is unchanged, to the bit. */
 PD_FUNCTION void pd_symmetric3_filter(real S[9], pd_hessian_filter filter) {
     real lambda[3], Q[9];
     if (filter == PD_FILTER_NONE || pd_symmetric3_is_definite(S)) return;

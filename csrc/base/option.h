@@ -1,4 +1,4 @@
-/* The settings of a solver by name: what it declares is what Python may give, and must (python/binding/options.h reads them). */
+/* The settings of a solver by name: Python must give exactly the declared ones (python/binding/options.h reads them). */
 #ifndef PD_BASE_OPTION_H
 #define PD_BASE_OPTION_H
 
@@ -10,16 +10,16 @@ typedef enum pd_option_type {
     PD_OPTION_FLAG,        /* int, 0 or 1 */
     PD_OPTION_COUNT,       /* int in [least, most] */
     PD_OPTION_NUMBER,      /* double in [least, most] */
-    PD_OPTION_COLOURS,     /* const int * [n_vertices], borrowed: no two vertices of an element have the same, but for those held fixed */
-    PD_OPTION_VERTICES,    /* const unsigned char * [n_vertices], borrowed: which vertices; None: NULL */
+    PD_OPTION_COLOURS,     /* const int * [n_vertices], borrowed: no two free vertices of an element have the same */
+    PD_OPTION_VERTICES,    /* const unsigned char * [n_vertices], borrowed: flags; None: NULL */
     PD_OPTION_LINEAR,      /* pd_linear_settings */
     PD_OPTION_CHEBYSHEV,   /* pd_chebyshev, or None: not enabled */
-    PD_OPTION_FUNCTION,    /* pd_vector_function, or None: there is none */
-    PD_OPTION_ACCELERATOR, /* pd_acceleration, by the accelerator of the option's name; None: not this one */
+    PD_OPTION_FUNCTION,    /* pd_vector_function, or None: no function */
+    PD_OPTION_ACCELERATOR, /* pd_acceleration, by the accelerator of the option's name; None: another one */
     PD_OPTION_TYPE_COUNT
 } pd_option_type;
 
-/* One setting: its name, and where it goes in the structure that holds the settings. A list ends with a name of NULL. */
+/* One setting: its name, and its place in the structure of the settings. A list ends with a name of NULL. */
 typedef struct pd_option {
     const char *name;
     pd_option_type type;

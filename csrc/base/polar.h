@@ -19,13 +19,13 @@
 
 #define PD_POLAR_NEWTON_STEPS (sizeof(real) == sizeof(float) ? 5 : 6)
 
-/* Stop when pd_polar3_newton_step returns at most this: the error left is then about half of it. */
+/* Stop when pd_polar3_newton_step returns at most this: the remaining error is then about half of it. */
 #define PD_POLAR_NEWTON_TOLERANCE PD_EPSILON
 
-/* One Newton step Y from X for one lane of a structure of arrays: entry m of X is X[m * stride], and so for Y. No branch, no
- * loop, no local array: `#pragma omp simd` over the lanes vectorises it (a local real[9] per lane would keep gcc from it).
+/* One Newton step Y from X for one lane of a structure of arrays: entry m of X is X[m * stride], and so for Y. No branch, no loop, no
+ * local array: `#pragma omp simd` over the lanes vectorises it (a local real[9] per lane would prevent that).
  *   X in     Y out, may be X itself     Returns |Y - X|^2 / |Y|^2.
- * X must be nonsingular and its fourth powers representable: pd_polar3_newton_applies says so. */
+ * X must be nonsingular with representable fourth powers, as pd_polar3_newton_applies tests. */
 PD_FUNCTION real pd_polar3_newton_lane(const real *X, real *Y, int stride) {
     real x_0 = X[0], x_1 = X[stride], x_2 = X[2 * stride], x_3 = X[3 * stride], x_4 = X[4 * stride];
     real x_5 = X[5 * stride], x_6 = X[6 * stride], x_7 = X[7 * stride], x_8 = X[8 * stride];
@@ -49,8 +49,8 @@ PD_FUNCTION real pd_polar3_newton_lane(const real *X, real *Y, int stride) {
 /* The same for one row-major matrix: X [9] in, Y [9] out. */
 PD_FUNCTION real pd_polar3_newton_step(const real X[9], real Y[9]) { return pd_polar3_newton_lane(X, Y, 1); }
 
-/* 1 if the Newton iteration from F is safe: det F >= 1e-3 |F|_F^3 (a rotation has 0.19) and |F|_F^2 between 2^-20 and 2^20, so
- * that no power over- or underflows in float. Evaluated without a branch; false for not-finite F. */
+/* 1 if the Newton iteration from F is safe: det F >= 1e-3 |F|_F^3 (a rotation has 0.19) and |F|_F^2 between 2^-20 and 2^20, so that no
+ * power over- or underflows in float. Evaluated without a branch; 0 for F not finite. */
 PD_FUNCTION int pd_polar3_newton_applies(const real F[9]) {
     real f_f = pd_matrix3_dot(F, F), determinant = pd_matrix3_determinant(F);
     return (determinant > 0) & (determinant * determinant >= (real)1e-6 * f_f * f_f * f_f) & (f_f >= (real)9.5367431640625e-07) &
@@ -66,8 +66,8 @@ PD_LANE_FUNCTION real pd_polar3_root_step(real n, real i, real d, real c) {
 
 /* R = the rotation nearest to F in the Frobenius norm.
  *   F [9] in     R [9] out
- * Orthogonal to a few rounding errors for every finite F. Where the nearest rotation is not unique (sigma_1 + sigma_2 = 0),
- * one of them; F = 0 and nonnegative diagonal F give I. */
+ * Orthogonal to a few rounding errors for every finite F. If the nearest rotation is not unique (sigma_1 + sigma_2 = 0), one of them; F
+ * = 0 and nonnegative diagonal F give I. */
 PD_LARGE_FUNCTION void pd_polar3(const real F[9], real R[9]) {
     if (pd_polar3_newton_applies(F)) {
         real change = pd_polar3_newton_step(F, R);
@@ -82,8 +82,8 @@ PD_LARGE_FUNCTION void pd_polar3(const real F[9], real R[9]) {
 
 /* R = the 3x2 matrix with orthonormal columns nearest to F, |F - R|^2 = (sigma_0 - 1)^2 + (sigma_1 - 1)^2.
  *   F [6] in, columns f_0 f_1     R [6] out
- * With the unit normal n of f_0 x f_1:  R = [f_0 + f_1 x n, f_1 + n x f_0] / (sigma_0 + sigma_1), the planar formula
- * F + cof F. Parallel columns to rounding, where n is lost, and F = 0: one of the nearest matrices, by pd_svd32. */
+ * With the unit normal n of f_0 x f_1:  R = [f_0 + f_1 x n, f_1 + n x f_0] / (sigma_0 + sigma_1), the planar formula F + cof F. If the
+ * columns are parallel to rounding, where n is lost, or F = 0: one of the nearest matrices, by pd_svd32. */
 PD_LARGE_FUNCTION void pd_polar32(const real F[6], real R[6]) {
     real scale = pd_largest(F, 6), f_0[3], f_1[3], normal[3];
     for (int i = 0; i < 3; i++) {
@@ -100,7 +100,7 @@ PD_LARGE_FUNCTION void pd_polar32(const real F[6], real R[6]) {
     }
     for (int i = 0; i < 3; i++) normal[i] /= largest;
 
-    /* Nearly parallel columns leave n with an error along the longer column, which would spoil R: take it out. */
+    /* Nearly parallel columns give n an error along the longer column, which would spoil R: remove it. */
     real along_0 = pd_dot3(normal, f_0), along_1 = pd_dot3(normal, f_1);
     real square_0 = pd_dot3(f_0, f_0), square_1 = pd_dot3(f_1, f_1);
     for (int i = 0; i < 3; i++) normal[i] -= square_0 >= square_1 ? along_0 / square_0 * f_0[i] : along_1 / square_1 * f_1[i];

@@ -1,4 +1,4 @@
-/* Where a rigid body is: its centre and rotation, in double whatever `real` is. Matrices are row-major. */
+/* The pose of a rigid body: centre and rotation, in double for any `real`. Matrices are row-major. */
 #ifndef PD_BASE_POSE_H
 #define PD_BASE_POSE_H
 
@@ -23,7 +23,7 @@ PD_FUNCTION void pd_pose_multiply(const double A[9], const double B[9], double C
         for (int j = 0; j < 3; j++) C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
 }
 
-/* R = exp(theta x), by Rodrigues' formula; its series where theta is small. */
+/* R = exp(theta x), by Rodrigues' formula, or its series for a small theta. */
 PD_FUNCTION void pd_pose_exponential(const double t[3], double R[9]) {
     double square = t[0] * t[0] + t[1] * t[1] + t[2] * t[2], angle = sqrt(square);
     double s = square < 1e-8 ? 1.0 - square / 6.0 : sin(angle) / angle;
@@ -48,8 +48,8 @@ PD_FUNCTION void pd_pose_quaternion(const double R[9], int k, double q[4]) {
     q[3] = R[3 * j + i] - R[3 * i + j];
 }
 
-/* The smallest t with exp(t x) = R, by way of the unit quaternion of R, of which the largest part is found first [Shepperd 1978]. What is
- * the largest is a constant of each call, so that a GPU keeps it all in registers. */
+/* The smallest t with exp(t x) = R, from the unit quaternion of R, whose largest component is computed first [Shepperd 1978]. The index
+ * of the largest is a constant in each call, so that a GPU keeps all in registers. */
 PD_FUNCTION void pd_pose_logarithm(const double R[9], double t[3]) {
     double q[4], trace = R[0] + R[4] + R[8];
     if (trace > R[0] && trace > R[4] && trace > R[8]) {
@@ -67,8 +67,8 @@ PD_FUNCTION void pd_pose_logarithm(const double R[9], double t[3]) {
     for (int c = 0; c < 3; c++) t[c] = scale * q[c];
 }
 
-/* The rotation nearest to A: Newton's iteration A <- (g A + A^-T / g)/2 with Higham's scaling [Higham 1986, Sec. 3]. Returns 0 where
- * det A is not positive: there is no such rotation, or no only one. */
+/* The rotation nearest to A: Newton's iteration A <- (g A + A^-T / g)/2 with Higham's scaling [Higham 1986, Sec. 3]. Returns 0 unless
+ * det A is positive: otherwise there is no unique nearest rotation. */
 PD_FUNCTION int pd_pose_orthogonal(double A[9]) {
     for (int k = 0; k < 60; k++) {
         double cofactors[9], norm = 0.0, inverse = 0.0, change = 0.0;

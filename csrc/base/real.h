@@ -1,9 +1,8 @@
-/* The one floating-point type of a build, and the mark of a function that compiles as C11 and as CUDA C++.
+/* The floating-point type of a build, and the specifiers of functions that compile as C11 and as CUDA C++.
  *
- * `real` is fixed by the compiler flag -DPD_REAL=float|double; the same tree is built once per precision. Element functions
- * are written once with PD_FUNCTION, so the CPU loops and the CUDA kernels call the very same formula. Code in csrc/mesh, csrc/sparse and
- * csrc/judge is always double: it includes this file only by way of csrc/geometry, for a formula that stands there, and leaves PD_REAL
- * alone. */
+ * The compiler flag -DPD_REAL=float|double sets `real`; the same tree is built once per precision. Element functions are written once
+ * with PD_FUNCTION, so CPU loops and CUDA kernels call the same formula. Code in csrc/mesh, csrc/sparse and csrc/judge is always double.
+ * It includes this file only through csrc/geometry, for formulas there, and does not use PD_REAL. */
 #ifndef PD_BASE_REAL_H
 #define PD_BASE_REAL_H
 
@@ -21,16 +20,16 @@ typedef PD_REAL real;
 #define PD_FUNCTION static inline
 #endif
 
-/* A function that must disappear in its caller, since it also runs several elements in one vector register; others are left to the
- * compiler. A loop, an array or a branch inside would keep the compiler from that. */
+/* A function that must be inlined, since it also processes several elements in one vector register. Loops, arrays or branches inside
+ * would prevent that. The compiler decides about other functions. */
 #if defined(__GNUC__) && !defined(__CUDACC__)
 #define PD_LANE_FUNCTION static inline __attribute__((always_inline))
 #else
 #define PD_LANE_FUNCTION PD_FUNCTION
 #endif
 
-/* A function that is compiled by itself, so that it rounds alike wherever it is called from: which product of a difference is fused into
- * it depends on what surrounds them. */
+/* A function that is never inlined, so that it has the same rounding for all callers: the fusion of products depends on the surrounding
+ * code. */
 #if defined(__clang__) && !defined(__CUDACC__)
 #define PD_FUNCTION_APART static __attribute__((noinline, unused))
 #elif defined(__GNUC__) && !defined(__CUDACC__)
@@ -39,8 +38,8 @@ typedef PD_REAL real;
 #define PD_FUNCTION_APART PD_FUNCTION
 #endif
 
-/* A function that takes a compiler long and that many others call. Inlined in the kernels of a step, whose arrays a call would put into
- * local memory; a call in files that define PD_CALL_LARGE_FUNCTIONS before they include anything. */
+/* A large function with many callers, which is slow to compile. It is inlined in the kernels of a step, where a call would move arrays
+ * to local memory. Files that define PD_CALL_LARGE_FUNCTIONS before all includes call it. */
 #if defined(__CUDACC__) && defined(PD_CALL_LARGE_FUNCTIONS)
 #define PD_LARGE_FUNCTION static __host__ __device__ __noinline__ __attribute__((unused))
 #else
@@ -50,7 +49,7 @@ typedef PD_REAL real;
 /* Half the spacing of 1 and the next real: 6e-8 in float, 1.1e-16 in double. */
 #define PD_EPSILON ((real)(sizeof(real) == sizeof(float) ? 5.9604644775390625e-08 : 1.1102230246251565e-16))
 
-/* sizeof(real) is a constant: each of these compiles to the one right call. */
+/* sizeof(real) is a constant: each of these compiles to a single call. */
 PD_FUNCTION real pd_sqrt(real x) { return sizeof(real) == sizeof(float) ? (real)sqrtf((float)x) : (real)sqrt((double)x); }
 
 PD_FUNCTION real pd_fabs(real x) { return sizeof(real) == sizeof(float) ? (real)fabsf((float)x) : (real)fabs((double)x); }
@@ -65,7 +64,7 @@ PD_FUNCTION real pd_min(real a, real b) { return a < b ? a : b; }
 
 PD_FUNCTION real pd_max(real a, real b) { return a > b ? a : b; }
 
-/* 0, or NaN where x is not finite: added to a sum of squares, it makes the sum fail closed. */
+/* 0, or NaN if x is not finite. A sum of squares plus this fails closed. */
 PD_FUNCTION double pd_finite_zero(real x) { return (double)(x - x); }
 
 /* The smaller of two bounds, and the larger. A NaN gives an infinity that stays in all later calls, so that a reduction fails closed. */

@@ -1,7 +1,7 @@
-/* Errors are values: what a C function that can fail returns, and the text that goes with it.
+/* Errors are values: the status of a C function that can fail, and its text.
  *
- * A pd_error travels from the caller down; the function that finds the fault writes the text, everybody above only passes the
- * status on. Nothing prints, nothing exits. csrc/python/binding/errors.c turns a status into a Python exception, in one place. */
+ * The caller passes a pd_error down. The function that finds a fault writes the text, and its callers only pass the status on. Nothing
+ * prints, nothing exits. csrc/python/binding/errors.c turns a status into a Python exception. */
 #ifndef PD_BASE_STATUS_H
 #define PD_BASE_STATUS_H
 
@@ -15,7 +15,7 @@ typedef enum pd_status {
     PD_ERROR_DEVICE,      /* no device, driver too old, launch failed             -> RuntimeError */
     PD_ERROR_UNSUPPORTED, /* this build leaves that part out                      -> RuntimeError */
     PD_DIVERGED,          /* a step diverged; pd_error.iteration and .vertex say where -> DivergenceError */
-    PD_INTERRUPTED        /* the caller asked to stop (Ctrl-C); the state is the last good one */
+    PD_INTERRUPTED        /* the caller requested a stop (Ctrl-C); the state is the last good one */
 } pd_status;
 
 typedef struct pd_error {
@@ -24,7 +24,7 @@ typedef struct pd_error {
     int vertex;    /* with PD_DIVERGED: the vertex with the largest or first non-finite value */
 } pd_error;
 
-/* Runs an expression that returns a status and leaves through `done:` where it failed. */
+/* Runs an expression that returns a status, and leaves through `done:` on failure. */
 #define PD_TRY(expression)                      \
     do {                                        \
         if ((status = (expression))) goto done; \
@@ -34,7 +34,7 @@ typedef struct pd_error {
 extern "C" {
 #endif
 
-/* Writes a printf-style text into error (may be NULL) and returns status, so a failing line reads `return pd_fail(...)`. */
+/* Writes a printf-style text to error (may be NULL) and returns status, for lines such as `return pd_fail(...)`. */
 pd_status pd_fail(pd_error *error, pd_status status, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))

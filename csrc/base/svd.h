@@ -1,17 +1,15 @@
 /* Signed singular value decomposition F = U diag(sigma) V^T of 3x3 and 3x2 matrices.
  *
- * U and V are rotations (determinant +1), so a reflection in F shows as a negative smallest singular value: an inverted tet
- * has sigma_2 < 0, and U V^T is the nearest rotation whatever the sign of det F [Irving, Teran, Fedkiw 2004, Invertible
- * Finite Elements].
+ * U and V are rotations (determinant +1), so a reflection in F gives a negative smallest singular value: an inverted tet has sigma_2 <
+ * 0, and U V^T is the nearest rotation for any sign of det F [Irving, Teran, Fedkiw 2004, Invertible Finite Elements].
  *
- * Method: one-sided Jacobi [Hestenes 1958], columns ordered as they are rotated [de Rijk 1989]. The columns of B = F V are made
- * orthogonal to each other relative to their own lengths, which keeps the relative accuracy of tiny singular values where
- * the entries determine them [Demmel and Veselic 1992]; F^T F would lose everything below 1e-8 of the largest.
+ * Method: one-sided Jacobi [Hestenes 1958], with the columns ordered during the rotations [de Rijk 1989]. The columns of B = F V are
+ * made orthogonal relative to their own lengths. This keeps the relative accuracy of tiny singular values where the entries determine
+ * them [Demmel and Veselic 1992]; F^T F would lose everything below 1e-8 of the largest.
  *
- * F is divided by its largest entry first: 1e-200 to 1e200 in double and 1e-30 to 1e30 in float give the same U and V as
- * near 1. Rank-deficient input: vectors without a singular value to fix them are chosen close to those of V, so that
- * F = 0 and nonnegative diagonal F give U V^T = I. Bounded: PD_SVD_SWEEPS sweeps; three to five in practice, six at most
- * in a million random matrices. */
+ * F is divided by its largest entry first: 1e-200 to 1e200 in double and 1e-30 to 1e30 in float give the same U and V as near 1. For
+ * rank-deficient input, undetermined vectors are chosen close to those of V, so that F = 0 and nonnegative diagonal F give U V^T = I. At
+ * most PD_SVD_SWEEPS sweeps; three to five in practice, at most six in a million random matrices. */
 #ifndef PD_BASE_SVD_H
 #define PD_BASE_SVD_H
 
@@ -19,8 +17,8 @@
 
 #define PD_SVD_SWEEPS 12
 
-/* Orders columns p < q of B by length and makes them orthogonal; V follows. Returns 0 when nothing was to do. An exchange
- * counts: after one, three pairs in a row need not have been the three different ones. */
+/* Orders columns p < q of B by length and makes them orthogonal; V follows. Returns 0 if nothing changed. An exchange counts as a
+ * change: after one, three successive pairs need not be the three different ones. */
 PD_FUNCTION int pd_svd_rotate(real B[9], real V[9], int p, int q) {
     real alpha = 0, beta = 0, gamma = 0;
     int exchanged = 0;
@@ -47,7 +45,7 @@ PD_FUNCTION int pd_svd_rotate(real B[9], real V[9], int p, int q) {
     return 1;
 }
 
-/* The same of one lane without a branch: entry i of B and V is at [stride i]. Returns 1 where there was something to do. */
+/* The same for one lane without a branch: entry i of B and V is at [stride i]. Returns 1 if something changed. */
 PD_LANE_FUNCTION real pd_svd_rotate_lane(int stride, real *B, real *V, int p, int q) {
     real alpha = 0, beta = 0, gamma = 0;
     for (int i = 0; i < 3; i++) {
@@ -81,7 +79,7 @@ PD_FUNCTION void pd_svd_finish(const real B[9], const real V[9], real U[9], real
     real length = pd_norm3(b_0);
     for (int i = 0; i < 3; i++) u_0[i] = b_0[i] / length;
 
-    /* Dividing by the largest entry first: the square of a tiny column would underflow. */
+    /* Divide by the largest entry first: the square of a tiny column would underflow. */
     real largest = pd_largest(b_1, 3), along = 0;
     if (largest > 0) {
         for (int i = 0; i < 3; i++) u_1[i] = b_1[i] / largest;
@@ -90,7 +88,7 @@ PD_FUNCTION void pd_svd_finish(const real B[9], const real V[9], real U[9], real
         length = pd_norm3(u_1);
     }
     if (!(largest > 0 && length > (real)0.5)) {
-        /* Rank one: any unit vector perpendicular to u_0 will do; the better of v_1 and v_2 keeps at least 1/sqrt(2). */
+        /* Rank one: any unit vector perpendicular to u_0 is valid. The better of v_1 and v_2 keeps at least 1/sqrt(2). */
         real v_1[3] = {V[1], V[4], V[7]}, v_2[3] = {V[2], V[5], V[8]};
         int first = pd_fabs(pd_dot3(u_0, v_1)) <= pd_fabs(pd_dot3(u_0, v_2));
         for (int i = 0; i < 3; i++) u_1[i] = first ? v_1[i] : v_2[i];
@@ -101,7 +99,7 @@ PD_FUNCTION void pd_svd_finish(const real B[9], const real V[9], real U[9], real
     for (int i = 0; i < 3; i++) u_1[i] /= length;
     pd_cross3(u_0, u_1, u_2);
 
-    /* The clamps only repair the order of values equal to rounding. */
+    /* The clamps only repair the order of values that are equal to rounding. */
     real s_2 = pd_dot3(u_2, b_2);
     sigma[1] = pd_max(pd_dot3(u_1, b_1), 0);
     sigma[0] = pd_max(pd_dot3(u_0, b_0), sigma[1]);

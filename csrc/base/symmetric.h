@@ -1,4 +1,4 @@
-/* Small symmetric matrices of any size that is known where the function is called: their eigenvalues, filtered (hessian_filter.h). */
+/* Small symmetric matrices of any size that is constant at the call: their eigenvalues, filtered (hessian_filter.h). */
 #ifndef PD_BASE_SYMMETRIC_H
 #define PD_BASE_SYMMETRIC_H
 
@@ -6,7 +6,7 @@
 
 enum { PD_SYMMETRIC_MOST = 9 };
 
-/* Entries below this are lost in the rounding of a matrix whose largest is 1, and count as zero; their squares are still far from
+/* Smaller entries are below the rounding of a matrix with largest entry 1, and count as zero. Their squares are still far from
  * underflow. */
 #define PD_SYMMETRIC_LOST ((real)0.125 * PD_EPSILON)
 
@@ -45,12 +45,11 @@ PD_FUNCTION void pd_symmetric_tridiagonalise(int n, real *A, real *Z, real *d, r
     if (n > 1) e[n - 2] = A[n * (n - 1) + n - 2];
 }
 
-/* The eigenvalues d [n], in no particular order, of the tridiagonal matrix (d, e), entries up to some 1, by implicit QL steps with
- * Wilkinson's shift; each row of Z is turned along.
- * [Golub and Van Loan 2013, Algorithm 8.3.3, from the lower end: Bowdler et al. 1968, tql2] */
+/* The eigenvalues d [n], unordered, of the tridiagonal matrix (d, e), entries up to some 1, by implicit QL steps with Wilkinson's shift;
+ * each row of Z is rotated too. [Golub and Van Loan 2013, Algorithm 8.3.3, from the lower end: Bowdler et al. 1968, tql2] */
 PD_FUNCTION void pd_tridiagonal_eigen(int n, real *d, real *e, real *Z) {
     for (int l = 0; l < n; l++)
-        for (int iteration = 0; iteration < 30; iteration++) { // two or three are taken
+        for (int iteration = 0; iteration < 30; iteration++) { // two or three are usual
             int m = l;
             while (m < n - 1 && pd_fabs(e[m]) > PD_SYMMETRIC_LOST) m++;
             if (m == l) break;
@@ -60,7 +59,7 @@ PD_FUNCTION void pd_tridiagonal_eigen(int n, real *d, real *e, real *Z) {
             for (; i >= l; i--) {
                 real f = s * e[i], b = c * e[i];
                 r = pd_sqrt(f * f + g * g);
-                // the square of what is lost in rounding is nothing; further down the squares of f and g would underflow, and s, c be no
+                // the square of a lost entry counts as zero; with smaller ones the squares of f and g would underflow, and s, c be no
                 // rotation
                 e[i + 1] = r > PD_SYMMETRIC_LOST * PD_SYMMETRIC_LOST ? r : (real)0;
                 if (!(r > PD_SYMMETRIC_LOST * PD_SYMMETRIC_LOST)) break;
@@ -76,7 +75,7 @@ PD_FUNCTION void pd_tridiagonal_eigen(int n, real *d, real *e, real *Z) {
                     Z[n * i + k] = c * upper - s * lower;
                 }
             }
-            if (i >= l) { // the matrix falls apart here
+            if (i >= l) { // the matrix decouples here
                 d[i + 1] -= p;
                 e[m] = 0;
                 continue;
@@ -87,12 +86,12 @@ PD_FUNCTION void pd_tridiagonal_eigen(int n, real *d, real *e, real *Z) {
         }
 }
 
-/* The Jacobi rotation of rows p and q that makes s_pq zero, of a matrix with entries up to 1: row p <- c p - s q, row q <- s p + c q, and
- * the diagonal changes by -+ tangent s_pq. Below what counts as zero it is no rotation. By value, for matrices that go several to a vector
- * register: these all take the same way, which the steps above do not. [Golub and Van Loan 2013, Sec. 8.5] */
+/* The Jacobi rotation of rows p and q that makes s_pq zero, of a matrix with entries up to 1: row p <- c p - s q, row q <- s p + c q,
+ * and the diagonal changes by -+ tangent s_pq. For an s_pq that counts as zero it is the identity. By value, for matrices in vector
+ * lanes: all lanes take the same path, unlike in the steps above. [Golub and Van Loan 2013, Sec. 8.5] */
 typedef struct pd_symmetric_rotation {
     real c, s, tangent;
-    int counts; /* whether it turns */
+    int counts; /* it is not the identity */
 } pd_symmetric_rotation;
 
 PD_LANE_FUNCTION pd_symmetric_rotation pd_symmetric_rotation_of(real pp, real pq, real qq) {
@@ -106,9 +105,9 @@ PD_LANE_FUNCTION pd_symmetric_rotation pd_symmetric_rotation_of(real pp, real pq
     return out;
 }
 
-/* S [n,n], symmetric, n <= PD_SYMMETRIC_MOST, with filtered eigenvalues as a sum of products: vectors [n,n] holds in its first rows
- * z_0, z_1, .. with S+ = sum z z^T, the eigenvectors of the positive filtered eigenvalues times their roots. Returns how many. Errors are a
- * few rounding errors of |S|. S may be the same array as vectors. Not for PD_FILTER_NONE: negative eigenvalues have no roots. */
+/* S [n,n], symmetric, n <= PD_SYMMETRIC_MOST, with filtered eigenvalues as a sum of products: the first rows of vectors [n,n] are z_0,
+ * z_1, .. with S+ = sum z z^T, the eigenvectors of the positive filtered eigenvalues times their roots. Returns their number. Errors are
+ * a few rounding errors of |S|. S may be the same array as vectors. Not for PD_FILTER_NONE: negative eigenvalues have no roots. */
 PD_LARGE_FUNCTION int pd_symmetric_squares(int n, const real *S, pd_hessian_filter filter, real *vectors) {
     real A[PD_SYMMETRIC_MOST * PD_SYMMETRIC_MOST], d[PD_SYMMETRIC_MOST], e[PD_SYMMETRIC_MOST];
     real size = pd_largest(S, n * n);
