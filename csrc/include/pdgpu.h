@@ -210,7 +210,7 @@ PDGPU_API pdgpu_status pdgpu_scene_set_masses(pdgpu_scene *scene, int body, cons
 PDGPU_API pdgpu_status pdgpu_scene_set_velocities(pdgpu_scene *scene, int body, const double *velocities, pdgpu_error *error);
 /* The damping time of all elements of a body, s, >= 0. Default: 0. */
 PDGPU_API pdgpu_status pdgpu_scene_set_damping(pdgpu_scene *scene, int body, double seconds, pdgpu_error *error);
-/* Pins vertices [n] of a body: they move as the targets of a step say, or stay. */
+/* Pins vertices [n] of a body: they follow the targets of a step, or stay. */
 PDGPU_API pdgpu_status pdgpu_scene_pin(pdgpu_scene *scene, int body, const int *vertices, int n, pdgpu_error *error);
 /* Springs of rest length zero from vertices [n] of a body to targets [n,3] m, of a stiffness in N/m, > 0.
  *   first  out  number of the first of them, for pdgpu_simulation_set_attachment_targets; may be NULL */
@@ -224,9 +224,9 @@ PDGPU_API pdgpu_status pdgpu_scene_masses(const pdgpu_scene *scene, double *mass
 
 /* ---- contact -------------------------------------------------------------------------------------------------------------------------- */
 
-/* Obstacles act only in a scene with a contact. obstacle  out  its number, from 0; may be NULL.
- * Lengths are in m. A normal has any length but zero, and points to where bodies are. Radii are > 0. A surface has points [n_points,3] and
- * triangles [n_triangles,3]. */
+/* Obstacles act only in a scene with a contact. obstacle  out  its number, from 0; may be NULL. Lengths are in m. A normal has any
+ * length except zero, and points to the side of the bodies. Radii are > 0. A surface has points [n_points,3] and triangles
+ * [n_triangles,3]. */
 PDGPU_API pdgpu_status pdgpu_scene_add_plane(pdgpu_scene *scene, const double *point, const double *normal, int *obstacle,
                                              pdgpu_error *error);
 PDGPU_API pdgpu_status pdgpu_scene_add_sphere(pdgpu_scene *scene, const double *centre, double radius, int *obstacle, pdgpu_error *error);
@@ -235,23 +235,23 @@ PDGPU_API pdgpu_status pdgpu_scene_add_capsule(pdgpu_scene *scene, const double 
 PDGPU_API pdgpu_status pdgpu_scene_add_surface(pdgpu_scene *scene, const double *points, int n_points, const int *triangles,
                                                int n_triangles, int *obstacle, pdgpu_error *error);
 
-/* A barrier between all surfaces: nothing comes nearer than `separation` [Li et al. 2020, Incremental Potential Contact]. */
+/* A barrier between all surfaces, which keeps all distances above `separation` [Li et al. 2020, Incremental Potential Contact]. */
 typedef struct pdgpu_barrier {
     double distance;          /* m, > 0: activation distance, measured from the separation */
     double stiffness;         /* > 0; Pa, or J/m^4 with unweighted */
     double separation;        /* m, >= 0 */
     double friction;          /* coefficient of all pairs, >= 0 */
     double friction_velocity; /* m/s, > 0 with friction: slower surfaces stick, or creep */
-    int friction_lags;        /* passes of a step, each with the normal forces of the one before; 0 stands for 1 */
+    int friction_lags;        /* passes of a step, each with the normal forces of the previous one; 0 stands for 1 */
     int unweighted;           /* 1: pairs are not weighted by their areas */
-    int by_reach;             /* 0: moves end short of the first impact of all; 1: each vertex has its own limit */
+    int by_reach;             /* 0: a common step limit by the time of impact; 1: a displacement bound per vertex */
 } pdgpu_barrier;
 
 /* A quadratic penalty below a thickness. Surfaces can pass through each other [Chen et al. 2024, VBD, Sec. 3.5]. */
 typedef struct pdgpu_penalty {
     double thickness;         /* m, > 0 */
     double stiffness;         /* N/m, > 0, of every pair */
-    double depth;             /* m, >= 0: how far inside solids vertices are found */
+    double depth;             /* m, >= 0: search depth inside solids */
     double friction;          /* as above */
     double friction_velocity; /* as above */
     int detection_interval;   /* iterations between two detections of a step; 0: one detection */
@@ -293,8 +293,8 @@ PDGPU_API pdgpu_status pdgpu_solver_set_linear(pdgpu_solver *solver, const char 
 /* The step being solved, as the functions of a "CustomSolver" get it. It ends with their call. */
 typedef struct pdgpu_solved pdgpu_solved;
 
-/* They run on the thread that calls pdgpu_simulation_step, and inside its clock. A status other than PDGPU_OK ends the step with it, and the
- * state is that before the step. They call no function of the simulation but the ones below. */
+/* They run on the thread that calls pdgpu_simulation_step, within its timing. A status other than PDGPU_OK ends the step, which returns
+ * it and restores the state before the step. They call no function of the simulation except those below. */
 typedef struct pdgpu_functions {
     void *user;
     pdgpu_status (*begin)(void *user,
@@ -312,7 +312,7 @@ PDGPU_API pdgpu_status pdgpu_solved_start(const pdgpu_solved *step, pdgpu_real *
 PDGPU_API pdgpu_status pdgpu_solved_inertial_target(const pdgpu_solved *step, pdgpu_real *y, pdgpu_error *error); /* m */
 PDGPU_API pdgpu_status pdgpu_solved_potential(pdgpu_solved *step, const pdgpu_real *x, double *potential, pdgpu_error *error); /* J */
 PDGPU_API pdgpu_status pdgpu_solved_gradient(pdgpu_solved *step, const pdgpu_real *x, pdgpu_real *gradient, pdgpu_error *error);
-/* The Hessian: row_start [n_vertices+1], columns [nnz], blocks [nnz,3,3] N/m, which stay until the next call. Pinned vertices have blocks. */
+/* The Hessian: row_start [n_vertices+1], columns [nnz], blocks [nnz,3,3] N/m, valid until the next call. Pinned vertices have blocks. */
 PDGPU_API pdgpu_status pdgpu_solved_hessian(pdgpu_solved *step, const pdgpu_real *x, int exact, const int **row_start, const int **columns,
                                             const pdgpu_real **blocks, pdgpu_error *error);
 /* Its product with v over the free vertices, and its diagonal. */
@@ -323,11 +323,11 @@ PDGPU_API pdgpu_status pdgpu_solved_diagonal(pdgpu_solved *step, const pdgpu_rea
  * The first call factorises A. Errors of local_step: PDGPU_ERROR_TYPE for a material without a projection. */
 PDGPU_API pdgpu_status pdgpu_solved_local_step(pdgpu_solved *step, const pdgpu_real *x, pdgpu_real *b, pdgpu_error *error);
 PDGPU_API pdgpu_status pdgpu_solved_global_solve(pdgpu_solved *step, const pdgpu_real *b, pdgpu_real *u, pdgpu_error *error);
-/* The part of a move d, m: that the step limiter allows, 1 without contact; that lowers the potential enough, 0 where none does. Errors of
- * line_search: PDGPU_ERROR_VALUE where d is no direction of descent. */
+/* The fraction of a move d, m: that the step limiter allows, 1 without contact; and that the line search accepts, 0 if none lowers the
+ * potential enough. Errors of line_search: PDGPU_ERROR_VALUE if d is no direction of descent. */
 PDGPU_API pdgpu_status pdgpu_solved_limit(pdgpu_solved *step, const pdgpu_real *d, double *part, pdgpu_error *error);
 PDGPU_API pdgpu_status pdgpu_solved_line_search(pdgpu_solved *step, const pdgpu_real *d, double *part, pdgpu_error *error);
-/* Moves the iterate by fraction d, or as far as the step limiter allows: *gone d; `gone` may be NULL. */
+/* Moves the iterate by fraction d, or by the part that the step limiter allows: *gone d; `gone` may be NULL. */
 PDGPU_API pdgpu_status pdgpu_solved_move(pdgpu_solved *step, const pdgpu_real *d, double fraction, double *gone, pdgpu_error *error);
 
 /* ---- simulation ----------------------------------------------------------------------------------------------------------------------- */
@@ -342,7 +342,7 @@ PDGPU_API pdgpu_status pdgpu_simulation_create(pdgpu_simulation **out, const pdg
                                                int device, int threads, pdgpu_error *error);
 PDGPU_API void pdgpu_simulation_destroy(pdgpu_simulation *simulation); /* NULL is allowed */
 
-/* Factorises and allocates what all steps need. The first step calls it otherwise.
+/* Factorises, and allocates the memory of all steps. Otherwise the first step calls it.
  * Errors: PDGPU_ERROR_SINGULAR; PDGPU_ERROR_UNSUPPORTED for a direct solver in a build without CHOLMOD. */
 PDGPU_API pdgpu_status pdgpu_simulation_prepare(pdgpu_simulation *simulation, pdgpu_error *error);
 
@@ -355,7 +355,7 @@ typedef struct pdgpu_row {
     double step_norm;             /* of the last move, m */
     double step_limit;            /* the part of it that contact allowed; 1: all */
     double contact_potential;     /* J */
-    double smallest_distance;     /* of pairs in contact, m; infinite: there are none */
+    double smallest_distance;     /* of contact pairs, m; infinite without pairs */
     int active_contacts;          /* pairs that act */
 } pdgpu_row;
 
@@ -372,21 +372,21 @@ typedef enum pdgpu_stop { PDGPU_ITERATION_CAP, PDGPU_CONVERGED, PDGPU_STALLED } 
 
 typedef struct pdgpu_result {
     pdgpu_stop stop;
-    int at_rounding;   /* 1: converged, and the gradient is what rounding leaves of it */
+    int at_rounding;   /* 1: converged, and the gradient is at the level of rounding */
     int iterations;    /* that ran */
     double seconds;    /* spent in them */
-    double target_lag; /* m: how far from their targets pins and obstacles were held back by what they push */
+    double target_lag; /* m: distance of pins and obstacles from their targets, if contact held them back */
 } pdgpu_result;
 
 /* One time step.
- *   targets [n_vertices,3]  in  m: where pinned vertices go, other rows are not read; NULL: they stay
+ *   targets [n_vertices,3]  in  m: positions of pinned vertices, other rows are not read; NULL: they stay
  *   watch  may be NULL      result  out; may be NULL
  * Errors: PDGPU_DIVERGED, PDGPU_CANCELLED, PDGPU_ERROR_SINGULAR, PDGPU_ERROR_DEVICE, those of pdgpu_simulation_prepare;
- * PDGPU_ERROR_VALUE where surfaces touch at the start under a barrier. The state is then that before the step. */
+ * PDGPU_ERROR_VALUE if surfaces touch at the start under a barrier. The state before the step is then restored. */
 PDGPU_API pdgpu_status pdgpu_simulation_step(pdgpu_simulation *simulation, const pdgpu_real *targets, const pdgpu_watch *watch,
                                              pdgpu_result *result, pdgpu_error *error);
 
-/* The state: positions [n_vertices,3] m and velocities [n_vertices,3] m/s; NULL leaves one unread, or as it is. */
+/* The state: positions [n_vertices,3] m and velocities [n_vertices,3] m/s; NULL: not read, or unchanged. */
 PDGPU_API pdgpu_status pdgpu_simulation_get_state(pdgpu_simulation *simulation, pdgpu_real *positions, pdgpu_real *velocities,
                                                   pdgpu_error *error);
 PDGPU_API pdgpu_status pdgpu_simulation_set_state(pdgpu_simulation *simulation, const pdgpu_real *positions, const pdgpu_real *velocities,
@@ -396,8 +396,8 @@ PDGPU_API pdgpu_status pdgpu_simulation_set_forces(pdgpu_simulation *simulation,
 /* Targets of attachments first .. first + n - 1 from the next step on: targets [n,3] m. */
 PDGPU_API pdgpu_status pdgpu_simulation_set_attachment_targets(pdgpu_simulation *simulation, int first, int n, const double *targets,
                                                                pdgpu_error *error);
-/* Where an obstacle goes in the next step, and stays: targets [k,3] m, the point of a plane, the centre of a sphere, the ends of a capsule,
- * all points of a surface. A step moves it no farther than what it pushes allows (pdgpu_result.target_lag).
+/* The target of an obstacle for the next step, which then stays: targets [k,3] m, the point of a plane, the centre of a sphere, the ends
+ * of a capsule, all points of a surface. Contact may stop it before its target (pdgpu_result.target_lag).
  * Errors: PDGPU_ERROR_VALUE in a scene without contact. */
 PDGPU_API pdgpu_status pdgpu_simulation_set_obstacle_targets(pdgpu_simulation *simulation, int obstacle, const double *targets,
                                                              pdgpu_error *error);
