@@ -1,4 +1,4 @@
-/* The context of a backend, its memory and its graphs: no loops, but what every loop is called with. The rules of backend.h hold. */
+/* The context of a backend, its memory and its graphs, which all loops need. The rules of backend.h hold. */
 #ifndef PD_LOOPS_CONTEXT_H
 #define PD_LOOPS_CONTEXT_H
 
@@ -16,19 +16,19 @@ extern "C" {
 
 typedef struct pd_context pd_context;
 
-/* Where a context works: on which device (0 on the CPU), and with how many threads of the host. */
+/* The place of a context: its device (0 on the CPU), and its number of host threads. */
 typedef struct pd_place {
     int device, threads; /* >= 0, >= 1 */
 } pd_place;
 
-/* Whatever is asked of a context happens on its device, and whatever is made with it lies there; another context, of another device or the
- * same, may be used in between, by the same thread or another. Errors: PD_ERROR_DEVICE where the device is not there, PD_ERROR_MEMORY. */
+/* All work and memory of a context is on its device. Another context, of another device or the same, may be used in between, by the same
+ * thread or another. Errors: PD_ERROR_DEVICE for a missing device, PD_ERROR_MEMORY. */
 pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error);
 void pd_context_destroy(pd_context *context);    /* NULL is allowed */
-pd_error *pd_context_error(pd_context *context); /* where failing loops write their text */
+pd_error *pd_context_error(pd_context *context); /* the text of failing loops */
 int pd_context_threads(const pd_context *context);
 
-/* Where backend memory lies, for other libraries that are to read it in place. */
+/* The location of backend memory, for other libraries that read it in place. */
 typedef struct pd_location {
     int on_device; /* 0: host memory */
     int device;    /* number of the device */
@@ -36,18 +36,18 @@ typedef struct pd_location {
 } pd_location;
 pd_location pd_context_location(const pd_context *context);
 
-/* Returns when all that was asked of the device is done. */
+/* Synchronises: returns when the device has finished all work of the context. */
 pd_status pd_context_wait(pd_context *context);
 
-/* Places in the sequence of loops, and the seconds between the last two of their kinds by the device's clock (the CPU: the host's). A mark
- * waits for nothing and is not captured; the seconds are there once the host has waited for what came after the later one. */
+/* Events in the sequence of loops, and the device seconds (the CPU: host seconds) between the last two of their kinds. An event does not
+ * synchronise and is not captured. The seconds are valid after a synchronisation that follows the later event. */
 enum { PD_MARK_BEGIN, PD_MARK_MIDDLE, PD_MARK_END, PD_MARK_COUNT };
 pd_status pd_mark(pd_context *context, int which);
 pd_status pd_marked_seconds(pd_context *context, int from, int to, double *seconds);
 
-/* What a context has been asked for since it was made. */
+/* Counts of the calls to a context since its creation. */
 typedef struct pd_counts {
-    long long waits; /* calls in which the host waits for the device: uploads, downloads, pd_context_wait; the CPU counts the same calls */
+    long long waits;              /* synchronisations: uploads, downloads, pd_context_wait; the CPU counts the same calls */
     long long allocations;        /* pd_memory_create */
     long long captures, launches; /* of graphs */
     long long refused;            /* pd_capture_refused */
@@ -78,10 +78,10 @@ static inline void pd_tally_add(pd_tally *tally, const pd_tally *more) {
  * `error` says why; that is no failure. */
 pd_status pd_device_count(int *count, pd_error *error);
 pd_status pd_device_name(int device, char name[256], pd_error *error);
-/* What the backend runs on besides the device: versions of runtime and driver; on the CPU the compiler. */
+/* The software of the backend: versions of runtime and driver; on the CPU the compiler. */
 void pd_device_versions(char text[256]);
 
-/* Zero-filled backend memory. Errors: PD_ERROR_MEMORY, with the size asked for. */
+/* Allocates zero-filled backend memory. Errors: PD_ERROR_MEMORY, with the size. */
 pd_status pd_memory_create(pd_context *context, void **out /* B */, size_t bytes);
 void pd_memory_destroy(pd_context *context, void *memory); /* NULL is allowed */
 #define PD_MEMORIES_DESTROY(context, ...) \
@@ -91,14 +91,13 @@ static inline void pd_memories_destroy(pd_context *context, void *const *memorie
 }
 pd_status pd_memory_upload(pd_context *context, void *target /* B */, const void *source /* H */, size_t bytes);
 pd_status pd_memory_download(pd_context *context, void *target /* H */, const void *source /* B */, size_t bytes);
-/* Asks for a few numbers: they are in target (H) as soon as the host has waited for the device the next time, for whatever it was, so that
- * what several ask for is read in one wait; where pd_fetches_at_once says so, as on the CPU, when this returns. The target stays until
- * then. */
+/* Enqueues the transfer of a few numbers to target (H). They arrive by the next synchronisation of any kind, which several transfers
+ * share; on the CPU, and wherever pd_fetches_at_once is nonzero, at the return. The target must stay valid until then. */
 pd_status pd_memory_fetch(pd_context *context, void *target /* H */, const void *source /* B */, size_t bytes);
 int pd_fetches_at_once(const pd_context *context);
 pd_status pd_memory_copy(pd_context *context, void *target /* B */, const void *source /* B */, size_t bytes);
-/* Host memory that a device reads and writes by itself, and asynchronous copies through it: what is sent must stay as it is, and
- * what is received is there, once the host has waited the next time; where pd_fetches_at_once says so, when these return. */
+/* Host memory that a device can access, and asynchronous copies through it. Sent data must not change, and received data are valid,
+ * until or after the next synchronisation; where pd_fetches_at_once is nonzero, at the return. */
 pd_status pd_pinned_create(pd_context *context, void **out /* H */, size_t bytes);
 void pd_pinned_destroy(pd_context *context, void *memory);
 pd_status pd_memory_send(pd_context *context, void *target /* B */, const void *source /* H, pinned */, size_t bytes);
@@ -107,17 +106,17 @@ pd_status pd_memory_clear(pd_context *context, void *target /* B */, size_t byte
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------- */
 
-/* A sequence of loops with the arguments of one time, to be asked for again as a whole: on a GPU one launch instead of one for each
- * kernel. Between begin and end loops and pd_memory_copy and pd_memory_clear are recorded and not run; all that waits or allocates
- * (uploads, downloads, pd_memory_create) is forbidden there. Arguments are kept by value and pointers as they are. */
+/* A recorded sequence of loops with fixed arguments, to be run as a whole: on a GPU one launch instead of one per kernel. Between begin
+ * and end, loops, pd_memory_copy and pd_memory_clear are recorded and not run. Synchronisations and allocations (uploads, downloads,
+ * pd_memory_create) are forbidden there. Arguments are stored by value, pointers as they are. */
 typedef struct pd_graph pd_graph;
 
-/* 0: this backend cannot capture, and the functions below are not called. */
+/* 0: this backend cannot capture, and the functions below must not be called. */
 int pd_can_capture(const pd_context *context);
 pd_status pd_capture_begin(pd_context *context);
-/* Ends every capture that was begun, also one in which a loop failed: *out = NULL then. */
+/* Ends every begun capture, also one with a failed loop: *out = NULL then. */
 pd_status pd_capture_end(pd_context *context, pd_graph **out);
-/* Counts a capture that failed, so that its loops run without a graph. */
+/* Counts a failed capture, whose loops run without a graph. */
 void pd_capture_refused(pd_context *context);
 pd_status pd_graph_launch(pd_context *context, const pd_graph *graph);
 int pd_graph_nodes(const pd_graph *graph);                   /* kernels, copies and clears in it */

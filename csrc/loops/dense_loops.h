@@ -1,5 +1,5 @@
-/* A dense symmetric positive definite matrix that keeps its place while a part of it changes: factorised again where it lies, in double
- * whatever `real` is. The rules of backend.h hold. */
+/* A dense symmetric positive definite matrix of which a part changes: factorised again in place, in double for any `real`. The rules of
+ * backend.h hold. */
 #ifndef PD_LOOPS_DENSE_LOOPS_H
 #define PD_LOOPS_DENSE_LOOPS_H
 
@@ -13,22 +13,22 @@ extern "C" {
 /* H = sigma + diag(added) + entries, and its factor: LAPACK on the CPU, cuSOLVER's potrf on CUDA. */
 typedef struct pd_dense pd_dense;
 
-/* Room for n rows, 2 n^2 doubles in backend memory. `library` is borrowed. Errors: PD_ERROR_MEMORY with the bytes, PD_ERROR_DEVICE. */
+/* Allocates n rows, 2 n^2 doubles in backend memory. `library` is borrowed. Errors: PD_ERROR_MEMORY with the bytes, PD_ERROR_DEVICE. */
 pd_status pd_dense_create(pd_dense **out, pd_context *context, const pd_cholesky_functions *library, int n);
 void pd_dense_destroy(pd_dense *self, pd_context *context); /* NULL is allowed */
 
-/* sigma  H [n,n] by columns, of which the lower triangle counts: once. */
+/* sigma  H [n,n] by columns, only its lower triangle is read: one call. */
 pd_status pd_dense_upload(pd_context *context, pd_dense *self, const double *sigma);
 
-/* Numbers that are added to the lower triangle: values[k] at places[k] = row + n column. All H. */
+/* Additions to the lower triangle: values[k] at places[k] = row + n column. All H. */
 typedef struct pd_dense_entries {
-    int n, capacity; /* most there can be; the same in every call */
+    int n, capacity; /* capacity: their maximum number, the same in every call */
     const long long *places;
     const double *values;
 } pd_dense_entries;
 
-/* H = sigma + diag(added) + entries, factorised. added  H [n] N/m, NULL: zero; entries  NULL: none, no place twice. Waits. The first call
- * with entries makes room for them. Errors: PD_ERROR_SINGULAR, error->vertex the row; PD_ERROR_MEMORY. */
+/* Factorises H = sigma + diag(added) + entries. added  H [n] N/m, NULL: zero; entries  NULL: none, no place twice. Synchronises. The
+ * first call with entries allocates memory for them. Errors: PD_ERROR_SINGULAR, error->vertex the row; PD_ERROR_MEMORY. */
 pd_status pd_dense_factor(pd_context *context, pd_dense *self, const double *added, const pd_dense_entries *entries);
 
 /* u = H^-1 g for three right-hand sides, both B [n,3]; u may be g. */

@@ -21,38 +21,39 @@ typedef struct pd_elements {
     real *parameters;      /* B [n,count], see elements/table.h */
     real *damping;         /* B [n] s, or NULL */
     real *damping_hessian; /* B [n,3d,3d] scratch, J: K+ = d2E/dF2 at x_t, filled by pd_damping_prepare; NULL where damping is */
-    int *damping_entries;  /* B [n,k,k] of corners a and b: the entry of pd_damping; -1: undamped, or a = b; k = 1: that of the world */
+    int *damping_entries;  /* B [n,k,k] of corners a and b: the entry of pd_damping; -1: undamped, or a = b; k = 1: that of the fixed
+                            * world */
 } pd_elements;
 
 /* The damping matrix D = sum k_d S^T K+(x_t) S of a step over the vertices, N s/m. Its damping potential is u.D u/(2h), u = x - x_t
  * [api: incremental potential]. Rows have no diagonal: D maps a translation to 0, so that
  *     (D u)_i = sum_j D_ij (u_j - u_i),    D_ii = -sum_j D_ij.
- * An attachment ties its vertex to the world, an entry whose column is -1 and whose u is 0. */
+ * An attachment couples its vertex with the fixed world: an entry with column -1 and u = 0. */
 typedef struct pd_damping {
-    int *start;   /* B [n_vertices+1] entries of each row; NULL: nothing is damped */
+    int *start;   /* B [n_vertices+1] entries of each row; NULL: no damping */
     int *columns; /* B [entries] vertex, or -1 */
-    real *blocks; /* B [entries,3,3] scratch, column by column, N s/m; one number more, since they are read four at a time */
+    real *blocks; /* B [entries,3,3] scratch, by columns, N s/m; one number more, since reads are of four at a time */
 } pd_damping;
 
 typedef struct pd_model {
     int n_vertices, n_kinds, n_corners;
-    pd_elements kinds[PD_KIND_COUNT]; /* the kinds that occur */
+    pd_elements kinds[PD_KIND_COUNT]; /* the kinds in use */
     real *masses;                     /* B [n] kg */
-    unsigned char *fixed;             /* B [n] 1: a pinned vertex, never moved by a solver */
-    real *subspace;                   /* B [n,3,3] projector on the line or plane a vertex is held in, or NULL: all are free in space */
+    unsigned char *fixed;             /* B [n] 1: a pinned vertex, which solvers do not move */
+    real *subspace;                   /* B [n,3,3] projector on the line or plane of a vertex, or NULL: all are free in space */
     int *corner_start;                /* B [n+1] corners of each vertex */
     int *corners;                     /* B [n_corners] */
     pd_damping damping;
     real *corner_forces;  /* B [n_corners,3] scratch: dE/dx of every element corner, N */
     double *partial_sums; /* B [n_partial_sums] scratch of the reductions */
     int n_partial_sums;
-    real *element_hessians; /* B scratch of pd_hessian, pd_hessian_scratch bytes; NULL until somebody wants a Hessian */
+    real *element_hessians; /* B scratch of pd_hessian, pd_hessian_scratch bytes; NULL before the first Hessian */
 } pd_model;
 
-/* Elements, or vertices, that one partial sum covers; a reduction adds the partial sums in order. */
+/* Elements, or vertices, per partial sum; a reduction adds the partial sums in order. */
 #define PD_SUM_BLOCK 512
 
-/* What the incremental potential needs to know of the step about to be solved. */
+/* The data of a step for the incremental potential. */
 typedef struct pd_step_data {
     double inverse_h; /* 1/s; 0: quasistatic */
     const real *x_t;  /* B [n,3] positions at the start of the step, m */
@@ -63,8 +64,8 @@ typedef struct pd_step_data {
 /* The parts of the incremental potential, J. */
 enum { PD_ENERGY_INERTIA = PD_KIND_COUNT, PD_ENERGY_LOAD, PD_ENERGY_DAMPING, PD_ENERGY_CONTACT, PD_ENERGY_FRICTION, PD_ENERGY_COUNT };
 
-/* Every part of G(x) [api: incremental potential] but that of contact, which is 0 here (contact/potential/contact.h), each summed in double
- * over all vertices or elements of its kind:
+/* The parts of G(x) [api: incremental potential], each summed in double over all vertices or elements of its kind. Contact is 0 here
+ * (contact/potential/contact.h):
  *     inertia   sum over free vertices of m/(2 h^2) |offset|^2, offset = x - y    (quasistatic: 0)
  *     load      quasistatic only: -sum over free vertices of m load . x
  *     damping   sum over elements of k_d/(2h) (F-F_t) : K+(F_t) : (F-F_t), by the damping matrix
@@ -72,12 +73,12 @@ enum { PD_ENERGY_INERTIA = PD_KIND_COUNT, PD_ENERGY_LOAD, PD_ENERGY_DAMPING, PD_
 pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                        double *energies);
 
-/* Fills damping_hessian with d2E/dF2 at x_t, filtered by PD_FILTER_CLAMP, and the damping matrix: once per step, since the potential, its
+/* Fills damping_hessian with d2E/dF2 at x_t, filtered by PD_FILTER_CLAMP, and the damping matrix. Once per step: the potential, its
  * gradient and its Hessian use them in every iteration. */
 pd_status pd_damping_prepare(pd_context *context, const pd_model *model, const real *x_t);
 
-/* gradient = dG/dx, N; zero rows at fixed vertices. For Projective Dynamics this is the local step and the right-hand side
- * in one: -gradient = M/h^2 (y - x) + sum w S^T (T - S x), with T the projection of S x [Bouaziz et al. 2014, Eq. 10]. */
+/* gradient = dG/dx, N; zero rows at fixed vertices. For Projective Dynamics this combines the local step and the right-hand side:
+ * -gradient = M/h^2 (y - x) + sum w S^T (T - S x), with T the projection of S x [Bouaziz et al. 2014, Eq. 10]. */
 pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
                       real *gradient);
 
@@ -88,7 +89,7 @@ pd_status pd_corner_forces(pd_context *context, const pd_model *model, const rea
  * fixed vertices. The second part of pd_gradient and of pd_admm_local. */
 pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient);
 
-/* Whether a step has a damping potential. */
+/* Tells whether a step has a damping potential. */
 PD_FUNCTION int pd_is_damped(const pd_model *model, const pd_step_data *step) { return model->damping.start && step->inverse_h > 0; }
 
 /* The local step of ADMM by updates/elements/admm.h, and the right-hand side of its global step:
@@ -105,8 +106,8 @@ pd_status pd_constraint_moves(pd_context *context, const pd_model *model, double
 
 /* The Hessian of G as 3x3 blocks on a pattern over the vertices.
  *   slots[kind]  B [elements,k,k] positions in the pattern    diagonal_slots  B [n]    blocks  B [nnz,3,3]  out  N/m
- * Each element's Hessian is filtered. Rows and columns of fixed vertices are filled like the others; who factorises takes the free ones.
- * pd_hessian_scratch: bytes of backend memory that model->element_hessians must hold before the first call; 0: none. */
+ * Each element's Hessian is filtered. Rows and columns of fixed vertices are filled too; a factorisation takes the free ones.
+ * pd_hessian_scratch: bytes of backend memory in model->element_hessians that the first call requires; 0: none. */
 size_t pd_hessian_scratch(const pd_model *model);
 pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, pd_hessian_filter filter,
                      int *const *slots, const int *diagonal_slots, int n_blocks, real *blocks);

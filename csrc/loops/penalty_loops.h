@@ -1,5 +1,5 @@
-/* The loops over pairs with a penalty, once in cpu/contact/penalty.c, once in cuda/contact/penalty.cu; the rules of backend.h hold. The
- * formulas stand in elements/contact/penalty.h, what is frozen and when in penalty_update.h. Their Hessians go the way of those of other
+/* The loops over pairs with a penalty, once in cpu/contact/penalty.c, once in cuda/contact/penalty.cu; the rules of backend.h hold.
+ * elements/contact/penalty.h has the formulas, penalty_update.h the freezing of pairs. Their Hessians are handled as those of other
  * pairs (contact_loops.h). */
 #ifndef PD_LOOPS_PENALTY_LOOPS_H
 #define PD_LOOPS_PENALTY_LOOPS_H
@@ -11,34 +11,34 @@
 extern "C" {
 #endif
 
-/* What solids are made of, all B: what lies behind a triangle of their surface. */
+/* The tets of solids, all B: those behind the triangles of their surface. */
 typedef struct pd_penalty_tets {
     const int *corners;    /* [.,4] points */
     const int *neighbours; /* [.,4] the tet opposite each corner, -1: none */
     const int *behind;     /* [n_triangles] the tet of a triangle, -1: none */
 } pd_penalty_tets;
 
-/* What a detection looks at, all B but the numbers. */
+/* The input of a detection, all B except numbers. */
 typedef struct pd_penalty_search {
     pd_candidates candidates;
     pd_contact_scene scene;
-    const real *start, *end; /* [n_points,3] m: where the step began, and where all are now */
-    const int *outward;      /* [n_triangles] 1: of a closed surface, seen from outside; -1: seen from inside; 0: of an open one */
+    const real *start, *end; /* [n_points,3] m: begin of the step, and present positions */
+    const int *outward;      /* [n_triangles] 1: of a closed surface, oriented outwards; -1: oriented inwards; 0: of an open one */
     const int *ring_start;   /* [n_points+1] the triangles of each point, */
     const int *rings;        /* [.] ascending */
     pd_penalty_tets tets;
-    /* [n_planes] the field that replaces a plane, -1: none. Its row of scene.planes and the three behind it are points of it:
-     * where node (0,0,0) is, and size[0] from there along each of its axes */
+    /* [n_planes] the field that replaces a plane, -1: none. Its row of scene.planes and the next three are points of it: node (0,0,0),
+     * and size[0] from there along each of its axes */
     const int *fields_of_planes;
     const pd_collider *fields; /* [.] PD_DISTANCE_GRID, without a frame */
     real thickness, depth;     /* m */
 } pd_penalty_search;
 
-/* What pd_penalty_batch computes of each pair. */
+/* The quantities of pd_penalty_batch. */
 enum {
     PD_PENALTY_ENERGY,   /* [n] J */
     PD_PENALTY_GAP,      /* [n] g, m */
-    PD_PENALTY_REACH,    /* [n] the gap below which it pushes, m; minus infinity: it never does */
+    PD_PENALTY_REACH,    /* [n] the gap below which it repels, m; minus infinity: never */
     PD_PENALTY_GRADIENT, /* [n,4,3] N */
     PD_PENALTY_HESSIAN,  /* [n,12,12] N/m */
     PD_PENALTY_QUANTITY_COUNT
@@ -50,32 +50,32 @@ static inline int pd_penalty_quantity_size(int quantity) {
     return quantity < 0 || quantity >= PD_PENALTY_QUANTITY_COUNT ? 0 : sizes[quantity];
 }
 
-/* flags [candidates.n]  B  out: 1 for the candidates that the detection keeps; 0 where there is none. */
+/* flags [candidates.n]  B  out: 1 for the candidates that the detection keeps; 0 for missing ones. */
 pd_status pd_penalty_find(pd_context *context, const pd_penalty_search *search, unsigned char *flags);
 
-/* out = n active pairs, or as many as their count says, frozen. Of the pairs of a vertex with one body that it is inside of only the
- * nearest stays: the others never push. */
+/* out = n active pairs, or as many as their count, frozen. Of the pairs of a vertex with one body that contains it, only the nearest
+ * stays: the others never repel. */
 pd_status pd_penalty_freeze(pd_context *context, const pd_penalty_search *search, const pd_active_pairs *active, int n,
                             const pd_frozen_pairs *out);
 
 /* One quantity of every pair at y [.,3] B. Errors: PD_ERROR_VALUE for an unknown quantity. */
 pd_status pd_penalty_batch(pd_context *context, int quantity, const pd_frozen_pairs *pairs, const real *y, real *out);
 
-/* touching [n_vertices]  B: raised where a pair of a vertex pushes at y. */
+/* touching [n_vertices]  B: set if a pair of a vertex repels at y. */
 pd_status pd_penalty_touching(pd_context *context, int n_vertices, const pd_incidence *incidence, const pd_frozen_pairs *pairs,
                               const real *y, unsigned char *touching);
 
-/* strength [n]  B  out: mu times the normal force at y, N, of as many pairs as there are. */
+/* strength [n]  B  out: mu times the normal force at y, N, of all valid pairs. */
 pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y,
                                real *strength);
 
 /* Pairs as constraints with compliance (contact_constraint_update.h), all at once: positions_i += dx_i and direction_i -= dx_i.
  *   multipliers [n,4]  B  in/out  lambda and tau, kg m      changes [n,4]  B  scratch      shares [n_vertices]  B  scratch
- *   contact->points stay as they are. */
+ *   contact->points do not change. */
 pd_status pd_penalty_constrain(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, double inverse_h2,
                                real *multipliers, real *changes, int *shares, real *positions, real *direction);
 
-/* multipliers [n,4] of pairs with these names out of those of other pairs, zeros for new ones; both lists of names [.] ascending. */
+/* multipliers [n,4] of pairs with these names from those of other pairs, zeros for new ones; both lists of names [.] ascending. */
 pd_status pd_penalty_carry(pd_context *context, int n, const uint64_t *keys, int n_before, const uint64_t *keys_before, const real *before,
                            real *multipliers);
 

@@ -1,9 +1,9 @@
-/* The loops of proximity: from the candidates of a broad phase to the pairs that are near. A part of backend.h, under the same rules, that
- * only csrc/contact and the files of both backends include.
+/* The loops of proximity: from the candidates of a broad phase to the active pairs. A part of backend.h with the same rules, which only
+ * csrc/contact and both backends include.
  *
- * Candidates are numbered through: the vertex-triangle pairs of the broad phase, its edge-edge pairs, then every collider with every vertex
- * it is asked about. Each of these runs is sorted, and what is selected keeps the order: so the active pairs are sorted by kind, first and
- * second of the pair, for any number of threads and on every device. */
+ * Candidates are numbered consecutively: the vertex-triangle pairs of the broad phase, its edge-edge pairs, then every collider with
+ * every vertex tested against it. Each of these ranges is sorted, and a selection keeps the order. So the active pairs are sorted by
+ * kind, first and second of the pair, for any number of threads and on every device. */
 #ifndef PD_LOOPS_PROXIMITY_LOOPS_H
 #define PD_LOOPS_PROXIMITY_LOOPS_H
 
@@ -13,44 +13,43 @@
 extern "C" {
 #endif
 
-/* Kinds of contact in the order of the lists; the numbers go out to Python (KINDS of python/pdgpu/simulation/contacts.py). */
+/* Kinds of contact in the order of the lists; the numbers are visible in Python (KINDS of python/pdgpu/simulation/contacts.py). */
 enum { PD_CONTACT_VERTEX_TRIANGLE, PD_CONTACT_EDGE_EDGE, PD_CONTACT_VERTEX_COLLIDER, PD_CONTACT_KINDS };
 
-/* Beside the kinds of pairs of geometry/pair.h: a vertex and a collider, which has no corners. */
+/* In addition to the kinds of pairs of geometry/pair.h: a vertex and a collider, which has no corners. */
 enum { PD_VERTEX_COLLIDER = 64 };
 
-/* What may be near. */
+/* The candidate pairs. */
 typedef struct pd_candidates {
-    size_t n, n_vertex_triangle, n_edge_edge;                /* n: of all; the rest are vertices and colliders */
+    size_t n, n_vertex_triangle, n_edge_edge;                /* n: of all; the others are vertices and colliders */
     const int *vertex_triangle, *edge_edge;                  /* B [.,2] rows of the primitives below, sorted */
-    const uint64_t *count_vertex_triangle, *count_edge_edge; /* B [1] how many of these there are, the others being none; NULL: all */
+    const uint64_t *count_vertex_triangle, *count_edge_edge; /* B [1] numbers of valid rows; NULL: all */
     const int *vertices, *edges, *triangles;                 /* B [.,1] [.,2] [.,3] points */
     const pd_collider *colliders;                            /* B geometry/collider.h */
-    const int *asked;                                        /* B [n_asked] points that each collider is asked about, ascending */
+    const int *asked;                                        /* B [n_asked] points tested against each collider, ascending */
     int n_asked;
-    const int *planes; /* B [.] rows of y: instead of colliders, planes through a point, with the row behind it for their unit normal */
-    const real *radii; /* B [n_points] m, equal at all corners of a primitive: its distances are less by it; NULL: zero */
+    const int *planes; /* B [.] rows of y, replace the colliders by planes through a point, whose unit normal is the next row */
+    const real *radii; /* B [n_points] m, equal at all corners of a primitive, subtracted from its distances; NULL: zero */
 } pd_candidates;
 
-/* Pairs that are near, sorted by key. Loops of a step run over the capacity and stop at the count. */
+/* Active pairs, sorted by key. Loops of a step cover the capacity and stop at the count. */
 typedef struct pd_active_pairs {
     size_t capacity;
     uint64_t *count; /* B [1] */
-    int *kind;       /* B [capacity] PD_VERTEX_TRIANGLE, PD_EDGE_EDGE (contact_loops.h takes them as they are), PD_VERTEX_COLLIDER */
+    int *kind;       /* B [capacity] PD_VERTEX_TRIANGLE, PD_EDGE_EDGE (as in contact_loops.h), PD_VERTEX_COLLIDER */
     int *points;     /* B [capacity,4] (vertex; t0, t1, t2), (a0, a1; b0, b1), (vertex; -1, -1, -1) */
-    uint64_t
-        *key; /* B [capacity] PD_CONTACT_... << 62 | first << 31 | second: a name that is the same in every list of the surface. First and
+    uint64_t *key;   /* B [capacity] PD_CONTACT_... << 62 | first << 31 | second: the same name in every list of the surface. First and
                             second: point and triangle, two edges, collider and point */
 } pd_active_pairs;
 
-/* For each point the pairs it is a corner of. */
+/* The pairs of each point. */
 typedef struct pd_incidence {
     size_t capacity;
     int *start; /* B [n_points+1] */
     int *roles; /* B [capacity] 4 pair + corner, ascending for each point */
 } pd_incidence;
 
-/* What is said of pairs. */
+/* The measures of pairs. */
 typedef struct pd_contact_measures {
     unsigned char *kind, *feature; /* B [n] PD_CONTACT_..., PD_NEAREST_... */
     int *points;                   /* B [n,4] */
@@ -62,34 +61,32 @@ typedef struct pd_contact_measures {
 
 /* ---- points ------------------------------------------------------------------------------------------------------------------- */
 
-/* y_i = sum_j weights_ij x_{rows_ij}; a row of -1 stands for nothing.
+/* y_i = sum_j weights_ij x_{rows_ij}; a row of -1 is skipped.
  *   rows, weights  B [n,4]  in      x  B [.,3]  in  m      y  B [n,3]  out  m */
 pd_status pd_embed_points(pd_context *context, int n, const int *rows, const real *weights, const real *x, real *y);
 
-/* move [2]  B  out: the largest |x_i - previous_i|^2, m^2, and the largest |coordinate| of x, m, both in double; infinite
- * where one is NaN */
+/* move [2]  B  out: the largest |x_i - previous_i|^2, m^2, and the largest |coordinate| of x, m, both in double; infinite for NaN */
 pd_status pd_largest_move(pd_context *context, int n, const int *rows, const real *x, const real *previous, double *move);
 
 /* ---- from candidates to pairs ------------------------------------------------------------------------------------------------- */
 
-/* Which candidates are at most `limit` (m) apart, radii subtracted, and what takes part in their closest points.
+/* The candidates at most `limit` (m) apart, radii subtracted, and the corners that carry their closest points.
  *   y        B [n_points,3]  in   m
- *   support  B [n]           out  geometry/nearest_feature.h, 1 for colliders; 0: farther than the limit, or no number */
+ *   support  B [n]           out  geometry/nearest_feature.h, 1 for colliders; 0: farther than the limit, or NaN */
 pd_status pd_candidate_support(pd_context *context, const pd_candidates *candidates, const real *y, real limit, unsigned char *support);
 
-/* rows [capacity]  B  out: the indices of what is not 0 in flags [n], ascending; found [1]  B  out: how many they are, though only as many
- * as there is room for are written.
+/* rows [capacity]  B  out: the indices of nonzero flags [n], ascending, up to the capacity; found [1]  B  out: the number of all.
  *   starts  B [n / 32 + 2]  scratch      work: pd_work_bytes of n / 32 + 1 */
 pd_status pd_select_rows(pd_context *context, size_t n, const unsigned char *flags, int *starts, const pd_work *work, size_t capacity,
                          int *rows, uint64_t *found);
 
-/* points [n,4]  B  out: the corners of n candidates from `first` on, which are not with colliders; of what is none nothing is written. */
+/* points [n,4]  B  out: the corners of n candidates from `first` on, without colliders; rows of missing candidates are not written. */
 pd_status pd_candidate_points(pd_context *context, const pd_candidates *candidates, size_t first, int n, int *points);
 
-/* kind, points and key of the active pairs from their rows [capacity] in the candidates, as far as active->count says. */
+/* kind, points and key of the active pairs from their rows [capacity] in the candidates, up to active->count. */
 pd_status pd_active_fill(pd_context *context, const pd_candidates *candidates, const int *rows, pd_active_pairs *active);
 
-/* What is said of n active pairs: those of chosen [n], or the first n where it is NULL.
+/* The measures of n active pairs: of chosen [n], or of the first n if it is NULL.
  *   rows, support, limit   as above      owner  B [n_points]      collider_owner  B [.] */
 pd_status pd_measure_pairs(pd_context *context, size_t n, const int *chosen, const pd_candidates *candidates, const int *rows, real limit,
                            const unsigned char *support, const pd_active_pairs *active, const real *y, const int *owner,
@@ -97,7 +94,7 @@ pd_status pd_measure_pairs(pd_context *context, size_t n, const int *chosen, con
 
 /* ---- pairs with the same nearest features ------------------------------------------------------------------------------------- */
 
-/* Numbers of the edges and of the sides of the triangles of a surface: the same number, the same two points. */
+/* Numbers of the edges and of the triangles' sides of a surface: sides with the same two points have the same number. */
 typedef struct pd_side_names {
     int n_points, n; /* n: different numbers */
     int *of_edges;   /* B [edges] */
@@ -109,20 +106,20 @@ pd_status pd_nearest_names(pd_context *context, size_t n, const pd_side_names *s
                            const unsigned char *support, uint64_t *names);
 
 /* Keys that sort by names, or by a part of them, and then by index.
- *   keys  B [n]  in/out: index i in the lower index_bits where `fresh`; else the index that is there stays */
+ *   keys  B [n]  in/out: index i in the lower index_bits if `fresh`; otherwise the existing index stays */
 enum { PD_NAME_WHOLE, PD_NAME_LOW, PD_NAME_HIGH };
 pd_status pd_nearest_keys(pd_context *context, size_t n, const uint64_t *names, int fresh, int part, int low_bits, int index_bits,
                           uint64_t *keys);
 
-/* first [n]  B  out: 1 for each pair whose nearest features no other has, or that is the first of those that share them. keys: sorted by
- * name, then by index. */
+/* first [n]  B  out: 1 for each pair with unique nearest features, or the first of those that share them. keys: sorted by name, then by
+ * index. */
 pd_status pd_mark_first(pd_context *context, size_t n, const uint64_t *names, int index_bits, const uint64_t *keys, unsigned char *first);
 
 /* ---- incidence ---------------------------------------------------------------------------------------------------------------- */
 
-/* The roles of each point, ascending: of n active pairs, 4 pair + corner. Corners without a point, and those of pairs that are not there
- * (as active->count says), come last.
- *   role_bits, point_bits  of 4 n, and of n_points + 1      keys, scratch  B [4 n]  scratch, where a device sorts      work: for 4 n
+/* The roles of each point, ascending: of n active pairs, 4 pair + corner. Missing corners, and those of pairs beyond active->count, come
+ * last.
+ *   role_bits, point_bits  of 4 n, and of n_points + 1      keys, scratch  B [4 n]  scratch, for the sort on a device      work: for 4 n
  *   keys */
 pd_status pd_role_lists(pd_context *context, size_t n, const pd_active_pairs *active, int n_points, int role_bits, int point_bits,
                         uint64_t *keys, uint64_t *scratch, const pd_work *work, pd_incidence *out);

@@ -1,4 +1,4 @@
-/* The sweeps over vertices and over constraints, and what they read. The rules of backend.h hold. */
+/* The sweeps over vertices and over constraints, and their data. The rules of backend.h hold. */
 #ifndef PD_LOOPS_SWEEP_LOOPS_H
 #define PD_LOOPS_SWEEP_LOOPS_H
 
@@ -14,69 +14,68 @@ extern "C" {
 
 /* ---- sweeps over vertices ----------------------------------------------------------------------------------------------- */
 
-/* Corners of a family are stored in groups of as many, field by field: as many as one vector instruction serves, or one, where each thread
- * reads the record of a corner of its own. */
+/* Corners of a family are stored in groups of this size, field by field: the lanes of one vector instruction, or one, if each thread
+ * reads the record of its own corner. */
 int pd_corner_lanes(void);
 
 typedef struct pd_corner_groups {
-    int *start; /* B [n+1] groups of each update; NULL where there are none */
-    /* B [groups], pd_corner_group_bytes each: numbers real [numbers of a corner,lanes], zero in unused lanes; slots int [others,lanes] of
-     * the other vertices: of the opposite face of a tet, in turn of others; then of a tet that seeks a shape its number among them */
+    int *start; /* B [n+1] groups of each update; NULL: none */
+    /* B [groups], pd_corner_group_bytes each: numbers real [numbers of a corner,lanes], zero in unused lanes; slots int [others,lanes]
+     * of the other vertices (of a tet those of the opposite face, cyclically); for a tet with a target shape then its number among them */
     char *records;
-    const real *parameters; /* B borrowed, of these: shape_target.h */
+    const real *parameters; /* B borrowed, of these tets: shape_target.h */
 } pd_corner_groups;
 
-/* Filled up to transfers of 16 bytes; a single neo-Hookean corner in float is 32 bytes as it is. */
+/* Padded to transfers of 16 bytes; a single neo-Hookean corner in float has 32 bytes without padding. */
 static inline size_t pd_corner_group_bytes(int numbers, int others, int lanes) {
     return ((size_t)lanes * ((size_t)numbers * sizeof(real) + (size_t)others * sizeof(int)) + 15) / 16 * 16;
 }
 
-/* What is linear in the positions: sum_j weights_j (x_j - x_i) over the neighbours j of each update is a part of its gradient. */
+/* Terms that are linear in the positions: the gradient of each update includes sum_j weights_j (x_j - x_i) over its neighbours j. */
 typedef struct pd_sweep_neighbours {
-    int *start;    /* B [n+1]; NULL where there are none */
+    int *start;    /* B [n+1]; NULL: none */
     int *slots;    /* B [.] */
     real *weights; /* B [.] N/m */
 } pd_sweep_neighbours;
 
-/* The damping matrix of the model as a sweep reads it. */
+/* The damping matrix of the model in the layout of a sweep. */
 typedef struct pd_sweep_damping {
-    int *slots;   /* B [entries] slot of each entry's vertex, -1: the world; NULL: nothing is damped */
-    real *starts; /* B [n_vertices,4] scratch: x_t at each slot, written where a sweep gathers positions */
+    int *slots;   /* B [entries] slot of each entry's vertex, -1: the fixed world; NULL: no damping */
+    real *starts; /* B [n_vertices,4] scratch: x_t at each slot, written when a sweep gathers positions */
 } pd_sweep_damping;
 
-/* What an update consists of, so that a loop may treat each kind in its own way: corners of one family in groups and nothing else, or
- * anything else, which includes no corners at all. */
+/* The content of an update, for a loop per kind: groups of corners of one family only, or anything else, including no corners. */
 typedef enum pd_update_kind { PD_UPDATES_NEO_HOOKEAN, PD_UPDATES_ROTATED, PD_UPDATES_MIXED, PD_UPDATE_KINDS } pd_update_kind;
 
-/* What an update reads of its own: 32 bytes, in float and in double. */
+/* The own data of an update: 32 bytes, in float and in double. */
 typedef struct pd_update {
     alignas(16) int vertex;
     int slot;
-    int first, end; /* groups of the one family that its kind names; mixed: 0 */
-    real diagonal;  /* N/m: m/h^2 and what is constant of the blocks: of neo-Hookean corners, of neighbours */
+    int first, end; /* groups of the family of its kind; mixed: 0 */
+    real diagonal;  /* N/m: m/h^2 and the constant parts of the blocks: of neo-Hookean corners, of neighbours */
     real mass;      /* kg */
 } pd_update;
 
-/* The free vertices in the order of a sweep, with all that each of them needs of its elements. The positions of a sweep lie in a
- * buffer of their own, [n_vertices,4] with the fourth number unused, at slots where neighbours in the mesh are close together; the
- * updates of one kind in a colour go through the slots in ascending order. */
+/* The free vertices in the order of a sweep, with all data of their elements. A sweep has its own buffer of positions, [n_vertices,4]
+ * with the fourth number unused, at slots in which neighbours in the mesh are close together. The updates of one kind in a colour have
+ * ascending slots. */
 typedef struct pd_vertex_sweep {
     int n; /* updates: free vertices */
     int n_colours;
     const int *colour_start;          /* H [n_colours+1] updates of each colour; its vertices share no element */
-    const int *kind_end;              /* H [n_colours,PD_UPDATE_KINDS] in each colour, one kind after the other; the last is the colour's */
+    const int *kind_end;              /* H [n_colours,PD_UPDATE_KINDS] in each colour, by kind; the last is the end of the colour */
     int *order;                       /* B [n_vertices] vertex at each slot */
     pd_update *updates;               /* B [n] */
-    unsigned char *may_touch;         /* B [n] 0: contact has nothing to say to this update; NULL without contact */
-    int *corner_slots[PD_KIND_COUNT]; /* B [elements,k] slots of the corners of each kind; NULL where all lie in groups */
+    unsigned char *may_touch;         /* B [n] 0: this update has no contact; NULL: no contact at all */
+    int *corner_slots[PD_KIND_COUNT]; /* B [elements,k] slots of the corners of each kind; NULL if all are in groups */
     int n_corners;                    /* in the list of corners */
     int *corner_start;                /* B [n+1] */
     int *corners;                     /* B [n_corners,2] index of the kind in the model, and element * k + corner */
     pd_corner_groups groups[PD_CORNER_FAMILIES];
     pd_sweep_neighbours neighbours;
     pd_sweep_damping damping;
-    int update_threads; /* threads that share an update on CUDA: 1, 4, 8, 16 or 32; 0: the loop chooses */
-    int *colours;       /* B [n_vertices] of each vertex, -1 where it is fixed; NULL where nothing touches */
+    int update_threads; /* threads per update on CUDA: 1, 4, 8, 16 or 32; 0: the loop decides */
+    int *colours;       /* B [n_vertices] of each vertex, -1 for fixed ones; NULL without contact */
 } pd_vertex_sweep;
 
 typedef struct pd_contact_sweep pd_contact_sweep; /* friction_loops.h */
@@ -100,18 +99,18 @@ typedef struct pd_sweep_bounds {
  *     positions_i -= d_i (where in_place != 0),    direction_i = d_i, or offset_i -= d_i where the sweep moves.
  *   x  B [n_vertices,3]  m      offset  B [n_vertices,3]  in/out  m      positions  B [n_vertices,4]  in/out  m
  *   direction  B [n_vertices,3]  out  m, 0 at fixed vertices
- * contact: what touches, NULL: nothing; vertex_update.h says what it changes.
- * [Chen et al. 2024, VBD, Algorithm 1; in_place = 0: Block Jacobi.] */
+ * contact: contact data, NULL: none; vertex_update.h documents their effect. [Chen et al. 2024, VBD, Algorithm 1; in_place = 0: Block
+ * Jacobi.] */
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, pd_sweep_bounds bounds, const pd_contact_sweep *contact, const real *x,
                             real *offset, real *positions, real *direction);
 
 /* ---- sweeps over constraints -------------------------------------------------------------------------------------------- */
 
-/* All elements in the order of a sweep, and what extended position-based dynamics keeps of each through a step. */
+/* All elements in the order of a sweep, and the data of each that extended position-based dynamics keeps during a step. */
 typedef struct pd_constraint_sweep {
     int n_segments;
-    const int *segment_start;         /* H [n_segments+1] runs of `elements` of one colour and one kind, colour after colour */
+    const int *segment_start;         /* H [n_segments+1] runs of `elements` of one colour and one kind, colour by colour */
     const int *segment_kinds;         /* H [n_segments] index of the kind in the model */
     int *elements;                    /* B elements of a colour share no free vertex */
     real *multipliers[PD_KIND_COUNT]; /* B [elements] lambda, for each kind of the model; neo-Hookean [elements,2] */
@@ -119,7 +118,7 @@ typedef struct pd_constraint_sweep {
 } pd_constraint_sweep;
 
 /* One Gauss-Seidel sweep over all constraints by updates/sweeps/xpbd.h, the elements of a colour in parallel: positions_i += dx_i and
- * direction_i -= dx_i for every move dx_i of a free vertex. Damping plays no part.
+ * direction_i -= dx_i for every move dx_i of a free vertex. Without damping.
  *   compliance  1/h^2, 1/s^2      positions, direction  B [n_vertices,3]  in/out  m */
 pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const pd_constraint_sweep *sweep, double compliance,
                                real *positions, real *direction);

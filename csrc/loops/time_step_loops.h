@@ -1,4 +1,4 @@
-/* The loops over vertices by which a step begins, moves and ends. The rules of backend.h hold. */
+/* The loops over vertices at the begin, in the moves and at the end of a step. The rules of backend.h hold. */
 #ifndef PD_LOOPS_TIME_STEP_LOOPS_H
 #define PD_LOOPS_TIME_STEP_LOOPS_H
 
@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* First guess x, offset = x - y and drift = y - x_t of a step of size h: pd_vertex_first_guess of updates/time_step.h for every free
- * vertex; fixed vertices go to their targets [n,3] (rows of free vertices are not read), offset 0. v_previous counts where has_previous. */
+ * vertex. Fixed vertices go to their targets [n,3] (rows of free vertices are not read), offset 0. v_previous is read if has_previous. */
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
                          const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset,
                          real *drift);
@@ -23,19 +23,20 @@ pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, 
 pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v, const real *load,
                     real *offset);
 
-/* step = alpha direction + beta step; then at free vertices offset += step, and x is where that puts it (pd_vertex_position); with data
- * NULL x += step, for whoever must know that x goes no farther.
- *   report [2]  B  out  sum |step|^2 in m^2, NaN where a free coordinate of x is not finite, and the number of coordinates of x that
- *   changed; NULL: not asked for, and not summed */
+/* step = alpha direction + beta step; then at free vertices offset += step, and x follows (pd_vertex_position). With data NULL x +=
+ * step, for callers that need an exact bound of the displacement of x.
+ *   report [2]  B  out  sum |step|^2 in m^2, NaN if a free coordinate of x is not finite, and the number of changed coordinates of x;
+ *   NULL: not
+ *   computed */
 pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *direction, double beta,
                      real *step, real *x, real *offset, double *report);
 
-/* The same with contact: a vertex that touches is not extrapolated but goes by -direction, and none farther than its reach.
+/* The same with contact: a vertex in contact is not extrapolated but moves by -direction. All moves are within the displacement bounds.
  *   touching  B [n_vertices]      reach  B [n_vertices] m, or NULL */
 pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta,
                               const unsigned char *touching, const real *reach, real *step, real *x, real *offset, double *report);
 
-/* moved = where `offset` puts the free vertices (pd_vertex_position), x at fixed ones.   all B [n,3], m */
+/* moved = the free vertices at `offset` (pd_vertex_position), x at fixed ones.   all B [n,3], m */
 pd_status pd_place_at_offset(pd_context *context, const pd_model *model, const pd_step_data *data, const real *x, const real *offset,
                              real *moved);
 

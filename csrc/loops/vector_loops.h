@@ -12,11 +12,11 @@ extern "C" {
 pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, const real *y, double *out /* B */);
 
 /* Nonlinear conjugate gradients: p = z + beta p, and d = alpha p, over 3n numbers; beta and alpha from sums [PD_CONJUGATE_COUNT]  B, as
- * updates/conjugate_step.h says. */
+ * in updates/conjugate_step.h. */
 pd_status pd_conjugate_redirect(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p);
 pd_status pd_conjugate_scale(pd_context *context, const pd_model *model, const double *sums, const real *p, real *d);
 
-/* v_i <- P_i v_i for the n rows of v [n,3], P the projectors on the lines and planes that vertices are held in.
+/* v_i <- P_i v_i for the n rows of v [n,3], P the projectors on the lines and planes of vertices.
  *   subspace  B [n,3,3] */
 pd_status pd_project(pd_context *context, int n, const real *subspace, real *v);
 
