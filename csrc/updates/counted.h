@@ -1,4 +1,4 @@
-/* Lists whose length stands beside them in backend memory, with room for more than there are. */
+/* Lists with their length in backend memory, and a capacity above it. */
 #ifndef PD_UPDATES_COUNTED_H
 #define PD_UPDATES_COUNTED_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of n that may be there as many as are; no count: all. */
+/* The number of valid items among n; count NULL: all. */
 PD_FUNCTION size_t pd_counted(size_t n, const uint64_t *count) { return count && *count < n ? (size_t)*count : n; }
 
 /* pd_keep_most. */

@@ -1,10 +1,10 @@
-/* The mathematics of one vertex in one implicit Euler step: first guess, distance to the inertial target, velocity.
+/* The formulas of one vertex in one implicit Euler step: first guess, distance to the inertial target, velocity.
  *
- * y = x_t + h v + h^2 a is the inertial target, a the acceleration of gravity and external forces. Every quantity is formed from the
- * numbers that make it up, so that float32 loses no digits to the size of the coordinates: x - y is accumulated from the
- * solver's corrections, never taken as the difference of two positions, and x is x_t + (drift + (x - y)) with drift = y - x_t: corrections
- * smaller than what rounds a coordinate add up. Subtracted from x they were lost one by one, and a solver stopped where the first of them
- * were: Vertex Block Descent in float32 ten times as far from the answer. h = 0 means quasistatic: no inertia, no velocity. */
+ * y = x_t + h v + h^2 a is the inertial target, a the acceleration of gravity and external forces. Every quantity is computed from its
+ * own summands, so that float32 loses no digits to the size of the coordinates. x - y is accumulated from the solver's corrections,
+ * never the difference of two positions. x is x_t + (drift + (x - y)) with drift = y - x_t, so that corrections below the rounding of a
+ * coordinate accumulate. Subtracted from x they would be lost, and a solver would stop early. h = 0 means quasistatic: no inertia, no
+ * velocity. */
 #ifndef PD_UPDATES_TIME_STEP_H
 #define PD_UPDATES_TIME_STEP_H
 
@@ -15,12 +15,13 @@ enum { PD_GUESS_PREVIOUS, PD_GUESS_INERTIA, PD_GUESS_INERTIAL_TARGET, PD_GUESS_A
 /* A coordinate of x. */
 PD_FUNCTION real pd_vertex_position(real x_t, real drift, real offset) { return x_t + (drift + offset); }
 
-/* First guess x [3], offset = x - y [3] and drift = y - x_t [3] of a free vertex.
- * Adaptive: of a, the share that the last acceleration (v - v_previous)/h has along it, clamped to [0,1] [Chen et al. 2024, VBD, Eq. 17].
- * Where there is no last step (v_previous NULL) it is all of a: a step whose iterations end long before inertia has its say accelerates
- * by the share it was given, so a stiff body that begins with none never learns to fall. For the same reason the share is rounded up, by
- * what 16 roundings of velocities and coordinates make of it: the clamp turns every loss into a drift (without: in float32 0.6 % of the
- * velocity after 4 s of free fall, 15 % after 20 s). The guess moves by no more than those roundings of x. */
+/* First guess x [3], offset = x - y [3] and drift = y - x_t [3] of a free vertex. Adaptive: the fraction of a that the last acceleration
+ * (v - v_previous)/h has along it, clamped to [0,1] [Chen et al. 2024, VBD, Eq. 17].
+ *
+ * Without a previous step (v_previous NULL) the fraction is 1. A step with few iterations has nearly the acceleration of its first
+ * guess, so a stiff body that begins with 0 would never start to fall. For the same reason the fraction is rounded up by the effect of
+ * 16 roundings of velocities and coordinates: the clamp turns every loss into a drift. This moves the guess by no more than those
+ * roundings of x. */
 PD_FUNCTION void pd_vertex_first_guess(int guess, real h, const real *x_t, const real *v, const real *v_previous, const real *a, real *x,
                                        real *offset, real *drift) {
     real share = 1;
@@ -49,14 +50,14 @@ PD_FUNCTION void pd_vertex_first_guess(int guess, real h, const real *x_t, const
     }
 }
 
-/* g <- P g with a projector P [9]: what of a gradient a vertex that is held in a line or plane can follow. */
+/* g <- P g with a projector P [9]: the component of a gradient along the line or plane of a vertex. */
 PD_FUNCTION void pd_vertex_project(const real *P, real *g) {
     real whole[3] = {g[0], g[1], g[2]};
     for (int i = 0; i < 3; i++) g[i] = P[3 * i] * whole[0] + P[3 * i + 1] * whole[1] + P[3 * i + 2] * whole[2];
 }
 
-/* Takes out of a first guess x, offset = x - y what leaves the line or plane through x_t; drift + offset is then exactly zero along an axis
- * across it. */
+/* Projects a first guess x, offset = x - y onto the line or plane through x_t; drift + offset is then exactly zero along an axis across
+ * it. */
 PD_FUNCTION void pd_vertex_keep(const real *P, const real *x_t, const real *drift, real *x, real *offset) {
     real move[3] = {x[0] - x_t[0], x[1] - x_t[1], x[2] - x_t[2]}, inside[3] = {move[0], move[1], move[2]};
     pd_vertex_project(P, inside);
@@ -84,8 +85,8 @@ PD_FUNCTION void pd_vertex_velocity(real h, int fixed, const real *x, const real
     }
 }
 
-/* step [3] = a direction + b step of a vertex whose -direction is within its displacement bound, as is every move of at most `reach`. A
- * step that is longer is -direction, or is scaled to the reach where that goes farther. */
+/* step [3] = a direction + b step of a vertex for which -direction is within its displacement bound, as is every move of at most
+ * `reach`. A longer step is replaced by -direction, if that is at least as long as the reach, or else scaled to the reach. */
 PD_FUNCTION void pd_touching_step(real a, const real *direction, real b, real reach, real *step) {
     real square = 0, own = 0;
     for (int c = 0; c < 3; c++) {
@@ -97,7 +98,7 @@ PD_FUNCTION void pd_touching_step(real a, const real *direction, real b, real re
     for (int c = 0; c < 3; c++) step[c] = own >= reach * reach ? -direction[c] : step[c] * (reach / pd_sqrt(square));
 }
 
-/* Moves it, and adds to what an iteration reports of itself. */
+/* Moves it, and adds to the report of an iteration. */
 PD_FUNCTION void pd_touching_move(const real *step, real *x, real *offset, double *square, double *changed) {
     for (int c = 0; c < 3; c++) {
         real moved = x[c] + step[c];

@@ -1,17 +1,17 @@
 /* Pairs with a penalty as constraints with compliance, for the loops of both backends [Macklin, Müller, Chentanez 2016, XPBD, Eq. 18].
  *
- * A pair is the inequality C = gap - reach >= 0 of compliance 1/k, with a multiplier lambda >= 0 (the normal force times h^2) that is kept
- * through the step; with n its normal, beta its weights, w_i = 1/m_i (0: fixed) and alpha~ = 1/(k h^2)
+ * A pair is the inequality C = gap - reach >= 0 of compliance 1/k. Its multiplier lambda >= 0 (the normal force times h^2) is kept
+ * during the step. With n its normal, beta its weights, w_i = 1/m_i (0: fixed) and alpha~ = 1/(k h^2)
  *
  *     lambda' = max(0, lambda - (C + alpha~ lambda) / (sum_i s_i w_i beta_i^2 + alpha~)),     dx_i = w_i beta_i (lambda' - lambda) n.
  *
- * Friction is Coulomb's, without a smoothed cone: a second multiplier tau across n takes back what the two have slid since the step began,
- * as far as |tau| <= mu lambda'. All pairs act at once, so each vertex is shared out among the s_i of its pairs that act, a part 1/s_i of
- * its mass to each, and goes by the mean of what its parts do [Tonge, Benevolenski, Voroshilov 2012, Mass Splitting]: where it has one,
- * this is the formula of the paper; linear momentum is kept, and nothing depends on an order.
+ * Friction is Coulomb's, without a smoothed cone: a second multiplier tau across n reverts the slip since the begin of the step, while
+ * |tau| <= mu lambda'. All pairs act at once, so each vertex is divided among its s_i active pairs, with the fraction 1/s_i of its mass
+ * for each. It moves by the mean of their displacements [Tonge, Benevolenski, Voroshilov 2012, Mass Splitting]. With one pair this is
+ * the formula of the paper. Linear momentum is conserved, and nothing depends on an order.
  *
- * Of a vertex that is held on a line or in a plane with projector P_i, n is P_i n: |P_i n|^2 enters the sum, and it goes by what lies along
- * it. Across n, where that is one number for two directions, the sum counts it as free, which is on the safe side. */
+ * For a vertex on a line or in a plane with projector P_i, n is P_i n: |P_i n|^2 enters the sum, and the vertex moves along it. Across
+ * n, where one number stands for two directions, the sum counts it as free, which is an upper bound. */
 #ifndef PD_UPDATES_CONTACT_CONTACT_CONSTRAINT_UPDATE_H
 #define PD_UPDATES_CONTACT_CONTACT_CONSTRAINT_UPDATE_H
 
@@ -28,7 +28,7 @@ PD_FUNCTION int pd_contact_constraint_shares(const pd_contact_sweep *contact, co
     return shares;
 }
 
-/* Changes the multipliers of pair p: changes [4] by how much. compliance: alpha~ */
+/* Changes the multipliers of pair p, and writes the changes [4]. compliance: alpha~ */
 PD_FUNCTION void pd_contact_constraint_solve(const pd_model *model, const pd_contact_sweep *contact, const int *shares, real compliance,
                                              int p, real multipliers[4], real changes[4]) {
     const pd_frozen_pairs *frozen = &contact->frozen;
@@ -60,7 +60,7 @@ PD_FUNCTION void pd_contact_constraint_solve(const pd_model *model, const pd_con
     for (int j = 0; j < 4; j++) changes[j] = multipliers[j] - before[j];
 }
 
-/* Where vertex i goes, m. */
+/* The displacement of vertex i, m. */
 PD_FUNCTION pd_vector pd_contact_constraint_move(const pd_model *model, const pd_contact_sweep *contact, const real *changes, int i) {
     pd_vector sum = pd_vector_of(0, 0, 0);
     if (model->fixed[i]) return sum;
@@ -80,7 +80,7 @@ PD_FUNCTION pd_vector pd_contact_constraint_move(const pd_model *model, const pd
     return pd_vector_scale((real)1 / model->masses[i], sum);
 }
 
-/* The multipliers [4] of the pair of this name among n with ascending names; zeros where it is none of them. */
+/* The multipliers [4] of the pair with this name among n ascending names; zeros for a new pair. */
 PD_FUNCTION void pd_contact_constraint_carry(uint64_t key, int n, const uint64_t *keys, const real *multipliers, real out[4]) {
     int low = 0, high = n;
     while (low < high) {

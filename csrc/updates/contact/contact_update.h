@@ -8,16 +8,16 @@
 
 #include "updates/contact/pair_weight.h"
 
-/* The corners [4,3] of a pair at rows of y; those that it has not are its first. */
+/* The corners [4,3] of a pair at rows of y; missing corners repeat the first. */
 PD_FUNCTION void pd_contact_update_corners(const real *y, const int *points, int corners, real at[12]) {
     for (int j = 0; j < 4; j++)
         for (int i = 0; i < 3; i++) at[3 * j + i] = y[3 * (size_t)points[j < corners ? j : 0] + (size_t)i];
 }
 
-/* How many corners of a pair move at once with one of this colour, itself included, in a sweep with such colours (NULL: 1); two at the most
- * count. Each of them sees the others at rest. An energy E that is convex has E(x + sum of moves d_i) <= sum of E(x + k d_i)/k over k such
- * corners [Jensen's inequality], so that a vertex which takes this for its share never makes the sum grow, whatever the others do; its
- * curvature is k times that of E. */
+/* The number of corners of a pair that move at once with one of this colour, itself included, in a sweep with such colours (NULL: 1); at
+ * most two. Each of them assumes the others at rest. A convex energy E has E(x + sum of moves d_i) <= sum of E(x + k d_i)/k over k such
+ * corners [Jensen's inequality]. So a vertex that takes this as its share never increases the sum, for any moves of the others. The
+ * curvature of its share is k times that of E. */
 PD_FUNCTION real pd_contact_update_partners(const int *colours, int n_vertices, const int *points, int colour) {
     int partners = 0;
     for (int j = 0; j < 4 && colours; j++) partners += points[j] >= 0 && points[j] < n_vertices && colours[points[j]] == colour;
@@ -76,16 +76,17 @@ PD_FUNCTION void pd_contact_update_gather_vertex(const pd_model *model, const pd
     for (int a = 0; a < 3; a++) out[3 * (size_t)i + (size_t)a] += sum[a];
 }
 
-/* A prescribed motion closes a gap by no more than this share of it, and by less where it is small: an iteration of Newton's method at most
- * doubles a small gap, and one that was halved again each time would stay small. Wide: from this part of the activation distance on. */
+/* The largest fraction of a gap that a prescribed motion closes in one update. It is less for a small gap: an iteration of Newton's
+ * method at most doubles a small gap, which would stay small if it were halved each time. Wide: from this fraction of the activation
+ * distance on. */
 #define PD_CLOSING_SHARE 0.8
 #define PD_CLOSING_WIDE  0.5
 
-/* *closing: the least of itself and that of pair p. */
+/* *closing: the minimum of itself and that of pair p. */
 PD_FUNCTION void pd_contact_update_closing(const pd_contact_pairs *pairs, const real *before, const real *after, double least, double floor,
                                            int p, pd_closing *closing) {
     double from = (double)before[p] - (double)pairs->separation[p], to = (double)after[p] - (double)pairs->separation[p];
-    if (from - to <= least) return; // a gap that is no number counts as closing
+    if (from - to <= least) return; // a NaN gap counts as closing
     double most = PD_CLOSING_SHARE * fmin(1.0, from / (PD_CLOSING_WIDE * (double)pairs->activation[p]));
     double least_gap = fmax(floor, from * (1.0 - most));
     double part = to >= least_gap ? 1.0 : from > least_gap ? (from - least_gap) / (from - to) : 0.0;
@@ -94,18 +95,18 @@ PD_FUNCTION void pd_contact_update_closing(const pd_contact_pairs *pairs, const 
     closing->part = pd_least_of(closing->part, part);
 }
 
-/* Whether the gap of pair p has collapsed: 1 or 0. */
+/* Tells whether the gap of pair p has collapsed: 1 or 0. */
 PD_FUNCTION real pd_contact_update_collapsed(const pd_contact_pairs *pairs, real distance, int p) {
     return distance < pairs->separation[p] + (real)PD_COLLAPSED_GAP * pairs->activation[p] ? (real)1 : (real)0;
 }
 
-/* What the distance of pair p can shrink by before it acts. */
+/* The decrease of the distance of pair p before it becomes active. */
 PD_FUNCTION real pd_contact_update_slack(const pd_contact_pairs *pairs, real distance, double rounding, int p) {
     double limit = ((double)pairs->separation[p] + (double)pairs->activation[p]) * (1.0 + 8.0 * (double)PD_EPSILON);
     return (real)((double)distance - limit - rounding);
 }
 
-/* What point i can go, m; touching: raised where one of its pairs acts. */
+/* The displacement bound of point i, m; touching: set if one of its pairs acts. */
 PD_FUNCTION real pd_contact_update_reach_of(const pd_incidence *incidence, const real *distance, const pd_contact_pairs *pairs,
                                             const real *balls, const real *start, const real *points, double rounding, double fraction,
                                             int i, unsigned char *touching) {
@@ -136,15 +137,15 @@ PD_FUNCTION real pd_contact_update_ball(const pd_incidence *incidence, const rea
     return (real)radius;
 }
 
-/* The part of its ball that point i has gone. */
+/* The fraction of its ball that point i has used. */
 PD_FUNCTION double pd_contact_update_used(int driven, const real *balls, double certain, const real *start, const real *points, int i) {
     double move = sqrt(pd_move_square(points + 3 * (size_t)i, start + 3 * (size_t)i));
     double radius = (double)balls[i] < certain ? (double)balls[i] : certain;
     if (move == 0.0) return 0.0;
-    return !driven && move < radius ? move / radius : INFINITY; // infinite also where a coordinate is no number
+    return !driven && move < radius ? move / radius : INFINITY; // infinite also for a NaN coordinate
 }
 
-/* Row p of a list of pairs becomes row `to` of another, and of its records. */
+/* Copies row p of a list of pairs to row `to` of another, and to its records. */
 PD_FUNCTION void pd_contact_update_take(const pd_contact_pairs *pairs, int p, const pd_contact_columns *out, pd_contact_record *records,
                                         int to) {
     pd_contact_record *record = records + to;
@@ -158,7 +159,7 @@ PD_FUNCTION void pd_contact_update_take(const pd_contact_pairs *pairs, int p, co
     out->weight[to] = pairs->weight[p], out->threshold[to] = pairs->threshold[p];
 }
 
-/* How many of n ascending rows are below `row`. */
+/* The number of n ascending rows below `row`. */
 PD_FUNCTION int pd_contact_update_rows_below(const int *rows, int n, int row) {
     int low = 0, high = n;
     while (low < high) {
@@ -171,8 +172,8 @@ PD_FUNCTION int pd_contact_update_rows_below(const int *rows, int n, int row) {
     return low;
 }
 
-/* The roles of point i, the first of which is number `begin` (pd_contact_update_rows_below), and at i = n_points the end of the list.
- * Returns that of point i + 1. */
+/* The roles of point i, the first with number `begin` (pd_contact_update_rows_below), and at i = n_points the end of the list. Returns
+ * the begin of point i + 1. */
 PD_FUNCTION int pd_contact_update_take_roles(int n_points, int n_roles, const int *role_rows, const int *ranks,
                                              const pd_incidence *incidence, const pd_incidence *out, int begin, int i) {
     int r = begin;
@@ -194,8 +195,8 @@ PD_FUNCTION void pd_contact_update_gather_block(const pd_incidence *incidence, c
     }
 }
 
-/* What vertex i needs on the diagonal of a matrix that is nowhere below the sum of the pairs' Hessians, N/m: the norms of its blocks with
- * what moves, since 2 a . H_ij b <= |H_ij| (|a|^2 + |b|^2). 0 for what is fixed. */
+/* The diagonal of vertex i in an upper bound of the sum of the pairs' Hessians, N/m: the norms of its blocks with movable points, since
+ * 2 a . H_ij b <= |H_ij| (|a|^2 + |b|^2). 0 at fixed vertices. */
 PD_FUNCTION double pd_contact_update_bound(const pd_model *model, const pd_incidence *incidence, const int *points, const real *hessians,
                                            int i) {
     double sum = 0.0;
@@ -245,7 +246,7 @@ PD_FUNCTION void pd_contact_update_gather_record(const pd_contact_record *record
     *limits = (pd_contact_limits){record->activation, record->separation, record->weight, record->threshold};
 }
 
-/* A quantity that is one number, of a pair whose closest points are known. */
+/* A scalar quantity of a pair with known closest points. */
 PD_LANE_FUNCTION real pd_contact_number(pd_contact_law law, int quantity, pd_contact_limits limits, int kind, pd_points4 x,
                                         pd_nearest nearest) {
     if (quantity == PD_CONTACT_ENERGY) return pd_contact_energy(law, limits, kind, x, nearest);

@@ -1,4 +1,4 @@
-/* What the loops over embedded points do with one vertex; see loops/embedding_loops.h. */
+/* The work on one vertex in the loops over embedded points; see loops/embedding_loops.h. */
 #ifndef PD_UPDATES_CONTACT_EMBEDDING_UPDATE_H
 #define PD_UPDATES_CONTACT_EMBEDDING_UPDATE_H
 
@@ -26,7 +26,7 @@ PD_FUNCTION double pd_embedding_update_bound(const pd_model *model, const pd_emb
     return sum;
 }
 
-/* Row v of pd_embedding_reaches. A vertex that carries nothing goes as far as it likes. */
+/* Row v of pd_embedding_reaches. A vertex without points has no bound. */
 PD_FUNCTION real pd_embedding_update_reach(const pd_embedding *embedding, const real *of_points, const unsigned char *marks, int v,
                                            unsigned char *touching) {
     real least = (real)INFINITY;

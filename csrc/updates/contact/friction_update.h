@@ -9,11 +9,11 @@
 
 PD_FUNCTION int pd_lagged_count(const pd_lagged_pairs *pairs) { return (int)pd_counted((size_t)pairs->n, pairs->count); }
 
-/* A pair where it is: the weights and the normal of its gap, and its normal force. */
+/* A pair at its present positions: the weights and the normal of its gap, and its normal force. */
 typedef struct pd_friction_grip {
     pd_per_corner weights;
     pd_vector normal;
-    real force; /* lambda, N; 0 where the pair does not act, and where nothing is left of the gap, which has no force to speak of */
+    real force; /* lambda, N; 0 for an inactive pair and for a closed gap, whose force is undefined */
 } pd_friction_grip;
 
 /* least_gap: of pd_friction_scene. With 0 the force is that of the gap itself. */
@@ -29,15 +29,15 @@ PD_LANE_FUNCTION pd_friction_grip pd_friction_grip_of(pd_contact_law law, pd_con
     return out;
 }
 
-/* Whether rounding leaves a grip where it is: the nearest points of edges that are nearly parallel may lie anywhere on them, and friction
- * keeps what it took at the lag. */
+/* Tells whether the closest points are insensitive to rounding. Those of nearly parallel edges may be anywhere on them, and friction
+ * keeps those of the lag. */
 PD_LANE_FUNCTION int pd_friction_grip_is_sure(int kind, pd_points4 x) {
     pd_vector e = pd_vector_subtract(x.b, x.a), f = pd_vector_subtract(x.d, x.c), n = pd_vector_cross(e, f);
     int crossed = pd_vector_dot(n, n) > (real)0.01 * (pd_vector_dot(e, e) * pd_vector_dot(f, f));
     return kind == PD_EDGE_EDGE ? crossed : 1;
 }
 
-/* Pair p, with this grip, as it is from now on. */
+/* Sets pair p from its normal force, weights and normal. */
 PD_FUNCTION void pd_friction_update_take(const pd_friction_scene *scene, const pd_contact_pairs *pairs, int p, pd_friction_grip grip,
                                          const pd_lagged_pairs *out) {
     int kind = pairs->kind[p];
@@ -55,7 +55,7 @@ PD_FUNCTION void pd_friction_update_take(const pd_friction_scene *scene, const p
     }
 }
 
-/* Pair p as it is at y. */
+/* Sets pair p from y. */
 PD_FUNCTION void pd_friction_update_lag(const pd_contact_law *law, const pd_friction_scene *scene, const pd_contact_pairs *pairs,
                                         const real *y, int p, const pd_lagged_pairs *out) {
     real at[12];
@@ -66,7 +66,7 @@ PD_FUNCTION void pd_friction_update_lag(const pd_contact_law *law, const pd_fric
     pd_friction_update_take(scene, pairs, p, pd_friction_grip_of(*law, limits, scene->least_gap, kind, pd_points4_load(at), nearest), out);
 }
 
-/* Row `point` of the moves. */
+/* Row `point` of the displacements. */
 PD_FUNCTION void pd_friction_update_move(const pd_slipping *slipping, int point) {
     size_t row = 3 * (size_t)point;
     real *move = slipping->moves + 4 * (size_t)point;
@@ -81,7 +81,7 @@ PD_FUNCTION unsigned char pd_friction_update_role_flag(const pd_lagged_pairs *pa
     return (unsigned char)(pairs->strength[role / 4] > 0 && pairs->weights[role] != 0);
 }
 
-/* What is asked of the roles of a point. */
+/* The data of a point's roles for a sweep. */
 PD_FUNCTION void pd_friction_update_list_roles(const pd_friction_scene *scene, const pd_lagged_pairs *pairs, const pd_incidence *incidence,
                                                int point, char *records) {
     int first = incidence->start[point], n = incidence->start[point + 1] - first;
@@ -106,15 +106,15 @@ PD_FUNCTION pd_vector pd_friction_update_slip(const pd_lagged_pairs *pairs, cons
     pd_vector move = pd_vector_of(0, 0, 0);
     for (size_t j = 4 * (size_t)p; j < 4 * (size_t)p + 4; j++) {
         real weight = pairs->weights[j];
-        if (weight == 0) continue; // also where there is no point
+        if (weight == 0) continue; // also for a missing point
         size_t row = 3 * (size_t)pairs->points[j];
         move = pd_vector_along(move, weight, pd_vector_subtract(pd_vector_load(slipping->y + row), pd_vector_load(slipping->y_t + row)));
     }
     return pd_friction_slip(move, pd_vector_load(pairs->normals + 3 * (size_t)p));
 }
 
-/* The same where moves are kept: how far the first of a pair has moved over the second, and a zero, out of its corners as one of them sees
- * it, which has moved by `own`. All four numbers of a move, so that they go in one register. */
+/* The same from stored displacements: the displacement of the first of a pair relative to the second, and a zero. The corners are in the
+ * order of the one that has moved by `own`. All four numbers of a displacement, so that they use one register. */
 PD_LANE_FUNCTION void pd_friction_update_kept_move(const pd_lagged_corners *corners, const real *own, const real *moves, real out[4]) {
     for (int c = 0; c < 4; c++) out[c] = corners->weights[0] * own[c];
     for (int j = 0; j < 3; j++)
@@ -182,7 +182,7 @@ PD_FUNCTION double pd_friction_update_bound(const pd_model *model, const pd_inci
     return sum;
 }
 
-/* The product of pair's Hessian, without the diagonal blocks but where `all`: out [4,3]; returns p . out. */
+/* The product of the Hessian of a pair, without the diagonal blocks unless `all`: out [4,3]; returns p . out. */
 PD_FUNCTION real pd_friction_update_product(const pd_model *model, const pd_lagged_pairs *pairs, const real *matrices, int all,
                                             const real *p, int pair, real *out) {
     const int *points = pairs->points + 4 * (size_t)pair;

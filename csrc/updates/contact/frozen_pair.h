@@ -1,4 +1,4 @@
-/* One pair that a detection has frozen under a penalty (penalty_update.h): its gap and depth, its energy, gradient and Hessian, and the part of a
+/* One pair with a penalty from a detection (penalty_update.h): its gap and depth, its energy, gradient and Hessian, and the share of a
  * vertex in them. */
 #ifndef PD_UPDATES_CONTACT_FROZEN_PAIR_H
 #define PD_UPDATES_CONTACT_FROZEN_PAIR_H
@@ -7,7 +7,7 @@
 #include "geometry/collision.h"
 #include "updates/contact/penalty_field.h"
 
-/* Along the normal of pair p at points y, m. */
+/* The gap along the normal of pair p at points y, m. */
 PD_FUNCTION real pd_penalty_update_gap(const pd_frozen_pairs *pairs, const real *y, int p) {
     const int *points = pairs->at.points + 4 * (size_t)p;
     const real *weights = pairs->at.weights + 4 * (size_t)p;
@@ -52,7 +52,7 @@ PD_FUNCTION int pd_penalty_update_touches(const pd_incidence *incidence, const p
 PD_FUNCTION real pd_penalty_update_coefficient(const pd_friction_scene *scene, const pd_frozen_pairs *pairs, int p) {
     const int *points = pairs->at.points + 4 * (size_t)p;
     int first = scene->owners[points[0]], second = first;
-    for (int j = 1; j < 4; j++) // the others lie behind the corners of the first, on the other side of the gap
+    for (int j = 1; j < 4; j++) // the others come after the corners of the first, on the other side of the gap
         if (points[j] >= 0) second = scene->owners[points[j]];
     return scene->coefficients[(size_t)first * (size_t)scene->n_owners + (size_t)second];
 }
@@ -62,13 +62,13 @@ PD_FUNCTION real pd_penalty_update_strength(const pd_friction_scene *scene, cons
     return coefficient > 0 ? coefficient * pairs->stiffness * pd_penalty_update_depth(pairs, y, p) : (real)0;
 }
 
-/* mu lambda of pair p with friction as a visit of a vertex sees it, N. */
+/* mu lambda of pair p for friction in a visit of a vertex, N. */
 PD_FUNCTION real pd_penalty_visit_strength(const pd_contact_sweep *contact, int p) {
     if (!contact->every_visit) return contact->lagged.strength[p];
     return pd_penalty_update_strength(&contact->rubbing, &contact->frozen, contact->points, p);
 }
 
-/* Adds to sum [9] what a role gives, and returns its share of the energy; partners as for a barrier (vertex_update.h). */
+/* Adds gradient and block of a role to sum [9], and returns its share of the energy; partners as for a barrier (vertex_update.h). */
 PD_FUNCTION real pd_penalty_add_role(const pd_frozen_pairs *pairs, const real *y, int role, real partners, real sum[9]) {
     int p = role / 4;
     real weight = pairs->at.weights[role], depth = pd_penalty_update_depth(pairs, y, p), M[9];
@@ -81,7 +81,7 @@ PD_FUNCTION real pd_penalty_add_role(const pd_frozen_pairs *pairs, const real *y
     return pd_penalty_energy(pairs->stiffness, depth) / partners;
 }
 
-/* The share of a role in the energy of its pair where it goes by -d. */
+/* The share of a role in the energy of its pair after a displacement by -d. */
 PD_FUNCTION real pd_penalty_energy_of_role(const pd_frozen_pairs *pairs, const real *y, int role, real partners, const real d[3]) {
     int p = role / 4;
     real along = pd_vector_dot(pd_vector_load(d), pd_vector_load(pairs->at.normals + 3 * (size_t)p));

@@ -1,24 +1,24 @@
-/* How many corners of a pair move at once in a sweep over vertices, for the loops of both backends. */
+/* The number of corners of a pair that move at once in a sweep over vertices, for the loops of both backends. */
 #ifndef PD_UPDATES_CONTACT_PAIR_MOVERS_H
 #define PD_UPDATES_CONTACT_PAIR_MOVERS_H
 
 #include "loops/friction_loops.h"
 #include "updates/contact/contact_update.h"
 
-/* Whether vertices may carry points. A loop that cannot have it says 0 before it includes this: in a kernel what no vertex needs takes
- * registers and a stack from all. */
+/* Tells whether vertices may have embedded points. A loop without them defines 0 before the include: in a kernel the unused code would
+ * cost registers and stack. */
 #ifndef PD_UPDATE_CARRIES
 #define PD_UPDATE_CARRIES 1
 #endif
 
-/* How many corners of a pair move at once with vertex `vertex`. */
+/* The number of corners of a pair that move at once with vertex `vertex`. */
 PD_FUNCTION real pd_vertex_update_partners(const pd_vertex_sweep *sweep, const pd_model *model, const int *points, int vertex) {
     return pd_contact_update_partners(sweep->colours, model->n_vertices, points, sweep->colours[vertex]);
 }
 
-/* The same where vertices carry the corners: k is the sum of the weights, without their signs, that vertices of the colour have in corners
- * of the pair. Of its energy the share w/k is that of a vertex with the weight w in a corner, at x + k d there [Jensen's inequality, as
- * above]: its slope is w times, its curvature w k times that of the corner. A weight below 0 moves the other way. */
+/* The same for embedded points: k is the sum of the absolute weights that vertices of the colour have in corners of the pair. A vertex
+ * with the weight w in a corner has the share w/k of the energy, at x + k d there [Jensen's inequality, as above]. The slope is w times
+ * that of the corner, the curvature w k times. A negative weight moves the other way. */
 PD_FUNCTION real pd_vertex_update_carriers(const pd_vertex_sweep *sweep, const pd_embedding *embedding, const int *points, int vertex) {
     real sum = 0;
     for (int j = 0; j < 4; j++) {
@@ -31,7 +31,7 @@ PD_FUNCTION real pd_vertex_update_carriers(const pd_vertex_sweep *sweep, const p
     return sum;
 }
 
-/* At least 1: by so much farther than the vertex itself a corner counts as going in the energies of its pairs. */
+/* >= 1: the displacement of a corner to assume in the energies of its pairs, relative to that of the vertex. */
 PD_FUNCTION real pd_vertex_update_movers(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int n_vertices, const int *points,
                                          int vertex) {
     (void)contact;

@@ -1,16 +1,15 @@
-/* A vertex before a signed distance field, for a detection under a penalty.
+/* A vertex and a signed distance field, for a detection under a penalty.
  *
- * A field is four driven points: where the node (0,0,0) of its grid is, and as far as its `side` from there along each of its axes. In its
- * own frame a vertex goes straight from where it was in the field at the start of the step to where it is in the field now. It meets the
- * field where the distance first comes below a tenth of the thickness; the way there is marched by the distance over sqrt(3), which no
- * interpolated distance exceeds in slope (geometry/distance_grid.h). Else what is nearer now than twice the thickness, or inside, is a
- * pair, with the normal that the field has there.
+ * A field is four prescribed points: the node (0,0,0) of its grid, and the points at the distance `side` from there along each of its
+ * axes. In its own frame a vertex moves straight from its place at the begin of the step to its present place. It meets the field where
+ * the distance first falls below a tenth of the thickness. The path up to there is marched in steps of the distance over sqrt(3), the
+ * largest slope of an interpolated distance (geometry/distance_grid.h). Otherwise a vertex nearer than twice the thickness, or inside,
+ * is a pair, with the present normal of the field.
  *
- * The point b of the field that the vertex is held to moves with the field, which turns. A pair has three places for points of the field,
- * which would need four: b = o + sum_k p_k a_k, with axes a_k. But the axis r about which the field turns from the start of the step to now
- * is the same at both ends, so b and b' = b - s r go the same way, and s can be had so that one p_k is zero. The gap at b' is that at b but
- * for the number n . s r, which `reach` takes (`offset`). A field that turns by half a turn in a step is out of what this is for: it has no
- * axis that a difference could tell. */
+ * The point b of the field in a pair moves and rotates with the field. A pair has three places for points of the field, which would need
+ * four: b = o + sum_k p_k a_k, with axes a_k. The axis r of the field's rotation from the begin of the step is the same at both ends. So
+ * b and b' = b - s r have the same displacement, and some s makes one p_k zero. The gap at b' differs from that at b by n . s r, which
+ * is part of `reach` (`offset`). A field that makes half a turn in a step is not supported: its axis does not follow from a difference. */
 #ifndef PD_UPDATES_CONTACT_PENALTY_FIELD_H
 #define PD_UPDATES_CONTACT_PENALTY_FIELD_H
 
@@ -20,7 +19,7 @@ typedef struct pd_field_frame {
     pd_vector origin, x, y, z; /* axes: unit */
 } pd_field_frame;
 
-/* Where the field of a plane's row is at y. */
+/* The frame of the field in a plane's row at y. */
 PD_FUNCTION pd_field_frame pd_field_frame_of(const real *y, int row, real side) {
     pd_field_frame out;
     real inverse = (real)1 / side;
@@ -36,20 +35,20 @@ PD_FUNCTION pd_vector pd_field_turned(const pd_field_frame *frame, pd_vector p) 
     return pd_vector_along(pd_vector_along(pd_vector_scale(p.x, frame->x), p.y, frame->y), p.z, frame->z);
 }
 
-/* A point of space in the field. */
+/* A point of space in the frame of the field. */
 PD_FUNCTION void pd_field_local(const pd_field_frame *frame, pd_vector x, real p[3]) {
     pd_vector away = pd_vector_subtract(x, frame->origin);
     p[0] = pd_vector_dot(frame->x, away), p[1] = pd_vector_dot(frame->y, away), p[2] = pd_vector_dot(frame->z, away);
 }
 
-/* Twice the sine of the angle from one frame to another times the axis of that turn, in the frame's own directions. */
+/* Twice the sine of the rotation angle between two frames, times the axis of the rotation, in the frame's own directions. */
 PD_FUNCTION void pd_field_axis(const pd_field_frame *from, const pd_field_frame *to, real axis[3]) {
     axis[0] = pd_vector_dot(from->z, to->y) - pd_vector_dot(from->y, to->z);
     axis[1] = pd_vector_dot(from->x, to->z) - pd_vector_dot(from->z, to->x);
     axis[2] = pd_vector_dot(from->y, to->x) - pd_vector_dot(from->x, to->y);
 }
 
-/* Whether the way from p to end comes nearer than `hit`; p: there, or at the end, and out what the field says there. */
+/* Tells whether the path from p to end comes nearer than `hit`. p becomes that point, or the end; out: the surface point there. */
 PD_FUNCTION int pd_field_meets(const pd_distance_grid *grid, real p[3], const real end[3], real hit, pd_surface_point *out) {
     const real slope = (real)1.7320509; // at least sqrt(3)
     real way[3] = {end[0] - p[0], end[1] - p[1], end[2] - p[2]}, length = pd_norm3(way), gone = 0;
@@ -84,7 +83,7 @@ PD_FUNCTION void pd_penalty_before_field(const pd_penalty_search *search, const 
     pd_vector closest = pd_vector_add(now.origin, pd_field_turned(&now, pd_vector_load(local)));
     pair->gap = pd_vector_dot(pd_vector_subtract(x, closest), pair->normal);
 
-    // along the axis of the turn to where one coordinate is zero: without a turn along the coordinate's own axis
+    // along the axis of the rotation to the zero of one coordinate; without a rotation along the coordinate's own axis
     pd_field_axis(&before, &now, axis);
     int turns = pd_largest(axis, 3) > (real)16 * PD_EPSILON, least = 0;
     for (int i = 0; i < 3 && !turns; i++) axis[i] = (real)(i == 0);
@@ -95,7 +94,7 @@ PD_FUNCTION void pd_penalty_before_field(const pd_penalty_search *search, const 
     pair->reach += pair->offset;
 
     int first = least == 0, second = least == 2 ? 1 : 2;
-    pair->kind = PD_VERTEX_TRIANGLE; // as many corners
+    pair->kind = PD_VERTEX_TRIANGLE; // the same number of corners
     pair->points[1] = row, pair->points[2] = row + 1 + first, pair->points[3] = row + 1 + second;
     pair->weights[0] = 1;
     pair->weights[2] = -local[first] / side, pair->weights[3] = -local[second] / side;

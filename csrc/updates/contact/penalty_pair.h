@@ -1,4 +1,4 @@
-/* What a detection finds of a candidate under a penalty: the words that penalty_update.h and penalty_field.h share. */
+/* The result of a detection for a candidate under a penalty; shared by penalty_update.h and penalty_field.h. */
 #ifndef PD_UPDATES_CONTACT_PENALTY_PAIR_H
 #define PD_UPDATES_CONTACT_PENALTY_PAIR_H
 
@@ -8,29 +8,29 @@
 
 enum { PD_PENALTY_MOST_ADVANCES = 32 };
 
-/* The part of the thickness below which a gap on the way is a hit. */
+/* The fraction of the thickness below which a gap on the path is a hit. */
 #define PD_PENALTY_HIT ((real)0.1)
 
-/* A weight up to which a point of a triangle is on its edge: where two triangles have a point in common they differ by rounding, and what
- * is left of a distance between two points is the square of that. */
+/* A weight up to which a point of a triangle is on its edge. The results of two triangles for a common point differ by rounding, and the
+ * remaining distance of two points is the square of that. */
 #define PD_PENALTY_TIE ((real)16 * pd_sqrt(PD_EPSILON))
 
-/* Pairs are kept up to so many times the thickness: they may push before the next detection. */
+/* Pairs are kept up to this multiple of the thickness: they may repel before the next detection. */
 #define PD_PENALTY_KEPT ((real)2)
 
-/* Where a vertex is of a closed body: unknown, inside or outside by where it is now, known by where it came in, or inside where the step
- * began. Of any mesh: it came in where its own surface had been before it (penalty_cone.h). */
+/* The side of a vertex relative to a closed body: unknown, inside or outside by its present place, known from its entry, or inside at
+ * the begin of the step. For any mesh: it entered past its own surface (penalty_cone.h). */
 enum { PD_PENALTY_NO_SIDE, PD_PENALTY_INSIDE, PD_PENALTY_OUTSIDE, PD_PENALTY_MET, PD_PENALTY_BEGAN, PD_PENALTY_MET_BESIDE };
 
 typedef struct pd_penalty_pair {
     int kind, keeps; /* of elements/contact/pair.h */
-    int side;        /* PD_PENALTY_...: of a vertex and a closed body */
-    int beside;      /* of a vertex and a mesh: penalty_cone.h */
+    int side;        /* PD_PENALTY_...: for a vertex and a closed body */
+    int beside;      /* for a vertex and a mesh: penalty_cone.h */
     int points[4];   /* -1: none */
     real weights[4], reach, gap;
-    real offset; /* of a field: n . sum beta y is so much more than the gap, m */
+    real offset; /* for a field: n . sum beta y minus the gap, m */
     real limit;  /* the gap up to which it is kept, m */
-    real began;  /* PD_PENALTY_BEGAN: how deep inside it was, m */
+    real began;  /* PD_PENALTY_BEGAN: its depth inside, m */
     pd_vector normal;
 } pd_penalty_pair;
 

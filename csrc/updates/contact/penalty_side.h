@@ -1,4 +1,4 @@
-/* Where on a surface a point is nearest, and which side of the surface is out there: for penalty_update.h. */
+/* The nearest place on a surface, and its outer side there, for penalty_update.h. */
 #ifndef PD_UPDATES_CONTACT_PENALTY_SIDE_H
 #define PD_UPDATES_CONTACT_PENALTY_SIDE_H
 
@@ -11,7 +11,7 @@ PD_FUNCTION pd_vector pd_penalty_face(const pd_penalty_search *search, const rea
     return pd_vector_cross(pd_vector_subtract(pd_penalty_point(y, corners[1]), a), pd_vector_subtract(pd_penalty_point(y, corners[2]), a));
 }
 
-/* Of the corners i and, where it is not -1, j of a surface, the sum of the unit normals of its triangles, at a corner by their angles. */
+/* The sum of the unit normals of the triangles at the corners i and, unless -1, j of a surface; at a corner weighted by angles. */
 PD_FUNCTION pd_vector pd_penalty_side(const pd_penalty_search *search, const real *y, int i, int j) {
     pd_vector sum = pd_vector_of(0, 0, 0);
     for (int r = search->ring_start[i]; r < search->ring_start[i + 1]; r++) {
@@ -32,8 +32,7 @@ PD_FUNCTION pd_vector pd_penalty_side(const pd_penalty_search *search, const rea
     return sum;
 }
 
-/* The corners of a triangle that take part in its point with these weights: which [3], the smallest first, -1 for none; returns how
- * many. */
+/* The corners of a triangle that carry its point with these weights: which [3], the smallest first, -1 for none; returns their number. */
 PD_FUNCTION int pd_penalty_corners_in(const real weights[3], const int corners[3], int which[3]) {
     int n = 0;
     which[0] = which[1] = which[2] = -1;
@@ -46,10 +45,10 @@ PD_FUNCTION int pd_penalty_corners_in(const real weights[3], const int corners[3
     return n;
 }
 
-/* Whether from q, nearest to p on a triangle and on its edge or corner `which`, the distance to p plainly shrinks towards a corner of a
- * triangle that has q too: for a part of the cost of asking where that one is nearest. Along a side e the distance falls up to (e .
- * (p - q)) / |e|^2, and where the weights of the nearest point were no more than a tie, e . (p - q) would be below twice that of the
- * longest side's square. */
+/* Tells whether the distance to p certainly decreases from q, the nearest point on an edge or corner `which` of a triangle, towards a
+ * corner of another triangle with q. It is cheaper than the nearest point of that triangle. Along a side e the distance decreases up to
+ * (e . (p - q)) / |e|^2. If the weights of the nearest point were within the tie, e . (p - q) would be below twice the tie times the
+ * square of the longest side. */
 PD_FUNCTION int pd_penalty_goes_nearer(const pd_penalty_search *search, pd_vector p, pd_vector q, const int which[3]) {
     const real plainly = (real)0.05 * (real)0.05, comparable = (real)1e-4;
     pd_vector away = pd_vector_subtract(p, q);
@@ -71,18 +70,18 @@ PD_FUNCTION int pd_penalty_goes_nearer(const pd_penalty_search *search, pd_vecto
     return 0;
 }
 
-/* A part of a distance: up to it two triangles are as near. Where one has the point inside and the other, beside it, on the edge, the
- * direction of the other is off by the root of twice that, a thousandth. */
+/* The relative difference of distances up to which two triangles are equally near. If one has the point inside and the other on the
+ * common edge, the direction of the other has an error of the root of twice that, a thousandth. */
 #define PD_PENALTY_AS_NEAR ((real)5e-7)
 
-/* Whether the nearest point of triangle t at y, with weights [3] of its corners and `distance` from vertex v, is one for all triangles
- * around it, and t the first of those that have it: that are nearest at the same corner or edge, and as near. What another triangle answers
- * here is what it finds for itself, to the bit, so that of equals one is left. */
+/* Tells whether the nearest point of triangle t at y, with weights [3] of its corners and `distance` from vertex v, is nearest for all
+ * triangles around it, and t is the first that has it: those with the same corner or edge at an equal distance. Another triangle
+ * computes the same bits for itself, so exactly one of equal ones remains. */
 PD_FUNCTION int pd_penalty_is_nearest(const pd_penalty_search *search, const real *y, int v, int t, const real weights[3], real distance) {
     int which[3];
     real least = distance;
     if (pd_penalty_corners_in(weights, search->candidates.triangles + 3 * (size_t)t, which) == 3) return 1; // inside
-    for (int pass = 0; pass < 2; pass++) { // who is nearest; who comes before t of those that are
+    for (int pass = 0; pass < 2; pass++) { // first the nearest; then the order among these
         for (int r = search->ring_start[which[0]]; r < search->ring_start[which[0] + 1]; r++) {
             int other = search->rings[r], others[3];
             const int *corners = search->candidates.triangles + 3 * (size_t)other;

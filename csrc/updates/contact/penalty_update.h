@@ -1,19 +1,20 @@
-/* One pair with a penalty, for the loops of both backends: a detection finds and freezes it. frozen_pair.h has its gap, energy and derivatives.
+/* The detection and freezing of one pair with a penalty, for the loops of both backends; frozen_pair.h has its gap, energy and
+ * derivatives.
  *
- * A pair is kept where
- *     it meets on the way from where the step began to where all are now: weights and normal are those of the first time at which the gap
- *     is below a tenth of the thickness; both were on their own side until then [Chen et al. 2024, Sec. 3.5, continuous detection]
- *     else it is nearer now than twice the thickness: weights and normal are those of now, the normal on the side that the pair had where
- *     the step began; before a closed surface of another body, which knows its outside, out of it, also from as far inside as `depth`
- *     (discrete detection)
- *     else, of a vertex and a closed surface, it was that far inside where the step began, whose weights and normal it has
- * and the gap along the normal is below that now: pairs that do not push may do so before the next detection.
+ * A pair is kept if its present gap along the normal is below its limit, since it may repel before the next detection, and
+ *     it meets on the path from the begin of the step: weights and normal are those at the first gap below a tenth of the thickness;
+ *     both sides
+ *     were on their own side until then [Chen et al. 2024, Sec. 3.5, continuous detection]
+ *     or it is nearer than twice the thickness now: present weights and normal, the normal on the pair's side at the begin of the step;
+ *     for a
+ *     closed surface of another body, which has an outside, towards it, also from a depth of up to `depth` inside (discrete detection)
+ *     or a vertex was that far inside a closed surface at the begin of the step, whose weights and normal it has
  *
- * A vertex and a mesh are a pair wherever their distance has a minimum, once: where the nearest point of a triangle lies on its edge or
- * corner and a neighbour is nearer it is none, and of the triangles that share the point the first counts. The side of such a point is that
- * of the sum of its triangles' normals, weighted by their angles there [Bærentzen and Aanæs 2005]. Edges of triangles are pairs where both
- * are met inside, as everything else is a vertex before a mesh, and where their normal lies between those of the triangles next to them
- * (penalty_cone.h). Spheres and capsules have no such rule: each triangle that their centre or axis is near to counts. */
+ * A vertex and a mesh are a pair at every local minimum of their distance, once. If the nearest point of a triangle is on its edge or
+ * corner and a neighbour is nearer, it is no pair. Of the triangles that share the point the first counts. The side of such a point is
+ * that of the sum of its triangles' normals, weighted by their angles there [Bærentzen and Aanæs 2005]. Edges of triangles are pairs if
+ * both closest points are interior, since all else is a vertex and a mesh, and if their normal is between those of the adjacent
+ * triangles (penalty_cone.h). For spheres and capsules each triangle near their centre or axis counts. */
 #ifndef PD_UPDATES_CONTACT_PENALTY_UPDATE_H
 #define PD_UPDATES_CONTACT_PENALTY_UPDATE_H
 
@@ -27,13 +28,13 @@
 /* sum_j beta_j x_j of corners [4,3] */
 PD_FUNCTION pd_vector pd_penalty_gap_of(const real weights[4], const real at[12]) {
     pd_vector gap = pd_vector_of(0, 0, 0);
-    for (int j = 1; j < 4; j++) // differences from the first lose nothing to a far origin
+    for (int j = 1; j < 4; j++) // differences from the first lose no digits far from the origin
         gap = pd_vector_along(gap, weights[j], pd_vector_subtract(pd_vector_load(at + 3 * j), pd_vector_load(at)));
     return gap;
 }
 
-/* Whether the gap of a vertex and a triangle or of two edges comes below `hit` on the way from at [4,3] to end; at: where it does, and
- * part: of the way. */
+/* Tells whether the gap of a vertex and a triangle or of two edges falls below `hit` on the path from at [4,3] to end. at: those
+ * positions, part: that fraction of the path. */
 PD_FUNCTION int pd_penalty_meets(int pair, const real end[12], real separation, real hit, real at[12], real *part) {
     pd_closest closest;
     *part = 0;
@@ -44,7 +45,7 @@ PD_FUNCTION int pd_penalty_meets(int pair, const real end[12], real separation, 
         if (advance > 0 && gap <= hit) return 1;
         pd_collision found = pd_pair_collision(pair, PD_CCD_CERTIFIED, at, end, separation, 1);
         if (found.reason == PD_NO_CONTACT) return 0;
-        if (!(found.time > 0)) return gap <= hit || found.reason == PD_START_TOO_CLOSE; // as near as rounding lets anybody tell
+        if (!(found.time > 0)) return gap <= hit || found.reason == PD_START_TOO_CLOSE; // not distinguishable by rounding
         for (int i = 0; i < 12; i++) at[i] += found.time * (end[i] - at[i]);
         *part += found.time * ((real)1 - *part);
     }
@@ -56,12 +57,12 @@ PD_FUNCTION void pd_penalty_take(const pd_nearest *nearest, pd_penalty_pair *out
     out->normal = nearest->normal;
 }
 
-/* Whether triangle t bounds something that knows its inside, for a vertex: 1 or -1 as in `outward`, or 0. */
+/* The side of triangle t for a vertex, if its surface has an inside: 1 or -1 as in `outward`, otherwise 0. */
 PD_FUNCTION int pd_penalty_side_of(const pd_penalty_search *search, int t, int others) {
     return others || search->tets.behind[t] >= 0 ? search->outward[t] : 0;
 }
 
-/* How far out of the surface at y a direction points from the point of triangle t with these weights; side as above. */
+/* The outward component at y of a direction at the point of triangle t with these weights; side as above. */
 PD_FUNCTION real pd_penalty_out_of_triangle(const pd_penalty_search *search, const real *y, int t, int side, const real weights[3],
                                             pd_vector direction) {
     int which[3], n = pd_penalty_corners_in(weights, search->candidates.triangles + 3 * (size_t)t, which);
@@ -69,7 +70,7 @@ PD_FUNCTION real pd_penalty_out_of_triangle(const pd_penalty_search *search, con
     return (real)side * pd_vector_dot(outward, direction);
 }
 
-/* The way at y from s on triangle t of a solid to p, of the vertices v and w of the same (tet_walk.h): PD_WALK_... */
+/* The walk at y from s on triangle t of a solid to p, of the vertices v and w of the same solid (tet_walk.h): PD_WALK_... */
 PD_FUNCTION int pd_penalty_walk_from(const pd_penalty_search *search, const real *y, int t, pd_vector s, pd_vector p, int v, int w) {
     const int *corners = search->candidates.triangles + 3 * (size_t)t;
     int tet = search->tets.behind[t], entry = 0;
@@ -78,17 +79,17 @@ PD_FUNCTION int pd_penalty_walk_from(const pd_penalty_search *search, const real
     return pd_tet_walk(&search->tets, y, tet, entry, s, p, v, w);
 }
 
-/* The point b of the second of a pair where its first is p. */
+/* The point b of the second of a pair whose first is p. */
 PD_FUNCTION pd_vector pd_penalty_second(const pd_nearest *nearest, pd_vector p) {
     return pd_vector_along(p, -nearest->distance, nearest->normal);
 }
 
-/* How far from triangle t of a mesh a vertex is looked for. */
+/* The search distance of a vertex from triangle t of a mesh. */
 PD_FUNCTION real pd_penalty_within(const pd_penalty_search *search, int side, real limit) {
     return side ? pd_max(limit, search->depth) : limit;
 }
 
-/* A vertex before triangle t of a mesh, now. */
+/* A vertex and triangle t of a mesh at their present positions. */
 PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int t, int others, const real from[12],
                                            const pd_nearest *nearest, pd_penalty_pair *out) {
     int side = pd_penalty_side_of(search, t, others);
@@ -99,28 +100,28 @@ PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int 
     real along = side ? pd_penalty_out_of_triangle(search, search->end, t, side, out->weights + 1, out->normal) : 0;
     if (side && !others) {
         if (along >= 0) {
-            if (distance <= PD_PENALTY_TIE * out->reach) out->side = PD_PENALTY_OUTSIDE; // on the surface, whatever the way to others says
+            if (distance <= PD_PENALTY_TIE * out->reach) out->side = PD_PENALTY_OUTSIDE; // on the surface, for any result of the walk
             return distance < limit;
         }
         pd_vector p = pd_penalty_point(search->end, out->points[0]);
         int walk = pd_penalty_walk_from(search, search->end, t, pd_penalty_second(nearest, p), p, out->points[0], out->points[0]);
-        if (walk == PD_WALK_OWN || (walk != PD_WALK_INSIDE && !(distance < limit))) return 0; // what is its own elements keep apart
+        if (walk == PD_WALK_OWN || (walk != PD_WALK_INSIDE && !(distance < limit))) return 0; // its own elements keep these apart
         if (walk != PD_WALK_INSIDE) side = 0;
     }
     if (side)
         out->side = along < 0 ? PD_PENALTY_INSIDE : PD_PENALTY_OUTSIDE;
     else
         along = pd_vector_dot(pd_penalty_gap_of(out->weights, from), out->normal);
-    int turned = along < 0 && side; // on an open surface, what has left it by its border has come through nothing
+    int turned = along < 0 && side; // past the border of an open surface nothing has been penetrated
     if (turned) out->normal = pd_vector_scale(-1, out->normal);
     out->beside = pd_penalty_is_beside(search, 1, out->points[0], t, out->normal);
-    if (out->beside && !turned) out->limit = -(real)INFINITY; // it never pushes
+    if (out->beside && !turned) out->limit = -(real)INFINITY; // never repels
     if (along < 0 && !turned) out->normal = pd_vector_scale(-1, out->normal);
     return 1;
 }
 
-/* Whether a vertex that is `distance` from a triangle where the corners are at `end` may have been nearer than `within` where they were at
- * `from`: no point of the triangle has gone farther, seen from the vertex, than one of its corners. */
+/* Tells whether a vertex at `distance` from a triangle with corners at `end` may have been nearer than `within` with corners at `from`.
+ * Relative to the vertex, no point of the triangle has moved farther than one of its corners. */
 PD_FUNCTION int pd_penalty_may_have_been(real distance, real within, const real from[12], const real end[12]) {
     real square = 0;
     for (int j = 1; j < 4; j++) {
@@ -132,9 +133,8 @@ PD_FUNCTION int pd_penalty_may_have_been(real distance, real within, const real 
     return !(farther * farther > square);
 }
 
-/* A vertex that is farther from triangle t of a closed surface than it is looked for, and was inside, nearest there and no farther than
- * that, where the step began: what began inside is pushed out the shortest way that there was then, however far a first guess has taken
- * it. */
+/* A vertex beyond the search distance of triangle t of a closed surface, which was inside at the begin of the step, with t nearest and
+ * within that distance. It is pushed out along the shortest path at the begin of the step, for any first guess. */
 PD_FUNCTION int pd_penalty_began_inside(const pd_penalty_search *search, int t, int others, const real from[12], const real end[12],
                                         real distance, pd_penalty_pair *out) {
     int v = out->points[0], side = pd_penalty_side_of(search, t, others);
@@ -144,7 +144,7 @@ PD_FUNCTION int pd_penalty_began_inside(const pd_penalty_search *search, int t, 
     if (!(nearest.distance < within)) return 0;
     pd_penalty_take(&nearest, out);
     real along = pd_penalty_out_of_triangle(search, search->start, t, side, out->weights + 1, out->normal);
-    if (!(along < 0 || nearest.distance <= PD_PENALTY_TIE * out->reach)) return 0; // on the surface is as good as inside
+    if (!(along < 0 || nearest.distance <= PD_PENALTY_TIE * out->reach)) return 0; // the surface counts as inside
     if (!pd_penalty_is_nearest(search, search->start, v, t, out->weights + 1, nearest.distance)) return 0;
     pd_vector p = pd_vector_load(from);
     if (!others && pd_penalty_walk_from(search, search->start, t, pd_penalty_second(&nearest, p), p, v, v) != PD_WALK_INSIDE) return 0;
@@ -153,8 +153,8 @@ PD_FUNCTION int pd_penalty_began_inside(const pd_penalty_search *search, int t, 
     return 1;
 }
 
-/* How far from the second of two edges of closed surfaces to the first a direction points, by the sides of both at y; 0 where one of the
- * surfaces does not know its outside. */
+/* The outward component of the direction from the second of two edges of closed surfaces to the first, by the sides of both at y; 0 if
+ * one of the surfaces has no outside. */
 PD_FUNCTION real pd_penalty_out_of_edges(const pd_penalty_search *search, const real *y, int others, const int points[4],
                                          pd_vector direction) {
     int rings[2];
@@ -169,7 +169,7 @@ PD_FUNCTION real pd_penalty_out_of_edges(const pd_penalty_search *search, const 
     return pd_vector_dot(pd_vector_subtract(b, a), direction);
 }
 
-/* Whether the nearest point of the first of two edges of one solid lies in the solid behind the second. */
+/* Tells whether the nearest point of the first of two edges of one solid is in the solid behind the second. */
 PD_FUNCTION int pd_penalty_is_inside(const pd_penalty_search *search, const int points[4], const pd_nearest *nearest) {
     real weights[4];
     pd_per_corner_store(nearest->weights, weights);
@@ -185,13 +185,13 @@ PD_FUNCTION int pd_penalty_is_inside(const pd_penalty_search *search, const int 
     return 0;
 }
 
-/* Two edges, now. */
+/* Two edges at their present positions. */
 PD_FUNCTION int pd_penalty_of_edges(const pd_penalty_search *search, int others, const real from[12], const pd_nearest *nearest,
                                     pd_penalty_pair *out) {
     const int *points = out->points;
     if (!(nearest->distance < out->limit)) return 0;
     pd_penalty_take(nearest, out);
-    if (!pd_penalty_are_of_meshes(search, points)) return 1; // a rod is as thick as it is on all sides
+    if (!pd_penalty_are_of_meshes(search, points)) return 1; // a rod has the same thickness on all sides
     for (int j = 0; j < 4; j++)
         if (!(pd_fabs(out->weights[j]) > PD_PENALTY_TIE)) return 0;
     real along = pd_penalty_out_of_edges(search, search->end, others, points, out->normal);
@@ -201,7 +201,7 @@ PD_FUNCTION int pd_penalty_of_edges(const pd_penalty_search *search, int others,
     return pd_penalty_edges_in_cone(search, 1, points, out->normal);
 }
 
-/* Whether a pair that meets on the way comes from inside a closed surface, where the step began and where it ends: it is on its way out. */
+/* Tells whether a pair that meets on the path is inside a closed surface at the begin and at the end of the step: it moves outwards. */
 PD_FUNCTION int pd_penalty_comes_out(const pd_penalty_search *search, int others, uint64_t key, const pd_penalty_pair *pair) {
     const real *ends[2] = {search->start, search->end};
     for (int k = 0; k < 2; k++) {
@@ -217,7 +217,8 @@ PD_FUNCTION int pd_penalty_comes_out(const pd_penalty_search *search, int others
     return 1;
 }
 
-/* A vertex that met triangle t beside another pair of its surface: how it is before t now counts, unless that is beside too. */
+/* For a vertex that met triangle t beside another pair of its surface: the present pair with t counts instead, unless that is beside
+ * another one too. */
 PD_FUNCTION void pd_penalty_instead(const pd_penalty_search *search, int t, int others, const real from[12], const real at[12],
                                     pd_penalty_pair *met) {
     pd_nearest nearest = pd_contact_closest(PD_VERTEX_TRIANGLE, at);
@@ -226,7 +227,7 @@ PD_FUNCTION void pd_penalty_instead(const pd_penalty_search *search, int t, int 
     if (pd_penalty_before_triangle(search, t, others, from, &nearest, &now) && !now.beside) *met = now;
 }
 
-/* Whether the normal of a pair that meets at a part of the way is in the cones of its surfaces; a vertex has its own test. */
+/* Tells whether the normal of a pair that meets at a fraction of the path is in the cones of its surfaces; a vertex has its own test. */
 PD_FUNCTION int pd_penalty_met_in_cone(const pd_penalty_search *search, real part, int t, const pd_penalty_pair *pair) {
     if (pair->kind == PD_VERTEX_TRIANGLE)
         return pd_penalty_triangle_in_cone(search, part, pair->points[0], t, pair->weights + 1, pair->normal);
@@ -236,8 +237,8 @@ PD_FUNCTION int pd_penalty_met_in_cone(const pd_penalty_search *search, real par
     return pd_penalty_edges_in_cone(search, part, pair->points, pair->normal);
 }
 
-/* Whether a vertex and triangle t of a mesh, with corners at `from` where the step began and at `end` now, that meet nowhere on the way are
- * plainly no pair. */
+/* Tells whether a vertex and triangle t of a mesh are certainly no pair, with corners at `from` at the begin of the step and at `end`
+ * now, and no contact on the path. */
 PD_FUNCTION int pd_penalty_is_plainly_none(const pd_penalty_search *search, int t, int others, real limit, const real from[12],
                                            const real end[12]) {
     int which[3], side = pd_penalty_side_of(search, t, others);
@@ -247,12 +248,12 @@ PD_FUNCTION int pd_penalty_is_plainly_none(const pd_penalty_search *search, int 
     pd_per_corner_store(nearest.weights, weights);
     int n = pd_penalty_corners_in(weights + 1, search->candidates.triangles + 3 * (size_t)t, which), exact = 0;
     for (int j = 1; j < 4; j++) exact += weights[j] != 0;
-    if (n == 3 || exact != n) return 0; // inside, or nearly: then the point is on no triangle beside it
+    if (n == 3 || exact != n) return 0; // inside, or nearly: then the point is on no adjacent triangle
     pd_vector p = pd_vector_load(end);
     return pd_penalty_goes_nearer(search, p, pd_vector_along(p, -nearest.distance, nearest.normal), which);
 }
 
-/* What a detection says of a pair by its corners (as a candidate has them) and its name. */
+/* The detection of a pair from its corners (as a candidate has them) and its name. */
 PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *search, int pair, const int corners[4], uint64_t key) {
     pd_penalty_pair out;
     real activation, separation, weight, threshold, part, at[12], from[12], way[12], end[12], apart = -1;
@@ -261,7 +262,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
     pd_active_pairs active;
     pd_contact_columns columns = {&out.kind, out.points, &activation, &separation, &weight, &threshold};
     out.kind = pair, out.keeps = out.beside = 0, out.side = PD_PENALTY_NO_SIDE, out.gap = out.offset = out.began = 0;
-    if (pair == PD_VERTEX_TRIANGLE || pair == PD_EDGE_EDGE) { // most are plainly none, for a part of the cost of asking
+    if (pair == PD_VERTEX_TRIANGLE || pair == PD_EDGE_EDGE) { // a cheap test rejects most
         real radius = search->scene.radii[corners[0]] + search->scene.radii[corners[n_first]];
         real nearest = search->scene.separation + radius, limit = nearest + PD_PENALTY_KEPT * search->thickness;
         others = search->scene.bodies[corners[0]] != search->scene.bodies[corners[n_first]];
@@ -293,10 +294,10 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
         out.keeps = out.gap < out.limit;
         return out;
     }
-    if (!(out.reach > separation)) return out; // of one body, and nearer at rest than they are thick
+    if (!(out.reach > separation)) return out; // of one body, with a rest distance below the thickness
     real hit = PD_PENALTY_HIT * (out.reach - separation);
     if (!(apart > separation + hit) && pd_penalty_meets(pair, end, separation, hit, way, &part)) {
-        // the corners of its kind, where they were when it met
+        // the corners of its kind when it met
         real met[12];
         for (int j = 0; j < 4; j++) {
             int k = 0;
@@ -330,7 +331,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
     if (!out.keeps) return out;
     for (int j = pd_contact_corners(out.kind); j < 4; j++) out.weights[j] = 0;
     out.gap = pd_vector_dot(pd_penalty_gap_of(out.weights, at), out.normal);
-    out.keeps = out.side == PD_PENALTY_OUTSIDE || out.side == PD_PENALTY_BEGAN || out.gap < out.limit; // they are that to all of the body
+    out.keeps = out.side == PD_PENALTY_OUTSIDE || out.side == PD_PENALTY_BEGAN || out.gap < out.limit; // they hold for all of the body
     return out;
 }
 
@@ -352,8 +353,8 @@ PD_FUNCTION void pd_penalty_update_freeze(const pd_penalty_search *search, const
     pd_vector_store(pair.normal, out->at.normals + 3 * slot);
     out->reach[slot] = pair.gap < pair.limit ? pair.reach : -(real)INFINITY;
     out->offset[slot] = pair.offset;
-    // how deep or, negative, how far from what says otherwise, until the next loop has read it; deeper than anything now: what was so
-    // before
+    // a depth, or a negative distance, until the next loop has read it; the depth at the begin of the step exceeds any present
+    // one
     out->at.strength[slot] = pair.side == PD_PENALTY_NO_SIDE      ? -(real)INFINITY
                              : pair.side == PD_PENALTY_MET_BESIDE ? (real)INFINITY
                              : pair.side == PD_PENALTY_INSIDE     ? -pair.gap + (pair.beside ? search->thickness : 0)
@@ -361,13 +362,14 @@ PD_FUNCTION void pd_penalty_update_freeze(const pd_penalty_search *search, const
                                                                   : -pd_fabs(pair.gap);
 }
 
-/* How deep pair q is for the vertex of pair p of the same body: a pair beside another counts as a thickness deeper. */
+/* The depth of pair q for the vertex of pair p of the same body: a pair beside another counts as a thickness deeper. */
 PD_FUNCTION real pd_penalty_depth_there(const pd_penalty_search *search, const pd_frozen_pairs *pairs, int q) {
     return pd_fabs(pd_penalty_update_gap(pairs, search->end, q)) + (pairs->at.strength[q] > 0 ? search->thickness : (real)0);
 }
 
-/* Whether pair p is of a vertex inside a body and not its nearest with that body: the vertex is inside what is nearest, or outside of all.
- * A pair that met beside another one gives way to a nearer one that is not beside. strength as pd_penalty_update_freeze left it. */
+/* Tells whether pair p has a vertex inside a body, but is not its nearest pair with that body: the vertex is inside relative to the
+ * nearest, or outside. A pair that met beside another one yields to a nearer one that is not beside. strength as after
+ * pd_penalty_update_freeze. */
 PD_FUNCTION int pd_penalty_update_is_farther(const pd_penalty_search *search, const pd_active_pairs *active, int n, int p,
                                              const pd_frozen_pairs *pairs) {
     const real unbounded = (real)INFINITY;

@@ -6,7 +6,7 @@
 #include "loops/projective_loops.h"
 #include "updates/contact/contact_update.h"
 
-/* How many of n ascending keys are below one; rows: they are those of a list at these places. */
+/* The number of n ascending keys below one; rows: the keys are those of a list at these places. */
 PD_FUNCTION int pd_projective_below(const uint64_t *keys, const int *rows, int n, uint64_t key) {
     int first = 0;
     while (n > 0) {
@@ -33,13 +33,12 @@ PD_FUNCTION unsigned char pd_projective_update_new(const pd_active_pairs *found,
     return (unsigned char)!pd_projective_has(kept, n_kept, found->key[p]);
 }
 
-/* A round that goes back by more than this part of what the one before went goes round and round; and the least share of its way that it is
- * left. */
+/* A round that reverts more than this fraction of the previous one oscillates; and the smallest share of its path that remains. */
 #define PD_ROUND_STEADY      0.5
 #define PD_ROUND_LEAST_SHARE 0.1
 
-/* Over an edge or a tip the normals of one freeze can send the state to where those of the next send it back, without end. Where a round goes
- * against the one before, and more than half as far, the state goes half as much of its way from there on. */
+/* At an edge or a tip, the normals of successive freezes can move the state back and forth without end. If a round reverts more than
+ * half of the previous one, the state moves half as far from then on. */
 PD_FUNCTION pd_round pd_projective_update_round(const pd_round_rules *rules, double part, double square, double along) {
     double moved = sqrt(square);
     int moves = isfinite(moved) && part >= rules->least;
@@ -72,7 +71,7 @@ PD_FUNCTION real pd_projective_inverse_mass(const pd_model *model, int i) {
     return i >= 0 && i < model->n_vertices && !model->fixed[i] ? (real)1 / model->masses[i] : (real)0;
 }
 
-/* sum beta_j y_j, from the first corner on: the weights add up to nothing. */
+/* sum beta_j y_j, from the first corner on: the weights sum to zero. */
 PD_FUNCTION pd_vector pd_projective_gap(const pd_projected_pairs *pairs, const real *y, int p) {
     const int *points = pairs->points + 4 * (size_t)p;
     pd_vector first = pd_vector_load(y + 3 * (size_t)points[0]), sum = pd_vector_of(0, 0, 0);
@@ -97,7 +96,7 @@ PD_FUNCTION void pd_projective_update_freeze(const pd_model *model, const pd_con
     pd_nearest nearest = pd_contact_closest(kind, at);
     pd_vector normal = nearest.normal;
     for (int i = 3; i < 12 && kind != PD_VERTEX_PLANE; i++) size = pd_max(size, pd_fabs(at[i] - at[i % 3]));
-    // where the distance is rounding, so is its direction: the last one that was none is better
+    // if the distance is rounding noise, so is its direction: use the last valid one
     if (nearest.distance < (real)1e3 * PD_EPSILON * size) {
         pd_vector before = pd_vector_load(kept->normal + 3 * slot);
         if (pd_vector_dot(before, before) > 0) normal = before;
@@ -121,11 +120,11 @@ PD_FUNCTION void pd_projective_update_freeze(const pd_model *model, const pd_con
     out->friction[p] = freezing->coefficients[(size_t)first * (size_t)freezing->n_owners + (size_t)second];
 }
 
-/* How far pair p has slipped in the tangent plane. */
+/* The slip of pair p in the tangent plane. */
 PD_FUNCTION pd_vector pd_projective_slip(const pd_projected_pairs *pairs, const real *y, const real *y_0, int p) {
     pd_vector sum = pd_vector_of(0, 0, 0), normal = pd_vector_load(pairs->normal + 3 * (size_t)p);
     for (size_t j = 4 * (size_t)p; j < 4 * (size_t)p + 4; j++) {
-        if (pairs->weights[j] == 0) continue; // also where there is no point
+        if (pairs->weights[j] == 0) continue; // also for a missing point
         size_t row = 3 * (size_t)pairs->points[j];
         sum = pd_vector_along(sum, pairs->weights[j], pd_vector_subtract(pd_vector_load(y + row), pd_vector_load(y_0 + row)));
     }
@@ -144,8 +143,8 @@ PD_FUNCTION void pd_projective_update(const pd_projected_pairs *pairs, const rea
     for (size_t j = 0; j < 4; j++) pd_vector_store(pd_vector_scale(pairs->weights[4 * (size_t)p + j], force), corners + 3 * j);
 }
 
-/* The sum of omega_j over the pairs of vertex i; of those without friction, whose curvature is along the normal alone, it goes to block
- * [3,3] as omega_j n n^T, unless that is NULL: by Cauchy's inequality these blocks bound the energy's curvature as the numbers do. */
+/* The sum of omega_j over the pairs of vertex i. Those without friction, with curvature along the normal only, are added to block [3,3]
+ * as omega_j n n^T, unless that is NULL: by Cauchy's inequality these blocks bound the energy's curvature as the numbers do. */
 PD_FUNCTION double pd_projective_update_diagonal(const pd_model *model, const pd_incidence *incidence, const pd_projected_pairs *pairs,
                                                  int i, real *block) {
     double sum = 0.0, blocks[6] = {0, 0, 0, 0, 0, 0};
@@ -187,7 +186,7 @@ PD_FUNCTION int pd_projective_update_count(const pd_model *model, const pd_incid
     return count;
 }
 
-/* corners [4,3] of pair p. A vertex in several rebounds is a part of its mass in each, which keeps momentum and lets all of them be taken
+/* corners [4,3] of pair p. A vertex in several rebounds has a part of its mass in each. This conserves momentum and allows all of them
  * at once [Tonge et al. 2012, Mass Splitting for Jitter-Free Parallel Rigid Body Simulation]. */
 PD_FUNCTION void pd_projective_update_impulse(const pd_model *model, const pd_projected_pairs *pairs, const real *wanted, const int *count,
                                               const real *velocities, int p, real *corners) {

@@ -1,4 +1,4 @@
-/* What the loops over proxies do with one proxy, and with one vertex; see loops/proxy_loops.h. */
+/* The work on one proxy and on one vertex in the loops over proxies; see loops/proxy_loops.h. */
 #ifndef PD_UPDATES_CONTACT_PROXY_UPDATE_H
 #define PD_UPDATES_CONTACT_PROXY_UPDATE_H
 
@@ -7,7 +7,8 @@
 #include "loops/proxy_loops.h"
 #include "updates/contact/tet_walk.h"
 
-/* What a collider says of the proxy at y: kept where it lies deeper in it than in those before; `depth` and `active` begin at 0. */
+/* Keeps the surface point of a collider for the proxy at y if its depth exceeds those of the colliders before; `depth` and `active`
+ * begin at 0. */
 PD_FUNCTION void pd_proxy_keep(const pd_collider *collider, const pd_surface_point *found, real *depth, real target[3],
                                unsigned char *active) {
     if (pd_collider_is_silent(collider, found)) *active = PD_PROXY_LOST;
@@ -29,10 +30,10 @@ PD_FUNCTION void pd_proxy_update_gather(int v, const int *start, const int *role
 
 /* ---- in the rest shape of a body ------------------------------------------------------------------------------------------------ */
 
-/* Barycentric coordinates that are so little below zero are rounding. */
+/* Negative barycentric coordinates down to this are rounding. */
 #define PD_REST_TIE ((real)512 * PD_EPSILON)
 
-/* Coordinates of p in a tet of points x [.,3], turned over or not; returns the least, -infinity in one that is flat. */
+/* Coordinates of p in a tet of points x [.,3], inverted or not; returns the smallest, -infinity for a flat tet. */
 PD_FUNCTION real pd_rest_coordinates(const int corners[4], const real *x, const real p[3], real out[4]) {
     pd_vector at = pd_vector_load(p), from[4];
     for (int j = 0; j < 4; j++) from[j] = pd_vector_subtract(pd_vector_load(x + 3 * (size_t)corners[j]), at);
@@ -41,7 +42,7 @@ PD_FUNCTION real pd_rest_coordinates(const int corners[4], const real *x, const 
     return volume < 0 || volume > 0 ? pd_min(pd_min(out[0], out[1]), pd_min(out[2], out[3])) : -(real)INFINITY;
 }
 
-/* A computed square of a distance may be this much (relative) larger than the true one. */
+/* A computed squared distance may exceed the true one by this factor. */
 #define PD_REST_SLACK ((real)1 + (real)64 * PD_EPSILON)
 
 PD_FUNCTION real pd_rest_box_squared(const real box[6], pd_vector p) {
@@ -50,8 +51,8 @@ PD_FUNCTION real pd_rest_box_squared(const real box[6], pd_vector p) {
     return x * x + y * y + z * z;
 }
 
-/* The triangle nearest to p, if its squared distance is at most `best`; of equally near ones the first. Returns 7 times its number and the
- * feature, -1: none is so near. gap: from the nearest point to p. Units of the surface. */
+/* The triangle nearest to p, if its squared distance is at most `best`; the first at equal distance. Returns 7 times its number plus the
+ * feature; -1: none. gap: from the nearest point to p. Units of the surface. */
 PD_FUNCTION int pd_rest_nearest(const pd_rest_surface *surface, pd_vector p, real best, pd_vector *gap) {
     int found = -1;
     for (int k = 0; k < surface->n_nodes;) {
@@ -72,9 +73,9 @@ PD_FUNCTION int pd_rest_nearest(const pd_rest_surface *surface, pd_vector p, rea
     return found;
 }
 
-/* Whether a point at rest is inside the surface, deeper than `depth`, m. If so, depth is that of the point, and nearest [3], m, the point
- * of the surface that is nearest to it. The sign is that of the pseudonormal of the nearest feature [Baerentzen and Aanaes 2005]. The grid
- * is within sqrt(3)/2 of its spacing of the distance: it tells where nothing need be searched for, and how far to look. */
+/* Tells whether a rest point is inside the surface at a depth above `depth`, m. If so, depth becomes that of the point, and nearest [3],
+ * m, the nearest point of the surface. The sign is that of the pseudonormal of the nearest feature [Baerentzen and Aanaes 2005]. The
+ * grid is within sqrt(3)/2 of its spacing of the distance: it excludes points and limits the search. */
 PD_FUNCTION int pd_rest_is_deeper(const pd_rest_field *field, const real place[3], real *depth, real nearest[3]) {
     const pd_rest_surface *surface = &field->surface;
     const real *origin = field->distance.translation;
@@ -85,7 +86,7 @@ PD_FUNCTION int pd_rest_is_deeper(const pd_rest_field *field, const real place[3
     real reach = (pd_fabs(found.distance) + off) * surface->scale;
     pd_vector p = pd_vector_scale(surface->scale, pd_vector_of(place[0] - origin[0], place[1] - origin[1], place[2] - origin[2])), gap;
     int feature = pd_rest_nearest(surface, p, reach * reach * (real)1.001, &gap);
-    if (feature < 0) feature = pd_rest_nearest(surface, p, (real)INFINITY, &gap); // rounding has put it out of reach
+    if (feature < 0) feature = pd_rest_nearest(surface, p, (real)INFINITY, &gap); // rounding has excluded it
     if (feature < 0) return 0;
     real distance = pd_sqrt(pd_vector_dot(gap, gap)) / surface->scale;
     if (!(pd_vector_dot(gap, pd_vector_load(surface->normals + 3 * (size_t)feature)) < 0) || !(distance > *depth)) return 0;
@@ -95,7 +96,7 @@ PD_FUNCTION int pd_rest_is_deeper(const pd_rest_field *field, const real place[3
     return 1;
 }
 
-/* The tet of a shape that holds the point p of it at rest, or that p is least outside of, and p's coordinates there. -1: none is near. */
+/* The tet of a shape that contains its rest point p, or that is nearest to containing it, and p's coordinates there. -1: none is near. */
 PD_FUNCTION int pd_rest_locate(const pd_rest_field *field, const pd_rest_fields *of, const real p[3], real weights[4]) {
     real best = -(real)INFINITY, found[4];
     int tet = -1;
@@ -113,7 +114,7 @@ PD_FUNCTION int pd_rest_locate(const pd_rest_field *field, const pd_rest_fields 
     return tet;
 }
 
-/* The first of n_pairs pairs whose proxy is not before p. */
+/* The first of n_pairs pairs with a proxy >= p. */
 PD_FUNCTION size_t pd_rest_first_pair(size_t n_pairs, const int *pairs, int p) {
     size_t low = 0, high = n_pairs;
     while (low < high) {
@@ -126,8 +127,8 @@ PD_FUNCTION size_t pd_rest_first_pair(size_t n_pairs, const int *pairs, int p) {
     return low;
 }
 
-/* Proxy p in the tets it may lie in. Its place y in a deformed tet is a place at rest, with the same coordinates; the distance from the
- * surface there says whether that is inside, and how deep. */
+/* Proxy p and the tets that may contain it. Its place y in a deformed tet has the same coordinates as a rest point. The distance of that
+ * point from the surface decides whether it is inside, and gives the depth. */
 PD_FUNCTION void pd_proxy_update_rest(int p, size_t n_pairs, const int *pairs, const pd_rest_fields *of, const real *x,
                                       const pd_proxy_points *proxies) {
     const real *y = proxies->y + 3 * (size_t)p, *home = of->place + 3 * (size_t)p;

@@ -1,9 +1,9 @@
-/* The straight way from a point of a body's surface through its tets, as far as a vertex or a point of an edge: whether it arrives without
- * leaving the body, and whether the tet it arrives in is one of its own [Chen et al. 2023, Shortest Path to Boundary for Self-Intersecting
+/* The straight path from a point of a body's surface through its tets to a vertex or a point of an edge. It tells whether the path stays
+ * in the body, and whether it ends in one of the target's own tets [Chen et al. 2023, Shortest Path to Boundary for Self-Intersecting
  * Meshes, Sec. 4: a point of the surface bounds a vertex inside if the line between them is a path inside the mesh].
  *
- * Of a tet the line is known by the barycentric coordinates of both its ends, which are linear along it, so the face it leaves through is
- * that whose coordinate is the first to become negative. The way through a tet that is turned over is no way. */
+ * The barycentric coordinates of both ends in a tet are linear along the line. So the line leaves through the face whose coordinate
+ * becomes negative first. A path through an inverted tet is not valid. */
 #ifndef PD_UPDATES_CONTACT_TET_WALK_H
 #define PD_UPDATES_CONTACT_TET_WALK_H
 
@@ -13,10 +13,10 @@
 enum { PD_WALK_MOST_TETS = 512 };
 
 enum {
-    PD_WALK_LEAVES, /* the body, before it is there */
-    PD_WALK_OWN,    /* it ends where the tets of the vertex or the edge are */
-    PD_WALK_INSIDE, /* it ends in another tet */
-    PD_WALK_FAILS   /* a tet on the way is turned over or flat */
+    PD_WALK_LEAVES, /* leaves the body before its end */
+    PD_WALK_OWN,    /* ends in the tets of the vertex or the edge */
+    PD_WALK_INSIDE, /* ends in another tet */
+    PD_WALK_FAILS   /* a tet on the path is inverted or flat */
 };
 
 /* Barycentric coordinates of a point, given corners [4] relative to it; returns six times the volume. */
@@ -35,8 +35,8 @@ PD_FUNCTION int pd_walk_has(const int corners[4], int v) {
     return corners[0] == v || corners[1] == v || corners[2] == v || corners[3] == v;
 }
 
-/* PD_WALK_... from s, on the face of `tet` opposite its corner `entry`, to p, which is vertex v = w or a point between the vertices v and w
- * of a surface; y [.,3] m. */
+/* PD_WALK_... from s, on the face of `tet` opposite its corner `entry`, to p, which is vertex v = w or a point between the vertices v
+ * and w of a surface; y [.,3] m. */
 PD_FUNCTION int pd_tet_walk(const pd_penalty_tets *bodies, const real *y, int tet, int entry, pd_vector s, pd_vector p, int v, int w) {
     const real tie = (real)32 * PD_EPSILON;
     for (int step = 0; step < PD_WALK_MOST_TETS; step++) {

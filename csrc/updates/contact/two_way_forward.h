@@ -5,12 +5,13 @@
 #include "loops/two_way_loops.h"
 #include "updates/contact/contact_update.h"
 
-/* The slab of pair p: with any unit vector n, all of the first lies beyond max n.x of the second by its width, and while no corner of
- * either comes nearer along n to its middle than half of the separation, wherever else they go, neither does anything else of them. So a
- * corner that is not at the slab has, beside half of what the width is above the separation, all of its way to the slab: an edge that
- * touches by one end may fall with the other. Where the normal is so bad that the slab has less than half of the gap, reaches are below 0
- * and the distance counts alone; and so it is, without a look at the pair, where no corner goes as far as the distance holds back,
- * whichever way. */
+/* The slab of pair p. With any unit vector n, all of the first is beyond max n.x of the second by its width. While no corner of either
+ * comes nearer along n to the middle of the slab than half of the separation, for any other moves, no other point does either. So a
+ * corner that is not at the slab may use its distance to the slab, and half of the difference of width and separation: an edge that
+ * touches by one end may fall with the other.
+ *
+ * If the slab of a bad normal has less than half of the gap, reaches are negative and only the distance counts. The same holds, without
+ * evaluating the pair, if no corner moves as far as the distance allows in any direction. */
 PD_FUNCTION void pd_two_way_update_slab(const pd_contact_pairs *pairs, const pd_two_way_gaps *gaps, const real *points, const real *y,
                                         int p) {
     real at[12], *reach = gaps->reach + 4 * (size_t)p;
@@ -27,7 +28,7 @@ PD_FUNCTION void pd_two_way_update_slab(const pd_contact_pairs *pairs, const pd_
     if (certain > 0.0 && farthest <= certain * certain) return;
     pd_contact_update_corners(points, rows, pd_contact_corners(kind), at);
     pd_vector n = pd_vector_load(gaps->normal + 3 * (size_t)p);
-    if (!(pd_vector_dot(n, n) > 0)) n = pd_contact_nearest_of(kind, at).normal; // else as of the rows, at the same points
+    if (!(pd_vector_dot(n, n) > 0)) n = pd_contact_nearest_of(kind, at).normal; // otherwise that of the rows, at the same points
     double length = sqrt((double)n.x * (double)n.x + (double)n.y * (double)n.y + (double)n.z * (double)n.z);
     for (int j = 0; j < corners; j++) {
         along[j] = ((double)n.x * ((double)at[3 * j] - (double)at[0]) + (double)n.y * ((double)at[3 * j + 1] - (double)at[1]) +
@@ -48,12 +49,12 @@ PD_FUNCTION void pd_two_way_update_slab(const pd_contact_pairs *pairs, const pd_
     }
 }
 
-/* The part of its way from x to y that point i can go. */
+/* The fraction of its path from x to y that point i can move. */
 PD_FUNCTION double pd_two_way_update_part(const pd_contact_pairs *pairs, const pd_incidence *incidence, const pd_two_way_gaps *gaps,
                                           const real *x, const real *y, int i) {
     double move[3], square = pd_move_square(y + 3 * (size_t)i, x + 3 * (size_t)i), whole = sqrt(square);
     if (square == 0.0) return 1.0;
-    if (!(whole < INFINITY)) return 0.0; // nor is a target that is no number gone towards
+    if (!(whole < INFINITY)) return 0.0; // a NaN target is not approached either
     double part = 0.5 * gaps->fraction * (gaps->farthest - gaps->rounding) / whole;
     for (size_t a = 0; a < 3; a++) move[a] = (double)y[3 * (size_t)i + a] - (double)x[3 * (size_t)i + a];
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {

@@ -7,12 +7,12 @@
 #include "loops/two_way_loops.h"
 #include "updates/contact/contact_update.h"
 
-/* 1/m of point i; 0 for what is fixed, driven or not there. */
+/* 1/m of point i; 0 for a fixed, prescribed or missing one. */
 PD_FUNCTION real pd_two_way_inverse_mass(const pd_model *model, int i) {
     return i >= 0 && i < model->n_vertices && !model->fixed[i] ? (real)1 / model->masses[i] : (real)0;
 }
 
-/* The three numbers of corner j of row p: where they are, and what. */
+/* The address of the three numbers of corner j of row p. */
 PD_FUNCTION real *pd_two_way_corner(real *const halves[2], size_t p, int j) { return halves[j / 2] + 6 * p + 3 * (size_t)(j % 2); }
 
 PD_FUNCTION pd_vector pd_two_way_at_corner(real *const halves[2], size_t p, int j) {
@@ -24,7 +24,7 @@ PD_FUNCTION pd_vector pd_two_way_multiply(const real S[6], pd_vector g) {
     return pd_vector_of(S[0] * g.x + S[5] * g.y + S[4] * g.z, S[5] * g.x + S[1] * g.y + S[3] * g.z, S[4] * g.x + S[3] * g.y + S[2] * g.z);
 }
 
-/* W g of point i, and whether that is anything. */
+/* W g of point i; zero for an immovable one. */
 PD_FUNCTION pd_vector pd_two_way_yield(const real *inverse, int i, pd_vector g) { return pd_two_way_multiply(inverse + 6 * (size_t)i, g); }
 
 PD_FUNCTION int pd_two_way_moves(const real *inverse, int i) {
@@ -32,14 +32,14 @@ PD_FUNCTION int pd_two_way_moves(const real *inverse, int i) {
     return i >= 0 && W[0] + W[1] + W[2] > 0;
 }
 
-/* S + a I + b n n^T. */
+/* Adds a I + b n n^T to S. */
 PD_FUNCTION void pd_two_way_lay(double a, double b, pd_vector n, double S[6]) {
     double x = (double)n.x, y = (double)n.y, z = (double)n.z;
     S[0] += a + b * x * x, S[1] += a + b * y * y, S[2] += a + b * z * z;
     S[3] += b * y * z, S[4] += b * z * x, S[5] += b * x * y;
 }
 
-/* P S P, P [3,3] the projector on what a vertex is held in; NULL: S. */
+/* P S P, P [3,3] the projector on the line or plane of a vertex; NULL: S. */
 PD_FUNCTION void pd_two_way_hold(const real *P, double S[6]) {
     double A[9] = {S[0], S[5], S[4], S[5], S[1], S[3], S[4], S[3], S[2]}, B[9];
     if (!P) return;
@@ -54,7 +54,7 @@ PD_FUNCTION void pd_two_way_hold(const real *P, double S[6]) {
     S[0] = A[0], S[1] = A[4], S[2] = A[8], S[3] = A[5], S[4] = A[2], S[5] = A[1];
 }
 
-/* The inverse of S, which is positive definite: in double, as what lies on a mass may be a million of it. */
+/* The inverse of a positive definite S, in double: the added metric may be a million times the mass. */
 PD_FUNCTION void pd_two_way_invert(double S[6]) {
     double a = S[0], b = S[1], c = S[2], d = S[3], e = S[4], f = S[5];
     double xx = b * c - d * d, xy = d * e - f * c, zx = f * d - b * e, per = 1.0 / (a * xx + f * xy + e * zx);
@@ -62,7 +62,7 @@ PD_FUNCTION void pd_two_way_invert(double S[6]) {
     S[3] = per * (f * e - a * d), S[4] = per * zx, S[5] = per * xy;
 }
 
-/* The square of the shortest side of the edge or the face that corner `corner` of row p belongs to, m^2; 0 of a vertex alone. */
+/* The squared length of the shortest side of the edge or face of corner `corner` of row p, m^2; 0 for a single vertex. */
 PD_FUNCTION double pd_two_way_side(const pd_two_way_rows *pairs, const real *x, size_t p, int corner) {
     const int *points = pairs->points + 4 * p;
     int kind = pairs->kind[p], edges = kind == PD_EDGE_EDGE, begin = edges ? 2 * (corner / 2) : 1;
@@ -76,7 +76,7 @@ PD_FUNCTION double pd_two_way_side(const pd_two_way_rows *pairs, const real *x, 
     return least;
 }
 
-/* What the edges that pull add to the mass of point i: of each 2 lambda/(l |x|) across it, which is nowhere below the curvature of its
+/* Adds to the mass of point i the curvature of its taut edges: 2 lambda/(l |x|) across each, an upper bound of the curvature of its
  * length. */
 PD_FUNCTION void pd_two_way_lay_edges(const pd_two_way_rows *edges, const pd_incidence *of_edges, const real *x, int i, double K[6]) {
     for (int r = of_edges->start[i]; r < of_edges->start[i + 1]; r++) {
@@ -91,15 +91,15 @@ PD_FUNCTION void pd_two_way_lay_edges(const pd_two_way_rows *edges, const pd_inc
     }
 }
 
-/* What the pairs that push add to it, at the corners of an edge or a face with the shortest side s, n the direction in which a pair pushes
- * the corner. Where the distance d of a pair is a constraint, with weights that its Hessian does not hold, the closest point slides along
- * the side:
+/* Adds the curvature of repelling pairs, at the corners of an edge or a face with the shortest side s; n is the direction of the impulse
+ * on the corner. For a constraint on the distance d of a pair, with weights that its Hessian does not contain, the closest point slides
+ * along the side:
  *
  *     d'' >= - 2 (n . t) (e . u) - d (n . t)^2
  *
- * with the tilt t, how much farther than the other the one end goes, over s, the side e and the slip u;
- * and the volume of a pair, too, turns its normal with t. With the force lambda/delta of a row that is the half of lambda/(delta s) in all
- * directions, for the first, and where d is not small beside s 2 lambda/s^2 along n, twice the second. */
+ * with the tilt t, the difference of the displacements of the ends over s, the side e and the slip u. The normal of a pair with a volume
+ * also rotates with t. With the force lambda/delta of a row this adds half of lambda/(delta s) in all directions, for the first term;
+ * and, if d is not small compared with s, 2 lambda/s^2 along n, twice the second. */
 PD_FUNCTION void pd_two_way_lay_pairs(const pd_two_way_rows *pairs, const pd_incidence *of_pairs, const real *x, int i, double K[6]) {
     for (int r = of_pairs->start[i]; r < of_pairs->start[i + 1]; r++) {
         size_t role = (size_t)of_pairs->roles[r], p = role / 4;
@@ -115,10 +115,9 @@ PD_FUNCTION void pd_two_way_lay_pairs(const pd_two_way_rows *pairs, const pd_inc
     }
 }
 
-/* Point i of pd_two_way_metric: W = P (m + P K P)^-1 P, the curvature P K P, K so many times what is laid, and goal = x + m W (y_0 - x). K
- * is 0 where multipliers may pull: the rows of such a system contradict each other, multipliers of both signs then grow from step to step,
- * and with the curvature of one sign alone the target of a knot was thrown to 1e110 m within a hundred steps, where without it it stays
- * within centimetres. */
+/* Point i of pd_two_way_metric: W = P (m + P K P)^-1 P, the curvature P K P, K the scaled addition, and goal = x + m W (y_0 - x). K is 0
+ * for bilateral multipliers. The rows of such a system contradict each other, and multipliers of both signs grow. With the curvature of
+ * one sign only, the target of a knot diverged, and without it stays within centimetres. */
 PD_FUNCTION void pd_two_way_update_metric(const pd_model *model, const pd_two_way_rows *edges, const pd_incidence *of_edges,
                                           const pd_two_way_rows *pairs, const pd_incidence *of_pairs, double share, const real *x,
                                           const real *y_0, int i, real *inverse, real *curvature, real *goal) {
@@ -140,7 +139,7 @@ PD_FUNCTION void pd_two_way_update_metric(const pd_model *model, const pd_two_wa
     pd_vector_store(aim, goal + row);
 }
 
-/* Where point i would go from x if it had its mass alone: to y + K (y - x)/m. */
+/* The position of point i in the metric of its mass alone: y + K (y - x)/m. */
 PD_FUNCTION void pd_two_way_update_undamped(const pd_model *model, const real *curvature, const real *x, const real *y, int i, real *out) {
     size_t row = 3 * (size_t)i;
     pd_vector aim = pd_vector_load(y + row), way = pd_vector_subtract(aim, pd_vector_load(x + row));

@@ -9,7 +9,7 @@
 
 PD_FUNCTION int pd_two_way_same(const int *a, const int *b) { return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3]; }
 
-/* A pair of features of pair p, whose points are given, nearest as said: kind_out -1 where it is no row. */
+/* A pair of features of pair p with given points and closest points; kind_out -1: no row. */
 PD_FUNCTION void pd_two_way_set_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
                                         const pd_two_way_choice *choice, int p, double distance, int kind, int *points, int *kind_out,
                                         real *length) {
@@ -23,7 +23,7 @@ PD_FUNCTION void pd_two_way_set_feature(const pd_model *model, const pd_contact_
     }
     for (int j = 0; j < 4; j++) mass += pd_two_way_inverse_mass(model, points[j]);
     if (!(mass > 0)) return;
-    // within a part short of what is at rest between these features, and always more than the floor; which are no nearer than those of the
+    // a fraction of the rest distance of these features, and always above the floor; they are at least as far apart as the
     // pair
     if (pairs->activation[p] < activation && kind != PD_VERTEX_PLANE && scene->bodies[points[0]] == scene->bodies[points[other]]) {
         pd_contact_update_corners(scene->rest, points, pd_contact_corners(kind), at);
@@ -38,7 +38,7 @@ PD_FUNCTION void pd_two_way_set_feature(const pd_model *model, const pd_contact_
     if (distance - (double)pairs->separation[p] <= choice->far * (double)activation) *kind_out = kind;
 }
 
-/* How far apart the sides of pair p, the corners of which are nearest as said, are to be along its normal, m. */
+/* The gap of pair p at y along its normal, m, for corners with these closest points. */
 PD_FUNCTION double pd_two_way_ahead(const real *y, int kind, const int *points, pd_nearest nearest) {
     real weights[4];
     pd_vector gap = pd_vector_of(0, 0, 0);
@@ -48,7 +48,7 @@ PD_FUNCTION double pd_two_way_ahead(const real *y, int kind, const int *points, 
     return (double)pd_vector_dot(gap, nearest.normal);
 }
 
-/* Whether pair p may come so near by what its corners go, whichever way. */
+/* Tells whether pair p may come nearer by `by`, for moves of its corners in any direction. */
 PD_FUNCTION int pd_two_way_may_come(const pd_two_way_choice *choice, int kind, const int *points, double by) {
     double most[2] = {0.0, 0.0};
     int first = kind == PD_EDGE_EDGE ? 2 : 1, corners = kind == PD_VERTEX_PLANE ? 2 : pd_contact_corners(kind);
@@ -59,8 +59,9 @@ PD_FUNCTION int pd_two_way_may_come(const pd_two_way_choice *choice, int kind, c
     return !(sqrt(most[0]) + sqrt(most[1]) < by);
 }
 
-/* The features of pair p of pd_two_way_features: the nearest, and of edges that are nearly parallel the ends beside the inside of the other
- * edge, at most two: one constraint alone would let them turn about its points, and the nearest points change sides with every turn. */
+/* The features of pair p for pd_two_way_features: the nearest, and for nearly parallel edges at most two ends beside the interior of the
+ * other edge. One constraint alone would let them rotate about its points, and the closest points would change sides with every
+ * rotation. */
 PD_FUNCTION void pd_two_way_update_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
                                            const pd_two_way_choice *choice, int p, int *kinds, int *points, real *lengths, real *normal) {
     real at[12], weights[4];
@@ -96,10 +97,10 @@ PD_FUNCTION void pd_two_way_update_feature(const pd_model *model, const pd_conta
     }
 }
 
-/* Whether feature f is the first of those with the same kind and points. */
+/* Tells whether feature f is the first with the same kind and points. */
 PD_FUNCTION unsigned char pd_two_way_update_first(const int *kind, const int *points, const pd_incidence *incidence, int f) {
     if (kind[f] < 0) return 0;
-    if (kind[f] != PD_VERTEX_EDGE && kind[f] != PD_VERTEX_VERTEX) return 1; // of faces and insides there is one pair
+    if (kind[f] != PD_VERTEX_EDGE && kind[f] != PD_VERTEX_VERTEX) return 1; // faces and interior points have one pair
     int i = points[4 * (size_t)f];
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
         int begin = incidence->roles[r] / 4 * PD_TWO_WAY_FEATURES;
@@ -133,7 +134,7 @@ PD_FUNCTION void pd_two_way_update_take(const int *kind, const int *points, cons
         for (int a = 0; a < 3; a++) out->tangential[3 * (size_t)to + (size_t)a] = tangential[a];
 }
 
-/* Normal, weights and coefficient of pair p, and what the direction of its friction may still be. */
+/* Normal, weights and coefficient of pair p, and the directions in which friction can act. */
 PD_FUNCTION void pd_two_way_update_friction(const pd_model *model, const pd_rubbing *rubbing, pd_nearest nearest, int kind, int p,
                                             const pd_two_way_rows *rows) {
     const int *points = rows->points + 4 * (size_t)p;
@@ -201,7 +202,7 @@ PD_FUNCTION void pd_two_way_update_weigh(const real *inverse, const real *x, con
 
 /* ---- colours ------------------------------------------------------------------------------------------------------------------------- */
 
-/* A number for row p that no other has: its bits, stirred; p breaks ties. */
+/* A unique number for row p: its bits, mixed; p breaks ties. */
 PD_FUNCTION uint64_t pd_two_way_priority(int p) {
     uint64_t h = (uint64_t)(unsigned)p + 0x9e3779b97f4a7c15ull;
     h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -209,8 +210,7 @@ PD_FUNCTION uint64_t pd_two_way_priority(int p) {
     return ((h ^ h >> 31) & ~(uint64_t)0x7fffffff) | (uint64_t)(unsigned)p;
 }
 
-/* The colour of row p after this round, from 1 on; or -1 - q of a row q that it waits for: until that has a colour there is nothing to look
- * at. */
+/* The colour of row p after this round, from 1 on; or -1 - q for a row q that it waits for: p is skipped until q has a colour. */
 PD_FUNCTION int pd_two_way_update_colour(const pd_model *model, const pd_two_way_rows *rows, const pd_incidence *incidence, int p) {
     const int *points = rows->points + 4 * (size_t)p, *colours = rows->colour;
     if (colours[p] > 0 || (colours[p] < 0 && colours[-1 - colours[p]] <= 0)) return colours[p];
@@ -261,7 +261,7 @@ PD_FUNCTION void pd_two_way_update_arrange_roles(int n_points, const pd_incidenc
 
 /* ---- the backward step --------------------------------------------------------------------------------------------------------------- */
 
-/* What the rows of point i add to its target, before W. */
+/* The impulse of the rows of point i on its target, before W. */
 PD_FUNCTION pd_vector pd_two_way_impulse(const pd_two_way_rows *rows, const pd_incidence *incidence, int i) {
     pd_vector sum = pd_vector_of(0, 0, 0);
     for (int r = rows->n ? incidence->start[i] : 0; rows->n && r < incidence->start[i + 1]; r++) {
@@ -288,8 +288,8 @@ PD_FUNCTION void pd_two_way_move(const real *inverse, const int *points, int j, 
     pd_vector_store(pd_vector_add(pd_vector_load(at), pd_two_way_yield(inverse, points[j], impulse)), at);
 }
 
-/* The friction of row p after its normal part: the slip since the step began is taken back, as far as the normal impulse lambda/delta holds
- * it. */
+/* The friction of row p after its normal part: reverts the slip since the begin of the step, within the bound by the normal impulse
+ * lambda/delta. */
 PD_FUNCTION void pd_two_way_update_rub(const real *inverse, const pd_two_way_rows *rows, real *pushed, int p) {
     const int *movers = rows->movers + 4 * (size_t)p;
     const real *weights = rows->weights + 4 * (size_t)p;
@@ -369,8 +369,8 @@ PD_FUNCTION void pd_two_way_update_repel(const real *inverse, const pd_two_way_r
     for (int j = 0; j < 4; j++) pd_two_way_move(inverse, points, j, pd_vector_scale(weights[j] * impulse, normal), y);
 }
 
-/* Point i of pd_two_way_descend. The weights of a pair sum to two without their signs, so that 2 |beta_i| B'' lies above what its corners
- * share; the curvature of a distance takes from it, as B' < 0. */
+/* Point i of pd_two_way_descend. The absolute weights of a pair sum to two, so 2 |beta_i| B'' bounds the contribution of its corners
+ * from above. The curvature of a distance only reduces it, as B' < 0. */
 PD_FUNCTION void pd_two_way_update_descend(const pd_model *model, const pd_two_way_rows *pairs, const pd_incidence *of_pairs,
                                            double strength, double range, const real *x, const real *y_0, int i, real *curvature,
                                            real *goal) {

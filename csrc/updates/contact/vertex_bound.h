@@ -1,14 +1,14 @@
 /* The displacement bound of one vertex in contact, for the loops of both backends.
  *
  * A vertex stays on its side of the separating plane of each of its pairs (separating_plane.h), and inside an outer ball, which keeps it
- * away from pairs that are not listed. So it slides freely along a surface. Where its Newton step H^-1 g leaves that region, the vertex
- * minimises its quadratic there:
+ * away from unlisted pairs. So it slides freely along a surface. If its Newton step H^-1 g leaves that region, the vertex minimises its
+ * quadratic there:
  *
- *     min 1/2 d.Hd - g.d     way_k . d <= room_k,   |d| <= radius            (the vertex goes by -d)
+ *     min 1/2 d.Hd - g.d     way_k . d <= room_k,   |d| <= radius            (the vertex moves by -d)
  *
- * by a primal active-set method [Nocedal and Wright 2006, Algorithm 16.3] with at most three planes at a time. Each of its points is
- * feasible and no worse than the last, so that it may end early. Outside the ball the same is done with H + lambda I, lambda by Newton's
- * method on 1/|d| - 1/radius [Nocedal and Wright 2006, Sec. 4.3]. Scaling the step would also scale its normal component. */
+ * by a primal active-set method [Nocedal and Wright 2006, Algorithm 16.3] with at most three planes at a time. Each iterate is feasible
+ * and no worse than the last, so that it may end early. Outside the ball the same is done with H + lambda I, lambda by Newton's method
+ * on 1/|d| - 1/radius [Nocedal and Wright 2006, Sec. 4.3]. Scaling the step would also scale its normal component. */
 #ifndef PD_UPDATES_CONTACT_VERTEX_BOUND_H
 #define PD_UPDATES_CONTACT_VERTEX_BOUND_H
 
@@ -18,18 +18,18 @@
 
 enum { PD_BOUND_STEPS = 12, PD_BOUND_SHIFTS = 10 };
 
-/* A direction that goes less than this part of its length towards a plane is along it. */
+/* A direction whose component towards a plane is below this fraction of its length is parallel to it. */
 #define PD_BOUND_PARALLEL 1e-12
-/* The part of the radius by which a step may end outside before it is scaled, and that which it has to use. */
+/* The fraction of the radius by which a step may exceed it before it is scaled, and which it has to use. */
 #define PD_BOUND_EXCESS 0.05
 #define PD_BOUND_ENOUGH 0.8
 
 /* ---- the planes of a vertex ---------------------------------------------------------------------------------------------------------- */
 
-/* The way from `from` along `along`, m, up to the first plane. */
+/* The path from `from` along `along`, m, up to the first plane. */
 typedef struct pd_bound_way {
-    double from[3], along[3], least; /* least: slower approaches count as none */
-    double part, way[3];             /* of the way that is free; the plane at its end, where `met` */
+    double from[3], along[3], least; /* least: slower approaches are ignored */
+    double part, way[3];             /* free fraction of the path; the plane at its end, if `met` */
     int met, last;                   /* last: a gap that rounding could close must open */
 } pd_bound_way;
 
@@ -41,14 +41,14 @@ PD_FUNCTION void pd_bound_begin(pd_bound_way *out, const double from[3], const d
     out->part = 1.0, out->met = 0, out->last = last;
 }
 
-/* A plane as a vertex meets it. */
+/* A plane in the view of a vertex. */
 typedef struct pd_bound_plane {
-    double way[3], room; /* the unit vector towards it, and how far the vertex may go that way, m */
+    double way[3], room; /* the unit vector towards it, and the allowed displacement in that direction, m */
     real share;          /* of its pair (separating_plane.h), m */
 } pd_bound_plane;
 
-/* The planes of a vertex from the first look at them on. Most vertices meet theirs two to four times in a step, and a plane costs ten times
- * its meeting. A kernel finds them each time: a thread has no room for them. */
+/* The planes of a vertex, stored after their first use. Most vertices use theirs two to four times in a step, and computing a plane
+ * costs ten times its use. A kernel recomputes them, since a thread has no memory for them. */
 #ifndef PD_BOUND_KEPT
 #ifdef __CUDACC__
 #define PD_BOUND_KEPT 0
@@ -58,7 +58,7 @@ typedef struct pd_bound_plane {
 #endif
 
 typedef struct pd_bound_planes {
-    int n; /* -1: not found yet; above PD_BOUND_KEPT: too many to be kept */
+    int n; /* -1: not computed; above PD_BOUND_KEPT: too many to store */
 #if PD_BOUND_KEPT
     pd_bound_plane kept[PD_BOUND_KEPT];
 #endif
@@ -75,7 +75,7 @@ PD_FUNCTION void pd_bound_meet(const pd_bound_plane *plane, pd_bound_way *out) {
     for (int c = 0; c < 3; c++) out->way[c] = plane->way[c];
 }
 
-/* The vertex meets a plane that has been found: side 1 or -1 times its normal is the way towards it. */
+/* Applies a known plane to the vertex: side 1 or -1 times its normal is the direction towards it. */
 PD_FUNCTION void pd_bound_meet_found(const pd_separating_plane *plane, double side, double room, pd_bound_planes *planes,
                                      pd_bound_way *out) {
     const pd_bound_plane found = {
@@ -87,7 +87,7 @@ PD_FUNCTION void pd_bound_meet_found(const pd_separating_plane *plane, double si
     pd_bound_meet(&found, out);
 }
 
-/* All planes of point `point`, which goes `weight` times as far as the vertex; `movers` (at least 1) as in the energies of its pairs. */
+/* All planes of point `point`, which moves `weight` times as far as the vertex; `movers` (>= 1) as in the energies of its pairs. */
 PD_FUNCTION void pd_bound_meet_point(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex, int point,
                                      double weight, double size, pd_bound_planes *planes, pd_bound_way *out) {
     const pd_vertex_bounds *bounds = &contact->bounds;
@@ -132,7 +132,7 @@ PD_FUNCTION void pd_bound_meet_all(const pd_contact_sweep *contact, const pd_ver
     pd_bound_meet_point(contact, sweep, n_vertices, vertex, vertex, 1.0, 1.0, planes, out);
 }
 
-/* The radius of the outer ball around where a point is, m. */
+/* The radius of the outer ball around the present point, m. */
 PD_FUNCTION double pd_bound_radius_of(const pd_contact_sweep *contact, int point, double size) {
     double square = 0.0;
     for (int c = 0; c < 3; c++) {
@@ -157,7 +157,7 @@ PD_FUNCTION double pd_bound_radius(const pd_contact_sweep *contact, int vertex) 
 
 /* ---- the quadratic ------------------------------------------------------------------------------------------------------------------- */
 
-/* Up to three planes that a step keeps to, and unit vectors [3 - n] along all of them. */
+/* Up to three active planes of a step, and unit vectors [3 - n] along all of them. */
 typedef struct pd_bound_set {
     int n;
     double ways[3][3], free[3][3];
@@ -186,7 +186,7 @@ PD_FUNCTION void pd_bound_span(pd_bound_set *set) {
     }
 }
 
-/* out = the solution of (H + shift I) p = r along the planes of the set; H [6] the upper triangle. 0 where that is singular. */
+/* out = the solution of (H + shift I) p = r along the planes of the set; H [6] the upper triangle. 0 for a singular system. */
 PD_FUNCTION void pd_bound_solve(const pd_bound_set *set, const double H[6], double shift, const double r[3], double out[3]) {
     const double full[9] = {H[0] + shift, H[1], H[2], H[1], H[3] + shift, H[4], H[2], H[4], H[5] + shift};
     int n = 3 - set->n;
@@ -216,8 +216,7 @@ PD_FUNCTION void pd_bound_solve(const pd_bound_set *set, const double H[6], doub
         for (int c = 0; c < 3; c++) out[c] += b[i] * set->free[i][c];
 }
 
-/* The plane of the set that holds a step back most against its will: that with the most negative multiplier of r = sum of mu_k way_k; -1:
- * none. */
+/* The plane of the set with the most negative multiplier in r = sum of mu_k way_k; -1: none. */
 PD_FUNCTION int pd_bound_wrong(const pd_bound_set *set, const double r[3]) {
     double gram[9], mu[3], most = 0.0;
     int n = set->n, wrong = -1;
@@ -246,8 +245,8 @@ PD_FUNCTION void pd_bound_residual(const double H[6], double shift, const double
     r[2] = g[2] - H[2] * d[0] - H[4] * d[1] - (H[5] + shift) * d[2];
 }
 
-/* d [3] = the step of least energy on the inner side of all planes; set: those that it ends on. P [9]: projector of a subspace that H and g
- * keep to, or NULL. */
+/* d [3] = the step of least energy on the inner side of all planes; set: the active ones. P [9]: projector of the subspace of H and g,
+ * or NULL. */
 PD_FUNCTION void pd_bound_minimise(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex, const real *P,
                                    const double H[6], double shift, const double g[3], pd_bound_planes *planes, double d[3],
                                    pd_bound_set *set) {
@@ -281,8 +280,8 @@ PD_FUNCTION void pd_bound_minimise(const pd_contact_sweep *contact, const pd_ver
     }
 }
 
-/* The next shift between `low`, with which the step is too long, and `high`: by Newton's method from `shift`, where `slope` is that of
- * |d|^2 / 2 with its sign turned, or between the two. */
+/* The next shift between `low`, with which the step is too long, and `high`: by Newton's method from `shift`, where `slope` is minus the
+ * derivative of |d|^2 / 2, or by bisection. */
 PD_FUNCTION double pd_bound_next_shift(double low, double high, double shift, double size, double radius, double slope) {
     double next = shift + (slope > 0.0 ? (size / radius - 1.0) * size * size / slope : 0.0);
     if (next > low && next < high) return next;
@@ -312,7 +311,7 @@ PD_FUNCTION void pd_bound_minimise_in_ball(const pd_contact_sweep *contact, cons
         for (int c = 0; c < 3; c++) d[c] *= radius / size;
 }
 
-/* out [3] = the step of a vertex whose own one leaves its bound, from H [6] and g. */
+/* out [3] = the step of a vertex whose own one exceeds its bound, from H [6] and g. */
 PD_FUNCTION_APART void pd_bound_step(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex,
                                      const real *P, const double H[6], const double g[3], real out[3]) {
     const double none[3] = {0.0, 0.0, 0.0};
@@ -327,7 +326,7 @@ PD_FUNCTION_APART void pd_bound_step(const pd_contact_sweep *contact, const pd_v
     if (P) pd_vertex_project(P, out);
 }
 
-/* d [3] of free vertex i, which may go `most` in any direction, is the nearest move in its displacement bound to that by -d. */
+/* d [3] of free vertex i, which may move `most` in any direction, becomes the nearest move to -d in its displacement bound. */
 PD_FUNCTION void pd_bound_nearest(const pd_model *model, const pd_contact_sweep *contact, int i, double most, real d[3]) {
     const double H[6] = {1.0, 0.0, 0.0, 1.0, 0.0, 1.0}, g[3] = {(double)d[0], (double)d[1], (double)d[2]};
     if (!(pd_bound_dot(g, g) > most * most)) return;

@@ -1,4 +1,4 @@
-/* One candidate, one active pair: the bodies of the loops of proximity_loops.h, for both backends. */
+/* One candidate or active pair: the bodies of the loops of proximity_loops.h, for both backends. */
 #ifndef PD_UPDATES_DETECTION_CANDIDATE_UPDATE_H
 #define PD_UPDATES_DETECTION_CANDIDATE_UPDATE_H
 
@@ -14,7 +14,7 @@ typedef struct pd_candidate {
     int points[4];
 } pd_candidate;
 
-/* Whether there is a candidate in this row. */
+/* Tells whether this row holds a candidate. */
 PD_FUNCTION int pd_candidate_exists(const pd_candidates *candidates, size_t row) {
     size_t n_vt = candidates->n_vertex_triangle;
     if (row < n_vt) return row < pd_counted(n_vt, candidates->count_vertex_triangle);
@@ -48,7 +48,7 @@ PD_FUNCTION pd_candidate pd_candidate_of(const pd_candidates *candidates, size_t
     return out;
 }
 
-/* What the radii of both take from their distance. */
+/* The radii of both, subtracted from their distance. */
 PD_FUNCTION real pd_candidate_radius(const pd_candidates *candidates, const pd_candidate *candidate) {
     const int *points = candidate->points;
     if (!candidates->radii) return 0;
@@ -56,7 +56,7 @@ PD_FUNCTION real pd_candidate_radius(const pd_candidates *candidates, const pd_c
     return candidates->radii[points[0]] + candidates->radii[points[candidate->kind == PD_CONTACT_EDGE_EDGE ? 2 : 1]];
 }
 
-/* Above plane `which` of the candidates. */
+/* The height above plane `which` of the candidates. */
 PD_FUNCTION real pd_candidate_height(const pd_candidates *candidates, const real *y, int which, int point) {
     const real *o = y + 3 * (size_t)candidates->planes[which], *x = y + 3 * (size_t)point;
     return (x[0] - o[0]) * o[3] + (x[1] - o[1]) * o[4] + (x[2] - o[2]) * o[5];
@@ -78,7 +78,7 @@ PD_FUNCTION int pd_contact_pair(int kind) {
     return kind == PD_CONTACT_EDGE_EDGE ? PD_EDGE_EDGE : PD_VERTEX_TRIANGLE;
 }
 
-/* x [4,3] of the corners; corners that are not there are left as they are. */
+/* x [4,3] of the corners; missing ones are not written. */
 PD_FUNCTION void pd_gather_corners(const real *y, const int points[4], real x[12]) {
     for (int j = 0; j < 4; j++)
         if (points[j] >= 0)
@@ -92,8 +92,8 @@ PD_FUNCTION int pd_feature_of_pair(int kind, unsigned support) {
     return pd_nearest_feature(pd_contact_n_first(kind), support, &corner, &other);
 }
 
-/* The name of the nearest features of an active pair: 0 where no other pair has them, else the number of a vertex plus one above that of a
- * vertex or, behind all points, of an edge. */
+/* The name of the nearest features of an active pair: 0 if no other pair can share them. Otherwise the number of a vertex plus one,
+ * above that of another vertex or, after all points, of an edge. */
 PD_FUNCTION uint64_t pd_nearest_name(const pd_side_names *names, uint64_t key, unsigned support, const int points[4]) {
     int kind = pd_contact_of_key(key), corner, other, first = (int)(key >> 31 & 0x7fffffff), second = (int)(key & 0x7fffffff);
     if (kind == PD_CONTACT_VERTEX_COLLIDER) return 0;
@@ -113,7 +113,7 @@ PD_FUNCTION uint64_t pd_nearest_part(uint64_t name, int part, int low_bits) {
     return part == PD_NAME_LOW ? low : part == PD_NAME_HIGH ? high : high << low_bits | low;
 }
 
-/* What the closest points say of one pair: all but kind, feature, distance and owners. */
+/* The closest points of one pair, without kind, feature, distance and owners. */
 typedef struct pd_contact_point {
     real weights[4], normal[3], closest[6];
 } pd_contact_point;
@@ -159,7 +159,7 @@ PD_FUNCTION void pd_embedded_point(const int rows[4], const real weights[4], con
             for (int i = 0; i < 3; i++) y[i] += weights[j] * x[3 * (size_t)rows[j] + (size_t)i];
 }
 
-/* The square of how far a point has moved, in double. */
+/* The squared displacement of a point, in double. */
 PD_FUNCTION double pd_move_square(const real *x, const real *previous) {
     double square = 0.0;
     for (int i = 0; i < 3; i++) square += ((double)x[i] - (double)previous[i]) * ((double)x[i] - (double)previous[i]);

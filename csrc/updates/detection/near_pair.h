@@ -5,7 +5,7 @@
 #include "geometry/apart.h"
 #include "updates/counted.h"
 
-/* points [4]: rows of the corners of pair `key`; returns how near it is looked for, m. */
+/* points [4]: rows of the corners of pair `key`; returns its search distance, m. */
 PD_FUNCTION real pd_near_pair_of(uint64_t key, int second_bits, const pd_primitives *first, const pd_primitives *second,
                                  const pd_ways *ways, int points[4]) {
     size_t i = (size_t)(key >> second_bits), j = (size_t)(key & (((uint64_t)1 << second_bits) - 1));

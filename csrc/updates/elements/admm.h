@@ -1,12 +1,12 @@
 /* The local problem of ADMM for one element [Overby, Brown, Li, Narain 2017, ADMM ⊇ Projective Dynamics, local step].
  *
  * With the scaled dual u [3,d] and p = F + u, w the element's weight in the matrix M/h^2 + sum w S^T S (pd_admm_weight of
- * mesh/element_set.h, times 1 + k_d/h where it is damped):
+ * mesh/element_set.h, times 1 + k_d/h with damping):
  *
  *     z = argmin E(z) + k_d/(2h) (z - F_t) : H : (z - F_t) + w/2 |z - p|^2,    u' = p - z,    P = w (F - z + u') = w (2 u' - u).
  *
- * P is what the element adds, through S^T, to the right-hand side of the global step. Where F = z, w u' = dE/dF: the forces balance.
- * z is not kept from one iteration to the next: it follows from x and u, and Newton starts from F, which it tends to. */
+ * P is the element's contribution, through S^T, to the right-hand side of the global step. For F = z, w u' = dE/dF: the forces balance.
+ * z is not stored between iterations: it follows from x and u, and Newton starts from F, its limit. */
 #ifndef PD_UPDATES_ELEMENTS_ADMM_H
 #define PD_UPDATES_ELEMENTS_ADMM_H
 
@@ -14,7 +14,7 @@
 
 enum { PD_ADMM_NEWTON_STEPS = 20, PD_ADMM_HALVINGS = 20 };
 
-/* In a kernel these are calls: inlined all together they take a compiler many minutes. */
+/* In a kernel these are calls: inlining all of them takes a compiler many minutes. */
 #ifdef __CUDACC__
 #define PD_ADMM_FUNCTION static __device__ __noinline__
 #else
@@ -46,14 +46,14 @@ PD_FUNCTION int pd_admm_solve(int n, real *A, real *g) {
     return 1;
 }
 
-/* w/2 |z - p|^2 and the damping, scale = k_d/h; H and F_t are read only where scale > 0. */
+/* w/2 |z - p|^2 and the damping, scale = k_d/h; H and F_t are read only for scale > 0. */
 PD_FUNCTION double pd_admm_quadratic(int n, double w, real scale, const real *H, const real *F_t, const real *p, const real *z) {
     double sum = 0;
     for (int i = 0; i < n; i++) sum += (double)(z[i] - p[i]) * (double)(z[i] - p[i]);
     return 0.5 * w * sum + (scale > 0 ? (double)scale * (double)pd_element_damping_energy(n, H, z, F_t) : 0.0);
 }
 
-/* z in: where Newton starts, out: the minimiser; the Hessian of E is projected, so every step goes down, and is halved until the
+/* z in: the start of Newton, out: the minimiser. The Hessian of E is projected, so every step descends, and is halved until the
  * objective does not grow beyond rounding. */
 #define PD_ADMM_NEWTON(KIND, name, k, d, count, ...)                                                                                       \
     PD_ADMM_FUNCTION double pd_admm_objective_##name(const real *parameters, real w, real scale, const real *H, const real *F_t,           \
@@ -96,8 +96,8 @@ PD_FUNCTION double pd_admm_quadratic(int n, double w, real scale, const real *H,
 PD_FORMULA_TABLE(PD_ADMM_NEWTON)
 #undef PD_ADMM_NEWTON
 
-/* E = k/2 |F - T(F)|^2, k the first parameter: z lies the part k / (k + w) of the way from p to its nearest point, which is that of all the
- * points between. */
+/* E = k/2 |F - T(F)|^2, k the first parameter: z is at the fraction k / (k + w) of the path from p to its nearest point, which is the
+ * same for all points between. */
 #define PD_ADMM_CLOSED(KIND, name, k, d, count, ...)                                                      \
     PD_ADMM_FUNCTION void pd_admm_closed_##name(const real *parameters, real w, const real *p, real *z) { \
         real sum = parameters[0] + w, part = sum > 0 ? parameters[0] / sum : (real)0.5;                   \
@@ -107,7 +107,7 @@ PD_FORMULA_TABLE(PD_ADMM_NEWTON)
 PD_PROJECTIVE_TABLE(PD_ADMM_CLOSED)
 #undef PD_ADMM_CLOSED
 
-/* One local step: u [3,d] in and out, P [3,d] out; weight is the element's, not damped yet. */
+/* One local step: u [3,d] in and out, P [3,d] out; weight is the element's, without damping. */
 #define PD_ADMM_LOCAL(name, d, minimise)                                                                                      \
     PD_ADMM_FUNCTION void pd_admm_local_##name(const real *F, const real *parameters, real weight, real scale, const real *H, \
                                                const real *F_t, real *u, real *P) {                                           \

@@ -12,7 +12,7 @@
 #define PD_ADMM_UPDATE_FUNCTION PD_LANE_FUNCTION
 #endif
 
-/* Reads x [n,3] and the weight of element e, moves its dual u [3,d], and writes what its corners get to f [k,3]. */
+/* Reads x [n,3] and the weight of element e, updates its dual u [3,d], and writes the contributions of its corners to f [k,3]. */
 #define PD_ADMM_UPDATE(KIND, name, k, d, count, ...)                                                                                      \
     PD_ADMM_UPDATE_FUNCTION void pd_admm_update_##name(const pd_elements *g, real inverse_h, const real *x_t, const real *x, real weight, \
                                                        int e, real *u, real *f) {                                                         \

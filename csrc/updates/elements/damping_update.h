@@ -1,12 +1,12 @@
-/* Damping, for both backends: one row of its matrix, blocks and product, and the energy of one element. pd_damping in element_loops.h has
- * the layout and the formula. */
+/* Damping, for both backends: one row of its matrix, blocks and product, and the energy of one element. pd_damping in element_loops.h
+ * documents layout and formula. */
 #ifndef PD_UPDATES_ELEMENTS_DAMPING_UPDATE_H
 #define PD_UPDATES_ELEMENTS_DAMPING_UPDATE_H
 
 #include "loops/element_loops.h"
 #include "updates/elements/vertex_step.h"
 
-/* Adds k_d g_a^T K+ g_b to the block of each other corner b in the row of corner a; k = 1: -k_d K+ to that of the world. */
+/* Adds k_d g_a^T K+ g_b to the block of each other corner b in the row of corner a; k = 1: -k_d K+ to that of the fixed world. */
 PD_FUNCTION void pd_damping_update_corner(int k, int d, const pd_elements *g, int e, int a, real *blocks) {
     const real *H = g->damping_hessian + (size_t)e * 9 * (size_t)(d * d), *rest = g->rest + (size_t)e * (size_t)PD_REST_COUNT(k, d);
     const int *entries = g->damping_entries + (size_t)k * ((size_t)k * (size_t)e + (size_t)a);
@@ -53,7 +53,7 @@ PD_FUNCTION void pd_damping_update_row(const pd_model *model, int i) {
     }
 }
 
-/* u_j - u_i [3] of an entry of row i, with the displacements u = x - x_t since the start of the step; u_j = 0 in the world. */
+/* u_j - u_i [3] of an entry of row i, with the displacements u = x - x_t since the start of the step; u_j = 0 for the fixed world. */
 PD_FUNCTION void pd_damping_update_difference(const real *x, const real *x_t, int i, int column, real out[3]) {
     for (int c = 0; c < 3; c++) {
         const size_t own = 3 * (size_t)i + (size_t)c, other = 3 * (size_t)(column < 0 ? 0 : column) + (size_t)c;
@@ -72,8 +72,8 @@ PD_FUNCTION void pd_damping_update_product(const pd_damping *damping, const real
     }
 }
 
-/* k_d/2 (F - F_t) : K+ : (F - F_t) of element e, J s, with F - F_t from displacements. By elements, since the sum of u_i.(D u)_i over rows
- * loses digits where a body falls. */
+/* k_d/2 (F - F_t) : K+ : (F - F_t) of element e, J s, with F - F_t from displacements. By elements, since the sum of u_i.(D u)_i over
+ * rows loses digits for a falling body. */
 PD_FUNCTION double pd_damping_update_energy(int k, int d, const pd_elements *g, const real *x, const real *x_t, int e) {
     const int *vertices = g->vertices + (size_t)k * (size_t)e;
     const real none[9] = {0};

@@ -1,4 +1,4 @@
-/* One element of a batch of pdgpu.elements, for both backends: a quantity at corner positions x [k,3], into its place of `out`. */
+/* One element of a batch of pdgpu.elements, for both backends: a quantity at corner positions x [k,3], written to its place in `out`. */
 #ifndef PD_UPDATES_ELEMENTS_ELEMENT_BATCH_UPDATE_H
 #define PD_UPDATES_ELEMENTS_ELEMENT_BATCH_UPDATE_H
 

@@ -1,6 +1,6 @@
-/* What a loop does with one element, for both backends: energy, gradient, Hessian, moves of position-based dynamics, and the quantities of
- * pdgpu.elements. Every function is one macro expanded over the element table, so that k and d are constants and the element's formula is
- * inlined; a new element needs nothing here. */
+/* The work on one element, for both backends: energy, gradient, Hessian, moves of position-based dynamics, and the quantities of
+ * pdgpu.elements. Every function is one macro expanded over the element table, so that k and d are constants and the element's formula
+ * is inlined. A new element needs no change here. */
 #ifndef PD_UPDATES_ELEMENTS_ELEMENT_UPDATE_H
 #define PD_UPDATES_ELEMENTS_ELEMENT_UPDATE_H
 

@@ -1,28 +1,27 @@
 /* Position-based dynamics: the moves that put one element into its constraint set [Müller et al. 2007; Wang 2015, Sec. 4.2, 5.3].
  *
- * With F = sum_i x_i g_i^T (table.h; g_0 = -sum g_i) and a target T, the moves that minimise sum m_i |dq_i|^2 subject to
- * F(x + dq) = T are, by Lagrange's multipliers,
+ * With F = sum_i x_i g_i^T (table.h; g_0 = -sum g_i) and a target T, the moves that minimise sum m_i |dq_i|^2 subject to F(x + dq) = T
+ * are, by Lagrange's multipliers,
  *
  *     dq_i = (T - F) W^-1 g_i / m_i,    W = sum_i g_i g_i^T / m_i  [d,d].
  *
- * This one formula is the distance constraint for a spring, flattening for a hinge, the move to the target for an attachment. The
- * stiffness does not occur. A pinned vertex has 1/m = 0. Momentum: sum m_i dq_i = 0, since sum g_i = 0.
+ * This formula is the distance constraint for a spring, flattening for a hinge, the move to the target for an attachment. It does not
+ * contain the stiffness. A pinned vertex has 1/m = 0. Momentum: sum m_i dq_i = 0, since sum g_i = 0.
  *
- * That they exert no torque about the positions x needs more: sum m_i x_i x dq_i is the skew part of F W^-1 (T - F)^T, and with T the
- * projection of table.h, nearest in the Frobenius norm of F, it is not zero: a tet would start to spin. Every constraint set with
- * d > 1 is invariant under rotations, so T is first turned to where the moves are smallest: T <- Q T, Q the rotation nearest to
- * F W^-1 T^T; then F W^-1 T^T is symmetric and the skew part is zero. For ARAP this Q T is the rotation of shape matching [Müller et al.
- * 2005]. With d = 1, T is parallel to F and nothing is left to turn.
+ * The torque about the positions x needs more: sum m_i x_i x dq_i is the skew part of F W^-1 (T - F)^T. It is not zero for the T of
+ * table.h, which is nearest to F in the Frobenius norm: a tet would start to spin. Every constraint set with d > 1 is invariant under
+ * rotations, so T is first rotated to the smallest moves: T <- Q T, Q the rotation nearest to F W^-1 T^T. Then F W^-1 T^T is symmetric
+ * and the skew part is zero. For ARAP this Q T is the rotation of shape matching [Müller et al. 2005]. With d = 1, T is parallel to F
+ * and needs no rotation.
  *
- * Where pinned vertices leave fewer than d free ones, W is singular and T is out of reach: the pseudo-inverse gives the moves
- * that come nearest to it.
+ * If fewer than d vertices are free, W is singular and T cannot be reached: the pseudo-inverse gives the nearest moves.
  *
- * With a vertex that is held on a line or in a plane no W serves all directions, and T may be out of reach. Then the element is the one
- * constraint C = |F - T| [Müller et al. 2007, Eq. 8], with the gradients' parts along what the vertices are held in,
+ * With a vertex on a line or in a plane no W serves all directions, and it may be impossible to reach T. Then the element is a single
+ * constraint C = |F - T| [Müller et al. 2007, Eq. 8], with the gradients projected on the lines and planes,
  *
- *     dq_i = -(1/m_i) P_i g_i C / sum_j (1/m_j) |P_j g_j|^2,    g_i = dC/dx_i:
+ *     dq_i = -(1/m_i) P_i g_i C / sum_j (1/m_j) |P_j g_j|^2,    g_i = dC/dx_i.
  *
- * for d = 1 and P = I the above. C is invariant under rotations, and so its gradient exerts no torque. */
+ * For d = 1 and P = I this equals the above. C is invariant under rotations, and so its gradient exerts no torque. */
 #ifndef PD_UPDATES_ELEMENTS_POSITION_BASED_H
 #define PD_UPDATES_ELEMENTS_POSITION_BASED_H
 
@@ -32,7 +31,7 @@
 #include <stddef.h>
 
 /* inverse [3,3] = pseudo-inverse of the positive semidefinite W [3,3], of which only the leading d x d block is filled, with at most
- * `rank` nonzero eigenvalues. W must be scaled to a trace of 1: then nothing over- or underflows. Symmetric to the bit. */
+ * `rank` nonzero eigenvalues. W must be scaled to a trace of 1, which avoids over- and underflow. Symmetric to the bit. */
 PD_FUNCTION void pd_metric_inverse(int d, int rank, const real *W, real *inverse) {
     real A[9], C[9], lambda[3], Q[9], largest = 0;
     if (rank >= d) {
@@ -49,7 +48,7 @@ PD_FUNCTION void pd_metric_inverse(int d, int rank, const real *W, real *inverse
     pd_symmetric3_eigen(W, lambda, Q);
     for (int i = 0; i < 3; i++) largest = pd_max(largest, lambda[i]);
     for (int i = 0; i < 3; i++) {
-        int before = 0; // eigenvalues that come first, so that `rank` of them are kept
+        int before = 0; // larger eigenvalues, so that `rank` of all are kept
         for (int j = 0; j < 3; j++) before += lambda[j] > lambda[i] || (lambda[j] == lambda[i] && j < i);
         lambda[i] = before < rank && lambda[i] > (real)64 * PD_EPSILON * largest ? (real)1 / lambda[i] : 0;
     }
@@ -63,7 +62,7 @@ PD_FUNCTION void pd_metric_inverse(int d, int rank, const real *W, real *inverse
 
 /* moves [k,3] out, m.
  *   rest   as in element.h      w [k]  1/kg, inverse masses, 0: pinned      F [3,d]      T [3,d]  the projection of F
- * All zero where every vertex is pinned. */
+ * All zero if every vertex is pinned. */
 PD_FUNCTION void pd_element_moves(int k, int d, const real *rest, const real *w, const real *F, const real *T, real *moves) {
     real W[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, inverse[9], C[9], last[3], largest = 0, trace = 0;
     int n_free = 0;
@@ -126,7 +125,7 @@ PD_FUNCTION void pd_element_moves(int k, int d, const real *rest, const real *w,
         for (int a = 0; a < 3; a++) moves[3 * i + a] *= w[i] / largest;
 }
 
-/* The same where a corner is held, with subspace [n,3,3] the projectors of the vertices [k]. */
+/* The same for corners on lines or in planes, with the projectors subspace [n,3,3] of the vertices [k]. */
 PD_FUNCTION void pd_element_held_moves(int k, int d, const real *rest, const real *w, const real *F, const real *T, const int *vertices,
                                        const real *subspace, real *moves) {
     real D[9], largest = 0, square = 0, sum = 0;
@@ -145,7 +144,7 @@ PD_FUNCTION void pd_element_held_moves(int k, int d, const real *rest, const rea
     for (int i = 0; i < 3 * k; i++) moves[i] = sum > 0 ? moves[i] * (square / sum) : (real)0;
 }
 
-/* Which of the two: `subspace` NULL: nothing is held. */
+/* Selects one of the two; `subspace` NULL: no lines and planes. */
 PD_FUNCTION void pd_element_moves_within(int k, int d, const real *rest, const real *w, const real *F, const real *T, const int *vertices,
                                          const real *subspace, real *moves) {
     int held = 0;

@@ -1,5 +1,5 @@
-/* One vertex of a Gauss-Seidel or Jacobi sweep: what a neo-Hookean tet contributes to it, and its 3x3 step
- * [Chen et al. 2024, VBD, Sec. 3.2, Eqs. 7-9]. */
+/* One vertex of a Gauss-Seidel or Jacobi sweep: the contribution of a neo-Hookean tet, and its 3x3 step [Chen et al. 2024, VBD, Sec.
+ * 3.2, Eqs. 7-9]. */
 #ifndef PD_UPDATES_ELEMENTS_VERTEX_STEP_H
 #define PD_UPDATES_ELEMENTS_VERTEX_STEP_H
 
@@ -9,20 +9,21 @@
 /* Numbers of a neo-Hookean corner, see pd_neo_hookean_corner. */
 enum { PD_CORNER_A, PD_CORNER_B, PD_CORNER_C, PD_CORNER_VOLUME, PD_CORNER_PRESSURE, PD_CORNER_NUMBERS };
 
-/* The energy of neo_hookean.h seen from one corner i: with the face (a, b, c) opposite to it, oriented to see i in front,
+/* The energy of neo_hookean.h as a function of one corner i. With the opposite face (a, b, c), oriented towards i,
  *
  *     F g_i = sum_j (x_j - x_i) g_j.g_i,      cof(F) g_i = n/(6 V),  n = (x_b - x_a) x (x_c - x_a),      det F = n.(x_i - x_a)/(6 V),
  *
- * since det F is affine in x_i and vanishes where x_i lies in the face. With volume = lam/(36 V) and pressure = (lam + mu)/6,
+ * since det F is affine in x_i and vanishes for x_i in the face. With volume = lam/(36 V) and pressure = (lam + mu)/6,
  *
  *     (lam V (det F - 1) - mu V) cof(F) g_i = (volume n.(x_i - x_a) - pressure) n,      lam V (cof(F) g_i)(cof(F) g_i)^T = volume n n^T,
  *
- * so no 3x3 matrix is formed, and a corner needs five numbers instead of nine rest gradients.
- * Number i of an array lies at i * stride, so that a loop over lanes becomes vector instructions; scalars only, for the same reason.
+ * so no 3x3 matrix is formed, and a corner needs five numbers instead of nine rest gradients. Number i of an array is at i * stride, so
+ * that a loop over lanes vectorises; scalars only, for the same reason.
  *   edges    [9]  in      x_a - x_i, x_b - x_i, x_c - x_i, m
  *   numbers  [PD_CORNER_NUMBERS]  in  mu V g_j.g_i for a, b, c, N/m; volume, N/m^5; pressure, N/m^2
- *   sum      [9]  in/out  gradient (3) in N, and the upper triangle (6) of volume n n^T in N/m; the rest of the block, mu V |g_i|^2 I,
- *   does not change and is the caller's. */
+ *   sum      [9]  in/out  gradient (3) in N, and the upper triangle (6) of volume n n^T in N/m. The caller adds the constant rest of the
+ *   block,
+ *   mu V |g_i|^2 I. */
 PD_FUNCTION void pd_neo_hookean_corner(int stride, const real *edges, const real *numbers, real *sum) {
     real ax = edges[0], ay = edges[stride], az = edges[2 * stride];
     real bx = edges[3 * stride], by = edges[4 * stride], bz = edges[5 * stride];
@@ -78,18 +79,18 @@ PD_FUNCTION void pd_element_add_block_from_F(int k, int d, real scale, const rea
         }
 }
 
-/* Below this share of (tr H / 3)^3, det H is rounding [Chen et al. 2024, Sec. 3.2, with a relative threshold]. */
+/* Below this fraction of (tr H / 3)^3, det H is rounding [Chen et al. 2024, Sec. 3.2, with a relative threshold]. */
 #define PD_VERTEX_RANK ((real)(sizeof(real) == sizeof(float) ? 1e-6 : 1e-12))
 
-/* d [3] = H^-1 g for a symmetric positive definite H, upper triangle {00, 01, 02, 11, 12, 22}, by its LDL^T factors; 0 where H is
- * singular up to rounding: such a vertex waits for its neighbours to move. */
+/* d [3] = H^-1 g for a symmetric positive definite H, upper triangle {00, 01, 02, 11, 12, 22}, by its LDL^T factors; 0 if H is singular
+ * to rounding: such a vertex waits for its neighbours to move. */
 PD_FUNCTION void pd_vertex_step(const real H[6], const real g[3], real d[3]) {
     real mean = (H[0] + H[3] + H[5]) / (real)3;
     real l1 = H[1] / H[0], l2 = H[2] / H[0];
     real d1 = H[3] - l1 * H[1], w = H[4] - l1 * H[2];
     real l3 = w / d1, d2 = H[5] - l2 * H[2] - l3 * w;
-    // divided one by one: the product of three stiffnesses leaves the range of float. A pivot of 0, as of a spring along an axis, makes
-    // the product NaN. What is not finite in H passes on, to be found by the frame.
+    // divided one by one: the product of three stiffnesses overflows in float. A pivot of 0, as of a spring along an axis, makes
+    // the product NaN. Non-finite entries of H are passed on, for the frame to detect.
     if (!((H[0] / mean) * (d1 / mean) * (d2 / mean) > PD_VERTEX_RANK)) {
         d[0] = d[1] = d[2] = (mean + H[1] + H[2] + H[4]) * 0;
         return;
@@ -100,8 +101,8 @@ PD_FUNCTION void pd_vertex_step(const real H[6], const real g[3], real d[3]) {
     d[0] = g[0] / H[0] - l1 * d[1] - l2 * d[2];
 }
 
-/* The same for the sum of two such systems of which the second, of contact, may be many orders of magnitude stiffer than the first along a
- * line or in a plane, and nothing across it: what the first says there must not be lost in the sum, and is no rounding. sums [9] as
+/* The same for the sum of two such systems. The second, of contact, may be many orders of magnitude stiffer than the first along a line
+ * or in a plane, and zero across it. The contribution of the first across it must survive the sum, and is no rounding. sums [9] as
  * above. */
 PD_FUNCTION void pd_vertex_step_touching(const real elastic[9], const real touching[9], real d[3]) {
     double s[9];
@@ -117,8 +118,8 @@ PD_FUNCTION void pd_vertex_step_touching(const real elastic[9], const real touch
     d[0] = (real)(g[0] / H[0] - l1 * z1 - l2 * z2), d[1] = (real)z1, d[2] = (real)z2;
 }
 
-/* Keeps a vertex in a line or plane: g <- P g and H <- P H P + t (I - P), with the projector P [9] and t the mean of the diagonal
- * of P H P. The step of the 3x3 system is then that of the 1x1 or 2x2 one in the line or plane [Chen et al. 2024, Sec. 3.4]. */
+/* Restricts a vertex to a line or plane: g <- P g and H <- P H P + t (I - P), with the projector P [9] and t the mean of the diagonal of
+ * P H P. The step of the 3x3 system is then that of the 1x1 or 2x2 one in the line or plane [Chen et al. 2024, Sec. 3.4]. */
 PD_FUNCTION void pd_vertex_restrict(const real P[9], real H[6], real g[3]) {
     real full[9] = {H[0], H[1], H[2], H[1], H[3], H[4], H[2], H[4], H[5]}, right[9], both[9];
     pd_matrix3_multiply(full, P, right);

@@ -1,12 +1,11 @@
-/* One row of an aggregated operator, for the loops of both backends (pd_refresh_rows of matrix_loops.h): `lanes` threads work on it
- * together.
+/* One row of an aggregated operator, for the loops of both backends (pd_refresh_rows of matrix_loops.h), by `lanes` threads together.
  *
- * e_i^T P = a_0 e_i^T + a_1 e_i^T R + ..: one product with R per degree, on a dense row over the columns of the block's support. The
- * columns are taken in the order in which they are met, and the neighbours of one column by all lanes at once, each its own: every sum has
- * the same order for any number of lanes.
+ * e_i^T P = a_0 e_i^T + a_1 e_i^T R + ..: one product with R per degree, on a dense row over the columns of the block's support. Columns
+ * are processed in the order of their discovery, and the neighbours of one column by all lanes at once, each its own. Every sum has the
+ * same order for any number of lanes.
  *
- * Before including it a backend defines PD_LANES_WAIT(), after which what other lanes wrote is seen, and PD_LANES_COUNT(has, lane, total),
- * the number of lower lanes that have something, with the number of all in *total; without, a row has one lane. */
+ * Before the include a backend defines PD_LANES_WAIT(), which makes the writes of other lanes visible, and PD_LANES_COUNT(has, lane,
+ * total): the number of lower lanes with `has`, and that of all in *total. Without these, a row has one lane. */
 #ifndef PD_UPDATES_LINEAR_AGGREGATED_ROW_H
 #define PD_UPDATES_LINEAR_AGGREGATED_ROW_H
 
@@ -23,12 +22,12 @@
 #define PD_ROW_FUNCTION static inline
 #endif
 
-/* What a row in the making needs, all zero before and after; by position in the support. */
+/* Scratch of a row, all zero before and after; by position in the support. */
 typedef struct pd_row_memory {
     double *row, *next, *sum; /* [largest_support] */
-    int *found;               /* [largest_support] positions in the order they are met */
+    int *found;               /* [largest_support] positions in the order of their discovery */
     unsigned char *seen;      /* [largest_support] */
-    int *position;            /* [n] of each column of the support, or NULL: it is looked for */
+    int *position;            /* [n] of each column of the support, or NULL: a search finds it */
 } pd_row_memory;
 
 /* Bytes of one pd_row_memory; with_positions: with its `position`. A multiple of 16. */
@@ -37,7 +36,7 @@ PD_FUNCTION size_t pd_row_memory_bytes(int n, int largest_support, int with_posi
     return (bytes + (with_positions ? (size_t)n * sizeof(int) : 0) + sizeof(int) + 15) / 16 * 16;
 }
 
-/* The pd_row_memory of one worker in so many bytes. */
+/* The pd_row_memory of one worker in its bytes. */
 PD_ROW_FUNCTION pd_row_memory pd_row_memory_at(void *memory, int n, int largest_support, int with_positions) {
     size_t length = (size_t)largest_support;
     pd_row_memory out;
@@ -50,7 +49,7 @@ PD_ROW_FUNCTION pd_row_memory pd_row_memory_at(void *memory, int n, int largest_
     return out;
 }
 
-/* Position of a column in a support, which holds it. */
+/* Position of a column in a support, which must contain it. */
 PD_ROW_FUNCTION int pd_support_position(const int *support, int length, const int *position, int column) {
     if (position) return position[column];
     int low = 0, high = length - 1;
@@ -94,7 +93,7 @@ PD_ROW_FUNCTION void pd_aggregated_row(const pd_row_polynomial *polynomial, cons
             }
             PD_LANES_WAIT();
         }
-        double *swap = row, factor = m == 1 ? a[1] : m == 2 ? a[2] : m == 3 ? a[3] : a[4]; // an index would put them into local memory
+        double *swap = row, factor = m == 1 ? a[1] : m == 2 ? a[2] : m == 3 ? a[3] : a[4]; // an index would move them to local memory
         row = next, next = swap;
         for (int k = lane; k < count; k += lanes) {
             int p = memory->found[k];

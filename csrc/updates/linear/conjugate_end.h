@@ -1,5 +1,5 @@
-/* Where conjugate gradients of one system end by themselves, formed from their sums wherever these lie: on a GPU the host need not look at
- * every iteration, and finds what it would have found. */
+/* The end of conjugate gradients of one system, from sums in backend memory: on a GPU the host need not read every iteration, and gets
+ * the same end. */
 #ifndef PD_UPDATES_LINEAR_CONJUGATE_END_H
 #define PD_UPDATES_LINEAR_CONJUGATE_END_H
 
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* end.why after an iteration with this p.q, which has come to this r.r; `why` before it. NaN ends them too. */
+/* end.why after an iteration with this p.q and r.r; `why` before it. NaN is an end, too. */
 PD_FUNCTION double pd_conjugate_end(double why, double pq, double rr, double norm) {
     if (why != PD_PCG_GOES_ON) return why;
     if (!(pq > 0.0)) return PD_PCG_NOT_CONVEX;

@@ -1,4 +1,4 @@
-/* One element of a sweep over constraints, for the loops of both backends; pd_constraint_sweep in sweep_loops.h says where everything lies. */
+/* One element of a sweep over constraints, for the loops of both backends; pd_constraint_sweep in sweep_loops.h documents the data. */
 #ifndef PD_UPDATES_SWEEPS_CONSTRAINT_UPDATE_H
 #define PD_UPDATES_SWEEPS_CONSTRAINT_UPDATE_H
 
@@ -23,7 +23,7 @@ PD_FUNCTION void pd_constraint_scatter(int k, const pd_model *model, const int *
         }
 }
 
-/* A neo-Hookean tet: the deviatoric constraint and then the hydrostatic one, so that the volume has the last word. */
+/* A neo-Hookean tet: the deviatoric constraint, then the hydrostatic one, so that the volume is satisfied last. */
 PD_FUNCTION void pd_constraint_update_split(const pd_model *model, const pd_elements *g, int e, real compliance, real *multipliers,
                                             real *normals, real *positions, real *direction) {
     const int *vertices = g->vertices + (size_t)e * 4;

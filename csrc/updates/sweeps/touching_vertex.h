@@ -1,11 +1,11 @@
-/* One vertex of a sweep that touches something, for the loops of both backends.
+/* One vertex in contact in a sweep, for the loops of both backends.
  *
- * With contact a vertex adds what its pairs are where all points are now (pd_contact_sweep), stays in its displacement bound, and halves
- * its step until its share of G falls. Colours know of elements alone, so two corners of a pair may move at once: updates of a colour read
- * the points, which are written after all of these updates have ended.
+ * A vertex adds the terms of its pairs at the present points (pd_contact_sweep), stays within its displacement bound, and halves its
+ * step until its share of G decreases. Colours are those of elements only, so two corners of a pair may move at once: updates of a
+ * colour read the points, which are written after the end of all of these updates.
  *
- * A vertex that carries points (pd_embedding) has a part in all pairs of theirs. No two of a colour carry the same point: its vertices are
- * of one tet. */
+ * A vertex with embedded points (pd_embedding) has a share in all pairs of these. No two of a colour share an embedded point: its
+ * vertices belong to one tet. */
 #ifndef PD_UPDATES_SWEEPS_TOUCHING_VERTEX_H
 #define PD_UPDATES_SWEEPS_TOUCHING_VERTEX_H
 
@@ -15,7 +15,7 @@
 
 enum { PD_SEARCH_HALVINGS = 30 };
 
-/* Of what the slope promises, the least that a vertex in contact must gain. */
+/* The minimum decrease for a vertex in contact, relative to the first-order prediction. */
 #define PD_SEARCH_WORTH 0.1
 
 #ifndef PD_UPDATE_TOTAL
@@ -23,7 +23,7 @@ enum { PD_SEARCH_HALVINGS = 30 };
 #define PD_UPDATE_WAIT(lanes)         ((void)0)
 #endif
 
-/* One function per kind of element. In a kernel they are calls: inlined all together they take a compiler many minutes. */
+/* One function per kind of element. In a kernel they are calls: inlining all of them takes a compiler many minutes. */
 #ifdef __CUDACC__
 #define PD_UPDATE_FUNCTION static __device__ __noinline__
 #define PD_UPDATE_INLINE   static __device__ __forceinline__
@@ -54,7 +54,7 @@ PD_FUNCTION int pd_vertex_update_first_lagged(const pd_contact_sweep *contact, i
     return contact->lagged.n > 0 ? contact->lagged_incidence.start[vertex] : 0;
 }
 
-/* Adds to sum [9] what a role in a pair with friction gives, and returns its share of the energy. */
+/* Adds gradient and block of a role in a pair with friction to sum [9], and returns its share of the energy. */
 PD_FUNCTION real pd_vertex_update_add_friction(const pd_contact_sweep *contact, int role, real partners, real sum[9]) {
     int p = role / 4;
     real strength = pd_penalty_visit_strength(contact, p), weight = contact->lagged.weights[role];
@@ -69,7 +69,7 @@ PD_FUNCTION real pd_vertex_update_add_friction(const pd_contact_sweep *contact, 
     return corner.energy;
 }
 
-/* The share of a role in the energy of its pair with friction where it goes by -d. */
+/* The share of a role in the energy of its pair with friction after a displacement by -d. */
 PD_FUNCTION real pd_vertex_update_friction_energy(const pd_contact_sweep *contact, int role, real partners, const real d[3]) {
     int p = role / 4;
     real strength = contact->lagged.strength[p], weight = contact->lagged.weights[role];
@@ -79,7 +79,7 @@ PD_FUNCTION real pd_vertex_update_friction_energy(const pd_contact_sweep *contac
     return pd_friction_corner_energy(strength, normal, u, pd_vector_load(d), contact->slipping.extent, weight, partners);
 }
 
-/* Adds to sum [9] what the pairs with friction of a vertex give, those of one lane; returns its share of their energy. */
+/* Adds the terms of a vertex's pairs with friction to sum [9], those of one lane; returns its share of their energy. */
 PD_UPDATE_INLINE double pd_vertex_update_add_all_friction(const pd_model *model, const pd_vertex_sweep *sweep,
                                                           const pd_contact_sweep *contact, int vertex, int lane, int lanes, real sum[9]) {
     double energy = 0.0;
@@ -92,7 +92,7 @@ PD_UPDATE_INLINE double pd_vertex_update_add_all_friction(const pd_model *model,
     return energy;
 }
 
-/* The share of a vertex in that energy where it goes by -d. */
+/* The share of a vertex in that energy after a displacement by -d. */
 PD_UPDATE_INLINE double pd_vertex_update_all_friction_energy(const pd_model *model, const pd_vertex_sweep *sweep,
                                                              const pd_contact_sweep *contact, int vertex, int lane, int lanes,
                                                              const real d[3]) {
@@ -106,14 +106,14 @@ PD_UPDATE_INLINE double pd_vertex_update_all_friction_energy(const pd_model *mod
     return energy;
 }
 
-/* Corners at [4,3] of a pair where one of them goes by `partners` times -d; corners that a kind has not are its first. */
+/* Corners at [4,3] of a pair with one of them displaced by `partners` times -d; missing corners repeat the first. */
 PD_FUNCTION void pd_vertex_update_shift(int kind, int corner, real partners, const real d[3], real at[12]) {
     for (int j = 0; j < 4; j++)
         for (int c = 0; c < 3 && (j == corner || (corner == 0 && j >= pd_contact_corners(kind))); c++) at[3 * j + c] -= partners * d[c];
 }
 
-/* How far one corner of a pair can go before the pair may act, where the corners have gone since its slack was measured, at the least, m; 0
- * or less: it may act as it is. A point of a primitive moves no farther than one of its corners. */
+/* A lower bound of the displacement of one corner before the pair may act, with the displacements of its corners since the measurement
+ * of its slack, m; <= 0: it may act already. A point of a primitive moves no farther than one of its corners. */
 PD_FUNCTION real pd_vertex_update_room(const pd_contact_sweep *contact, const pd_contact_record *pair) {
     real slack = pair->slack, first = 0, second = 0;
     const int *points = pair->points;
@@ -132,7 +132,7 @@ PD_FUNCTION real pd_vertex_update_room(const pd_contact_sweep *contact, const pd
 PD_FUNCTION real pd_vertex_update_length(const real d[3]) { return pd_sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]); }
 
 #if PD_UPDATE_CARRIES
-/* Adds to sum [9] what a vertex gets of a pair by one corner that it carries with this weight; returns its share of the energy. */
+/* Adds the terms of a pair by one corner, an embedded point of the vertex with this weight, to sum [9]; returns its share of the energy. */
 PD_UPDATE_INLINE double pd_vertex_update_add_carried(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int vertex, int role,
                                                      int lagged, real weight, real sum[9]) {
     const pd_contact_record *pair = lagged || contact->frozen.stiffness > 0 ? NULL : contact->records + role / 4;
@@ -154,7 +154,7 @@ PD_UPDATE_INLINE double pd_vertex_update_add_carried(const pd_vertex_sweep *swee
     return (double)(size * energy);
 }
 
-/* The share of a vertex in the energy of such a pair where it goes by -d, d of length `length`. */
+/* The share of a vertex in the energy of such a pair after a displacement by -d, d of length `length`. */
 PD_UPDATE_INLINE double pd_vertex_update_carried_energy(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int vertex, int role,
                                                         int lagged, real weight, const real d[3], real length) {
     const pd_contact_record *pair = lagged || contact->frozen.stiffness > 0 ? NULL : contact->records + role / 4;
@@ -173,7 +173,7 @@ PD_UPDATE_INLINE double pd_vertex_update_carried_energy(const pd_vertex_sweep *s
     return (double)(size * (pd_contact_energy(contact->law, limits, pair->kind, pd_points4_load(at), nearest) / movers));
 }
 
-/* Both of all pairs of the points that a vertex carries, as of its own below. */
+/* Both for all pairs of a vertex's embedded points, as for its own pairs below. */
 PD_UPDATE_FUNCTION double pd_vertex_update_carried_contact(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, int vertex,
                                                            int lane, int lanes, real sum[9]) {
     const pd_embedding *embedding = &contact->embedding;
@@ -208,7 +208,7 @@ PD_UPDATE_FUNCTION double pd_vertex_update_carried_contact_energy(const pd_verte
 
 #endif
 
-/* sum [9] = gradient and block of all pairs of a vertex, as those of its elements. Returns its share of their energy. */
+/* sum [9] = gradient and block of all pairs of a vertex, as for its elements. Returns its share of their energy. */
 PD_UPDATE_FUNCTION double pd_vertex_update_own_contact(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
                                                        int vertex, int lane, int lanes, real sum[9]) {
     const pd_incidence *incidence = &contact->incidence;
@@ -235,12 +235,12 @@ PD_UPDATE_FUNCTION double pd_vertex_update_own_contact(const pd_model *model, co
     return PD_UPDATE_TOTAL(lanes, energy);
 }
 
-/* The share of a vertex in the energy of its pairs where it goes by -d. */
+/* The share of a vertex in the energy of its pairs after a displacement by -d. */
 PD_UPDATE_FUNCTION double pd_vertex_update_own_contact_energy(const pd_model *model, const pd_vertex_sweep *sweep,
                                                               const pd_contact_sweep *contact, int vertex, int lane, int lanes,
                                                               const real d[3]) {
     const pd_incidence *incidence = &contact->incidence;
-    real length = 2 * pd_vertex_update_length(d); // two partners at the most
+    real length = 2 * pd_vertex_update_length(d); // at most two partners
     double sum = 0.0;
     for (int r = incidence->start[vertex] + lane; r < incidence->start[vertex + 1]; r += lanes) {
         if (contact->frozen.stiffness > 0) {
@@ -264,7 +264,7 @@ PD_UPDATE_FUNCTION double pd_vertex_update_own_contact_energy(const pd_model *mo
     return PD_UPDATE_TOTAL(lanes, sum);
 }
 
-/* The same of its own pairs, or of those of the points that it carries, of which it may be one itself. */
+/* The same for its own pairs, or for those of its embedded points, of which it may be one itself. */
 PD_UPDATE_INLINE double pd_vertex_update_contact(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
                                                  int vertex, int lane, int lanes, real sum[9]) {
 #if PD_UPDATE_CARRIES
@@ -281,8 +281,8 @@ PD_UPDATE_INLINE double pd_vertex_update_contact_energy(const pd_model *model, c
     return pd_vertex_update_own_contact_energy(model, sweep, contact, vertex, lane, lanes, d);
 }
 
-/* Keeps d of a vertex in its displacement bound. sums [9]: what d was found from (pd_vertex_update_solve), touching NULL where it touches
- * nothing. A step by the diagonal block minimises another quadratic, and in a subspace the nearest one along which g falls. */
+/* Limits d of a vertex to its displacement bound. sums [9]: the system of d (pd_vertex_update_solve), touching NULL without contact. A
+ * step by the diagonal block minimises another quadratic; in a subspace it is the nearest one along which g decreases. */
 PD_UPDATE_FUNCTION void pd_vertex_update_limit(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
                                                pd_sweep_step kind, int vertex, const real elastic[9], const real *touching, real d[3]) {
     real reach = contact->reach ? contact->reach[vertex] : (real)INFINITY, square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
@@ -304,16 +304,16 @@ PD_UPDATE_FUNCTION void pd_vertex_update_limit(const pd_model *model, const pd_v
     if (contact->held) contact->held[vertex] = pd_max(pd_sqrt(square) - pd_vertex_update_length(d), (real)0);
 }
 
-/* How a vertex in contact looks for the length of its step. */
+/* The line search of a vertex in contact. */
 typedef struct pd_vertex_update_length_search {
-    double before;       /* the vertex's share of the energy of its pairs where it is, J */
-    double along, curve; /* what the elements lose with the whole step, to first order, and their curvature along it, J */
-    double slope;        /* what all lose to first order, J */
+    double before;       /* the vertex's share of the energy of its pairs at its position, J */
+    double along, curve; /* first-order decrease of the elements for the whole step, and their curvature along it, J */
+    double slope;        /* first-order decrease of all, J */
     double part;         /* of the whole step */
 } pd_vertex_update_length_search;
 
-/* elastic [9]: the quadratic that the energy of the elements is, touching [9]: that of the pairs. Returns 0 where there is nothing to be
- * looked for: d is zero or no number, or nothing is left of a gap, which the frame has to see. */
+/* elastic [9]: the quadratic of the energy of the elements, touching [9]: that of the pairs. Returns 0 without a search: d is zero or
+ * NaN, or a gap is closed, which the frame must detect. */
 PD_FUNCTION int pd_vertex_update_search_begin(const real elastic[9], const real touching[9], double before, const real d[3],
                                               pd_vertex_update_length_search *search) {
     const real *H = elastic + 3;
@@ -325,14 +325,14 @@ PD_FUNCTION int pd_vertex_update_search_begin(const real elastic[9], const real 
     return before - before == 0 && search->slope > 0.0;
 }
 
-/* Whether d, with which the pairs have the energy `after`, is a loss that is worth the way. */
+/* Tells whether d, with the energy `after` of the pairs, gives a sufficient decrease. */
 PD_FUNCTION int pd_vertex_update_search_ends(const pd_vertex_update_length_search *search, double after) {
     double here = search->part * (0.5 * search->part * search->curve - search->along);
     double noise = 4.0 * (double)PD_EPSILON * (search->before + fabs(here));
     return here + after - search->before <= noise - PD_SEARCH_WORTH * search->part * search->slope;
 }
 
-/* The next d: half of it, and none at the end. */
+/* The next d: half of it, and zero at the end. */
 PD_FUNCTION void pd_vertex_update_search_halve(pd_vertex_update_length_search *search, int halving, real d[3]) {
     search->part *= 0.5;
     for (int c = 0; c < 3; c++) d[c] = halving + 1 < PD_SEARCH_HALVINGS ? d[c] * (real)0.5 : (real)0;

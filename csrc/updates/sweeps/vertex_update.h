@@ -1,13 +1,13 @@
 /* One vertex of a sweep, for the loops of both backends: gradient and 3x3 block from its elements, its step, its line search.
  *
- * pd_vertex_sweep in sweep_loops.h says where everything lies. The groups of corners are summed by the loops themselves, each in
- * the way its machine likes; then come the other corners, then the step.
+ * pd_vertex_sweep in sweep_loops.h documents the data. The loops sum the groups of corners in the way of their backend; then follow the
+ * other corners and the step.
  *
- * An update may be shared by several threads, `lanes` of them with numbers `lane` from 0, which take the corners one after the other:
- * thread `lane` those that many after the first, and so on every `lanes`. A loop that shares updates says how its threads add up what they
- * have and how they wait for each other before it includes this file; every thread must get the same bits.
+ * Several threads may share an update, `lanes` of them with numbers `lane` from 0. Thread `lane` takes every `lanes`-th corner from
+ * number `lane` on. Before the include, such a loop defines the sum over its threads and their synchronisation; every thread must get
+ * the same bits.
  *
- * What a vertex in contact does beside that stands in touching_vertex.h. */
+ * touching_vertex.h has the work of a vertex in contact. */
 #ifndef PD_UPDATES_SWEEPS_VERTEX_UPDATE_H
 #define PD_UPDATES_SWEEPS_VERTEX_UPDATE_H
 
@@ -67,7 +67,7 @@ PD_UPDATE_FUNCTION void pd_vertex_update_add_corner(const pd_model *model, const
 #undef PD_CASE
 }
 
-/* Adds to sum [9] what this thread has of the update's neighbours. All four numbers of a position, so that they go in one register. */
+/* Adds this thread's share of the update's neighbours to sum [9]. All four numbers of a position, so that they use one register. */
 PD_LANE_FUNCTION void pd_vertex_update_add_neighbours(const pd_vertex_sweep *sweep, const real *positions, int update, int lane, int lanes,
                                                       real sum[9]) {
     const pd_sweep_neighbours *neighbours = &sweep->neighbours;
@@ -81,15 +81,15 @@ PD_LANE_FUNCTION void pd_vertex_update_add_neighbours(const pd_vertex_sweep *swe
     for (int c = 0; c < 3; c++) sum[c] += total[c];
 }
 
-/* Adds to sum [9] what this thread has of the update's corners that lie in no group. */
+/* Adds this thread's share of the update's ungrouped corners to sum [9]. */
 PD_UPDATE_FUNCTION void pd_vertex_update_add_corners(const pd_model *model, const pd_vertex_sweep *sweep, const real *positions, int update,
                                                      int lane, int lanes, real sum[9]) {
     for (int s = sweep->corner_start[update] + lane; s < sweep->corner_start[update + 1]; s += lanes)
         pd_vertex_update_add_corner(model, sweep, positions, sweep->corners + 2 * (size_t)s, sum);
 }
 
-/* Adds to sum [9] what this thread has of the damping of the update's vertex: (D u)_i / h, and the block D_ii / h = -sum_j D_ij / h. Four
- * numbers of each position and column, so that they go in one register. */
+/* Adds this thread's share of the damping of the update's vertex to sum [9]: (D u)_i / h, and the block D_ii / h = -sum_j D_ij / h. Four
+ * numbers of each position and column, so that they use one register. */
 PD_LANE_FUNCTION void pd_vertex_update_add_damping(const pd_damping *damping, const pd_sweep_damping *at, double inverse_h,
                                                    const real *positions, const pd_update *update, int lane, int lanes, real sum[9]) {
     const size_t stride = PD_POSITION_STRIDE, own = stride * (size_t)update->slot;
@@ -110,7 +110,7 @@ PD_LANE_FUNCTION void pd_vertex_update_add_damping(const pd_damping *damping, co
     sum[6] += scale * block[4], sum[7] += scale * block[5], sum[8] += scale * block[8];
 }
 
-/* Sum of the energies of an update's elements, undamped, and of their absolute values. Only sweeps without groups come here. */
+/* Sum of the energies of an update's elements, undamped, and of their absolute values. Only for sweeps without groups. */
 PD_UPDATE_FUNCTION double pd_vertex_update_energy(const pd_model *model, const pd_vertex_sweep *sweep, const real *positions, int update,
                                                   int lane, int lanes, double *magnitude) {
     double sum = 0.0, absolute = 0.0;
@@ -131,12 +131,12 @@ PD_UPDATE_FUNCTION double pd_vertex_update_energy(const pd_model *model, const p
 
 /* ---- one update ---------------------------------------------------------------------------------------------------------------- */
 
-/* The three numbers that the constant part of an update's gradient is made of: x - y, or where there is no inertia the load. */
+/* The three numbers of the constant part of an update's gradient: x - y, or without inertia the load. */
 PD_FUNCTION const real *pd_vertex_update_drive(const pd_step_data *step, const real *offset, int vertex) {
     return (step->inverse_h > 0 ? offset : step->load) + 3 * (size_t)vertex;
 }
 
-/* sum [9] in: that of all an update's corners; adds inertia, or the load, and what is constant of the block.
+/* sum [9] in: that of all an update's corners; adds inertia, or the load, and the constant part of the block.
  *   drive [3]  of pd_vertex_update_drive */
 PD_FUNCTION void pd_vertex_update_add_constant(const pd_update *update, double inverse_h, const real *drive, real sum[9]) {
     real m = update->mass, inverse_h2 = (real)(inverse_h * inverse_h);
@@ -147,7 +147,7 @@ PD_FUNCTION void pd_vertex_update_add_constant(const pd_update *update, double i
     H[5] += update->diagonal;
 }
 
-/* The step d of an update from its whole sum [9], and from that of what it touches (NULL: nothing); subspaces [n,3,3] are the model's, or
+/* The step d of an update from its complete sum [9], and from that of its contact (NULL: none); subspaces [n,3,3] are the model's, or
  * NULL. */
 PD_FUNCTION void pd_vertex_update_solve(const real *subspaces, pd_sweep_step kind, int vertex, real sum[9], real *touching, real d[3]) {
     real *gradient = sum, *H = sum + 3;
@@ -184,19 +184,19 @@ PD_UPDATE_INLINE void pd_vertex_update_step(const pd_model *model, const pd_vert
     double energy = pd_vertex_update_contact(model, sweep, contact, vertex, lane, lanes, touching);
     pd_vertex_update_solve(model->subspace, kind, vertex, sum, touching, d);
     pd_vertex_update_limit(model, sweep, contact, kind, vertex, sum, touching, d);
-    if (kind != PD_SWEEP_SEARCH && !(contact->frozen.stiffness > 0)) // a penalty is a quadratic from one detection to the next
+    if (kind != PD_SWEEP_SEARCH && !(contact->frozen.stiffness > 0)) // a penalty is quadratic between two detections
         pd_vertex_update_contact_search(model, sweep, contact, sum, touching, energy, vertex, lane, lanes, d);
 }
 
-/* Where an update's vertex is in coordinate c once it has gone by -d from `start`: as the frame will have it, see time_step.h, but in
- * contact, where it goes by -d and no farther. */
+/* Coordinate c of an update's vertex after a displacement by -d from `start`: with the rounding of the frame, see time_step.h, but
+ * exactly -d in contact. */
 PD_FUNCTION real pd_vertex_update_moved(const pd_step_data *step, const pd_contact_sweep *contact, const real *offset, int vertex, int c,
                                         real start, real d) {
     size_t j = 3 * (size_t)vertex + (size_t)c;
     return contact ? start - d : pd_vertex_position(step->x_t[j], step->drift[j], pd_difference(offset[j], d));
 }
 
-/* The points follow the vertex of an update, which has one in a sweep. Without contact they are not read. */
+/* Moves the points of an update's vertex, once in a sweep. Without contact they are not read. */
 PD_FUNCTION void pd_vertex_update_commit(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, const real *direction, int update) {
     int vertex = sweep->updates[update].vertex;
     if (!sweep->may_touch[update] || !pd_vertex_update_touches(contact, vertex)) return;
@@ -216,7 +216,7 @@ PD_FUNCTION void pd_vertex_update_commit(const pd_vertex_sweep *sweep, const pd_
     if (contact->lagged.n > 0) pd_friction_update_move(&contact->slipping, vertex);
 }
 
-/* How a move by -d changes the damping potential, J: damped [9] has its gradient and block before, as vertex_step.h. */
+/* The change of the damping potential by a move -d, J: damped [9] has its gradient and block before, as in vertex_step.h. */
 PD_FUNCTION double pd_vertex_update_damping_change(const real damped[9], const real d[3]) {
     const real *H = damped + 3, half = (real)0.5;
     real along[3] = {H[0] * d[0] + H[1] * d[1] + H[2] * d[2], H[1] * d[0] + H[3] * d[1] + H[4] * d[2],
@@ -226,12 +226,12 @@ PD_FUNCTION double pd_vertex_update_damping_change(const real damped[9], const r
     return sum;
 }
 
-/* Trace of the block of a whole sum [9]. */
+/* Trace of the block of a complete sum [9]. */
 PD_FUNCTION real pd_vertex_update_stiffness(const real sum[9]) { return sum[3] + sum[6] + sum[8]; }
 
-/* Halves d until the vertex's part of G does not grow beyond rounding, and moves the vertex; no move where no length does. `stiffness` is
- * the trace of its block. Where it goes is rounded to eps |x|, which changes its elements' energy by so much of their forces, and a force
- * is at most sqrt(2 E w), with E = w/2 |F - T|^2: an energy that happens to be rounded down would hold the vertex where it is. */
+/* Halves d until the vertex's part of G does not grow beyond rounding, and moves the vertex; no move if no length succeeds. `stiffness`
+ * is the trace of its block. The new position is rounded to eps |x|, which changes its elements' energy by that times their forces. A
+ * force is at most sqrt(2 E w), with E = w/2 |F - T|^2. Without this tolerance, an energy that is rounded down would stop the vertex. */
 PD_UPDATE_FUNCTION void pd_vertex_update_search(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                                                 const pd_contact_sweep *contact, const real *offset, real stiffness, real *positions,
                                                 int update, int lane, int lanes, real d[3]) {
@@ -240,7 +240,7 @@ PD_UPDATE_FUNCTION void pd_vertex_update_search(const pd_model *model, const pd_
     const real start[3] = {here[0], here[1], here[2]}, *o = offset + 3 * (size_t)vertex, *load = step->load + 3 * (size_t)vertex;
     double m = (double)sweep->updates[update].mass, inverse_h2 = step->inverse_h * step->inverse_h, magnitude, before, after;
     int touches = pd_vertex_update_touches(contact, vertex);
-    real damped[9] = {0}; // the quadratic that damping is of this vertex
+    real damped[9] = {0}; // the quadratic of this vertex's damping
     if (pd_is_damped(model, step)) {
         pd_vertex_update_add_damping(&model->damping, &sweep->damping, step->inverse_h, positions, sweep->updates + update, lane, lanes,
                                      damped);
@@ -252,7 +252,7 @@ PD_UPDATE_FUNCTION void pd_vertex_update_search(const pd_model *model, const pd_
         double energy = pd_vertex_update_contact_energy(model, sweep, contact, vertex, lane, lanes, none);
         before += energy, magnitude += energy;
     }
-    if (!(magnitude - magnitude == 0)) { // not finite: no length is better, and the frame has to see it
+    if (!(magnitude - magnitude == 0)) { // not finite: no length helps, and the frame must detect it
         for (int c = 0; c < 3; c++) d[c] = (real)(magnitude - magnitude);
         return;
     }
@@ -264,7 +264,7 @@ PD_UPDATE_FUNCTION void pd_vertex_update_search(const pd_model *model, const pd_
             double move = (double)d[c];
             change += step->inverse_h > 0 ? m * inverse_h2 * move * (0.5 * move - (double)o[c]) : m * (double)load[c] * move;
         }
-        PD_UPDATE_WAIT(lanes); // the last energy is read
+        PD_UPDATE_WAIT(lanes); // all threads have read the last energy
         for (int c = 0; c < 3 && lane == 0; c++) here[c] = pd_vertex_update_moved(step, contact, offset, vertex, c, start[c], d[c]);
         PD_UPDATE_WAIT(lanes);
         double noise = 4.0 * (double)PD_EPSILON * (magnitude + fabs(change) + rounded), unused;
