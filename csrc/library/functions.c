@@ -1,4 +1,4 @@
-/* The solver of the C interface whose iteration is a function of the caller: dynamics/callback.h behind pdgpu_functions. */
+/* The solver of the C interface with the caller's iteration: dynamics/callback.h behind pdgpu_functions. */
 #include "library/simulation_object.h"
 #include "library/solver_object.h"
 
@@ -45,13 +45,13 @@ pd_status pd_functions_connect(pdgpu_simulation *self, const pdgpu_functions *fu
     return pd_simulation_set_callback(self->core, &self->callback);
 }
 
-/* ---- questions ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- queries ------------------------------------------------------------------------------------------------------------------------- */
 
 static pd_callback_step *step_of(pdgpu_solved *step) { return (pd_callback_step *)(void *)step; }
 
 static const pd_callback_step *known(const pdgpu_solved *step) { return (const pd_callback_step *)(const void *)step; }
 
-/* NULL where they may be; and numbers. */
+/* Checks pointers, which may be NULL if optional, and numbers. */
 static pd_status check(const pdgpu_solved *step, const void *out, const real *given, const char *name, int optional, pd_error *error) {
     pd_status status = pd_need(step, "step", error);
     if (!status) status = pd_need(out, "out", error);
@@ -60,7 +60,7 @@ static pd_status check(const pdgpu_solved *step, const void *out, const real *gi
     return pd_need_finite_reals(given, 3 * (size_t)known(step)->problem->model->n_vertices, name, error);
 }
 
-/* The text of the core's function is the problem's. */
+/* The text of a failed core function is that of the problem. */
 static pdgpu_status told(const pdgpu_solved *step, pd_status status, const pd_error *found, pdgpu_error *error) {
     if (!status) return pd_report(PD_OK, found, error);
     pd_problem_keep_error(known(step)->problem, status);

@@ -1,4 +1,4 @@
-/* From the constants of a material to elements as elements/table.h has them. */
+/* Conversion of a material's constants to elements of elements/table.h. */
 #include "library/scene_object.h"
 
 #include "mesh/rest_shape.h"
@@ -10,7 +10,7 @@
 
 enum { MOST_CONSTANTS = 3 };
 
-/* How constants c, and the measure m of an element at rest, become its parameters. */
+/* The formulas of an element's parameters from constants c and its rest measure m. */
 typedef enum form {
     FORM_SPRING,       /* c0, m */
     FORM_SCALED,       /* c0 m */
@@ -73,7 +73,7 @@ static pd_status check_constants(const material *self, pdgpu_material which, con
     return PD_OK;
 }
 
-/* The rows that the material takes of a body, owned by the caller. */
+/* The rows of a body for a material; the caller owns them. */
 static pd_status rows_of(const pd_body *body, form form, int **rows, int *n, int *k, pd_topology *topology, pd_error *error) {
     int width = body->type == PDGPU_SOLID ? 4 : body->type == PDGPU_SHELL ? 3 : 2;
     *k = width;
@@ -92,7 +92,7 @@ static pd_status rows_of(const pd_body *body, form form, int **rows, int *n, int
     return PD_OK;
 }
 
-/* |F| of a hinge at rest, m, of rest gradients g [3]; exactly 0 where it is flat up to rounding, so that its energy is quadratic. */
+/* |F| of a hinge at rest, m, for rest gradients g [3]; exactly 0 for a hinge that is flat to rounding, so that its energy is quadratic. */
 static double rest_curvature(const double *points, const int *corners, const double *g) {
     double sum[3] = {0.0, 0.0, 0.0}, size = 0.0, norm;
     for (int i = 0; i < 3; i++) {

@@ -1,10 +1,10 @@
-/* The surfaces and solids of a scene as a penalty reads them. Python has the same in penalty_contact.py and tet_neighbours.py. */
+/* The surfaces and solids of a scene for a penalty. Python has the same in penalty_contact.py and tet_neighbours.py. */
 #include "library/touching.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The triangles of each point: start [n_points+1], then they, ascending. */
+/* The triangles of each point, ascending, with start [n_points+1]. */
 static void fill_rings(int *start, int *rings, const pd_touching *touching) {
     int n = touching->n_points;
     for (int i = 0; i < 3 * touching->n_triangles; i++) start[touching->triangles[i] + 1]++;
@@ -24,7 +24,7 @@ static int by_side(const void *a, const void *b) {
     return p->from != q->from ? (p->from > q->from) - (p->from < q->from) : (p->to > q->to) - (p->to < q->to);
 }
 
-/* Marks parts whose surface is open, or has two triangles that run the same way along an edge. */
+/* Marks parts with an open surface, or with two triangles of the same direction along an edge. */
 static pd_status mark_open(unsigned char *open, const pd_touching *touching, const int *parts, pd_error *error) {
     size_t n = 3 * (size_t)touching->n_triangles;
     side *sides = malloc((n + 1) * sizeof *sides);
@@ -43,7 +43,7 @@ static pd_status mark_open(unsigned char *open, const pd_touching *touching, con
     return PD_OK;
 }
 
-/* outward [n_triangles]: 1 or -1 of a closed part, by the sign of its volume; 0 of an open one. */
+/* outward [n_triangles]: 1 or -1 for a closed part, by the sign of its volume; 0 for an open one. */
 static pd_status fill_outward(int *outward, const pd_touching *touching, const int *parts, pd_error *error) {
     size_t n = (size_t)touching->n_points;
     double *volumes = calloc(n + 1, sizeof *volumes), centre[3] = {0.0, 0.0, 0.0};
@@ -71,10 +71,10 @@ done:
     return status;
 }
 
-/* A face of a tet, or a triangle of the surface, by its corners in ascending order. */
+/* A face of a tet, or a surface triangle, by its corners in ascending order. */
 typedef struct face {
     int corners[3];
-    int slot; /* 4 tet + the corner opposite; from 4 n_tets on the triangles */
+    int slot; /* 4 tet + the opposite corner; triangles begin at 4 n_tets */
 } face;
 
 static int by_face(const void *a, const void *b) {

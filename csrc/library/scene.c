@@ -56,7 +56,7 @@ static int vertices_of_type(pdgpu_body_type type) {
     return 0;
 }
 
-/* masses [n_points] by the density of all elements, every one of them positive. */
+/* masses [n_points] from the density of all elements; all must be positive. */
 static pd_status lump_masses(pd_body *body, int k, double density, pd_error *error) {
     pd_status status = PD_OK;
     double *densities = NULL;
@@ -78,7 +78,7 @@ done:
     return status;
 }
 
-/* Room for one more item of a list that is grown by one; NULL with an error. */
+/* Extends a list by one item; NULL with an error. */
 static void *grown(void *list, int n, size_t size, pd_error *error) {
     void *room = realloc(list, ((size_t)n + 1) * size);
     if (!room) pd_fail(error, PD_ERROR_MEMORY, "out of memory");

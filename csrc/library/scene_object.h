@@ -1,4 +1,4 @@
-/* A scene as the C interface holds it, and what the files of the C library share. */
+/* The scene of the C interface, and functions shared by the files of the C library. */
 #ifndef PD_LIBRARY_SCENE_OBJECT_H
 #define PD_LIBRARY_SCENE_OBJECT_H
 
@@ -15,9 +15,9 @@ typedef struct pd_arena {
     int n, capacity;
 } pd_arena;
 
-/* Zeroed room for `count` items of `size` bytes, also for none; NULL with an error. Freed by pd_arena_free. */
+/* Zeroed memory for `count` items of `size` bytes; valid also for none; NULL with an error. pd_arena_free frees it. */
 void *pd_arena_take(pd_arena *arena, size_t count, size_t size, pd_error *error);
-/* The same with `count` items copied into it. */
+/* The same with a copy of `count` items. */
 void *pd_arena_copy(pd_arena *arena, const void *items, size_t count, size_t size, pd_error *error);
 void pd_arena_free(pd_arena *arena);
 
@@ -73,11 +73,11 @@ struct pdgpu_scene {
     pdgpu_penalty penalty;
 };
 
-/* error.c: writes the fault, if there is one, for the caller. Returns the status. */
+/* error.c: writes the error, if any, for the caller. Returns the status. */
 pdgpu_status pd_report(pd_status status, const pd_error *found, pdgpu_error *error);
 /* Fails unless `given` is a pointer. */
 pd_status pd_need(const void *given, const char *name, pd_error *error);
-/* Fails unless a number is finite and not below `least`, or, with `above`, greater than it. */
+/* Fails unless a number is finite and >= `least`, or > `least` with `above`. */
 pd_status pd_need_number(double value, double least, int above, const char *name, pd_error *error);
 /* Fails unless n numbers are finite. */
 pd_status pd_need_finite(const double *values, size_t n, const char *name, pd_error *error);
@@ -85,7 +85,7 @@ pd_status pd_need_finite(const double *values, size_t n, const char *name, pd_er
 /* The body of that number; NULL with an error. */
 pd_body *pd_scene_body(const pdgpu_scene *scene, int body, pd_error *error);
 
-/* materials.c: the elements that a material makes of a body. The arrays of *out lie in the arena of the scene. */
+/* materials.c: the elements of a material on a body. The arrays of *out are in the arena of the scene. */
 pd_status pd_material_group(pd_element_group *out, pdgpu_scene *scene, const pd_body *body, pdgpu_material material,
                             const double *constants, int n_rows, pd_error *error);
 const char *pd_material_name(pdgpu_material material);

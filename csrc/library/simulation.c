@@ -19,7 +19,7 @@ typedef struct filling {
     pd_element_set *set;
     pd_kind_shape shape;
     int *vertices;
-    double *rest, *parameters, *damping; /* damping: NULL where no body of the kind has any */
+    double *rest, *parameters, *damping; /* damping: NULL if no body of the kind has any */
 } filling;
 
 static void put_elements(filling *at, const pd_element_group *group, double damping) {
@@ -104,7 +104,7 @@ done:
 
 /* ---- settings ----------------------------------------------------------------------------------------------------------------------- */
 
-/* Colours of the vertices, so that no two of an element have the same. */
+/* Colours of the vertices: no two of an element have the same. */
 static pd_status colour_vertices(const int **out, const pd_description *description, pd_arena *arena, pd_error *error) {
     size_t n = 0;
     int n_colours, *pairs, *colours = pd_arena_take(arena, (size_t)description->n_vertices, sizeof *colours, error);
@@ -129,7 +129,7 @@ static pd_status colour_vertices(const int **out, const pd_description *descript
     return status;
 }
 
-/* 1/c, c the largest number of elements that meet in a free vertex: with_relaxation of solver_support.py. */
+/* 1/c, c the largest number of elements at a free vertex: with_relaxation of solver_support.py. */
 static pd_status find_relaxation(double *out, const pd_description *description, pd_arena *arena, pd_error *error) {
     int most = 1, *met = pd_arena_take(arena, (size_t)description->n_vertices, sizeof *met, error);
     if (!met) return PD_ERROR_MEMORY;
@@ -143,7 +143,7 @@ static pd_status find_relaxation(double *out, const pd_description *description,
     return PD_OK;
 }
 
-/* The settings of the method, with what follows from the scene. The memory is the arena's. */
+/* The settings of the method, including those that depend on the scene. The memory is the arena's. */
 static pd_status make_settings(pd_settings *out, const pdgpu_solver *solver, double dt, const pd_description *description, pd_arena *arena,
                                pd_error *error) {
     char *method = pd_arena_copy(arena, solver->method_settings, 1, solver->settings.method->settings_size + 1, error);
@@ -187,7 +187,7 @@ pd_status pd_need_finite_reals(const real *values, size_t n, const char *name, p
     return PD_OK;
 }
 
-/* Where the points of obstacles are among the driven ones. */
+/* Stores the places of obstacle points among the prescribed points. */
 static pd_status keep_obstacles(pdgpu_simulation *self, const pdgpu_scene *scene, const pd_touching *touching, pd_error *error) {
     self->n_obstacles = scene->n_obstacles;
     self->n_driven = touching->n_points - scene->n_vertices;
@@ -224,7 +224,7 @@ pdgpu_status pdgpu_simulation_create(pdgpu_simulation **out, const pdgpu_scene *
     pd_error found = {0};
     pd_status status = PD_OK;
     pdgpu_simulation *self = NULL;
-    pd_arena passing = {NULL, 0, 0}; /* what the core reads at creation only */
+    pd_arena passing = {NULL, 0, 0}; /* data that the core reads at creation only */
     pd_description description;
     pd_settings settings;
     pd_touching touching;

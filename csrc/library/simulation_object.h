@@ -1,4 +1,4 @@
-/* A simulation as the C interface holds it. */
+/* The simulation of the C interface. */
 #ifndef PD_LIBRARY_SIMULATION_OBJECT_H
 #define PD_LIBRARY_SIMULATION_OBJECT_H
 
@@ -6,7 +6,7 @@
 #include "dynamics/step/simulation.h"
 #include "library/scene_object.h"
 
-/* Of an obstacle: its first driven point, its number of points, and those of a plane's normal that stay. */
+/* An obstacle: its first prescribed point, its number of points, and the constant normal of a plane. */
 typedef struct pd_driven_obstacle {
     pd_obstacle_shape shape;
     int first, n_points;
@@ -15,22 +15,22 @@ typedef struct pd_driven_obstacle {
 
 struct pdgpu_simulation {
     pd_simulation *core;
-    pd_arena arena; /* what the core borrows, and the arrays below */
+    pd_arena arena; /* data that the core borrows, and the arrays below */
     int n_vertices, n_attachments, n_obstacles, n_driven;
     const double *masses;       /* [n_vertices] kg */
     const unsigned char *fixed; /* [n_vertices] */
     double gravity[3];
     real *vectors; /* [n_vertices,3] scratch */
     pd_driven_obstacle *obstacles;
-    real *driven;              /* [n_driven,3] m: where driven points go */
+    real *driven;              /* [n_driven,3] m: targets of prescribed points */
     int barrier;               /* contact is a barrier, */
-    int start_is_new;          /* and the state has not been checked yet */
-    int busy;                  /* a step runs, and calls its watch */
+    int start_is_new;          /* and the state has not been checked since its change */
+    int busy;                  /* a step runs, and may call its watch */
     pdgpu_functions functions; /* of CustomSolver, */
-    pd_callback callback;      /* and how the core calls them */
+    pd_callback callback;      /* and their calls from the core */
 };
 
-/* functions.c: the core calls functions of the simulation from now on. */
+/* functions.c: connects the functions of the caller to the simulation. */
 pd_status pd_functions_connect(pdgpu_simulation *self, const pdgpu_functions *functions, pd_error *error);
 
 /* factors.c: the sparse factorisation of the library pdgpu_factors. */
@@ -39,9 +39,9 @@ PDGPU_API const struct pd_cholesky_functions *pdgpu_factors_cholesky(void);
 
 /* state.c: the load by gravity and forces [n_vertices,3] N, or NULL. */
 pd_status pd_simulation_load(pdgpu_simulation *self, const double *forces, pd_error *error);
-/* Fails for NULL, and within a step of the same simulation. */
+/* Fails for NULL, and during a step of the same simulation. */
 pd_status pd_simulation_enter(const pdgpu_simulation *self, pd_error *error);
-/* n doubles, or values of the state, rounded to real. Errors: PD_ERROR_NOT_FINITE, also for a value that is infinite in this precision. */
+/* n doubles, or values of the state, rounded to real. Errors: PD_ERROR_NOT_FINITE, also for a value that overflows in this precision. */
 pd_status pd_round_all(real *out, const double *values, size_t n, const char *name, pd_error *error);
 pd_status pd_need_finite_reals(const real *values, size_t n, const char *name, pd_error *error);
 

@@ -1,4 +1,4 @@
-/* Solvers of the C interface: defaults, and options by the names that the core declares (base/option.h). */
+/* Solvers of the C interface: defaults, and options by the names of the core (base/option.h). */
 #include "library/solver_object.h"
 
 #include "dynamics/methods.h"
@@ -95,7 +95,7 @@ static const char *const LINEAR_NAMES[] = {
 #undef LINEAR_NAME
 };
 
-/* As on the command line of a message: "Newton, PBD, ..". */
+/* A list of names for a message: "Newton, PBD, ..". */
 static void list_names(char *text, size_t size, const char *(*name_at)(int), int n) {
     size_t used = 0;
     for (int i = 0; i < n && used < size; i++) {
@@ -119,7 +119,7 @@ static pd_linear_settings *linear_of(const pdgpu_solver *self) {
     return option ? (pd_linear_settings *)(void *)((char *)self->method_settings + option->offset) : NULL;
 }
 
-/* An option by its path, such as "linear.tolerance", and its place. NULL: there is none. */
+/* An option by its path, such as "linear.tolerance", and its address. NULL: no such option. */
 static const pd_option *resolve(pdgpu_solver *self, const char *path, char **slot) {
     static const char linear[] = "linear.", chebyshev[] = "chebyshev.";
     const pd_option *found;
@@ -144,7 +144,7 @@ static const pd_option *resolve(pdgpu_solver *self, const char *path, char **slo
 }
 
 static pd_status find_number(const pdgpu_solver *self, const char *path, const pd_option **option, char **slot, pd_error *error) {
-    // reading and writing share the search: what is found is written through `self` by pdgpu_solver_set alone
+    // reads and writes share the search; only pdgpu_solver_set writes through `self`
     *option = resolve((pdgpu_solver *)(uintptr_t)self, path, slot);
     if (*option && (*option)->type <= PD_OPTION_NUMBER) return PD_OK;
     return pd_fail(error, PD_ERROR_VALUE, "option: %s has none of the name \"%s\"", self->traits->name, path);
@@ -155,7 +155,7 @@ static pd_status write_option(pdgpu_solver *self, const char *path, double value
     char *slot;
     pd_status status = find_number(self, path, &option, &slot, error);
     if (status) return status;
-    // this interface has no way to give a function
+    // this interface has no functions as options
     double most = strcmp(path, "linear.preconditioner") == 0 ? PD_NAMED_PRECONDITIONER_COUNT - 1 : option->most;
     if (!(value >= option->least && value <= most))
         return pd_fail(error, value == value ? PD_ERROR_VALUE : PD_ERROR_NOT_FINITE, "%s: must be between %g and %g, got %g", path,
@@ -171,7 +171,7 @@ static pd_status write_option(pdgpu_solver *self, const char *path, double value
     return PD_OK;
 }
 
-/* A readback costs little on the CPU, and waits for a GPU. */
+/* A readback is cheap on the CPU, and synchronises a GPU. */
 static int check_every(void) { return strcmp(PD_LIBRARY_DEVICE, "cpu") == 0 ? 1 : 8; }
 
 static void set_linear(pdgpu_solver *self, int kind) {

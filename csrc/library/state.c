@@ -1,4 +1,4 @@
-/* The state of a simulation of the C interface, loads and targets, and what it tells of the step about to be solved. */
+/* The state of a simulation of the C interface, its loads and targets, and queries of the next step. */
 #include "library/simulation_object.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@ pd_status pd_simulation_enter(const pdgpu_simulation *self, pd_error *error) {
     return self->busy ? pd_fail(error, PD_ERROR_VALUE, "simulation: a step is running; call this function after it") : PD_OK;
 }
 
-/* What a function of the core returned, with its text. */
+/* The status of a core function, with its text. */
 static pd_status told(pdgpu_simulation *self, pd_status status, pd_error *error) {
     if (status) *error = *pd_simulation_error(self->core);
     return status;
@@ -67,7 +67,7 @@ pdgpu_status pdgpu_simulation_set_attachment_targets(pdgpu_simulation *simulatio
         PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "first: attachments %d to %d + %d are out of range for %d", first, first, n,
                        simulation->n_attachments));
     PD_TRY(pd_need_finite(targets, 3 * (size_t)n, "targets", &found));
-    for (int done = 0; done < n;) { // by as many rows as the scratch has
+    for (int done = 0; done < n;) { // in pieces of the size of the scratch
         int rows = n - done < simulation->n_vertices ? n - done : simulation->n_vertices;
         PD_TRY(pd_round_all(simulation->vectors, targets + 3 * done, 3 * (size_t)rows, "targets", &found));
         PD_TRY(told(simulation, pd_simulation_set_attachments(simulation->core, first + done, rows, simulation->vectors), &found));
@@ -85,7 +85,7 @@ pdgpu_status pdgpu_simulation_set_obstacle_targets(pdgpu_simulation *simulation,
     if (obstacle < 0 || obstacle >= simulation->n_obstacles)
         PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "obstacle: %d is out of range for %d obstacles", obstacle, simulation->n_obstacles));
     const pd_driven_obstacle *moved = &simulation->obstacles[obstacle];
-    size_t n = moved->shape == PD_OBSTACLE_PLANE ? 1 : (size_t)moved->n_points; // the normal stays
+    size_t n = moved->shape == PD_OBSTACLE_PLANE ? 1 : (size_t)moved->n_points; // without the normal
     PD_TRY(pd_need_finite(targets, 3 * n, "targets", &found));
     PD_TRY(pd_round_all(simulation->driven + 3 * (size_t)moved->first, targets, 3 * n, "targets", &found));
     PD_TRY(told(simulation,

@@ -34,7 +34,7 @@ static int interrupted(void *user) {
     return watch->cancel(watch->user);
 }
 
-/* A barrier is infinite where nothing is left of a gap, and no step leads out of there. */
+/* A barrier is infinite at a closed gap, so no step could leave such a start. */
 static pd_status check_start(pdgpu_simulation *self, pd_error *error) {
     double parts[PD_ENERGY_COUNT];
     pd_status status = self->start_is_new ? pd_simulation_begin(self->core) : PD_OK;

@@ -1,4 +1,4 @@
-/* What of a scene touches; see touching.h. */
+/* The contact surface of a scene; see touching.h. */
 #include "library/touching.h"
 
 #include "mesh/topology.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The triangles of a body in its own indices, owned by the caller. */
+/* The triangles of a body in its own indices; the caller owns them. */
 static pd_status body_surface(const pd_body *body, int **triangles, int *n, pd_error *error) {
     *triangles = NULL, *n = 0;
     if (body->type == PDGPU_SOLID) return pd_boundary_create(triangles, n, body->elements, body->n_elements, body->n_points, error);
@@ -19,7 +19,7 @@ static pd_status body_surface(const pd_body *body, int **triangles, int *n, pd_e
     return PD_OK;
 }
 
-/* Pairs of points that are edges beside those of the triangles: of rods and capsules, and particles and spheres as [i,i]. */
+/* Pairs of points for edges without triangles: of rods and capsules, and particles and spheres as [i,i]. */
 typedef struct pair_list {
     int n, *pairs;
 } pair_list;
@@ -29,7 +29,7 @@ static int by_pair(const void *a, const void *b) {
     return p[0] != q[0] ? (p[0] > q[0]) - (p[0] < q[0]) : (p[1] > q[1]) - (p[1] < q[1]);
 }
 
-/* Sorts pairs, and leaves each once. */
+/* Sorts pairs and removes repeats. */
 static void make_unique(pair_list *list) {
     int kept = 0;
     if (list->n) qsort(list->pairs, (size_t)list->n, 2 * sizeof(int), by_pair);
@@ -44,7 +44,7 @@ static void append(pair_list *list, int a, int b) {
     list->n++;
 }
 
-/* Edges of triangles and others in one sorted list, then the particles. */
+/* Merges the edges of triangles and others into one sorted list, followed by the particles. */
 static pd_status merge_edges(pd_touching *self, pair_list *others, pair_list *particles, pd_arena *arena, pd_error *error) {
     pair_list own = {0};
     pd_status status = PD_OK;
@@ -86,7 +86,7 @@ typedef struct totals {
     size_t points, triangles, others, particles, tets;
 } totals;
 
-/* No fewer than there are. */
+/* An upper bound of all counts. */
 static totals count_all(const pdgpu_scene *scene) {
     totals count = {.points = (size_t)scene->n_vertices};
     for (int b = 0; b < scene->n_bodies; b++) {
@@ -196,7 +196,7 @@ pd_status pd_touching_parts(int *parts, const pd_touching *touching, pd_error *e
     return PD_OK;
 }
 
-/* The row of an edge of a triangle: the edges before the particles are sorted. */
+/* The row of a triangle's edge: the edges before the particles are sorted. */
 static int row_of(const pd_touching *touching, int a, int b) {
     int wanted[2] = {a < b ? a : b, a < b ? b : a}, low = 0, high = touching->n_edges - 1;
     while (high > 0 && touching->edges[2 * high] == touching->edges[2 * high + 1]) high--;

@@ -1,4 +1,4 @@
-/* The contact of a scene as the core describes it; see touching.h. */
+/* The description of the contact of a scene for the core; see touching.h. */
 #include "library/touching.h"
 
 #include "geometry/box.h"
@@ -10,7 +10,7 @@ static const real *rounded(const double *values, size_t n, pd_arena *arena, pd_e
     return out;
 }
 
-/* Of primitives: the tag of their first corner, and fixed where all corners are. Python: primitive_tags of collision.py. */
+/* Tags of primitives: that of their first corner, and fixed if all corners are. Python: primitive_tags of collision.py. */
 static int *tags_of(const int *rows, int n, int width, const int *tags, pd_arena *arena, pd_error *error) {
     int *out = pd_arena_take(arena, (size_t)n, sizeof *out, error);
     for (int i = 0; out && i < n; i++) {
@@ -49,7 +49,7 @@ static pd_status describe_primitives(pd_broad_phase_description *out, const pd_t
     return PD_OK;
 }
 
-/* Areas, or -1 where pairs are not weighted. */
+/* Areas, or -1 for unweighted pairs. */
 static pd_status describe_areas(pd_contact_description *out, const pd_touching *touching, int weighted, pd_arena *arena, pd_error *error) {
     size_t n[3] = {(size_t)touching->n_points, (size_t)touching->n_edges, (size_t)touching->n_triangles};
     double *areas[3];
