@@ -1,22 +1,22 @@
-/* How a long computation on the host learns of Ctrl-C. */
+/* Interruption of a long computation on the host, for Ctrl-C. */
 #ifndef PD_THREADS_INTERRUPTION_H
 #define PD_THREADS_INTERRUPTION_H
 
 #include "base/status.h"
 
-/* Zeroed but for the first two members by whoever starts the computation. */
+/* The caller of the computation zeroes all but the first two members. */
 typedef struct pd_interruption {
-    int (*asked)(void *user); /* whether to stop; called by the thread that called the computation, and by no other of its team */
+    int (*asked)(void *user); /* nonzero: stop; only the thread that called the computation calls it */
     void *user;
-    double next; /* pd_seconds() from which on it is asked again */
-    int stopped; /* read by the whole team */
+    double next; /* pd_seconds() of the next call */
+    int stopped; /* all threads read it */
 } pd_interruption;
 
-/* Whether to stop: what every thread of a team asks before each pair, point or row. NULL never stops. Between two calls of asked() pass at
- * least some hundredths of a second, so that it may be dear. */
+/* Tells whether to stop. Every thread calls it before each pair, point or row. NULL never stops. Successive calls of asked() are at
+ * least some hundredths of a second apart, so that it may be slow. */
 int pd_interrupted(pd_interruption *interruption);
 
-/* PD_OK, or PD_INTERRUPTED once it was said: what a loop returns that left items out. */
+/* PD_OK, or PD_INTERRUPTED after a stop: the status of a loop that has skipped items. */
 pd_status pd_interruption_status(const pd_interruption *interruption, pd_error *error);
 
 #endif

@@ -6,7 +6,7 @@
 #include <omp.h>
 #include <pthread.h>
 
-/* What this thread last asked for and got: its team lives on between loops, in a pool of its own. */
+/* The last request of this thread and its result. The team persists between loops, in a pool of its own. */
 static _Thread_local int asked = 1, granted = 1;
 
 static void *wait_for_release(void *lock) {
@@ -15,15 +15,15 @@ static void *wait_for_release(void *lock) {
     return NULL;
 }
 
-/* How many threads, at most `wanted`, can be started now: found by starting them. GCC's runtime ends the process where it cannot start as
- * many as a loop asks for, under a limit on processes or on address space say. */
+/* The number of threads, at most `wanted`, that can be started now, found by starting them. GCC's runtime ends the process if it cannot
+ * start as many as a loop requests, for example under a limit on processes or on address space. */
 static int startable(int wanted) {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_t threads[64];
     int count = 0, most = wanted < 64 ? wanted : 64;
     pthread_mutex_lock(&lock);
     while (count < most && pthread_create(&threads[count], NULL, wait_for_release, &lock) == 0) count++;
-    // beyond what is tried at once: as long as nothing fails, the next ones while these still wait
+    // beyond the first batch: if all have started, try the next ones while these still wait
     int more = count == 64 && wanted > 64 ? startable(wanted - 64) : 0;
     pthread_mutex_unlock(&lock);
     for (int k = 0; k < count; k++) pthread_join(threads[k], NULL);
@@ -34,7 +34,7 @@ int pd_team_started(int threads) {
     if (threads == asked) return granted;
     if (threads > granted) {
         int wanted = threads - granted, found = startable(wanted);
-        // at the limit half of what is left stays free: for the memory the threads need, and for who else starts some
+        // at the limit leave half of the rest free, for the memory of the threads and for other users
         granted += found < wanted ? found / 2 : found;
     } else {
         granted = threads;
@@ -47,20 +47,20 @@ int pd_team_limit(void) { return omp_get_max_threads(); }
 
 int pd_team_suspend(void) {
     int levels = omp_get_max_active_levels();
-    omp_set_max_active_levels(0); // a loop inside no active region is then serial already, whatever it asks for
+    omp_set_max_active_levels(0); // a loop outside of an active region is then serial
     return levels;
 }
 
 void pd_team_resume(int suspended) { omp_set_max_active_levels(suspended); }
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* The thread that forked takes over a pool whose threads the child does not have; GCC's runtime would never stop waiting. A loop of one
- * thread leaves the pool alone. Threads that the child starts have none and may have teams of their own. */
+/* A forked child inherits a pool without threads, for which GCC's runtime would wait endlessly. A loop of one thread does not use the
+ * pool. Threads that the child starts have no pool yet and may have teams. */
 static void after_fork(void) { (void)pd_team_suspend(); }
 
 void pd_team_survive_forks(void) { pthread_atfork(NULL, NULL, after_fork); }
 #else
-void pd_team_survive_forks(void) {} // LLVM's runtime restarts in a child by itself
+void pd_team_survive_forks(void) {} // LLVM's runtime restarts in a child
 #endif
 
 #else
