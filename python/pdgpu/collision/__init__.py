@@ -1,7 +1,7 @@
-"""Which parts of a scene may collide: broad phases, and proximity sets that live longer than one search.
+"""Candidate pairs of a scene: broad phases, and proximity sets that stay valid for several steps.
 
-A broad phase names every pair of a vertex and a triangle, and of two edges, that could come near each other in a step; what they do
-exactly is for `pdgpu.ccd` and `pdgpu.geometry` to say.
+A broad phase lists every vertex-triangle pair and every pair of edges that could come near each other in a step. `pdgpu.ccd` and
+`pdgpu.geometry` then compute their times of impact and distances.
 """
 
 from pdgpu.collision.collision import BroadPhase, Pairs, ProximitySet

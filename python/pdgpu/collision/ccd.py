@@ -1,17 +1,17 @@
-"""Continuous collision detection: when does a moving vertex meet a triangle, an edge an edge?
+"""Continuous collision detection: times of impact of moving vertex-triangle and edge-edge pairs.
 
 All corners move along straight lines, x(t) = x_t0 + t (x_t1 - x_t0), t in [0, 1]. A contact is a distance of at most `separation`; with
-0, touching is one. Every method returns a safe time: there is no contact up to it, nor after the positions there are rounded once more,
-and it misses none. A method may report a contact that is only a near miss, where the distance falls below a tenth of what it was.
+0, touching is a contact. Every method returns a safe time: there is no contact up to it, also after the positions at that time are rounded
+once more. No contact is missed. A method may report a near miss as a contact, if the distance falls below a tenth of its start value.
 
-    "certified"     conservative advancement by distance and volume, with every rounding counted; the default
+    "certified"     conservative advancement by distance and volume, with all rounding counted; the default
     "min_gradient"  the minimum-gradient Newton search for coplanarity [Lan et al. 2022, Projective IPC, Sec. 6], made safe
-    "additive"      advancement by distances alone [Li et al. 2021, Codimensional IPC, Alg. 1]
+    "additive"      advancement by distances only [Li et al. 2021, Codimensional IPC, Alg. 1]
 
-Everything is computed in float32 if all inputs are float32, else in float64; PDGPU_DTYPE has no effect. In float32, separations and gaps
-below about 64 · 6e-8 of the largest coordinate cannot be told from contact, nor may those of thin triangles and nearly parallel edges; such
-a start is reported as too close, and one of them makes the answer of `earliest` 0. It does so in all three lists of all pairs of
-benchmarks/results/ccd.csv, where float64 goes on.
+Results are computed in float32 if all inputs are float32, otherwise in float64; PDGPU_DTYPE has no effect. In float32, gaps and separations
+below about 64 · 6e-8 of the largest coordinate cannot be distinguished from contact, and sometimes those of thin triangles and nearly
+parallel edges. Such a start is reported as too close, and a single one makes the result of `earliest` 0. This happens in all three lists
+of benchmarks/results/ccd.csv, but not in float64.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ METHODS = ("certified", "min_gradient", "additive")  # PD_CCD_... of csrc/geomet
 
 
 class Reason(IntEnum):
-    """Why a query ended."""
+    """The end of a query."""
 
     NO_CONTACT = 0  #: none in the whole step; the time is infinite
-    CONTACT = 1  #: no contact up to the time returned, and soon after it one cannot be excluded
-    START_TOO_CLOSE = 2  #: the distance at t = 0 is not above the separation plus what rounding leaves undecided; the time is 0
-    CUT_SHORT = 3  #: the budget of iterations is used up: the time is as safe as with CONTACT, only earlier than need be
+    CONTACT = 1  #: no contact up to the returned time; a contact soon after it cannot be excluded
+    START_TOO_CLOSE = 2  #: the distance at t = 0 is at most the separation plus rounding; the time is 0
+    CUT_SHORT = 3  #: the iterations are used up: the time is as safe as with CONTACT, but earlier
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,9 @@ class Collisions:
     Attributes
     ----------
     toi : ndarray, shape (n,)
-        A safe time in [0, 1): no contact up to it. Infinity where there is none in the whole step.
+        A safe time in [0, 1): no contact up to it. Infinity without a contact in the whole step.
     iterations : ndarray of int32, shape (n,)
-        Steps the method took; 0 where the first bounds were enough.
+        Steps of the method; 0 if the first bounds were sufficient.
     reason : ndarray of uint8, shape (n,)
         Values of `Reason`.
     """
@@ -73,11 +73,11 @@ class Earliest:
     Attributes
     ----------
     toi : float
-        A safe time for all pairs; infinity where no pair has a contact.
+        A safe time for all pairs; infinity if no pair has a contact.
     pair : str or None
-        "vertex_triangle" or "edge_edge".
+        "vertex_triangle" or "edge_edge"; None without a contact.
     index : int
-        Its place in the list of that kind; -1 where there is none.
+        Its place in the list of that kind; -1 without a contact.
     """
 
     toi: float
@@ -125,32 +125,39 @@ def vertex_triangle(
     method : {"certified", "min_gradient", "additive"}
         See the module.
     device : "cpu", "cuda" or one of several GPUs such as "cuda:1"; default: PDGPU_DEVICE, else "cpu"
-        Where it is computed; arrays go there and back with every call. Two devices round differently: both times are safe, and nearly the
-        same.
+        The device of the computation; every call transfers the arrays. Two devices round differently: both times are safe, and nearly
+        equal.
     threads : int
         0: all cores. The result does not depend on it. Ignored on "cuda".
 
     Returns
     -------
     Collisions
-        A pair that is already closer than `separation` has time 0 and the reason START_TOO_CLOSE.
+        A pair that is closer than `separation` at the start has time 0 and the reason START_TOO_CLOSE.
 
     Raises
     ------
     ValueError
         A wrong shape, a coordinate that is not finite, a negative separation, an unknown method.
     TypeError
-        Something other than real numbers.
+        Values that are not real numbers.
     RuntimeError
-        A device that is not there.
+        A device that does not exist.
 
     Notes
     -----
-    "certified" and "additive" keep a tenth of the distance beyond the separation, as far as it can be seen: at the time returned it is at
-    least separation + 0.0999 (b - separation), with b = `geometry.lower_bound` of the start. That is 0.099 of the distance d₀ itself
-    unless b is below 0.991 d₀. It may be where a triangle is thin or edges are nearly parallel, by some sqrt(64 u) of their size, u = 6e-8
-    in float32 and 1.1e-16 in float64. In the 13 million queries of benchmarks/results/ccd_queries.csv as little as 0.016 d₀ ("additive":
-    0.006 d₀) was left of such pairs in float32, never less than 0.099 d₀ of any pair in float64. "min_gradient" keeps some.
+    "certified" and "additive" keep a tenth of the gap beyond the separation, to rounding. At the returned time the distance is at least
+    separation + 0.0999 (b - separation), with b = `geometry.lower_bound` of the start. That is 0.099 of the distance d₀ itself unless b is
+    below 0.991 d₀. b may be smaller for a thin triangle or nearly parallel edges, by some sqrt(64 u) of their size, with u = 6e-8 in
+    float32 and 1.1e-16 in float64. benchmarks/results/ccd_queries.csv has the remaining fractions. "min_gradient" keeps a part without a
+    bound.
+
+    Examples
+    --------
+    >>> start = np.array([[[0.2, 0.2, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> end = start - [[[0.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]]
+    >>> bool(0.4 < pdgpu.ccd.vertex_triangle(start, end).toi[0] < 0.5)
+    True
     """
     return _times("vertex_triangle", x_t0, x_t1, separation, method, device, threads)
 
@@ -158,7 +165,19 @@ def vertex_triangle(
 def edge_edge(
     x_t0: ArrayLike, x_t1: ArrayLike, separation: float = 0.0, method: str = "certified", *, device: Device | None = None, threads: int = 0
 ) -> Collisions:
-    """Times of impact of moving pairs of edges: rows ea0, ea1, eb0, eb1. All else as for `vertex_triangle`."""
+    """Times of impact of moving pairs of edges.
+
+    Parameters
+    ----------
+    x_t0, x_t1 : array_like, shape (n, 4, 3)
+        Rows ea0, ea1, eb0, eb1 at the start and at the end of the step, m.
+    separation, method, device, threads
+        As for `vertex_triangle`, and so are the result and the errors.
+
+    Returns
+    -------
+    Collisions
+    """
     return _times("edge_edge", x_t0, x_t1, separation, method, device, threads)
 
 
@@ -170,7 +189,7 @@ def _pair_list(name: Any, values: Any, n: Any) -> Any:
         raise TypeError(f"{name}: expected indices, got dtype {array.dtype}")
     if array.ndim != 2 or array.shape[1] != 4:
         raise ValueError(f"{name}: expected shape (any, 4), got {array.shape}")
-    # what does not fit into 32 bits must not become another index; the core looks at those that do
+    # an index beyond 32 bits must not wrap around; the core checks the others
     if array.dtype != np.int32 and (array.min() < 0 or array.max() >= n):
         row, column = np.argwhere((array < 0) | (array >= n))[0]
         raise ValueError(f"{name}: index {array[row, column]} at ({row}, {column}) is out of range for {n} points")
@@ -188,9 +207,9 @@ def earliest(
     device: Device | None = None,
     threads: int = 0,
 ) -> Earliest:
-    """The largest part of a step that all pairs can take: the earliest time of impact of the lists.
+    """The earliest time of impact of the pairs of two lists: the largest fraction of a step that all pairs can take.
 
-    Pairs that cannot come first are left early, so this is faster than the smallest `toi` of all queries, and the same number.
+    Pairs that cannot be first are skipped early. So this is faster than the smallest `toi` of all queries, and gives the same number.
 
     Parameters
     ----------
@@ -199,12 +218,21 @@ def earliest(
     vertex_triangle, edge_edge : array_like of int, shape (m, 4)
         Rows of `points_t0`: vertex and triangle corners; ends of edge a and of edge b.
     separation, method, device, threads
-        As for `vertex_triangle`, and so are the errors. An index that is out of range is a ValueError.
+        As for `vertex_triangle`.
 
     Returns
     -------
     Earliest
-        Of several pairs with the same time: vertex-triangle pairs before edge-edge pairs, then the smallest index.
+        At equal times: vertex-triangle pairs before edge-edge pairs, then the smallest index.
+
+    Raises
+    ------
+    ValueError
+        As for `vertex_triangle`, and for an index out of range.
+    TypeError
+        As for `vertex_triangle`, and for indices that are not integers.
+    RuntimeError
+        A device that does not exist.
     """
     choice("method", method, METHODS)
     dtype = common_precision(points_t0, points_t1)

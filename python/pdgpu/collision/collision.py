@@ -1,7 +1,7 @@
-"""Which parts of a scene may collide: broad phases, and proximity sets that live longer than one search.
+"""Candidate pairs of a scene: broad phases, and proximity sets that stay valid for several steps.
 
-A broad phase names every pair of a vertex and a triangle, and of two edges, that could come near each other in a step; what they do
-exactly is for `pdgpu.ccd` and `pdgpu.geometry` to say.
+A broad phase lists every vertex-triangle pair and every pair of edges that could come near each other in a step. `pdgpu.ccd` and
+`pdgpu.geometry` then compute their times of impact and distances.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FIXED, SELF, BODY_SHIFT, SIDE = 1, 2, 2, 1 << 30  # PD_TAG_... of csrc/geometry/
 
 
 def primitive_tags(name: Any, corners: Any, tags: Any) -> Any:
-    """Of primitives (m, k) from the tags of their corners, int32: fixed where all corners are. They must not lie across bodies."""
+    """Tags of primitives (m, k) from those of their corners, int32: fixed if all corners are. ValueError for one that spans two bodies."""
     of_corners = tags[corners]
     mixed = (of_corners >> BODY_SHIFT != of_corners[:, :1] >> BODY_SHIFT).any(axis=1)
     if mixed.any():
@@ -43,54 +43,62 @@ def primitive_tags(name: Any, corners: Any, tags: Any) -> Any:
 
 
 class BroadPhase(GuardedAttributes):
-    """Triangles, edges and their vertices, and a structure that finds which of them are near each other.
+    """A broad phase over vertices, edges and triangles: it finds the pairs that are near each other.
 
-    All methods give the same pairs, for any number of threads: those whose boxes overlap, each around its primitive at every time of the
-    step, widened by half the distance asked for and rounded outwards. Pairs with a common vertex, and of two primitives whose vertices
-    are all fixed, are left out. Lists of pairs have room that doubles when it is too little; no pair is ever lost for want of it.
+    All methods give the same pairs, for any number of threads: those whose boxes overlap. A box contains its primitive at all times of the
+    step, widened by half of the search distance and rounded outwards. Pairs with a common vertex, and pairs of fixed vertices only, are
+    left out. Lists of pairs grow when they overflow, so that no pair is lost.
 
     Parameters
     ----------
     points : array_like, shape (n, 3)
-        Rest positions, m: "patches" forms its patches there; for the others only their number matters.
+        Rest positions, m. "patches" forms its patches there; the other methods only use their number.
     triangles : array_like of int, shape (t, 3)
     edges : array_like of int, shape (r, 2), optional
-        Edges beside those of the triangles.
+        Edges in addition to those of the triangles.
     particles : array_like of int, shape (p,), optional
-        Vertices to be tested against triangles though no triangle or edge uses them.
+        Vertices without triangles and edges that are tested against triangles.
     method : {"lbvh", "patches", "hash"}
-        "lbvh": trees of boxes along a Morton curve, binary on a GPU [Karras 2012], with eight boxes to a node on the CPU; refitted from
-        step to step and built again once refitting has made one 1.5 times as costly. "patches": groups of primitives by voxels at rest, a
-        tree above them whose structure never changes, and lists of the pairs inside each [Lan et al. 2022, Projective IPC, Sec. 7.2].
-        "hash": a hashed grid [Wang et al. 2023, two-way interior point method, Sec. 3.1] with a level for every size of primitive.
+        "lbvh": trees of boxes along a Morton curve, binary on a GPU [Karras 2012], with eight boxes per node on the CPU. They are refitted
+        in each step, and built again when refits have made one 1.5 times as costly. "patches": groups of primitives by voxels at rest, a
+        tree of constant structure above them, and lists of the pairs inside each [Lan et al. 2022, Projective IPC, Sec. 7.2]. "hash": a
+        hashed grid [Wang et al. 2023, two-way interior point method, Sec. 3.1] with a level for every size of primitive.
     fixed : indices, mask or callable, optional
         Vertices that never move.
     bodies : array_like of int, shape (n,), optional
-        The body of each vertex, from 0; one body where it is left out. A triangle or edge lies in one body.
+        The body of each vertex, from 0; by default one body. A triangle or edge belongs to one body.
     self_collision : bool or array_like of bool, one per body
         Whether primitives of the same body are pairs.
     dtype : "float64" or "float32"; default: that of `simulation`, or PDGPU_DTYPE, else "float64"
     device : "cpu", "cuda" or one of several GPUs such as "cuda:1"; default: that of `simulation`, or PDGPU_DEVICE, else "cpu"
-        Where the search runs. The pairs are the same.
+        The device of the search. The pairs are the same on each.
     threads : int
-        0: all cores. On "cuda" nothing depends on it.
+        0: all cores. Has no effect on "cuda".
     simulation : Simulation, optional
-        One of the same device and dtype, in whose memory and with whose threads it searches: one call at a time on both.
+        A simulation of the same device and dtype, whose memory and threads the search uses. Only one call at a time on both.
 
     Attributes
     ----------
     edges : ndarray, shape (e, 2), int32
-        The edges of the triangles and those given, i < j, sorted.
+        The edges of the triangles and the given ones, i < j, sorted.
     triangles : ndarray, shape (t, 3), int32
     vertices : ndarray of int32
-        The vertices that take part.
+        The vertices of these primitives, and the particles.
 
     Raises
     ------
     TypeError, ValueError
         A coordinate that is not finite, an index out of range, a vertex repeated in a row, a triangle or edge across bodies.
     RuntimeError
-        A device that is not there.
+        A device that does not exist.
+
+    Examples
+    --------
+    >>> cloth = pdgpu.shapes.grid((1.0, 1.0), (10, 10))
+    >>> phase = pdgpu.collision.BroadPhase(cloth.points, cloth.triangles)
+    >>> pairs = phase.pairs(cloth.points, distance=0.01)
+    >>> pairs.vertex_triangle.shape[1], pairs.edge_edge.shape[1]
+    (2, 2)
     """
 
     method: str
@@ -143,7 +151,7 @@ class BroadPhase(GuardedAttributes):
         )
 
     def _tags(self, points: Any, fixed: Any, bodies: Any, self_collision: Any) -> Any:
-        """Of each vertex: whether it is fixed, whether its body collides with itself, and its body."""
+        """The tag of each vertex: whether it is fixed, whether its body has self-collision, and its body."""
         if bodies is None:
             bodies = np.zeros(self.n_points, np.int64)
         bodies = any_array("bodies", bodies)
@@ -170,17 +178,17 @@ class BroadPhase(GuardedAttributes):
         return coordinates(name, x, (self.n_points, 3), self.dtype)
 
     def pairs(self, x_t0: ArrayLike, x_t1: ArrayLike | None = None, *, distance: float = 0.0, rebuild: bool = False) -> Pairs:
-        """Every pair that may come within a distance while all vertices move straight from x_t0 to x_t1.
+        """All pairs that may come within a distance while all vertices move straight from x_t0 to x_t1.
 
         Parameters
         ----------
         x_t0, x_t1 : array_like, shape (n, 3)
-            Positions at the start and the end of the step, m; without x_t1 nothing moves. float64 is rounded to the dtype first: the
+            Positions at the start and the end of the step, m; without x_t1 there is no motion. float64 is rounded to the dtype first: the
             pairs are those of the rounded positions.
         distance : float
-            m; each box is widened by half of it.
+            Search distance, m; each box is widened by half of it.
         rebuild : bool
-            Rebuild the trees of "lbvh" rather than refit them. The pairs are the same.
+            Build the trees of "lbvh" again instead of a refit. The pairs are the same.
 
         Returns
         -------
@@ -189,22 +197,22 @@ class BroadPhase(GuardedAttributes):
         return named_pairs(self, *self._core.find(*self._search_arguments(x_t0, x_t1, distance, rebuild)))
 
     def search(self, x_t0: Any, x_t1: Any = None, *, distance: float = 0.0, rebuild: bool = False) -> FoundPairs:
-        """The same pairs, which stay where they were found, with the positions: on a GPU nothing but their number comes to the host.
+        """The pairs of `pairs`, kept on the device with the positions: only their number is transferred from a GPU.
 
-        What is then asked of them runs there too, and gives the answers of `pdgpu.ccd` and `pdgpu.geometry` for the pairs of this list.
+        Queries of the result run on the device too, and give the results of `pdgpu.ccd` and `pdgpu.geometry` for the pairs of this list.
 
         Parameters
         ----------
         x_t0, x_t1 : array_like or DeviceArray, shape (n, 3)
-            As for `pairs`. `Simulation.device_positions` of the same device and dtype is read where it lies, best by a broad phase of this
-            `simulation`, which need not wait for it.
+            As for `pairs`. `Simulation.device_positions` of the same device and dtype is read in place. A broad phase with this
+            `simulation` need not synchronise for it.
         distance, rebuild
             As for `pairs`.
 
         Returns
         -------
         FoundPairs
-            Good until the next search of this broad phase.
+            Valid until the next search of this broad phase.
         """
         return FoundPairs(self, self._core, *self._core.search(*self._search_arguments(x_t0, x_t1, distance, rebuild)))
 
@@ -221,20 +229,20 @@ class BroadPhase(GuardedAttributes):
     def proximity(
         self, n_vertices: Any, *, owner: Any = None, asked: Any = (), collider_owner: Any = (), rows: Any = None, weights: Any = None
     ) -> ProximitySet:
-        """The core that finds what is near, on the memory of this broad phase.
+        """The core's proximity set on the memory of this broad phase.
 
         Parameters
         ----------
         n_vertices : int
-            Whose positions it is given; the points that do not follow them are driven.
+            Number of vertices whose positions are given; the other points have prescribed motions.
         owner : array of int32, shape (n,), optional
             Body or obstacle of each point.
         asked : array of int32, ascending
-            The points that colliders are asked about.
+            The points that are tested against colliders.
         collider_owner : array of int32
             Place of each collider among bodies and obstacles.
         rows, weights : arrays (k, 4), optional
-            Point i follows the vertices rows[i], -1 for none, with these weights: an array of int32 and one of this dtype. Left out, the
+            Point i follows the vertices rows[i], -1 for none, with these weights: an array of int32 and one of this dtype. By default the
             first points are the vertices.
         """
         owner = np.zeros(self.n_points, np.int32) if owner is None else owner
@@ -243,30 +251,30 @@ class BroadPhase(GuardedAttributes):
 
     @property
     def counts(self) -> dict[str, Any]:
-        """What was done so far: `builds` and `refits` of trees (grids: builds), `retries` for want of room, `pair_capacity`.
+        """Counters: `builds` and `refits` of trees (grids: builds), `retries` after an overflow, `pair_capacity`.
 
-        Also `waits` of the host for the device, copies to and from it among them, and `allocations` of the device's memory.
+        Also `waits`, the synchronisations of the host with the device including copies, and `allocations` of device memory.
         """
         return self._core.counts()
 
     @property
     def seconds(self) -> dict[str, Any]:
-        """Of the last search, by the device's clock: (boxes and structure, pairs), s. 0 before the first."""
+        """Device seconds of the last search: (boxes and structure, pairs). 0 before the first search."""
         return self._core.seconds()
 
 
 class ProximitySet:
-    """Pairs near each other, searched for again only when they may be too few [Wang et al. 2023, two-way interior point method, Eq. 4].
+    """Near pairs, with a new search only when they may be incomplete [Wang et al. 2023, two-way interior point method, Eq. 4].
 
-    A search takes every pair that may be within `maximum` and sets D = maximum. While positions move, every distance changes by at most
-    twice the largest move, so that all pairs nearer than D - 2 max |Δx| are still in the set; D is lowered by as much at each update, and
-    once it is not above `minimum` the set is searched for again.
+    A search lists every pair that may be within `maximum` and sets D = maximum. A motion changes every distance by at most twice the
+    largest displacement. So all pairs nearer than D - 2 max |Δx| are still in the set, and each update lowers D by 2 max |Δx|. When D <=
+    `minimum`, the set is searched again.
 
     Parameters
     ----------
     broad_phase : BroadPhase
     minimum, maximum : float
-        m, minimum < maximum. The paper takes 2 mm and 4 mm.
+        m, minimum < maximum. The paper uses 2 mm and 4 mm.
 
     Attributes
     ----------
@@ -275,6 +283,23 @@ class ProximitySet:
     distance : float
         D, m; rounded down.
     searches, updates : int
+        Numbers of searches and of updates so far.
+
+    Raises
+    ------
+    TypeError
+        `broad_phase` is no BroadPhase.
+    ValueError
+        Not 0 <= minimum < maximum, or one of them is not finite.
+
+    Examples
+    --------
+    >>> cloth = pdgpu.shapes.grid((1.0, 1.0), (10, 10))
+    >>> phase = pdgpu.collision.BroadPhase(cloth.points, cloth.triangles)
+    >>> near = pdgpu.collision.ProximitySet(phase, minimum=0.002, maximum=0.004)
+    >>> pairs = near.update(cloth.points)
+    >>> near.searches
+    1
     """
 
     def __init__(self, broad_phase: Any, minimum: Any, maximum: Any) -> None:
@@ -289,7 +314,7 @@ class ProximitySet:
         self._driven = np.zeros((0, 3), broad_phase.dtype)
 
     def update(self, x: ArrayLike) -> Any:
-        """Take note of new positions, (n, 3) m, and return the pairs: the old ones, or those of a new search."""
+        """Account for new positions, (n, 3) m, and return the pairs: the same ones, or those of a new search."""
         x = coordinates("x", x, (self.broad_phase.n_points, 3), self.broad_phase.dtype)
         self.updates += 1
         self.distance, found = self._core.update(x, self._driven, self.minimum, self.maximum)

@@ -1,7 +1,6 @@
-"""Pairs that a broad phase found and kept where it found them, and what is asked of them there.
+"""Pairs of a broad phase that stay on its device, and queries of them there.
 
-On a GPU positions, pairs and results stay in its memory from a search to the batches after it; a result becomes a NumPy array when it is
-asked for.
+On a GPU positions, pairs and results stay in its memory from a search to the queries after it. A result becomes a NumPy array on request.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ KINDS = ("vertex_triangle", "edge_edge")
 
 
 class Pairs(NamedTuple):
-    """What may collide.
+    """Candidate pairs.
 
     Attributes
     ----------
@@ -40,15 +39,15 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DeviceCollisions:
-    """Times of impact of n pairs, where they were computed.
+    """Times of impact of n pairs on their device.
 
     Attributes
     ----------
     time : DeviceArray, shape (n,)
-        A safe time in [0, 1]; 1 also where there is no contact.
+        A safe time in [0, 1]; 1 also without a contact.
     iterations : DeviceArray of int32, shape (n,)
     reason : DeviceArray of uint8, shape (n,)
-        As of `pdgpu.ccd.Collisions`. `np.asarray` copies an array to the host; CuPy, PyTorch and Warp read it where it lies.
+        As in `pdgpu.ccd.Collisions`. `np.asarray` copies an array to the host; CuPy, PyTorch and Warp read it in place.
     """
 
     time: Any
@@ -56,7 +55,7 @@ class DeviceCollisions:
     reason: Any
 
     def numpy(self) -> Collisions:
-        """The same on the host, as `pdgpu.ccd` returns it: infinite times where there is no contact."""
+        """The same on the host, as `pdgpu.ccd.Collisions`: infinite times without a contact."""
         time, iterations, reason = (np.array(part) for part in (self.time, self.iterations, self.reason))
         time[reason == Reason.NO_CONTACT] = np.inf
         return Collisions(time, iterations, reason)
@@ -64,12 +63,12 @@ class DeviceCollisions:
 
 @dataclass(frozen=True, eq=False)
 class DeviceClosest:
-    """Closest points of n pairs, where they were computed.
+    """Closest points of n pairs on their device.
 
     Attributes
     ----------
     distance, weights, gap, normal, feature : DeviceArray
-        As of `pdgpu.geometry.Closest`.
+        As in `pdgpu.geometry.Closest`.
     """
 
     distance: Any
@@ -84,19 +83,24 @@ class DeviceClosest:
 
 
 def named_pairs(broad_phase: Any, vertex_triangle: Any, edge_edge: Any) -> Pairs:
-    """Pairs of the lists of the core, which numbers the vertices that take part."""
+    """Pairs with the vertex numbers of the caller, from the lists of the core, which numbers only the vertices of its primitives."""
     if len(broad_phase.vertices) < broad_phase.n_points:  # else a vertex has its own number
         vertex_triangle[:, 0] = broad_phase.vertices[vertex_triangle[:, 0]]
     return Pairs(vertex_triangle, edge_edge)
 
 
 class FoundPairs:
-    """What `BroadPhase.search` found. Every method raises RuntimeError once the broad phase has searched again.
+    """The result of `BroadPhase.search`.
 
     Attributes
     ----------
     n_vertex_triangle, n_edge_edge : int
-        How many pairs there are.
+        Numbers of pairs.
+
+    Raises
+    ------
+    RuntimeError
+        From every method, after another search of the broad phase.
     """
 
     n_vertex_triangle: int
@@ -110,17 +114,18 @@ class FoundPairs:
         return f"<FoundPairs: {self.n_vertex_triangle} vertex-triangle, {self.n_edge_edge} edge-edge, on {self._phase.device!r}>"
 
     def pairs(self) -> Any:
-        """Them on the host, as `BroadPhase.pairs` returns them."""
+        """The pairs on the host, as `BroadPhase.pairs` returns them."""
         return named_pairs(self._phase, *self._core.pairs(self._search))
 
     def earliest(self, *, separation: float = 0.0, method: str = "certified") -> Earliest:
-        """The largest part of the step that all pairs can take, as `pdgpu.ccd.earliest`: one wait for the device.
+        """The earliest time of impact of all pairs, as `pdgpu.ccd.earliest`. Synchronises once.
 
         Parameters
         ----------
         separation : float
             The distance that counts as contact, m.
         method : {"certified", "min_gradient", "additive"}
+            As for `pdgpu.ccd`.
         """
         choice("method", method, METHODS)
         time, index = self._core.earliest(self._search, METHODS.index(method), _separation(separation, self._phase.dtype))
@@ -130,7 +135,7 @@ class FoundPairs:
         return Earliest(time, KINDS[edges], index - self.n_vertex_triangle if edges else index)
 
     def collisions(self, pair: str, *, separation: float = 0.0, method: str = "certified") -> DeviceCollisions:
-        """Times of impact of all pairs of a kind, in the order of `pairs`, as `pdgpu.ccd.vertex_triangle`; the host waits for nothing.
+        """Times of impact of all pairs of a kind, in the order of `pairs`, as `pdgpu.ccd.vertex_triangle`. Does not synchronise.
 
         Parameters
         ----------
@@ -144,7 +149,7 @@ class FoundPairs:
         return DeviceCollisions(*self._core.collisions(self._search, PAIRS.index(pair), METHODS.index(method), separation))
 
     def closest(self, pair: str) -> DeviceClosest:
-        """Closest points of all pairs of a kind where the step begins, as `pdgpu.geometry.vertex_triangle`; the host waits for nothing.
+        """Closest points of all pairs of a kind at the start of the step, as `pdgpu.geometry.vertex_triangle`. Does not synchronise.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Distances of pairs of primitives in batches: closest points, gradients, Hessians, and a lower bound that counts rounding.
+"""Distances of pairs of primitives in batches: closest points, gradients, Hessians, and a lower bound that includes rounding.
 
 A pair is an array of corner positions (k, 3), m; functions take n of them, (n, k, 3):
 
@@ -7,9 +7,9 @@ A pair is an array of corner positions (k, 3), m; functions take n of them, (n, 
     vertex_triangle  k = 4   rows p; t0, t1, t2
     edge_edge        k = 4   rows a0, a1; b0, b1
 
-Everything is computed in float32 if all inputs are float32, else in float64. Segments without length and triangles without area are
-pairs like any other. `device` is "cpu" or "cuda", by default PDGPU_DEVICE or else "cpu"; arrays go there and back with every call.
-PDGPU_DTYPE has no effect on the precision, which follows the inputs.
+Results are computed in float32 if all inputs are float32, otherwise in float64. Segments without length and triangles without area are
+valid. `device` is "cpu" or "cuda", by default PDGPU_DEVICE or else "cpu"; every call transfers the arrays. PDGPU_DTYPE has no effect on
+the precision, which follows the inputs.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ GRADIENT, GRADIENT_SQUARED, HESSIAN, HESSIAN_SQUARED, BOUND = range(5)  # PD_PAI
 
 
 class VertexEdgeFeature(IntEnum):
-    """The part of the edge nearest to the vertex."""
+    """The nearest part of the edge."""
 
     VERTEX_0 = 0
     VERTEX_1 = 1
@@ -61,7 +61,7 @@ class VertexEdgeFeature(IntEnum):
 
 
 class VertexTriangleFeature(IntEnum):
-    """The part of the triangle nearest to the vertex."""
+    """The nearest part of the triangle."""
 
     VERTEX_0 = 0
     VERTEX_1 = 1
@@ -73,7 +73,7 @@ class VertexTriangleFeature(IntEnum):
 
 
 class EdgeEdgeFeature(IntEnum):
-    """The nearest parts of edges A and B: ends a0, a1, b0, b1, or the inside of A or B."""
+    """The nearest parts of edges A and B: ends a0, a1, b0, b1, or the interior of A or B."""
 
     A0_B0 = 0
     A0_B1 = 1
@@ -95,15 +95,14 @@ class Closest:
     distance : ndarray, shape (n,)
         m.
     weights : ndarray, shape (n, k)
-        Signed barycentric weights: those of the first primitive add up to 1, those of the second to -1, and
+        Signed barycentric weights: those of the first primitive sum to 1, those of the second to -1, and
         ``gap = sum_j weights[j] x[j]``. Vertex-triangle: (1, -w0, -w1, -w2); edge-edge: (1-s, s, -(1-t), -t).
     gap : ndarray, shape (n, 3)
         From the closest point of the second primitive to that of the first, m.
     normal : ndarray, shape (n, 3)
-        The unit vector along `gap`. Where the distance is zero: a unit vector across the nearest features, of either sign.
+        The unit vector along `gap`. At distance zero: a unit vector perpendicular to the nearest features, of either sign.
     feature : ndarray of int32, shape (n,)
-        `VertexEdgeFeature`, `VertexTriangleFeature` or `EdgeEdgeFeature`; 0 for vertex-vertex. Where several features are equally near,
-        one of them.
+        `VertexEdgeFeature`, `VertexTriangleFeature` or `EdgeEdgeFeature`; 0 for vertex-vertex. One of them at equal distance.
     """
 
     distance: np.ndarray
@@ -114,7 +113,7 @@ class Closest:
 
 
 def common_precision(*arrays: Any) -> Any:
-    """float32 if all arrays hold it, else float64."""
+    """float32 if all arrays have it, otherwise float64."""
     return np.float32 if all(getattr(array, "dtype", None) == np.float32 for array in arrays) else np.float64
 
 
@@ -163,14 +162,20 @@ def vertex_triangle(x: ArrayLike, *, device: Device | None = None, threads: int 
     ValueError
         A wrong shape, or a coordinate that is not finite.
     TypeError
-        Something other than real numbers.
+        Values that are not real numbers.
     RuntimeError
-        A device that is not there.
+        A device that does not exist.
 
     Notes
     -----
-    A triangle is three segments and, where the vertex projects into it, a plane; the nearest is taken [Ericson 2005, Real-Time Collision
+    A triangle is three segments and, if the vertex projects into it, a plane; the nearest is taken [Ericson 2005, Real-Time Collision
     Detection, Sec. 5.1].
+
+    Examples
+    --------
+    >>> x = np.array([[[0.2, 0.3, 0.5], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> float(pdgpu.geometry.vertex_triangle(x).distance[0])
+    0.5
     """
     return _closest("vertex_triangle", x, device, threads)
 
@@ -178,7 +183,7 @@ def vertex_triangle(x: ArrayLike, *, device: Device | None = None, threads: int 
 def edge_edge(x: ArrayLike, *, device: Device | None = None, threads: int = 0) -> Closest:
     """Closest points of pairs of edges; see `vertex_triangle`. x: (n, 4, 3), rows a0, a1, b0, b1.
 
-    Of parallel edges, where a whole interval is equally near, one pair of closest points is returned: an end and the other edge.
+    Parallel edges may have an interval of equally near points. Then one of their pairs is returned: an end and a point of the other edge.
     """
     return _closest("edge_edge", x, device, threads)
 
@@ -204,10 +209,14 @@ def gradient(pair: str, x: ArrayLike, *, squared: bool = False, device: Device |
     device, threads
         As for `vertex_triangle`, and so are the errors.
 
+    Returns
+    -------
+    ndarray, shape (n, k, 3)
+
     Notes
     -----
-    weight x normal, or weight x 2 gap: the closest points minimise, so their own motion adds nothing. At distance 0 the distance has no
-    derivative; a one-sided one is returned.
+    The gradient is weight x normal, or weight x 2 gap: the closest points are a minimum, so their motion has no first-order effect. At
+    distance 0 the distance has no derivative; a one-sided one is returned.
     """
     return _quantity(pair, GRADIENT_SQUARED if flag("squared", squared) else GRADIENT, x, device, threads)
 
@@ -215,18 +224,18 @@ def gradient(pair: str, x: ArrayLike, *, squared: bool = False, device: Device |
 def hessian(pair: str, x: ArrayLike, *, squared: bool = False, device: Device | None = None, threads: int = 0) -> Any:
     """Second derivative of the distance, 1/m, or of its square, without unit: (n, 3k, 3k), row 3 i + axis for corner i.
 
-    Exactly symmetric, in general indefinite. It jumps where the nearest feature changes, and grows without bound where a vertex or an edge
-    touches an edge or a vertex; at distance 0 itself that term is left out. Face-vertex and edge-edge stay finite through touching.
-    Arguments and errors as for `gradient`.
+    It is exactly symmetric and in general indefinite. It jumps at a change of the nearest feature. For vertex-vertex and vertex-edge
+    features it grows without bound towards distance 0, where that term is left out. It stays finite at distance 0 for face-vertex and
+    edge-edge features. Arguments and errors as for `gradient`.
     """
     return _quantity(pair, HESSIAN_SQUARED if flag("squared", squared) else HESSIAN, x, device, threads)
 
 
 def lower_bound(pair: str, x: ArrayLike, *, device: Device | None = None, threads: int = 0) -> Floats:
-    """A number that is never above the exact distance of exactly these coordinates, rounding included, (n,) m.
+    """A lower bound of the exact distance of exactly these coordinates, including rounding, (n,) m.
 
-    For well-shaped pairs it is below the distance by some 1e-15 (float32: 1e-6) of the size of the pair; for slivers and nearly parallel
-    edges by at most the width of what rounding leaves undecided. Arguments and errors as for `gradient`.
+    For well-shaped pairs it is below the distance by some 1e-15 (float32: 1e-6) of the size of the pair. For slivers and nearly parallel
+    edges it is below it by at most the width that rounding leaves undecided. Arguments and errors as for `gradient`.
     """
     return _quantity(pair, BOUND, x, device, threads)
 
@@ -239,9 +248,18 @@ def edge_edge_mollifier(x: ArrayLike, rest: ArrayLike, *, derivatives: bool = Fa
     Parameters
     ----------
     x, rest : array_like, shape (n, 4, 3)
-        Rows a0, a1, b0, b1, now and at rest, m. An edge without length at rest gives 1.
+        Rows a0, a1, b0, b1, now and at rest, m. The factor of an edge without rest length is 1.
     derivatives : bool
         Return also the gradient (n, 4, 3), 1/m, and the Hessian (n, 12, 12), 1/m².
+
+    Returns
+    -------
+    ndarray, shape (n,), or tuple of three ndarrays with `derivatives`
+
+    Raises
+    ------
+    ValueError, TypeError, RuntimeError
+        As for `vertex_triangle`, and for shapes that differ.
     """
     dtype = common_precision(x, rest)
     x = corners_array("x", x, 4, dtype)

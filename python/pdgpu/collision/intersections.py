@@ -1,6 +1,6 @@
-"""The judge: every place where a mesh meets itself, found with exact arithmetic.
+"""Verification: all intersections of a mesh with itself, in exact arithmetic.
 
-Nothing here is shared with the collision detection that solvers use, so that it can be asked whether they kept their promise.
+It shares no code with the collision detection of the solvers, so that it can verify their results.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ __all__ = ["ClosePair", "Intersections", "find_intersections"]
 
 ClosePair = namedtuple("ClosePair", "kind first second distance")
 ClosePair.__doc__ = """Two primitives too near each other: `kind`, `first` and `second` as in `Crossing`, `distance` in m, to rounding,
-negative inside a plane, sphere or capsule, 0 where a box is met."""
+negative inside a plane, sphere or capsule, 0 in contact with a box."""
 
 
 @dataclass(frozen=True, eq=False)
 class Intersections:
-    """What `find_intersections` found. Truth value and length: whether, and how many, pairs intersect.
+    """The result of `find_intersections`. Its length is the number of intersecting pairs, its truth value whether there are any.
 
     Attributes
     ----------
     edges : ndarray, shape (e, 2), int32
-        The edges of the triangles and those given, i < j, sorted: what the pairs below number.
+        The edges of the triangles and the given ones, i < j, sorted. The pairs below are rows of it.
     edge_triangle : ndarray, shape (k, 2), int32
-        An edge (row of `edges`) and a triangle (row of the argument) that have more in common than a vertex, sorted.
+        An edge (row of `edges`) and a triangle (row of the argument) that share more than a vertex, sorted.
     edge_edge : ndarray, shape (l, 2), int32
-        Two edges of no triangle that have more in common than a vertex, i < j, sorted.
+        Two edges without a triangle that share more than a vertex, i < j, sorted.
     flat_triangles : ndarray, shape (m,), int32
-        Triangles of zero area. They are no intersections, and their neighbours are tested against them as against any other.
+        Triangles of zero area. They are no intersections, and are tested like all others.
     close_pairs : list of ClosePair
-        Where `certify` asked: what meets an obstacle that is no mesh, and what is nearer than the separation; by kind, then indices.
+        For `certify`: pairs with an obstacle that is no mesh, and pairs nearer than the separation; by kind, then indices.
     """
 
     edges: np.ndarray
@@ -65,10 +65,10 @@ def find_intersections(
 ) -> Any:
     """Every intersection of triangles and edges with each other, decided exactly.
 
-    Triangles, edges and vertices are closed sets that may meet in the vertices they share and nowhere else: touching counts, and so
-    do an edge that folds onto its neighbour and triangles that overlap in their common plane. Two triangles that meet do so on an
-    edge of one of them, so all edges are tested against all triangles, and edges of no triangle against each other too. Orientation
-    predicates are evaluated in double with an error bound, and in integers of GMP where that does not decide.
+    Triangles, edges and vertices are closed sets that may meet in common vertices only. Touching counts, and so do an edge that folds onto
+    its neighbour and triangles that overlap in their common plane. Two intersecting triangles do so on an edge of one of them. So all edges
+    are tested against all triangles, and edges without a triangle also against each other. Orientation predicates are evaluated in double
+    with an error bound, and undecided ones in integers of GMP.
 
     Parameters
     ----------
@@ -77,10 +77,10 @@ def find_intersections(
     triangles : array_like of int, shape (t, 3)
         May have no row.
     edges : array_like of int, shape (r, 2), optional
-        Edges beside those of the triangles, such as rods.
+        Edges in addition to those of the triangles, such as rods.
     particles : array_like of int, shape (p,), optional
-        Vertices that are bodies of their own: tested against triangles and against edges of no triangle. Other vertices that no
-        triangle and no edge uses, such as the inner ones of a solid, are not looked at.
+        Vertices that are bodies of their own: tested against triangles and against edges without a triangle. Other vertices without a
+        triangle or an edge, such as the inner ones of a solid, are skipped.
     threads : int
         0: all cores. The result does not depend on it.
 
@@ -94,7 +94,13 @@ def find_intersections(
     TypeError, ValueError
         A coordinate that is not finite, an index out of range, a vertex repeated in a row: with argument, row and value.
     RuntimeError
-        This build has no GMP.
+        A build without GMP.
+
+    Examples
+    --------
+    >>> points = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, -1], [0.2, 0.2, 1], [1, 1, 1]]
+    >>> len(pdgpu.geometry.find_intersections(points, [[0, 1, 2], [3, 4, 5]]))
+    2
     """
     points = real_array("points", points, (None, 3))
     scene = JudgedScene(len(points), triangles, edges, particles)
@@ -105,11 +111,11 @@ PAIR_KINDS = ("vertex-triangle", "edge-edge", "vertex-edge")
 
 
 class JudgedScene:
-    """Checked triangles, edges and particles over n points, as the functions of `_host` take them.
+    """Checked triangles, edges and particles over n points, in the form of the functions of `_host`.
 
-    `fixed` (n,) uint8 marks vertices whose distances from each other are not asked for; whether they intersect is. What is nearer than
-    the `radii` (n,), m, of both and a separation is too near; they are equal at all corners of a triangle and of an edge. `obstacles` (n,)
-    bool marks the vertices of obstacles, which no simplex shares with a body.
+    `fixed` (n,) uint8 marks vertices whose mutual distances are not tested; their intersections are. A pair is too near if its distance is
+    below the `radii` (n,), m, of both plus a separation; radii are equal at all corners of a triangle and of an edge. `obstacles` (n,) bool
+    marks the vertices of obstacles, which share no simplex with a body.
     """
 
     def __init__(
@@ -138,13 +144,15 @@ class JudgedScene:
         return rows if kind == "vertex" else {"edge": self.edges, "triangle": self.triangles}[kind][rows, 0]
 
     def of_obstacles(self, kind: str, first: Any, second: Any) -> Any:
-        """Which pairs of a kind such as "edge-triangle" have both primitives in obstacle meshes. Other obstacles go by names: none."""
+        """Tells which pairs of a kind such as "edge-triangle" have both primitives in obstacle meshes. Other obstacles have names: none of
+        these.
+        """
         if isinstance(first, str) or isinstance(second, str):
             return False
         return np.logical_and(*(self.obstacles[self.corners(*part)] for part in zip(kind.split("-"), (first, second), strict=True)))
 
     def parted(self, found: Any) -> Any:
-        """Intersections in two: those in which a body takes part, and those of obstacle meshes alone."""
+        """Intersections in two parts: those with a body, and those of obstacle meshes only."""
         alone = {name: self.of_obstacles(name.replace("_", "-"), *getattr(found, name).T) for name in ("edge_triangle", "edge_edge")}
         bodies = {name: getattr(found, name)[~chosen] for name, chosen in alone.items()}
         obstacles = {name: getattr(found, name)[chosen] for name, chosen in alone.items()}
@@ -154,9 +162,10 @@ class JudgedScene:
         return _host.find_crossings(points_0, points_1, self.vertices, self.triangles, self.edges, self.alone, threads)
 
     def approaches(self, points_0: Any, points_1: Any, separation: Any, threads: Any) -> Any:
-        """What comes nearer than a separation and both radii between two frames: (pairs, times, distances) for each of PAIR_KINDS.
+        """The pairs that come nearer than a separation plus both radii between two frames: (pairs, times, distances) for each of
+        PAIR_KINDS.
 
-        Distances in m, the radii taken off.
+        Distances in m, minus the radii.
         """
         vertices, alone = self.vertices[:, None], np.flatnonzero(self.alone).astype(np.int32)
         numbers = {"triangle": None, "vertex": self.vertices, "edge": None, "alone": alone}
@@ -175,7 +184,7 @@ class JudgedScene:
             yield found
 
     def _of_thickness(self, points_0: Any, points_1: Any, first: Any, second: Any, same: Any, separation: Any, threads: Any) -> Any:
-        """Of each thickness of the second simplices: (pairs, times, distances) with the first ones, of `same` rows i < j."""
+        """For each thickness of the second simplices: (pairs, times, distances) with the first ones, with `same` only rows i < j."""
         of_first, of_second = self.radii[first[:, 0]], self.radii[second[:, 0]]
         thicknesses = np.unique(of_second)
         if len(thicknesses) == 1 and not of_first.any():  # most scenes
@@ -186,7 +195,7 @@ class JudgedScene:
             theirs = np.flatnonzero(of_second == thickness).astype(np.int32)
             chosen = ((of_first == thickness, True), (of_first > thickness, False)) if same else ((of_first >= 0.0, False),)
             for mine, alike in chosen:
-                # where nothing has a thickness or a separation it is crossings that tell
+                # without thickness and separation, crossings find the pairs
                 mine = np.flatnonzero(mine & (of_first + (separation + thickness) > 0.0)).astype(np.int32)
                 if not len(mine):
                     continue
@@ -201,7 +210,7 @@ class JudgedScene:
 
 
 def _rows(name: Any, rows: Any, k: Any, n_points: Any) -> Any:
-    """Rows of k indices, (m, k) int32; an empty array where there are none."""
+    """Rows of k indices, (m, k) int32; may be empty."""
     if rows is None:
         return np.zeros((0, k), np.int32)
     array = any_array(name, rows)
@@ -209,7 +218,7 @@ def _rows(name: Any, rows: Any, k: Any, n_points: Any) -> Any:
         return np.zeros((0, k), np.int32)
     array = np.array(
         whole_numbers(name, array)
-    )  # what is checked here is used without the lock of the interpreter: no other thread may write to it
+    )  # a copy: the core reads it without the interpreter's lock, when another thread could write to the original
     expected = "(any,)" if k == 1 else f"(any, {k})"
     if array.shape[1:] != (() if k == 1 else (k,)):
         raise ValueError(f"{name}: expected shape {expected}, got {array.shape}")
