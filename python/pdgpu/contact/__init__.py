@@ -1,17 +1,17 @@
-"""Contact laws, and what they say of any surface mesh: energy, gradient, Hessian.
+"""Contact potentials, and their energy, gradient and Hessian on any surface mesh.
 
-A law gives every pair of primitives nearer than its activation distance an energy. The pairs of a mesh are
+A contact potential gives an energy to every pair of primitives nearer than its activation distance. The pairs of a mesh are
 
-    vertex and triangle    of every vertex, also those of no triangle (particles, rods)
+    vertex and triangle    of every vertex, also those without triangles (particles, rods)
     edge and edge          of triangles and others
-    vertex and edge        of a particle and an edge of no triangle
+    vertex and edge        of a particle and an edge without a triangle
     vertex and vertex      of two particles
 
-without those that share a vertex: the collision set of Li et al. 2020 as ipctk 1.6 has it. The nearest parts of a pair may belong to other
-pairs too; each counts, so that the sum does not jump when a nearest part changes.
+except those with a common vertex: the collision set of Li et al. 2020 in the form of ipctk 1.6. Several pairs may have the same nearest
+features; each of them counts, so that the sum does not jump at a change of the nearest feature.
 
-Everything is computed in float32 if all inputs are float32, else in float64. The mesh must not intersect itself: a law sees distances
-alone, and two triangles that pierce each other have some.
+Results are computed in float32 if all inputs are float32, otherwise in float64. The mesh must not intersect itself: a contact potential
+depends on distances only, and two intersecting triangles have positive ones.
 """
 
 from pdgpu.contact.barrier_contact import BarrierContact, PairTable  # noqa: F401  (PairTable: its path in earlier pickles)

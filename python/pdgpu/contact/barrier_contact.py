@@ -1,4 +1,4 @@
-"""The barrier of incremental potential contact, and the tables of coefficients that contacts take."""
+"""The barrier of incremental potential contact, and the tables of friction coefficients."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ LAWS = ("BarrierContact",)  # PD_BARRIER, .. of csrc/elements/contact/table.h
 
 
 class PairTable(Mapping):
-    """A number for pairs of names, whichever comes first: {("cloth", "floor"): 0.3}. It is not changed once it is made.
+    """A number for pairs of names in any order: {("cloth", "floor"): 0.3}. Immutable.
 
     Raises
     ------
     TypeError, ValueError
-        A key that is no pair of two names, a pair that is named twice, a number that is negative or not finite.
+        A key that is no pair of two names, a pair that is given twice, a number that is negative or not finite.
     """
 
     def __init__(self, name, values):
@@ -58,11 +58,11 @@ class PairTable(Mapping):
 @settings_by_keyword(("distance", "stiffness", "separation", "area_weighted", "guard", "friction", "friction_velocity", "friction_lags"))
 @dataclass(frozen=True)
 class BarrierContact:
-    """A barrier between all pairs of primitives: nothing can come nearer than `separation` [Li et al. 2020, Incremental Potential Contact].
+    """A barrier between all pairs of primitives: no distance falls below `separation` [Li et al. 2020, Incremental Potential Contact].
 
-    b(D) = -(D - s)^2 ln(D/s) for D < s, else 0, with D = d^2 - separation^2 and s = distance (2 separation + distance): infinite at the
-    separation, zero from ``separation + distance`` on, with two continuous derivatives. Pairs of edges have it multiplied by a factor
-    that vanishes where they are parallel (`pdgpu.geometry.edge_edge_mollifier`).
+    b(D) = -(D - s)^2 ln(D/s) for D < s, else 0, with D = d^2 - separation^2 and s = distance (2 separation + distance). It is infinite at
+    the separation, zero from ``separation + distance`` on, and has two continuous derivatives. For pairs of edges it is multiplied by a
+    factor that vanishes for parallel ones (`pdgpu.geometry.edge_edge_mollifier`).
 
     Parameters
     ----------
@@ -70,44 +70,46 @@ class BarrierContact:
         The activation distance, measured from the separation, m.
     stiffness : float or "auto"
         With `area_weighted` in Pa: a pair has the energy area x stiffness x distance x b/s^2. Without it in J/m^4: a pair has the
-        energy stiffness x b. "auto" is computed from masses, time step and moduli and so needs a scene; the functions of this module
-        want a number. "auto" adapts between steps, see the notes; a number never changes.
+        energy stiffness x b. "auto" is computed from masses, time step and moduli, so it needs a scene; the functions of this module
+        need a number. "auto" adapts between steps, see the notes; a number never changes.
     separation : float
-        The least distance there can be (the thickness of the material), m.
+        Lower bound of all distances (the thickness of the material), m.
     area_weighted : bool
-        Weight every pair with the area it stands for, so that a finer mesh is not a stiffer one [Li et al. 2023, Convergent IPC]. Areas
-        are those at rest; a vertex or an edge has a third of each of its triangles. `weighting` and the notes have the formulas.
+        Weight every pair with its area, so that a finer mesh is not stiffer [Li et al. 2023, Convergent IPC]. Areas are those at rest; a
+        vertex or an edge has a third of each of its triangles. `weighting` and the notes have the formulas.
     guard : "impact" or "reach"
-        How far an iteration of a solver may move: up to nine tenths of the way to the first touch, or as far as every vertex stays
-        within its reach, its share of the distance to what is nearest. VertexBlockDescent, BlockJacobi and GradientDescent, whose
-        vertices do not depend on each other's moves, keep each vertex within its own reach with both: under "impact" a vertex that
-        nothing is near (two activation distances) goes as far as it likes, and only where one did all are held to the first touch; under
-        "reach" no search along the way is made, such a vertex goes 1.8 activation distances an iteration, and pairs are listed up to four.
+        The step limiter of an iteration. "impact": nine tenths of the path to the first contact, common to all vertices. "reach": the
+        displacement bound of each vertex, its share of the distance to its neighbours. VertexBlockDescent, BlockJacobi and GradientDescent,
+        whose vertices do not depend on each other's moves, use displacement bounds with both. With "impact" a vertex without neighbours
+        within two activation distances has no bound, and all vertices share the limit by the first contact only if such a vertex moved
+        farther. With "reach" there are no times of impact: such a vertex moves at most 1.8 activation distances per iteration, and pairs
+        are listed up to four.
     friction : float or dict
-        Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names: {("cloth", "floor"): 0.3}, in
-        whichever order, ("cloth", "cloth") for a body with itself. Pairs that are not named have none.
+        Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names in any order: {("cloth", "floor"):
+        0.3}, ("cloth", "cloth") for a body with itself. Other pairs have no friction.
     friction_velocity : float
-        eps_v, m/s: two surfaces that slide slower than this stick, or rather creep. What lies below the cone of friction on an incline of
-        angle a creeps with eps_v (1 - sqrt(1 - tan a/mu)).
+        eps_v, m/s: surfaces with a slower slip stick, with a slow creep. On an incline of angle a below the cone of friction, the creep is
+        eps_v (1 - sqrt(1 - tan a/mu)).
     friction_lags : int
-        Passes of a step. After each but the last, friction takes normal forces, tangent planes and closest points from where the pass
-        ended, and the solver gets its iterations again; a record counts all of them, and its incremental potential is that of the
-        pass [Li et al. 2020, Sec. 5.5]. More of them bring |friction force| = mu x normal force at the step's end.
+        Passes of a step. Each pass but the first takes normal forces, tangent planes and closest points from the end of the previous one,
+        and has its own iterations of the solver. A record counts all iterations, and its incremental potential is that of the pass [Li et
+        al. 2020, Sec. 5.5]. With more passes, |friction force| approaches mu x normal force at the end of the step.
     weighting : "harmonic" or "sum"
-        How `area_weighted` weighs pairs in a simulation. "harmonic": two edges with areas A1 and A2 weigh A1 A2/(A1 + A2), half the
-        harmonic mean. It is at most the smaller area, so that a coarse side makes no stiff pairs. "sum": they weigh (A1 + A2)/4, as in
+        The weights of pairs with `area_weighted` in a simulation. "harmonic": two edges with areas A1 and A2 weigh A1 A2/(A1 + A2), half
+        the harmonic mean. It is at most the smaller area, so that a coarse side makes no stiff pairs. "sum": they weigh (A1 + A2)/4, as in
         ipctk. Both are A/2 for A1 = A2 = A. The notes have the other pairs. The functions of this module have their own `weighting`.
 
     Raises
     ------
     TypeError, ValueError
+        An argument of another type or out of range; the message names it.
 
     Notes
     -----
     The weight of a pair, with the area of each primitive at rest:
 
     ==============================  ==============================================================================
-    vertex and triangle             a quarter of the vertex's area; at most the triangle's area but with "sum"
+    vertex and triangle             a quarter of the vertex's area; except with "sum" at most the triangle's area
     edge and edge                   see `weighting`
     vertex and plane                the vertex's area
     sphere and triangle             the triangle's area; 1 m^2 with "sum". The end of a capsule is such a sphere.
@@ -115,25 +117,31 @@ class BarrierContact:
     pair with a rod or a particle   1 m^2
     ==============================  ==============================================================================
 
-    A sheet so has about the same stiffness per area before a plane, a large sphere, a large capsule and another mesh: a plane and a sphere
+    So a sheet has about the same stiffness per area against a plane, a large sphere, a large capsule and another mesh: a plane and a sphere
     have one pair per primitive, two meshes have four.
 
     Friction is Coulomb's, smoothed and lagged [Li et al. 2020, Incremental Potential Contact, Sec. 5]: a term sum mu lambda f0(|u|) of the
-    incremental potential, with the normal forces lambda, the tangent planes and the closest points where the step begins, and the slip u
-    from there on, less what obstacles move; f0 and its slope, which goes from 0 to 1 within eps_v dt, are those of ipctk. Nearly parallel
-    edges have the friction of their mollified force. A sphere or capsule that turns about itself drags nothing: what counts is how its
-    centre or axis moves. The functions of this module, which know no step, leave friction out.
+    incremental potential. The normal forces lambda, the tangent planes and the closest points are those at the begin of the step. The slip
+    u is measured from there, relative to the motion of obstacles. f0 and its slope, which grows from 0 to 1 within eps_v dt, are those of
+    ipctk. Nearly parallel edges have the friction of their mollified force. The rotation of a sphere or capsule about itself causes no
+    friction: only the motion of its centre or axis counts. The functions of this module have no step, and leave friction out.
 
     **stiffness="auto"** doubles for the next step if a step ends with a gap below 0.01 of the activation distance of its pair, at most ten
-    times [after Li et al. 2020, supplement, adaptive barrier stiffness]. All pairs count. The stiffness never changes inside a step or a
-    `compare`, and it never falls. The count of doublings is a part of the state: files, copies, pickles and snapshots keep it, and
+    times [after Li et al. 2020, supplement, adaptive barrier stiffness]. All pairs count. The stiffness is constant within a step and a
+    `compare`, and it never decreases. The count of doublings is a part of the state: files, copies, pickles and snapshots keep it, and
     `set_state` with positions sets it to zero. `Simulation.parameters` has the stiffness of the next step, `StepRecord.stiffness` that of
-    the last one. A run without such a gap has bitwise the same results as with the number that "auto" starts from.
+    the last one. A run without such a gap has bitwise the same results as with the initial number of "auto".
 
     With "auto", friction takes the normal force of a gap below 0.01 of the activation distance as that of a gap of 0.01. Thus lambda is at
     most 200.3 x stiffness x area with `area_weighted` and without a separation, or 200.3 x stiffness x distance^3 without weights. Such a
-    gap says little of the load, since the force grows as 1/gap. Once the stiffness has doubled often enough for the load, the limit is
-    not reached. A number given as stiffness has no such limit: it does not adapt, and a heavy load would lose its friction for good.
+    gap is no measure of the load, since the force grows as 1/gap. Once the stiffness has doubled often enough for the load, the limit is
+    not reached. A given number has no such limit: it does not adapt, and a heavy load would lose its friction permanently.
+
+    Examples
+    --------
+    >>> contact = pdgpu.BarrierContact(distance=1e-3, friction={("cloth", "floor"): 0.3})
+    >>> contact.friction["floor", "cloth"]
+    0.3
     """
 
     distance: float
@@ -165,5 +173,5 @@ class BarrierContact:
         choice("weighting", self.weighting, WEIGHTINGS)
 
     def __setstate__(self, state):
-        """Of a pickle; one without `weighting` was made when there was "sum" alone."""
+        """From a pickle; one without `weighting` is from a version that had "sum" only."""
         self.__dict__.update({"weighting": "sum"} | state)

@@ -1,4 +1,4 @@
-"""What finds the pairs of each kind of contact, and what the core takes of it."""
+"""The contact potential of each kind of contact, and its description for the core."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["contact_description", "has_own_law", "law_of"]
 
 
 def has_own_law(contact: Any) -> bool:
-    """Whether the contact itself finds its pairs and pushes them apart."""
+    """Tells whether the contact has a potential of its own."""
     return not isinstance(contact, ProjectiveContact | TwoWayContact)
 
 
@@ -29,7 +29,9 @@ def law_of(contact: Any) -> Any:
 
 
 def contact_description(contact: Any, touching: ContactScene, dtype: Any, dt: float | None, gravity: Floats) -> dict[str, Any]:
-    """What the core takes besides the law; dt in s, gravity (3,) m/s^2. Friction of a contact that has no law is its own."""
+    """The description for the core in addition to the potential; dt in s, gravity (3,) m/s^2. Contacts without a potential have their own
+    friction.
+    """
     if isinstance(contact, ProjectiveContact):
         return projective_description(contact, dt, gravity) | {"slip": 0.0}
     return two_way_description(contact, touching, dtype, dt) | {"slip": 0.0} if isinstance(contact, TwoWayContact) else {}

@@ -33,16 +33,16 @@ PART = 2**15  # pairs whose derivatives are added up in one call
 
 
 class ContactPairs:
-    """Pairs of a mesh that may act, and their energy wherever its vertices are; made by `find_pairs`. All arrays are read-only.
+    """Pairs of a mesh that may act, and their energy at any positions; the result of `find_pairs`. All arrays are read-only.
 
-    The sums are those of the whole mesh as long as every pair nearer than its activation distance is in the list.
+    The sums are those of the whole mesh while every pair nearer than its activation distance is in the list.
 
     Attributes
     ----------
     contact : BarrierContact
     n_vertices : int
     dtype : dtype
-        Of what they were found in: float32 only where all inputs were, and then another float32 x is evaluated in float32.
+        float32 only if all inputs of `find_pairs` were. Then a float32 x is evaluated in float32.
     kind : ndarray of int32, shape (k,)
         Places in `pdgpu.contact.KINDS`.
     vertices : ndarray of int32, shape (k, 4)
@@ -52,15 +52,23 @@ class ContactPairs:
     weight : ndarray, shape (k,)
         Area, m^2, or 1.
     threshold : ndarray, shape (k,)
-        Where the mollifier of two edges ends, m^4; 0 for other pairs.
+        Upper end of the mollifier of two edges, m^4; 0 for other pairs.
+
+    Examples
+    --------
+    >>> contact = pdgpu.BarrierContact(distance=0.1, stiffness=1e5, area_weighted=False)
+    >>> x = np.array([[0.2, 0.2, 0.05], [0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    >>> pairs = pdgpu.contact.find_pairs(contact, x, [[1, 2, 3]])
+    >>> len(pairs.kind), bool(pairs.energy(x) > 0)
+    (1, True)
     """
 
     def __init__(self, contact, n_vertices, dtype, kind, vertices, activation, weight, threshold):
         self.contact, self.n_vertices, self.dtype = contact, n_vertices, dtype
         self.kind, self.vertices = read_only(kind.astype(np.int32)), read_only(vertices.astype(np.int32))
         self.activation, self.weight, self.threshold = read_only(activation), read_only(weight), read_only(threshold)
-        self._limits = {}  # dtype -> the columns of numbers as the compiled modules take them
-        self._pattern = None  # of the Hessian: row starts, columns, slots and strides, once it was asked for
+        self._limits = {}  # dtype -> the columns of numbers for the compiled modules
+        self._pattern = None  # of the Hessian, after its first use: row starts, columns, slots and strides
 
     def __len__(self):
         return len(self.kind)
@@ -70,11 +78,11 @@ class ContactPairs:
         return f"<ContactPairs: {counted(len(self), 'pair')}{f' ({counts})' if counts else ''}>"
 
     def distance(self, x: ArrayLike, *, threads: int = 0) -> Floats:
-        """Of each pair, (k,) m, separation not subtracted. Arguments and errors as for `energy`."""
+        """The distance of each pair, (k,) m, without subtracting the separation. Arguments and errors as for `energy`."""
         return self._evaluate(DISTANCE, x, threads)
 
     def energy(self, x: ArrayLike, *, threads: int = 0) -> float:
-        """Sum over the pairs, J; infinite where one is not farther apart than the separation.
+        """Sum over the pairs, J; infinite if a distance is not above the separation.
 
         Parameters
         ----------
@@ -82,6 +90,10 @@ class ContactPairs:
             Positions, m.
         threads : int
             0: all cores. The result does not depend on it.
+
+        Returns
+        -------
+        float
 
         Raises
         ------
@@ -91,17 +103,33 @@ class ContactPairs:
         return float(self._evaluate(ENERGY, x, threads).sum(dtype=np.float64))
 
     def gradient(self, x: ArrayLike, *, threads: int = 0) -> Floats:
-        """Derivative of `energy` by x, (n, 3) N. ValueError also where a pair is not farther apart than the separation."""
+        """Derivative of `energy` by x, (n, 3) N. ValueError also for a pair whose distance is not above the separation."""
         x = self._positions(x)
         values = np.zeros((self.n_vertices, 3))
         self._add(GRADIENT, values, x, threads)
         return values.astype(x.dtype, copy=False)
 
     def hessian(self, x: ArrayLike, *, psd: bool = False, threads: int = 0) -> Any:
-        """Second derivative of `energy` by x, scipy CSR (3n, 3n) N/m, row 3 i + axis for vertex i. Errors as for `gradient`.
+        """Second derivative of `energy` by x.
 
+        Parameters
+        ----------
+        x : array_like, shape (n, 3)
+            Positions, m.
         psd : bool
             The nearest positive semidefinite matrix of every pair instead of its Hessian.
+        threads : int
+            0: all cores. The result does not depend on it.
+
+        Returns
+        -------
+        scipy.sparse.csr_array or csr_matrix, shape (3n, 3n)
+            N/m, row 3 i + axis for vertex i.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for `gradient`.
         """
         import scipy
 
@@ -131,7 +159,7 @@ class ContactPairs:
         return _batch(quantity, self.contact, *self._columns(x.dtype), x, threads)
 
     def _add(self, quantity, values, x, threads, slots=None, strides=None):
-        """Adds gradients or Hessians to values, a part of the pairs at a time, between which the interpreter sees to its signals."""
+        """Adds gradients or Hessians to values, a part of the pairs per call, so that the interpreter can handle signals in between."""
         module = backend("cpu", x.dtype)
         for first in range(0, len(self), PART):
             rows = slice(first, first + PART)
@@ -149,7 +177,7 @@ class ContactPairs:
 
 
 def _law(contact):
-    """The law as numbers; a stiffness that is not known is not asked for."""
+    """The numbers of a contact potential; an unknown stiffness must not be used."""
     return LAWS.index(type(contact).__name__), int(contact.area_weighted), contact.stiffness if contact.stiffness != "auto" else 0.0
 
 
@@ -160,7 +188,7 @@ def _batch(quantity, contact, kind, points, activation, separation, weight, thre
 
 
 def pair_stiffness(contact, weight):
-    """Second derivative by the distance, N/m, of a pair of a weight half-way between the separation and where it acts."""
+    """Second derivative by the distance, N/m, of a pair with a weight, half-way between the separation and its activation distance."""
     distance = contact.separation + 0.5 * contact.distance
     pair = [np.array([0], np.int32), np.array([[0, 1, -1, -1]], np.int32)]
     limits = [np.array([number]) for number in (contact.distance, contact.separation, weight, 0.0)]
@@ -168,26 +196,26 @@ def pair_stiffness(contact, weight):
 
 
 def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, threads=0, weighting="sum"):
-    """The pairs of a surface mesh that act at x, or would if their distance were less by `margin`.
+    """The pairs of a surface mesh that act at x, or would act if their distance were less by `margin`.
 
     Parameters
     ----------
     contact : BarrierContact
     x : array_like, shape (n, 3)
-        Positions, m. Vertices of no triangle and no edge take part as particles.
+        Positions, m. Vertices without triangles and edges are particles.
     triangles : array_like of int, shape (t, 3)
     edges : array_like of int, shape (r, 2), optional
-        Edges beside those of the triangles.
+        Edges in addition to those of the triangles.
     rest : array_like, shape (n, 3), optional
-        Positions at rest, m: areas and the mollifier's threshold are taken there, and the activation distance of a pair within one
-        connected part of the mesh is at most 0.9 x (its distance at rest - separation), so that a fine mesh has no energy at rest.
-        Without it areas and threshold are those at x, as constants, and no activation distance is reduced.
+        Positions at rest, m, for areas and the mollifier's threshold. The activation distance of a pair within one connected part of the
+        mesh is at most 0.9 x (its rest distance - separation), so that a fine mesh has no energy at rest. Without it areas and threshold
+        are those at x, as constants, and no activation distance is reduced.
     margin : float
         m. While no vertex moves by more than half of it, no pair outside the list acts.
     threads : int
         0: all cores. The pairs, sorted by kind and vertices, do not depend on it.
     weighting : "sum" or "harmonic"
-        As in `BarrierContact`, whose own value is for simulations; ``weighting=contact.weighting`` gives the pairs their weights there.
+        As in `BarrierContact`, whose own value is for simulations; ``weighting=contact.weighting`` gives the weights of a simulation.
 
     Returns
     -------
@@ -196,7 +224,7 @@ def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, thre
     Raises
     ------
     TypeError, ValueError
-        A wrong shape, a coordinate that is not finite, an index out of range; a pair of one part that is no farther apart at rest than the
+        A wrong shape, a coordinate that is not finite, an index out of range; a pair of one part whose rest distance is not above the
         separation; stiffness="auto".
     """
     if not isinstance(contact, BarrierContact):
@@ -252,10 +280,10 @@ def energy(
     threads: int = 0,
     weighting: str = "sum",
 ) -> float:
-    """Energy of a contact law on a surface mesh, J; infinite where a pair is not farther apart than the separation.
+    """Energy of a contact potential on a surface mesh, J; infinite if a distance is not above the separation.
 
-    Arguments and errors as for `find_pairs`. Without `rest` areas and the mollifier's threshold are those at x, but their change with x is
-    in none of the derivatives.
+    Arguments and errors as for `find_pairs`. Without `rest` areas and the mollifier's threshold are those at x. The derivatives do not
+    contain their dependence on x.
     """
     return find_pairs(contact, x, triangles, edges, rest, threads=threads, weighting=weighting).energy(x, threads=threads)
 
@@ -270,7 +298,7 @@ def gradient(
     threads: int = 0,
     weighting: str = "sum",
 ) -> Floats:
-    """Derivative of `energy` by x, (n, 3) N. Arguments and errors as for `find_pairs`; ValueError also where the energy is infinite."""
+    """Derivative of `energy` by x, (n, 3) N. Arguments and errors as for `find_pairs`; ValueError also for an infinite energy."""
     return find_pairs(contact, x, triangles, edges, rest, threads=threads, weighting=weighting).gradient(x, threads=threads)
 
 
@@ -285,9 +313,9 @@ def hessian(
     threads: int = 0,
     weighting: str = "sum",
 ) -> Any:
-    """Second derivative of `energy` by x, scipy CSR (3n, 3n) N/m, row 3 i + axis for vertex i. Errors as for `gradient`.
+    """Second derivative of `energy` by x, scipy CSR (3n, 3n) N/m, row 3 i + axis for vertex i.
 
-    psd : bool
-        The nearest positive semidefinite matrix of every pair instead of its Hessian, for Newton steps that go down.
+    Arguments and errors as for `gradient`, and ``psd : bool``: the nearest positive semidefinite matrix of every pair instead of its
+    Hessian, for descent directions of Newton's method.
     """
     return find_pairs(contact, x, triangles, edges, rest, threads=threads, weighting=weighting).hessian(x, psd=psd, threads=threads)

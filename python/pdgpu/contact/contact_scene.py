@@ -1,8 +1,8 @@
-"""What of a scene touches, as the core takes it: points, edges and triangles of bodies and obstacles, and what a law needs of them.
+"""The contact surface of a scene for the core: points, edges and triangles of bodies and obstacles, and their data for a contact potential.
 
-Vertices of the bodies come first, as in the scene, and the points of the surfaces that are embedded in them; behind these lie driven
-points: the vertices of obstacle meshes and boxes, the centres of spheres and the ends of the axes of capsules, which have the collider's
-radius, of each plane a point and the unit normal, and of each grid of distances its first node and a point along each of its axes.
+First come the vertices of the bodies, in the order of the scene, then the points of embedded surfaces, then the prescribed points. These
+are the vertices of obstacle meshes and boxes; the centres of spheres and the ends of the axes of capsules, with the collider's radius; a
+point and the unit normal of each plane; and the first node and a point along each axis of each distance grid.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ __all__ = ["ContactScene"]
 
 
 class ContactScene:
-    """The points of a scene that touch, and where the driven ones are at a time.
+    """The points of the contact surface of a scene, and the positions of the prescribed ones at a time.
 
     Parameters
     ----------
     scene : Scene
-    contact : BarrierContact, PenaltyContact, or the law of another
-        Its stiffness a number.
+    contact : BarrierContact, PenaltyContact, or the potential of another contact
+        With a number as stiffness.
     fixed : ndarray of bool, shape (n,)
         Vertices that no solver moves.
     origin : array_like, shape (3,)
@@ -45,27 +45,26 @@ class ContactScene:
     Raises
     ------
     TypeError
-        A surface embedded in a body that collides, with a contact that does not take it; with another contact than a penalty an obstacle
-        that is a grid of distances, which have no distance to edges and triangles.
+        A surface embedded in a body that collides, with a contact that does not support it. A distance grid as an obstacle, with a contact
+        other than a penalty: it has no distance to edges and triangles.
     ValueError
-        Two primitives of one body that are no farther apart at rest than the separation and its thickness; a thickness where the contact
-        takes none; friction of a name that no body and no
-        obstacle has.
+        Two primitives of one body whose rest distance is not above the separation and its thickness; a thickness with a contact that does
+        not support it; friction with an unknown name.
     """
 
     def __init__(self, scene, contact, fixed, origin=(0.0, 0.0, 0.0)):
         surface = SceneSurface(scene, [i for i, part in enumerate((*scene.bodies, *scene.obstacles)) if part.collides])
         self.names, self._bodies = scene.names, scene.bodies
         self.coefficients = _coefficients(contact.friction, self.names)
-        self._parts = []  # of the driven points: a function of time, and how many they are
+        self._parts = []  # of the prescribed points: a function of time, and their number
         self.n_vertices = scene.n_vertices
         self.carriers, self.weights = surface.carriers, surface.weights
         self.embedded = surface.embedded
-        self.n_moving = self.n_vertices + len(self.carriers)  # who follows vertices
+        self.n_moving = self.n_vertices + len(self.carriers)  # vertices and embedded points
         n = len(surface.rest)
         rest, owner, radii = [surface.rest], [surface.owner], [surface.radii]
         triangles, edges, particles, planes = [surface.triangles], [surface.edges], [surface.particles], []
-        self._fields = []  # of each of the planes the grid of distances that it is, or None
+        self._fields = []  # for each plane the distance grid that replaces it, or None
         for body in scene.bodies:
             if body.thickness and body.collides and isinstance(contact, PenaltyContact):
                 raise ValueError(f"contact: body {body.name!r} has a thickness of {body.thickness:g} m, which PenaltyContact does not take")
@@ -103,7 +102,7 @@ class ContactScene:
         self.planes = np.array(planes, np.int32)
         self.shifts = self._shifts(np.asarray(origin))
         self._sides = ~rows.alone.astype(bool)
-        self._roots = np.arange(n)  # of copies of a vertex along a cut, the vertex: what meets in it is no pair
+        self._roots = np.arange(n)  # the original of each copy of a vertex along a cut: primitives with a common one are no pair
         for body in scene.bodies:
             if body.parents is not None:
                 self._roots[body.slice] = body.slice.start + np.asarray(body.parents)
@@ -117,12 +116,13 @@ class ContactScene:
         return len(self.rest) - self.n_moving
 
     def driven(self, time):
-        """Where the driven points are at a time (s), (n_driven, 3) m."""
+        """The positions of the prescribed points at a time (s), (n_driven, 3) m."""
         return np.concatenate([np.zeros((0, 3)), *(part(time) for part in self._parts)])
 
     def _shifts(self, origin):
-        """The vector from which each point is counted in the core, (n, 3) m: the origin. A normal has none. The point of a plane goes along
-        the plane to the place nearest to the origin, since a far one would have the rounding of its coordinates."""
+        """The reference of each point in the core, (n, 3) m: the origin; zero for a normal. The point of a plane is shifted along the plane
+        to the place nearest to the origin, since a distant one would have larger rounding errors.
+        """
         shifts = np.tile(origin, (len(self.rest), 1))
         if not origin.any():
             return shifts
@@ -133,12 +133,13 @@ class ContactScene:
         return shifts
 
     def relative_rest(self):
-        """The rest positions of all points as the core has them, m."""
+        """The rest positions of all points in the frame of the core, m."""
         return self.rest - self.shifts
 
     def description(self, contact, dtype, dt, adaptive=False):
-        """What the core's simulation takes of contact, by name; dt in s, None: quasistatic. adaptive: the stiffness may double between
-        steps."""
+        """The description of contact for the core's simulation, by name; dt in s, None: quasistatic. adaptive: the stiffness may double
+        between steps.
+        """
         deforms = np.array([body.type != "rigid" for body in self._bodies] + [True] * (len(self.names) - len(self._bodies)))
         tags = self.owner << BODY_SHIFT | np.where(deforms[self.owner], SELF, 0) | np.where(self._fixed, FIXED, 0)
         corners = {"vertices": self.vertices.reshape(-1, 1), "edges": self.edges, "triangles": self.triangles}
@@ -181,7 +182,7 @@ class ContactScene:
         return result
 
     def stretching(self):
-        """The edges of shells and rods that touch, (m, 2), and their lengths at rest, m."""
+        """The edges of shells and rods of the contact surface, (m, 2), and their rest lengths, m."""
         held = np.zeros(self.n_vertices, bool)
         for body in self._bodies:
             held[body.slice] = body.collides and body.type in ("shell", "rod")
@@ -190,12 +191,12 @@ class ContactScene:
         return edges, np.linalg.norm(self.rest[edges[:, 0]] - self.rest[edges[:, 1]], axis=1)
 
     def mean_edge(self):
-        """The mean length of the edges of all bodies at rest, m; 0 where there are none."""
+        """The mean rest length of the edges of all bodies, m; 0 without edges."""
         edges = self.edges[(self.edges[:, 0] != self.edges[:, 1]) & (self.edges < self.n_vertices).all(axis=1)]
         return float(np.linalg.norm(self.rest[edges[:, 0]] - self.rest[edges[:, 1]], axis=1).mean()) if len(edges) else 0.0
 
     def _barrier(self, contact):
-        """What of a description a barrier decides."""
+        """The part of a description for a barrier."""
         return {
             "law": LAWS.index(type(contact).__name__),
             "physical": int(contact.area_weighted),
@@ -214,7 +215,7 @@ class ContactScene:
         }
 
     def _penalty(self, contact, parts):
-        """What of a description a penalty decides; parts: what hangs together."""
+        """The part of a description for a penalty; parts: the connected parts."""
         start, triangles = rings(self.triangles, len(self.rest))
         return {
             "law": 0,
@@ -234,14 +235,14 @@ class ContactScene:
         }
 
     def _solids(self, bodies):
-        """What of a description says which tets lie behind the surfaces of bodies."""
+        """The part of a description with the tets behind the surfaces of bodies."""
         rows = [body.mesh.tets + body.slice.start for body in bodies]
         tets = np.concatenate([np.zeros((0, 4), np.int32), *rows])
         neighbours, behind = tet_neighbours(tets, self.triangles)
         return {"tets": tets, "tet_neighbours": neighbours, "behind": behind}
 
     def _parts_of(self):
-        """What of the points hangs together, (n,) int32: within a part a pair acts no farther than it allows at rest."""
+        """The connected part of each point, (n,) int32: within a part the rest distance limits the activation distance."""
         import scipy
 
         links = [self.edges]
@@ -255,21 +256,22 @@ class ContactScene:
         return scipy.sparse.csgraph.connected_components(graph, directed=False)[1].astype(np.int32)
 
     def with_stiffness(self, contact, stiffness_of_vertices):
-        """`contact` with the stiffness that fits the scene: `automatic_stiffness` of the free vertices (n,) N/m that touch; an embedded
-        point is as stiff as its vertices are on the mean, by their weights."""
+        """`contact` with a stiffness that fits the scene: `automatic_stiffness` of the free vertices (n,) N/m of the contact surface. An
+        embedded point has the weighted mean stiffness of its vertices.
+        """
         touching = self.vertices[self.vertices < self.n_moving]
         shares = abs(self.weights) / np.abs(self.weights).sum(axis=1, keepdims=True)
         stiffness = np.concatenate([stiffness_of_vertices, np.einsum("kj,kj->k", shares, stiffness_of_vertices[self.carriers])])
         return automatic_stiffness(contact, _known(self.areas, len(self.rest))[touching], stiffness[touching])
 
     def onto_vertices(self, forces):
-        """What forces (n_moving, 3) on vertices and the points that they carry come to on the vertices: W^T f."""
+        """The forces on the vertices by forces (n_moving, 3) on vertices and embedded points: W^T f."""
         result = forces[: self.n_vertices].copy()
         np.add.at(result, self.carriers, self.weights[:, :, None] * forces[self.n_vertices : self.n_moving, None])
         return result
 
     def _check_rest(self, contact):
-        """Within a body all pairs must be farther apart at rest than the separation."""
+        """ValueError unless all pairs within a body have rest distances above the separation."""
         if isinstance(contact, PenaltyContact):
             return
         law = replace(contact, stiffness=1.0) if has_own_law(contact) else law_of(contact)
@@ -303,7 +305,7 @@ def _coefficients(friction, names):
 
 
 def _known(areas, n):
-    """-1 where there is no area."""
+    """Replaces missing areas by -1."""
     return np.full(n, -1.0) if areas is None else np.where(np.isnan(areas), -1.0, areas)
 
 
@@ -324,12 +326,12 @@ def _points_of(collider):
 
 
 def _side(field):
-    """How far from its first node the points of a grid of distances are that say where it is, m."""
+    """The distance of the points of a distance grid that define its frame from its first node, m."""
     return field.spacing * (max(field.values.shape) - 1)
 
 
 def _motion_of(collider, local, name, rubs):
-    """Where the points of a shape are at a time; of a plane its point and its normal, which must stay as it is."""
+    """The points of a shape as a function of time. A plane has its point and its constant normal."""
 
     def at(time):
         rotation, shift = collider.placement(time)

@@ -1,4 +1,4 @@
-"""Where a simulation with contact may start: nothing meets anything, and nothing is nearer than the separation."""
+"""Checks of the start of a simulation with contact: no intersections, and no distance below the separation."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from pdgpu.verify.certificate import close_pairs, judged_parts
 
 __all__ = ["check_contact_start", "rounding_of_contact"]
 
-# Roundings of the largest coordinate that an activation distance needs at least. Measured with a block that falls and slides on a plane and
-# on a mesh in float32 (Newton, L-BFGS, VBD; a stiffness of 1e6 Pa): most impacts stop the block at 28, one of 48 does at 37, none at 50.
+# The minimum activation distance in roundings of the largest coordinate. With a smaller one, a block that slides in float32 may stop at an
+# impact (Newton, L-BFGS, VBD).
 ROUNDINGS = 32.0
 
 
 def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0):
-    """Refuse a state from which a contact that keeps bodies apart could not start.
+    """Reject a state with intersections, or with distances below the separation.
 
-    Exact, by the judge of `pdgpu.certify`: every intersection, every vertex below a plane or inside a box, every primitive that touches a
-    sphere or capsule, and every pair nearer than the separation. Primitives with a common vertex are never too near each other, but they
-    intersect where they have more in common than that. Parts with `collides=False` do not take part, and neither do pairs that nothing
-    can move apart: of obstacles, of pinned vertices. `SignedDistanceField` is not looked at. An obstacle mesh that intersects itself is
-    not refused, but told of.
+    Exact, by the verification of `pdgpu.certify`: every intersection, every vertex below a plane or inside a box, every primitive in
+    contact with a sphere or capsule, and every pair nearer than the separation. Primitives with a common vertex are never too near each
+    other, but they intersect if they share more than that. Parts with `collides=False` are skipped, and so are pairs that nothing can
+    separate: of obstacles, of pinned vertices. `SignedDistanceField` is not checked. An obstacle mesh that intersects itself is reported,
+    not rejected.
 
     Parameters
     ----------
@@ -34,26 +34,27 @@ def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0
     positions : array_like, shape (n, 3)
         Of the bodies' vertices, m.
     time : float
-        s; where the motions have taken the obstacles.
+        s; determines the positions of moving obstacles.
     separation : float
-        m, at least 0. What is exactly as far apart is far enough; with 0 touching is too near.
+        m, >= 0. A distance equal to it is valid; with 0 touching is not.
     threads : int
         0: all cores. The result does not depend on it.
 
     Returns
     -------
     list of str
-        Of every obstacle mesh that intersects itself: its name, the first two primitives, numbered as below, and how many pairs more.
+        For every obstacle mesh that intersects itself: its name, the first two primitives, numbered as below, and the number of further
+        pairs.
 
     Raises
     ------
     ValueError
-        There is such a pair: with the names of both, their vertices (of the bodies' and then of the obstacle meshes', numbered through) and
-        their distance. Of several the nearest is named. Also arguments that are out of range.
+        There is such a pair: with the names of both, their vertices (numbered through the bodies and then the obstacle meshes) and their
+        distance. The nearest of several is named. Also for arguments out of range.
     TypeError
-        Arguments of a wrong type.
+        Arguments of another type.
     RuntimeError
-        This build has no GMP.
+        A build without GMP.
     """
     positions = real_array("positions", positions, (scene.n_vertices, 3))
     separation, threads = number("separation", separation, minimum=0.0), thread_count(threads)
@@ -78,14 +79,16 @@ def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0
 
 
 def _of_free(judged, found):
-    """The intersections of one frame, but those of fixed vertices alone."""
+    """The intersections of one frame, except those of fixed vertices only."""
     for kind, pairs, rows in (("edge-triangle", found.edge_triangle, judged.triangles), ("edge-edge", found.edge_edge, judged.edges)):
         fixed = judged.fixed[judged.edges[pairs[:, 0]]].all(axis=1) & judged.fixed[rows[pairs[:, 1]]].all(axis=1)
         yield from (ClosePair(kind, *pair, 0.0) for pair in pairs[~fixed].tolist())
 
 
 def _folded_obstacles(judged, surface, found):
-    """In words, every obstacle mesh that intersects itself. Two that stand in each other, as the steps of a stair do, may be meant."""
+    """A text for every obstacle mesh that intersects itself. Two obstacles that intersect each other, as the steps of a stair, may be
+    intended.
+    """
     pairs = judged.parted(found)[1].edge_triangle  # a mesh has no edges without a triangle
     owner, other = surface.owner[judged.edges[pairs[:, 0], 0]], surface.owner[judged.triangles[pairs[:, 1], 0]]
     for place in np.unique(owner[owner == other]):
@@ -96,7 +99,7 @@ def _folded_obstacles(judged, surface, found):
 
 
 def _words(judged, surface, what, part):
-    """The name of a primitive's body or obstacle, and the primitive in words."""
+    """The name of a primitive's body or obstacle, and a text for the primitive."""
     if isinstance(part, str):
         return part, f"the {what}"
     rows = {"vertex": np.arange(judged.n_points)[:, None], "edge": judged.edges, "triangle": judged.triangles}[what]
@@ -106,7 +109,7 @@ def _words(judged, surface, what, part):
 
 
 def rounding_of_contact(core, positions):
-    """A sentence where rounding is no small share of the activation distance at positions (n, 3) m, or None."""
+    """A warning text if rounding at positions (n, 3) m is not small compared with the activation distance, or None."""
     contact = core.contact
     if not isinstance(contact, BarrierContact | ProjectiveContact):
         return None

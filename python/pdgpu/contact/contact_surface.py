@@ -1,4 +1,4 @@
-"""The pairs that a surface mesh has, and the areas that they stand for."""
+"""The contact surface of a mesh: its pairs and their areas."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CORNERS = (2, 3, 4, 4, 3)
 
 
 class SurfaceAreas:
-    """The areas that the vertices (n) and edges of triangles stand for, and those of the triangles."""
+    """The areas of the vertices (n), edges and triangles of a surface."""
 
     def __init__(self, n, triangles, edges):
         self.n, self.triangles, self.edges = n, triangles, edges
 
     def of(self, rest):
-        """Of vertices (n,), edges (e,) and triangles (t,), m^2; nan where a vertex or an edge belongs to no triangle."""
+        """Areas of vertices (n,), edges (e,) and triangles (t,), m^2; NaN for a vertex or an edge without triangles."""
         corners = rest[self.triangles]
         third = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 6.0
         sides = np.sort(self.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1).astype(np.int64)
@@ -42,7 +42,7 @@ def harmonic(a, b):
 
 
 class TouchingSurface:
-    """The primitives of a mesh, their areas, and which parts of it hang together."""
+    """The primitives of a mesh, their areas, and its connected parts."""
 
     def __init__(self, n, triangles, edges):
         rows = JudgedScene(n, triangles, edges, None)
@@ -51,14 +51,14 @@ class TouchingSurface:
         self.particles = np.setdiff1d(np.arange(n, dtype=np.int32), rows.vertices)
 
     def parts(self):
-        """Which connected part each vertex belongs to, (n,)."""
+        """The connected part of each vertex, (n,)."""
         import scipy
 
         graph = scipy.sparse.coo_matrix((np.ones(len(self.edges)), self.edges.T), shape=(self.n, self.n))
         return scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
 
     def candidates(self, x, reach, threads):
-        """Kind (k,), vertices (k, 4) and area (k,) nan of all pairs nearer than reach, and some others; the areas are filled by `areas`."""
+        """Kind (k,), vertices (k, 4) and the broad phase's pairs, for all pairs nearer than reach and some others."""
         import scipy
 
         phase = BroadPhase(x, self.triangles, self.edges, particles=self.particles, dtype="float64", device="cpu", threads=threads)
@@ -66,7 +66,7 @@ class TouchingSurface:
         dots = x[self.particles]
         two = one = np.zeros((0, 2), np.int64)
         if len(dots):
-            tree, slack = scipy.spatial.cKDTree(dots), 1.0 + 1e-9  # more than its distances are off
+            tree, slack = scipy.spatial.cKDTree(dots), 1.0 + 1e-9  # above the error of its distances
             two = np.sort(tree.query_pairs(reach * slack, output_type="ndarray"), axis=1)
             two = two[np.lexsort(two.T[::-1])]
             if len(self.rods):
@@ -88,7 +88,7 @@ class TouchingSurface:
         return kind, np.concatenate(pairs).astype(np.int32), near
 
     def weights(self, rest, kind, near, weighting):
-        """The area of each candidate, m^2; 1 for those with a vertex or an edge of no triangle."""
+        """The area of each candidate, m^2; 1 for those with a vertex or an edge without triangles."""
         of_vertices, of_edges, of_triangles = SurfaceAreas(self.n, self.triangles, self.edges).of(rest)
         quarter, area = of_vertices[near.vertex_triangle[:, 0]] / 4.0, of_triangles[near.vertex_triangle[:, 1]]
         first, second = of_edges[near.edge_edge].T

@@ -1,4 +1,4 @@
-"""Contact by a penalty: pairs that a detection freezes, and a spring for each as long as it is pressed."""
+"""Contact by a penalty: a spring for each pair in contact, with pairs that are constant between two detections."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pdgpu.linear.linear_solvers import keep
 __all__ = ["PenaltyContact"]
 
 VARIANTS = ("lagged", "paper")
-FASTEST = 5.0  # distances that an obstacle may move in a step with friction; measured: 3 is right, 10 loses the friction
+FASTEST = 5.0  # distances that an obstacle may move in a step with friction; a faster one loses its lagged pairs
 
 
 @settings_by_keyword(
@@ -24,39 +24,39 @@ FASTEST = 5.0  # distances that an obstacle may move in a step with friction; me
 )
 @dataclass(frozen=True)
 class PenaltyContact:
-    """A quadratic penalty where surfaces are nearer than a thickness, or inside each other [Chen et al. 2024, Sec. 3.5].
+    """A quadratic penalty for surfaces nearer than a thickness, or inside each other [Chen et al. 2024, Sec. 3.5].
 
-    A pair has the energy stiffness/2 max(0, distance - g)^2, with its gap g along a normal that is held, at points that are held, from one
-    detection to the next. So it is soft: a weight F sinks in until stiffness x (distance - g) = F. Bodies can pass
-    into each other, and through each other where they are fast or pressed hard: `certify` and `pdgpu.geometry.find_intersections` tell.
-    `BarrierContact` does not allow it.
+    A pair has the energy stiffness/2 max(0, distance - g)^2. Its gap g is measured along a normal and between points that are constant
+    between two detections. So it is soft: a weight F sinks in until stiffness x (distance - g) = F. Fast or strongly pressed bodies can
+    penetrate or pass through each other: `certify` and `pdgpu.geometry.find_intersections` detect it. `BarrierContact` prevents it.
 
     Parameters
     ----------
     distance : float
-        The gap below which two surfaces push each other apart, m. Within a body at most 0.9 x the distance at rest.
+        The gap below which two surfaces repel each other, m. Within a body at most 0.9 x the rest distance.
     stiffness : float
-        Of every pair, N/m. The force on a vertex grows with the number of its pairs, and so with how fine the meshes are.
+        Of every pair, N/m. The force on a vertex grows with the number of its pairs, and so with the resolution of the meshes.
     depth : float
-        How far inside a solid, the closed surface of another body or an obstacle mesh vertices are found and pushed out, m; at least twice
-        the distance is looked through. Searches take longer with it.
+        Search depth inside a solid, the closed surface of another body or an obstacle mesh, m, from which vertices are pushed out; at least
+        twice the distance is used. A larger depth makes searches slower.
     detection_interval : int
-        Iterations from one detection in a step to the next, n_col in the paper; 0: one detection a step, on the way to the first guess,
-        and then the incremental potential is the same in all iterations.
+        Iterations between two detections in a step, n_col in the paper. 0: one detection per step, on the path to the first guess; the
+        incremental potential is then the same in all iterations.
     friction : float or dict
-        Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names: {("cloth", "floor"): 0.3}, in
-        whichever order. Pairs that are not named have none.
+        Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names in any order: {("cloth", "floor"):
+        0.3}. Other pairs have no friction.
     friction_velocity : float
-        eps_v, m/s: two surfaces that slide slower than this stick, or rather creep, as with BarrierContact.
+        eps_v, m/s: surfaces with a slower slip stick, with a slow creep, as with BarrierContact.
     variant : "lagged" or "paper"
-        Which normal forces friction has: those of the last detection, so that it is a term of the incremental potential; or those of the
-        moment, again at every visit of a vertex, as in the paper (Eqs. 13 to 16). With "paper" friction has no potential:
-        `VertexBlockDescent` alone takes it, without a line search, and what a record shows as incremental potential has the friction of
-        the normal forces there, whose derivative the gradient is not.
+        The normal forces of friction. "lagged": those of the last detection, so that friction is a term of the incremental potential.
+        "paper": the present ones at every visit of a vertex (Eqs. 13 to 16). This friction has no potential: only `VertexBlockDescent`
+        supports it, without a line search. The incremental potential in a record then has the friction of the normal forces there, and the
+        gradient is not its derivative.
 
     Raises
     ------
     TypeError, ValueError
+        An argument of another type or out of range; the message names it.
 
     Warns
     -----
@@ -66,31 +66,37 @@ class PenaltyContact:
 
     Notes
     -----
-    A detection finds three kinds of pairs, of vertices and triangles, of edges, and of particles, rods, spheres, capsules and planes:
+    A detection finds pairs of vertices and triangles, of edges, and of particles, rods, spheres, capsules and planes, in three ways:
 
-    - what meets between the step's start and the present iterate: points and normal are those at the first time at which its gap is below a
-      tenth of the distance;
-    - what is nearer than the distance, with the normal on the side where the pair was when the step began;
-    - in front of a closed surface of another body or obstacle: on its outer side, from `depth` inside on; also what a first guess has
-      deeper inside, if it was no deeper than that when the step began: there on the way out that was the shortest then. Of the points
-      of a body that a vertex is inside of the nearest counts, so that bodies may start inside each other. A vertex is inside its own
-      solid where a straight way from a point of the surface through the tets ends in a tet that is not the vertex's, and goes out there,
-      on the shortest such way [Chen et al. 2023, Shortest Path to Boundary for Self-Intersecting Meshes]. For open surfaces the side is
-      where the step began: what starts on the wrong side stays there.
+    - Pairs that meet between the step's start and the present iterate. Points and normal are those at the first time with a gap below a
+      tenth of the distance.
+    - Pairs nearer than the distance, with the normal on the side of the pair at the begin of the step.
+    - Vertices at a closed surface of another body or obstacle: on its outer side, from a depth of `depth` inside on. A first guess may be
+      deeper if the vertex was within that depth at the begin of the step: then it leaves along the shortest path at that time. For a vertex
+      inside a body the nearest point counts, so that bodies may start inside each other. A vertex is inside its own solid if a straight
+      path from a point of the surface through the tets ends in a tet that is not the vertex's. It leaves there, along the shortest such
+      path [Chen et al. 2023, Shortest Path to Boundary for Self-Intersecting Meshes]. For open surfaces the side is that at the begin of
+      the step: a vertex that starts on the wrong side stays there.
 
-    A vertex and a mesh are a pair wherever their distance has a minimum, once; edges of triangles are pairs where both are met inside.
-    The normal of a pair has to lie in the cone that the normals of the triangles next to its points span, so that what slides over a flat
-    mesh does not catch on its edges. Surfaces that go deeper into each other in one step than twice the distance are not tested.
+    A vertex and a mesh are a pair at every local minimum of their distance, once. Edges of triangles are pairs if both closest points are
+    interior. The normal of a pair must be in the cone of the normals of the triangles next to its points, so that a body that slides over a
+    flat mesh does not catch on its edges. Surfaces that penetrate by more than twice the distance in one step are not tested.
 
     Limits: a vertex that ends a step exactly below the rim of another mesh, to the rounding of a coordinate, can still push along the
-    surface. This happens where grids are aligned and a step is a multiple of their spacing. A smaller dt keeps first guesses apart.
-    Friction has the normal forces of the step's start: a mesh that moves by one of its edges in a step drags too little or too much.
-    Planes push at any depth, spheres and capsules out of their centre and axis. A `SignedDistanceField` pushes vertices alone, at
-    any depth, along its gradient, also where they meet it on the way. It may move and turn, by less than half a turn in a step.
+    surface. This happens for aligned grids and a step that is a multiple of their spacing. A smaller dt keeps first guesses apart. Friction
+    has the normal forces of the step's start: a mesh that moves by one of its edges in a step has too little or too much friction. Planes
+    push out at any depth, spheres and capsules from their centre and axis. A `SignedDistanceField` pushes out vertices only, at any depth,
+    along its gradient, also those that meet it on their path. It may move and rotate, by less than half a turn in a step.
 
-    Friction is Coulomb's, smoothed, with "lagged" with the normal forces of the last detection, those of the first in a step at the step's
-    start [Li et al. 2020, Incremental Potential Contact, Sec. 5]; Eq. 14 of the paper has one sign too many, with which it would
+    Friction is Coulomb's, smoothed. "lagged" has the normal forces of the last detection; those of the first in a step are at the step's
+    start [Li et al. 2020, Incremental Potential Contact, Sec. 5]. Eq. 14 of the paper has a wrong sign, with which friction would
     accelerate.
+
+    Examples
+    --------
+    >>> contact = pdgpu.PenaltyContact(distance=2e-3, stiffness=1e4)
+    >>> contact.depth, contact.variant
+    (0.0, 'lagged')
     """
 
     distance: float = field(metadata={"stored": "thickness"})  # its name in files
@@ -114,7 +120,7 @@ class PenaltyContact:
         choice("variant", self.variant, VARIANTS)
 
     def __setstate__(self, state):
-        """Of a pickle; those of earlier releases call the distance thickness."""
+        """From a pickle; in those of earlier releases the distance is called thickness."""
         state = dict(state)
         if "thickness" in state:
             state["distance"] = state.pop("thickness")
@@ -122,18 +128,18 @@ class PenaltyContact:
 
     @property
     def thickness(self) -> float:
-        """`distance`, by its name of earlier releases."""
+        """`distance`, under its name in earlier releases."""
         return self.distance
 
 
 def rings(triangles, n):
-    """The triangles of each of n points: where those of a point begin, (n+1,), and they, ascending."""
+    """The triangles of each of n points, ascending, and the start of each point's, (n+1,)."""
     corners = triangles.ravel()
     return np.concatenate([[0], np.cumsum(np.bincount(corners, minlength=n))]), np.argsort(corners, kind="stable") // 3
 
 
 def outward(triangles, points, parts):
-    """Of each triangle 1 or -1 where its part (of each point) is a closed surface and its normal points out of it, or in; 0: open."""
+    """For each triangle 1 or -1 if its part (of each point) is a closed surface and its normal points outwards or inwards; 0: open."""
     result = np.zeros(len(triangles), np.int64)
     if not len(triangles):
         return result
@@ -141,7 +147,7 @@ def outward(triangles, points, parts):
     sides = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]).astype(np.int64)
     n = len(points)
     there, back = np.sort(sides @ [n, 1]), np.sort(sides @ [1, n])
-    shared = np.isin(sides @ [n, 1], there[1:][there[1:] == there[:-1]])  # two triangles that go the same way along an edge
+    shared = np.isin(sides @ [n, 1], there[1:][there[1:] == there[:-1]])  # two triangles with the same direction along an edge
     bad = np.bincount(np.tile(of, 3), shared | ~np.isin(sides @ [n, 1], back), parts.max() + 1) > 0
     corners = points[triangles]
     volume = np.bincount(of, np.linalg.det(corners - corners.mean(axis=(0, 1))), parts.max() + 1)
@@ -149,8 +155,10 @@ def outward(triangles, points, parts):
 
 
 def warn_of_fast_obstacles(core, before, targets, stacklevel):
-    """Warns of an obstacle that leaves the lagged pairs of its friction within a step; targets (m, 3) m of the driven points in the step
-    `before` and in this one, or None. Nothing is read from a device."""
+    """Warns of an obstacle that leaves the lagged pairs of its friction within a step.
+
+    targets: (m, 3) m of the prescribed points in the step `before` and in this one, or None. Does not synchronise.
+    """
     contact, touching = core.contact, core.touching
     if before is None or targets is None or not isinstance(contact, PenaltyContact) or not touching.coefficients.any():
         return

@@ -1,4 +1,4 @@
-"""Contact of proxies: points of a body that springs of length zero keep out of obstacles and bodies, for Projective Dynamics."""
+"""Contact by proxies for Projective Dynamics: springs of rest length zero pull points of a body out of obstacles and bodies."""
 
 from __future__ import annotations
 
@@ -32,49 +32,55 @@ DETECTIONS = ("iteration", "step")
 class ProxyContact:
     """Bilateral penalty contact of Projective Dynamics, by proxies [Wang et al. 2021, Localized collisions, Secs. 4.1 to 4.3].
 
-    A proxy is a vertex or an embedded point y = W x. Where it is inside an obstacle or a solid, a spring of length zero joins it to the
-    nearest point t of the surface, with the energy c/2 |y - t|^2, until the next detection finds it elsewhere. So the springs add the
-    gradient W^T C (W x - t) and the matrix W^T C W, the same for x, y and z, to the global step. It is soft: a weight F sinks in by F/c,
-    what is fast passes through, and a proxy is all that is looked at; `certify` tells. There is no friction, but a spring holds
-    tangentially too, until the next detection. Of a solid, also the proxy's own, t is a point too, W_c x (`RestField`), and W - W_c stands
-    for W in both.
+    A proxy is a vertex or an embedded point y = W x. Inside an obstacle or a solid, a spring of rest length zero joins it to the nearest
+    point t of the surface, with the energy c/2 |y - t|^2, until the next detection. So the springs add the gradient W^T C (W x - t) and the
+    matrix W^T C W, the same for x, y and z, to the global step. The contact is soft: a weight F sinks in by F/c, and fast bodies pass
+    through. Only proxies are tested; `certify` detects other intersections. There is no friction, but a spring also holds tangentially
+    until the next detection. The target on a solid, also the proxy's own, is t = W_c x (`RestField`), and W - W_c replaces W in both.
 
-    `SchurDirect` adds the matrix to its dense part, and each proxy must lie in its region, and each target that is carried; `Direct`
-    factorises everything again where the active proxies have changed, and with solids orders and analyses it again too, since other
-    vertices are joined. The other linear solvers, and `SchurDirect` with `active`, have a diagonal above it, c |w_a| sum_b |w_b| at
-    corner a: they sweep over the matrix without it, take more iterations, and come to the same state.
+    `SchurDirect` adds the matrix to its dense part; its region must contain each proxy and each target on a body. `Direct` factorises again
+    if the active proxies have changed; with solids it also orders and analyses again, since other vertices are coupled. The other linear
+    solvers, and `SchurDirect` with `active`, use a diagonal upper bound, c |w_a| sum_b |w_b| at corner a. They need more iterations and
+    converge to the same state.
 
     Parameters
     ----------
     proxies : Embedding, str, or sequence of them; or array_like of int
-        What is embedded (`Body.embed`), by its name; or vertices by number (in the scene).
+        Embedded surfaces or points (`Body.embed`), also by name; or vertices by number (in the scene).
     stiffness : float or array_like, one for each proxy
-        c, N/m, greater than 0.
+        c, N/m, > 0.
     field : str, RestField, or sequence of them, optional
-        What to keep out of, by name: obstacles, Plane, Sphere, Capsule, Box, SignedDistanceField, standing still or moving; solids, or
-        closed surfaces embedded in them, as a `RestField` with its defaults. By default all obstacles. Of several that a proxy is in, the
-        one it is deepest in counts.
+        The colliders by name: obstacles (Plane, Sphere, Capsule, Box, SignedDistanceField), at rest or moving; solids, or closed surfaces
+        embedded in them, as a `RestField` with its defaults. By default all obstacles. Of several colliders that contain a proxy, that of
+        the largest depth counts.
     detection : "iteration" or "step"
-        How often C and t are found: in every iteration, as in the paper; or once a step, at its first guess, and then the objective is the
-        same in all iterations and none of them raises it. `Simulation.proxies` has the springs of that step.
+        When C and t are found. "iteration": in every iteration, as in the paper. "step": once per step, at its first guess; the objective
+        is then the same in all iterations and no iteration raises it. `Simulation.proxies` has the springs of that step.
 
     Raises
     ------
     TypeError, ValueError
-        When a simulation is made, also: names that nothing has, an obstacle that is a triangle mesh (which has no level set, give
-        `SignedDistanceField.from_mesh`), a field that is negative nowhere, a surface that is open or meets itself, a proxy outside of the
-        region of SchurDirect; in a step, a target outside of it, and a proxy that has left the grid of a part of a shape.
+        An argument of another type or out of range. At the creation of a simulation also: unknown names, a triangle mesh as obstacle (which
+        has no level set; use `SignedDistanceField.from_mesh`), a field without negative values, a surface that is open or intersects
+        itself, a proxy outside of the region of SchurDirect. In a step: a target outside of it, and a proxy that has left the grid of a
+        part of a shape.
 
     Notes
     -----
-    A proxy outside the grid of a `SignedDistanceField` is outside its shape, which lies in the grid; however far away, it is in no contact.
-    Of a part of a shape (`whole=False`) that is known only as far as the nearest value of the grid reaches. Farther out a step raises
-    ValueError with the number of the proxy, where it is and where the grid is, and leaves the simulation as it was before: the grid must
-    cover the path. On a GPU each detection then waits for the device.
+    A proxy outside the grid of a `SignedDistanceField` is outside its shape, which the grid contains; it is never in contact. The distance
+    of a part of a shape (`whole=False`) is known only as far as the nearest value of the grid. Farther away a step raises ValueError with
+    the number of the proxy, its position and that of the grid, and restores the simulation: the grid must cover the path. On a GPU each
+    such detection synchronises.
 
-    With detection="iteration" the energy that is reported is that of the proxies active at the positions it is asked for, and it may rise
-    when others become active; `Simulation.proxies` counts who came and went between the iterations of a step. No search of a length
-    stands between: where pairs of two bodies change all the time, an iteration may go back and forth.
+    With detection="iteration" the reported energy is that of the active proxies at the evaluated positions, and it may rise when others
+    become active. `Simulation.proxies` counts the proxies that became active or inactive between the iterations of a step. There is no line
+    search: while pairs of two bodies change all the time, iterations may oscillate.
+
+    Examples
+    --------
+    >>> contact = pdgpu.ProxyContact([0, 1, 2], stiffness=100.0)
+    >>> contact.detection
+    'iteration'
     """
 
     proxies: Any
@@ -99,27 +105,27 @@ class ProxyContact:
 
 
 class Proxies(NamedTuple):
-    """What `Simulation.proxies` says.
+    """The result of `Simulation.proxies`.
 
     Attributes
     ----------
     points : ndarray, shape (k, 3)
         y, m.
     targets : ndarray, shape (k, 3)
-        t of the active ones, m; of the others y.
+        t of active proxies, m; y of the others.
     active : ndarray of bool, shape (k,)
-        With detection="step" the springs of the last step, also those of proxies that are outside by now.
+        With detection="step" the springs of the last step, also those of proxies that are outside now.
     forces : ndarray, shape (k, 3)
         c (t - y) on the points, N.
     vertex_forces : ndarray, shape (n, 3)
-        What they come to on the vertices, N.
+        The same forces on the vertices, N.
     entered, left : int
-        How many became active, and how many were no longer, from one iteration of the last step to the next, all together; of
-        SchurDirect from one inner iteration to the next.
+        Numbers of proxies that became active, and inactive, between the iterations of the last step, in total; for SchurDirect between
+        inner iterations.
     carriers : ndarray of int32, shape (k, 4)
-        The vertices that carry the target, of one that none carries -1.
+        The vertices that carry the target; -1 for a target that is not on a body.
     carrier_weights : ndarray, shape (k, 4)
-        How much of it each of them has.
+        Their weights.
     """
 
     points: Floats
@@ -134,7 +140,7 @@ class Proxies(NamedTuple):
 
 
 class ProxyScene:
-    """The proxies of a simulation, and the obstacles they are kept out of."""
+    """The proxies of a simulation, and their colliders."""
 
     def __init__(self, scene: Any, contact: ProxyContact, solver: Any, fixed: Any, threads: int) -> None:
         self.contact, self._is_placed, self._scene = contact, False, scene
@@ -169,7 +175,7 @@ class ProxyScene:
             self._check_region(solver.linear.region, fixed)
 
     def _check_region(self, region, fixed):
-        """Every free vertex that carries a proxy must be in the region."""
+        """ValueError unless the region contains every free vertex that carries a proxy."""
         inside = np.array(fixed, dtype=bool)
         inside[list(region)] = True
         missing = (self.rows >= 0) & (self.weights != 0.0) & ~inside[np.maximum(self.rows, 0)]
@@ -194,7 +200,7 @@ class ProxyScene:
         return scipy.sparse.csr_matrix((weights[proxy, corner], (proxy, columns)), shape=(len(rows), self.n_vertices))
 
     def description(self, dtype: Any, origin: Any) -> dict[str, Any]:
-        """What the core takes; origin (3,) m: of its positions."""
+        """The description for the core; origin (3,) m: of its positions."""
         return {
             "rows": self.rows,
             "weights": np.ascontiguousarray(self.weights, dtype),
@@ -205,17 +211,17 @@ class ProxyScene:
         }
 
     def placed(self, dtype: Any, time: float) -> list[Any]:
-        """The obstacles where they are at a time, s; None for those that stand where they were put."""
+        """The poses of the obstacles at a time, s; None for those at rest."""
         known = self._is_placed
         return [None if known and c.motion is None else placed_collider(c, dtype, time) for c in self.colliders]
 
     def place(self, backend: Any, placed: list[Any]) -> None:
-        """Puts the obstacles where `placed` found them."""
+        """Sets the poses from `placed`."""
         backend.set_proxy_colliders(placed)
         self._is_placed = True
 
     def read(self, backend: Any) -> Proxies:
-        """Where they are."""
+        """The present poses."""
         columns = backend.proxy_columns()
         points, active = columns["points"].astype(np.float64), columns["active"].astype(bool)
         targets = np.where(active[:, None], columns["targets"].astype(np.float64), points)
@@ -228,8 +234,9 @@ class ProxyScene:
 
 def carried_proxies(contact, rows, share):
     """A ProxyContact after a cut: vertex i descends from rows[i], with its share of the mass. A copy of a proxy is a proxy with that share
-    of the stiffness, so that the sum stays."""
-    if isinstance(contact.proxies[0], str):  # solids alone embed points, and they are not cut
+    of the stiffness, so that the sum is unchanged.
+    """
+    if isinstance(contact.proxies[0], str):  # only solids embed points, and solids are not cut
         return contact
     here = np.flatnonzero(np.isin(rows, contact.proxies))
     stiffness = contact.stiffness

@@ -1,4 +1,4 @@
-"""Bodies that proxies are kept out of: the signed distance of a rest shape, carried by tets that deform."""
+"""Bodies as colliders of proxies: the signed distance of a rest shape, carried by deforming tets."""
 
 from __future__ import annotations
 
@@ -24,42 +24,47 @@ __all__ = ["RestField"]
 
 AT_ONCE = 2**15  # tets whose cells are listed together
 MOST_CELLS = 2**22
-NEAREST = 4  # tets that a cell of the surface has that none comes near
+NEAREST = 4  # tets of a surface cell without near ones
 
 _fields: Any = weakref.WeakKeyDictionary()  # mesh or Embedding -> {spacing: (SignedDistanceField, RestSurface)}
 
 
 @dataclass(frozen=True)
 class RestField:
-    """A solid that proxies are kept out of, by a signed distance of its rest shape [McAdams et al. 2011; Wang et al. 2021, Localized
+    """A solid as a collider of proxies, by a signed distance of its rest shape [McAdams et al. 2011; Wang et al. 2021, Localized
     collisions, Sec. 5.1]; for `ProxyContact.field`.
 
-    A proxy that lies in a deformed tet of the solid has the same barycentric coordinates in the tet at rest, and so a place at rest. If
-    that is inside the rest surface, the point of the surface nearest to it is found. The tet that holds that point at rest carries it
-    along: the spring is between two points of bodies, y = W_p x and t = W_c x, and pulls both. Of several tets that a proxy is in, the one
-    where it is deepest at rest counts. Distance and nearest point are exact: those of the triangles of the surface. The sign is that of the
-    pseudonormal of the nearest triangle, edge or vertex [Baerentzen and Aanaes 2005, Signed distance computation using the angle weighted
-    pseudonormal].
+    A proxy in a deformed tet of the solid has barycentric coordinates there, which give a rest point. If that point is inside the rest
+    surface, the nearest point of the surface is found. The tet that contains that point at rest carries it. The spring joins two points of
+    bodies, y = W_p x and t = W_c x, and pulls both. Of several tets that contain a proxy, that of the largest rest depth counts. Distance
+    and nearest point are exact: those of the triangles of the surface. The sign is that of the pseudonormal of the nearest triangle, edge
+    or vertex [Baerentzen and Aanaes 2005, Signed distance computation using the angle weighted pseudonormal].
 
     Parameters
     ----------
     of : str
-        A solid, whose surface is meant; or a closed surface embedded in one, by its name (`Body.embed`).
+        A solid, for its surface; or the name of a closed surface embedded in one (`Body.embed`).
     spacing : float, optional
-        Of the grid that bounds the distance, m; by default half the mean edge of the solid's tets. It changes the cost, and no answer.
+        Of the grid that bounds the distance, m; by default half the mean edge of the solid's tets. It affects the cost, not the result.
     apart : float, optional
-        A proxy of the solid itself does not see where it is at rest, nor what is nearer to that than this, m; by default twice the mean
-        edge. What is folded more narrowly goes through itself.
+        A proxy of the solid itself ignores parts within this rest distance, m; by default twice the mean edge. Narrower folds can
+        penetrate.
 
     Notes
     -----
-    "Nearest" is meant at rest: in a body that is stretched or sheared another point may be nearer now. The target follows the proxy from
-    one detection to the next without being asked where it goes best, so that there is no energy whose gradient these springs are; what
-    solvers agree on is a fixed point. With detection="step" pairs and weights hold for a step, and there is one. The rest shape must not
-    meet itself: lips that are closed at rest are one.
+    "Nearest" refers to the rest shape: in a stretched or sheared body another point may be nearer now. The target follows the proxy between
+    two detections without a minimisation, so these springs are not the gradient of an energy; solvers agree on a fixed point. With
+    detection="step" pairs and weights are constant in a step, and there is an energy. The rest shape must not touch itself: lips that are
+    closed at rest are connected.
 
-    A proxy goes out by the nearest face. One at the rim of a body that is flush with a side of another is pushed out sideways, or lies
-    outside, by rounding: there are several fixed points then, and solvers may end at different ones.
+    A proxy leaves through the nearest face. At the rim of a body that is flush with a side of another, rounding decides whether it is
+    pushed out sideways or is outside. There are several fixed points then, and solvers may end at different ones.
+
+    Examples
+    --------
+    >>> contact = pdgpu.ProxyContact([0, 1, 2], stiffness=100.0, field=pdgpu.RestField("torso"))
+    >>> contact.field[0].of
+    'torso'
     """
 
     of: str
@@ -111,7 +116,7 @@ class RestShape:
         self._list_cells(corners)
 
     def _list_cells(self, corners):
-        """The box of the grid in cells about two tets wide, and which tets come near each."""
+        """The box of the grid in cells about two tets wide, and the tets near each."""
         import scipy
 
         low, high = corners.min(axis=1), corners.max(axis=1)
@@ -134,7 +139,7 @@ class RestShape:
             y, x = k % across[which, 1], k // across[which, 1]
             numbers.append(self._number(first[part][which] + np.stack([x, y, z], axis=1)))
             rows.append(part[which])
-        # a surface that its tets do not hold, where it was embedded so
+        # an embedded surface may lie outside of all tets
         near = np.argwhere(np.abs(self.distance.values) < 2.0 * spacing)
         touched = np.unique(self._number(np.clip(np.floor(near * (spacing / self.cell)).astype(np.int64), 0, self.cells - 1)))
         bare = np.setdiff1d(touched, np.concatenate(numbers))
@@ -154,7 +159,7 @@ class RestShape:
 
 
 def rest_description(scene: Any, shapes: list[RestShape], rows: Any, weights: Any, dtype: Any, origin: Any) -> dict[str, Any] | None:
-    """What the core takes of shapes, for proxies of `rows` and `weights` (k, 4), with places relative to an origin (3,) m."""
+    """The description of shapes for the core, for proxies of `rows` and `weights` (k, 4), with places relative to an origin (3,) m."""
     if not shapes:
         return None
     rest = scene.rest_positions() - origin

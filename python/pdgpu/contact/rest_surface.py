@@ -24,7 +24,7 @@ class RestSurface:
     Parameters
     ----------
     surface : Mesh
-        Closed, and not meeting itself.
+        Closed and without self-intersections.
     origin : array_like, shape (3,)
         m.
 
@@ -35,11 +35,11 @@ class RestSurface:
     corners : ndarray, shape (n, 3, 3)
         In the order of the leaves.
     normals : ndarray, shape (n, 7, 3)
-        Outwards; of the three corners, the sides 01, 12, 20, and the face. Those of corners and sides are no unit vectors.
+        Outward; of the three corners, the sides 01, 12, 20, and the face. Those of corners and sides are no unit vectors.
     skip : ndarray of int32, shape (m,)
-        Of each node, in preorder, the next one that is not below it.
+        For each node, in preorder, the next node after its subtree.
     first : ndarray of int32, shape (m + 1,)
-        The triangles of node k are first[k] to first[k + 1] - 1; of a node with children none.
+        The triangles of node k are first[k] to first[k + 1] - 1; none for an inner node.
 
     Raises
     ------
@@ -70,7 +70,7 @@ class RestSurface:
         self.skip = np.empty(2 ** (depth + 1) - 1, np.int32)
         self.first = np.empty(len(self.skip) + 1, np.int32)
         self.first[-1] = n
-        self._levels = []  # (nodes, their first triangles): what the boxes are made of
+        self._levels = []  # (nodes, their first triangles), for the boxes
         for level in range(depth + 1):
             size, starts = 2 ** (depth - level + 1) - 1, (n * np.arange(2**level + 1)) >> level
             self.skip[index] = index + size
@@ -79,7 +79,7 @@ class RestSurface:
             index = np.stack([index + 1, index + 1 + size // 2], axis=1).ravel()
 
     def description(self, dtype: Any) -> dict[str, Any]:
-        """What the core takes. The boxes hold the corners as they are rounded."""
+        """The description for the core. The boxes contain the rounded corners."""
         corners = np.ascontiguousarray(self.corners, dtype)
         low, high = corners.min(axis=1), corners.max(axis=1)
         boxes = np.empty((len(self.skip), 6), dtype)
@@ -97,8 +97,9 @@ class RestSurface:
 
 
 def _pseudonormals(corners, triangles):
-    """(n, 7, 3) of a closed surface, outwards however it is turned: of a corner the sum of its triangles' normals times their angles there,
-    of a side the sum of two."""
+    """(n, 7, 3) of a closed surface, outward for any orientation: of a corner the sum of its triangles' normals weighted by their angles
+    there, of a side the sum of two.
+    """
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     size = np.linalg.norm(across, axis=1)
     if not (size > 0.0).all():

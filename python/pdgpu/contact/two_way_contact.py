@@ -30,108 +30,113 @@ MULTIPLIERS = (
 )  # PD_TWO_WAY_GAUSS_SEIDEL, .. of csrc/contact/potential/contact.h
 LENGTHS = ("distances", "impact", "impacts")  # PD_TWO_WAY_DISTANCES, ..
 FRICTION_IN = ("sweeps", "filter")
-RECOVERY = 0.1  # s, in which a pair that begins a step nearer than the distance gains what it lacks
+RECOVERY = 0.1  # s, in which a pair that begins a step nearer than the distance gains its deficit
 PASSES = 32  # of "auto"
 
 
 @settings_by_keyword(("distance", "separation"))
 @dataclass(frozen=True)
 class TwoWayContact:
-    """Contact that answers after the solver, whichever that is, and lets nothing pass through anything [Wang et al. 2023, A Two-Way
-    Interior Point Method for Collision Handling in Deformable Body Simulation, Algorithm 1].
+    """Contact after any solver, without penetrations [Wang et al. 2023, A Two-Way Interior Point Method for Collision Handling in
+    Deformable Body Simulation, Algorithm 1].
 
-    The iterate of the solver is the target of an update. The update starts from the state, where nothing
-    intersects: in a backward step the target is moved, as little as can be in the metric of the masses, towards where pairs that are
-    near keep `distance`, by sweeps of projected Gauss-Seidel over linear constraints [Eqs. 9-13]; in a forward step every vertex goes
-    towards it by a length of its own, towards what is near less than half of the way [Eqs. 18-20, but for what slides or parts],
-    without any continuous collision detection. Both in turn, until the state is within a tenth of `distance` of its target. An update
-    may end anywhere: every state of it, and the way from one to the next, is free of intersections.
+    The iterate of the solver is the target of an update, which starts from the intersection-free state. A backward step moves the target,
+    with the least change in the metric of the masses, to positions where near pairs keep `distance`: by sweeps of projected Gauss-Seidel
+    over linear constraints [Eqs. 9-13]. A forward step moves every vertex towards it by its own length, towards a near surface by less than
+    half of the gap [Eqs. 18-20, except for sliding or separating pairs], without continuous collision detection. Both alternate until the
+    state is within a tenth of `distance` of its target. An update may end at any step: every state, and the path between two of them, is
+    free of intersections.
 
     Parameters
     ----------
     distance : float
-        delta, m: how far apart pairs are to be that the solver would bring nearer. Within a body no more than nine tenths of what it is
-        at rest.
+        delta, m: the required distance of pairs that the solver would bring nearer. Within a body at most nine tenths of the rest distance.
     separation : float or "auto"
-        dmin, m: what nothing ever comes nearer than. "auto": a hundredth of `distance`. In float32 at least 64 roundings of the scene's
+        dmin, m: lower bound of all distances. "auto": a hundredth of `distance`. In float32 at least 64 roundings of the scene's
         coordinates.
     sweeps : int
         Of a backward step.
     patience : int
-        Steps of an update after which the sweeps of a backward step double, at most six times, and what holds back what swings grows by a
-        quarter: an update that does not end is most often held up by its sweeps. 0: they stay as they are, as printed.
+        Steps of an update after which the sweeps of a backward step double, at most six times, and the added metric against oscillations
+        grows by a quarter. 0: constant, as printed.
     steps : int
-        Most of an update; then it ends where it is.
+        Maximum of an update, which then ends at its state.
     edge_limit : float or None
-        sigma: how long an edge of a shell or a rod may be, in parts of its length at rest [Eq. 17]. It holds everywhere, as a limit to
-        the stretch of the material, since a target that contact has moved knows nothing else of it. None: no limit. Tets have none.
+        sigma: maximum length of an edge of a shell or a rod, relative to rest [Eq. 17]. It holds everywhere, as a limit of the material's
+        stretch, since a target moved by contact contains no other elasticity. None: no limit. Tets have none.
     multipliers : "gauss_seidel", "jacobi", "linear", "augmented_lagrangian" or "barrier"
-        How a sweep of a backward step goes: projected Gauss-Seidel; projected Jacobi [Sec. 4.2.2], every row relaxed by how many rows
-        meet in one of its vertices; Gauss-Seidel on the linear system alone, whose rows pull as well as they push [Harmon et al. 2008,
-        Robust Treatment of Simultaneous Collisions, as Sec. 4.3.1 has it]; `sweeps` steps of gradient descent on an augmented Lagrangian,
-        each with one of its multipliers [Tang et al. 2018, I-Cloth, as Sec. 4.3.2 has it]; none at all, but a step of gradient descent,
-        scaled by the diagonal, on the distance from the solver's target and a log-barrier of the gap above `separation` [Eqs. 7, 8], for
-        which `edge_limit` must be None. All but the first are there to compare with, and take neither friction nor repulsion; the linear
-        system may throw a target away, which raises DivergenceError in the next step.
+        The solver of a backward step. "gauss_seidel": projected Gauss-Seidel. "jacobi": projected Jacobi [Sec. 4.2.2], with each row
+        relaxed by the number of rows at its vertices. "linear": Gauss-Seidel on the linear system, with multipliers of any sign [Harmon et
+        al. 2008, Robust Treatment of Simultaneous Collisions, in the form of Sec. 4.3.1]. "augmented_lagrangian": `sweeps` steps of
+        gradient descent on an augmented Lagrangian, each with one of its multipliers [Tang et al. 2018, I-Cloth, in the form of Sec.
+        4.3.2]. "barrier": no multipliers, but a step of gradient descent, scaled by the diagonal, on the distance from the solver's target
+        and a log-barrier of the gap above `separation` [Eqs. 7, 8]; `edge_limit` must be None. All but the first are for comparison, and
+        support neither friction nor repulsion. With "linear" a target may diverge, which raises DivergenceError in the next step.
     lengths : "distances", "impact" or "impacts"
-        How far a forward step goes: each vertex by the distances of its pairs; or, to compare with, by continuous
-        collision detection with certified times of impact, of all pairs whose boxes meet on the way: all by one part of their ways, up to
-        the earliest; or each vertex by the times of its own pairs, each looked at in full [Sec. 5.1], and again with the shorter ways
-        until none meets, since times are only true of what goes on alike.
+        The length of a forward step. "distances": per vertex, by the distances of its pairs. The others are for comparison, by continuous
+        collision detection with certified times of impact of all pairs whose boxes overlap along the path. "impact": one fraction for all,
+        up to the earliest. "impacts": per vertex, by the times of its own pairs, each evaluated fully [Sec. 5.1], and repeated with the
+        shorter paths until none meets.
     friction : float or dict
-        Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names, as in `BarrierContact`: what has
-        slipped since the step began is taken back, by at most mu times the normal impulse. What sticks does not creep.
+        Coefficient of friction mu >= 0 of all pairs, or of pairs of bodies and obstacles by their names, as in `BarrierContact`. It reverts
+        the slip since the begin of the step, by at most mu times the normal impulse. Sticking pairs do not creep.
     friction_in : "sweeps" or "filter"
-        Where friction acts: in every sweep, so that it knows the impulses that are found; or, as printed [Sec. 6.3], in the target alone,
-        before the first backward step that has pairs, by mu times the impulses that `sweeps` sweeps find. As printed the impulses
-        of collisions stay in the target too, and were measured to throw what meets askew sideways; here those of friction do alone.
+        The place of friction. "sweeps": in every sweep, with the impulses found there. "filter": as printed [Sec. 6.3], only in the target
+        before the first backward step with pairs, by mu times the impulses of `sweeps` sweeps. As printed the impulses of collisions also
+        stay in the target, which deflects pairs that meet obliquely; here only those of friction do.
     repulsion : float
-        k >= 0, N/m, of a force between pairs that are nearer than `distance` by less than that again [Sec. 6.2; Bridson et al. 2002,
-        Robust Treatment of Collisions, Contact and Friction for Cloth Animation, Sec. 7.2]: with o the part of 2 `distance` -
-        `separation` that they are nearer by, the impulse is dt k o, but parts them by at most o/10 in the step. So a pair with the
-        reduced mass m gets at most m (o/(10 dt))^2/2 of energy in each. 0: there is none.
+        k >= 0, N/m, of a force between pairs nearer than twice the `distance` [Sec. 6.2; Bridson et al. 2002, Robust Treatment of
+        Collisions, Contact and Friction for Cloth Animation, Sec. 7.2]. With o = 2 `distance` - `separation` minus the gap, the impulse is
+        dt k o, but it separates a pair by at most o/10 in the step. So a pair with the reduced mass m gains at most the energy m (o/(10
+        dt))^2/2 in each. 0: no repulsion.
     strength : float
-        k > 0, kg/s^2, of the log-barrier; read by multipliers="barrier" alone [Fig. 6].
+        k > 0, kg/s^2, of the log-barrier; only for multipliers="barrier" [Fig. 6].
     passes : int or "auto"
-        Most solves of a step. After each solve but the last, the impulses that the update finds become forces of the next solve. The
-        passes end where the forces of no vertex change by more than M/dt^2 times a fiftieth of `distance`. 1: the solver knows of no
-        contact, as printed. "auto": 32, and 1 with `every`, with `repulsion`, with friction_in="filter" and with other multipliers than
-        Gauss-Seidel's, which take no more.
+        Maximum of solves in a step. After each solve but the last, the impulses of the update become forces of the next solve. The passes
+        end when the forces of no vertex change by more than M/dt^2 times a fiftieth of `distance`. 1: a solver without contact, as printed.
+        "auto": 32, and 1 with `every`, with `repulsion`, with friction_in="filter" and with other multipliers than "gauss_seidel", which
+        support no more.
     every : int
-        Iterations of the solver from one update to the next, which the solver then goes on from [Sec. 6.1]; 0: one at the end of the
-        step.
+        Iterations of the solver between two updates, after which the solver continues from the state [Sec. 6.1]; 0: one update at the end
+        of the step.
 
     Raises
     ------
     TypeError, ValueError
+        An argument of another type or out of range, or a combination that is not supported; the message names it.
 
     Warns
     -----
     RuntimeWarning
-        Once in a run, where a step ends with more energy than its start, loads, pins and obstacles explain (`ContactUpdate.energy_gain`).
-        The text names the longest `dt` that resolves the elements.
+        Once in a run, for a step that ends with more energy than its start, loads, pins and obstacles explain
+        (`ContactUpdate.energy_gain`). The text names the longest `dt` that resolves the elements.
 
     Notes
     -----
-    With passes=1 the solver's target lies inside of obstacles, and an update moves vertices of the surface alone. It compresses the
-    elements next to them, which push back in the next step. At rest this bias grows with dt^2, and an impact may multiply the energy. It
-    is resolved by a `dt` of at most sqrt(m/k), with m the mass of a vertex and k its stiffness. More passes remove the bias: the forces
-    of contact are those of the minimum of the incremental potential under the constraints of contact. The iteration is projected gradient
-    ascent on its dual problem, in the metric of the masses. Solvers that end far from their minimum and forces of contact far above M
-    `distance`/dt^2 leave a part of it.
+    With passes=1 the solver's target is inside of obstacles, and an update moves vertices of the surface only. It compresses the elements
+    next to them, which push back in the next step. At rest this bias grows with dt^2, and an impact may multiply the energy. A `dt` of at
+    most sqrt(m/k) resolves it, with m the mass of a vertex and k its stiffness. More passes remove the bias: the forces of contact are
+    those of the minimum of the incremental potential under the constraints of contact. The iteration is projected gradient ascent on its
+    dual problem, in the metric of the masses. A part of the bias remains for solvers that end far from their minimum, and for forces of
+    contact far above M `distance`/dt^2.
 
-    With more than one pass every row is the distance of its pair, not a volume, whose forces also stretch the sides of the pair. A pair
-    that begins a step nearer than `distance` gains what it lacks within 0.1 s, so that no body is thrown off what it starts too near to.
-    With passes=1 it gains all of it in the step.
+    With more than one pass every row is the distance of its pair. A volume would also stretch the sides of the pair. A pair that begins a
+    step nearer than `distance` gains its deficit within 0.1 s, so that it is not thrown apart. With passes=1 it gains all of it in the
+    step.
 
-    As printed, a gap may shrink tenfold in every step, and was measured to come to 3e-17 m and to intersect; here nothing comes nearer
-    than `separation`. The printed end of an update, by a clock of each vertex, came where the state was up to four `distance` from its
-    target; here it is by what is left of the way. The last backward step keeps the momentum; a forward step that holds back one side of a
-    pair does not, and what an update that converged has lost of it is that of moves of less than a tenth of `distance`, most often none:
-    two cubes of 53 pairs that met and parted kept it to 3e-15. One that ended before may lose any part of it. Pinned vertices and
-    obstacles come late where what they push holds them up (`StepRecord.behind`); an obstacle goes as one.
+    As printed, a gap may shrink tenfold in every step, until it underflows and surfaces intersect; here `separation` is a lower bound. The
+    printed end of an update, by a clock of each vertex, may come while the state is far from its target; here it depends on the remaining
+    path. The last backward step conserves momentum. A forward step that limits one side of a pair does not, and a converged update has lost
+    at most that of moves below a tenth of `distance`. An update that ended before may lose any part of it. Pinned vertices and obstacles
+    lag behind their targets if contact holds them back (`StepRecord.behind`); an obstacle moves as a whole.
 
-    A record has the solver's iterations, which contact has no part in and which may intersect; `StepRecord.update` has those of contact.
+    A record has the solver's iterations, which do not include contact and may intersect; `StepRecord.update` has those of contact.
+
+    Examples
+    --------
+    >>> contact = pdgpu.TwoWayContact(distance=2e-3)
+    >>> contact.lengths, contact.multipliers
+    ('distances', 'gauss_seidel')
     """
 
     distance: float
@@ -188,7 +193,7 @@ class TwoWayContact:
 
 
 def alone_by(contact):
-    """The setting of a TwoWayContact under which the solver knows nothing of contact, or None."""
+    """The setting of a TwoWayContact that requires solves without contact, or None."""
     given = {
         "multipliers": contact.multipliers != "gauss_seidel",
         "friction_in": contact.friction_in == "filter",
@@ -199,19 +204,19 @@ def alone_by(contact):
 
 
 def passes_of(contact):
-    """Most solves of a step under any contact."""
+    """Maximum of solves in a step under any contact."""
     if not isinstance(contact, TwoWayContact):
         return 1
     return contact.passes if isinstance(contact.passes, int) else 1 if alone_by(contact) else PASSES
 
 
 def two_way_law(contact):
-    """What finds the pairs; its energy does not act."""
+    """The potential that finds the pairs; its energy does not act."""
     return BarrierContact(contact.distance - contact.separation, stiffness=1.0, separation=contact.separation, area_weighted=False)
 
 
 def two_way_description(contact, touching, dtype, dt):
-    """What the core's simulation takes of the contact alone; touching: ContactScene, dt in s."""
+    """The description of this contact for the core's simulation; touching: ContactScene, dt in s."""
     edges, lengths = touching.stretching() if contact.edge_limit is not None else (np.zeros((0, 2), np.int32), np.zeros(0))
     own = {
         "steps": contact.steps,
@@ -233,7 +238,7 @@ def two_way_description(contact, touching, dtype, dt):
 
 
 def _in_a_step(contact, dt):
-    """What forces of repulsion and of the barrier come to in a step of dt s, kg."""
+    """The strength of repulsion and of the barrier in a step of dt s, kg."""
     for name, used in (("repulsion", contact.repulsion > 0.0), ("strength", contact.multipliers == "barrier")):
         if used and dt is None:
             raise ValueError(f"{name}: a force needs a time step, got dt=None")
@@ -251,7 +256,7 @@ def _check_precision(contact, points, dtype):
 
 
 def warn_of_energy(core, update, stacklevel):
-    """Whether the last step of a simulation, by its core, gained energy that nothing explains, which is then warned of."""
+    """Warns if the last step of a simulation, by its core, gained energy without a source. Returns whether it did."""
     if update.energy_gain <= update.energy_room:
         return False
     contact, dt = core.contact, core.dt
@@ -273,16 +278,16 @@ def warn_of_energy(core, update, stacklevel):
 @made_by("a step with TwoWayContact, as StepRecord.update")
 @dataclass(frozen=True, kw_only=True)
 class ContactUpdate:
-    """What became of the updates of a step with `TwoWayContact`.
+    """The result of the updates of a step with `TwoWayContact`.
 
     Attributes
     ----------
     status : str
-        How the last ended. "converged": the state is within a tenth of the distance of its target. "iteration_cap": all steps ran.
-        "stalled": nothing moved any more, though it should, as where something driven presses a body against another. "contradictory":
-        rows contradict each other, as limits of edges and an obstacle that presses through between them. No multipliers satisfy them, so
-        that these grow in proportion to themselves, and the update ends where it is, without intersections. A fast obstacle that presses
-        a light cloth into a heavy body may do the same. A larger `edge_limit`, None, or a shorter `dt` helps.
+        The end of the last update. "converged": the state is within a tenth of the distance of its target. "iteration_cap": all steps ran.
+        "stalled": nothing moved, before the state was at its target, as when a prescribed motion presses a body against another.
+        "contradictory": rows contradict each other, such as limits of edges and an obstacle that presses through between them. No
+        multipliers satisfy them, so that these grow in proportion to themselves. The update ends at its state, without intersections. A
+        fast obstacle that presses a light cloth into a heavy body may do the same. A larger `edge_limit`, None, or a shorter `dt` helps.
     updates : int
         In the step.
     steps : int
@@ -290,31 +295,29 @@ class ContactUpdate:
     searches : int
         Of the broad phase.
     rows, colours : int
-        The most constraints of pairs in a step, and the most colours of them.
+        Maximum of constraints of pairs in a step, and of their colours.
     residual : float
-        max |y - x| before the last forward step, m, with y where the masses alone let the forces of the last multipliers take it. Where
-        edges or pairs pull hard that is far beyond where anything goes, metres where moves are of a tenth of a millimetre.
+        max |y - x| before the last forward step, m, where y has the forces of the last multipliers in the metric of the masses alone. For
+        strong forces of edges or pairs it is far larger than any move.
     energy_gain : float
-        Kinetic and elastic energy at the end of the step above those of its start and the work of loads, pins and obstacles, J. Contact
-        and implicit Euler remove energy, so that it is at most 0 in an exact step. 0 where contact had no rows, and with `every` and
-        `repulsion`.
+        Kinetic and elastic energy at the end of the step minus those of its start and the work of loads, pins and obstacles, J. Contact and
+        implicit Euler remove energy, so that it is at most 0 in an exact step. 0 without rows of contact, and with `every` and `repulsion`.
     energy_room : float
-        J; a gain above it is warned of: a tenth of the energies above, the work of the load over two distances, and a motion by the
+        J; a larger gain causes a warning: a tenth of the energies above, the work of the load over two distances, and a motion by the
         distance in 0.1 s.
     seconds : float
         Of all updates; not part of `StepRecord.solve_seconds`.
     parts : dict
-        What of it each part took, s, recording not counted: "pairs" (searches and distances), "rows" (which constraints there are, with
-        the multipliers of those that were there before), "colours" (of constraints), "backward" (constraints linearised and swept),
-        "forward" (lengths, and the move).
+        The seconds of each part, without recording: "pairs" (searches and distances), "rows" (the constraints, with the multipliers of
+        those before), "colours" (of constraints), "backward" (constraints linearised and swept), "forward" (lengths, and the move).
     columns : dict of ndarray
-        Where a record was kept, a number for every step, and one for the state at the end of an update: "step" (from 0 in each update),
-        "residual" (m), "smallest_distance" (of pairs that are listed, m, separation not subtracted; infinite where there is none),
-        "searched" (D: all pairs nearer than this are known, m), "listed" (all nearer than this are looked at), "pairs" (looked at),
-        "rows", "colours", "search" (1: there was one).
+        With a record: a number for every step, and one for the state at the end of an update. "step" (from 0 in each update), "residual"
+        (m), "smallest_distance" (of listed pairs, m, separation not subtracted; infinite without pairs), "searched" (D: all pairs nearer
+        than this are known, m), "listed" (all nearer than this are evaluated), "pairs" (evaluated), "rows", "colours", "search" (1: a
+        search).
     path : ndarray or None
-        After ``record="positions"``: the states of all updates, (steps and ends, points, 3) m: the vertices, and behind them what
-        obstacles are made of. From one to the next all goes straight.
+        With ``record="positions"``: the states of all updates, (steps and ends, points, 3) m: the vertices, then the points of obstacles.
+        The motion between two of them is straight.
     """
 
     status: str
@@ -333,7 +336,7 @@ class ContactUpdate:
 
 
 def contact_update(result):
-    """The ContactUpdate of the core's step; None where there was no update."""
+    """The ContactUpdate of the core's step; None without an update."""
     if result is None:
         return None
     columns = dict(zip(_host.UPDATE_COLUMNS, result["columns"].T.copy(), strict=True)) if len(result["columns"]) else {}
