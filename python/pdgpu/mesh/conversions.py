@@ -12,7 +12,7 @@ __all__ = ["conversion_of", "of_pyvista", "of_trimesh"]
 # cells of VTK by their number, as meshio calls them [vtkCellType.h]
 VTK_CELLS = {1: "vertex", 3: "line", 5: "triangle", 9: "quad", 10: "tetra", 11: "voxel", 12: "hexahedron", 13: "wedge", 14: "pyramid"}
 VTK_CELLS |= {21: "line3", 22: "triangle6", 23: "quad8", 24: "tetra10", 25: "hexahedron20"}
-# of those of first order, to which pyvista's linear_copy leaves the other nodes
+# first-order cells, from pyvista's linear_copy
 CORNERS = {3: 2, 5: 3, 9: 4, 10: 4}
 STRIPS_AND_POLYGONS = (4, 6, 7, 8)
 # module and class -> how `Mesh` takes an object of it
@@ -20,7 +20,7 @@ CONVERSIONS = {"meshio": "from_meshio", "pyvista": "from_pyvista", "trimesh": "f
 
 
 def conversion_of(thing):
-    """The sentence that names how a mesh of another library becomes one, or an empty string."""
+    """The sentence that names the method for a mesh of another library, or an empty string."""
     library = type(thing).__module__.partition(".")[0]
     return f"; pdgpu.Mesh.{CONVERSIONS[library]}(mesh) takes it" if library in CONVERSIONS else ""
 

@@ -1,4 +1,4 @@
-"""Meshes: points with tets, triangles or edges, checked on construction, and what can be derived from them."""
+"""Meshes: points with tets, triangles or edges, checked on construction, and derived data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["Mesh", "read_mesh"]
 class Mesh(GuardedAttributes):
     """Points in space and the elements between them.
 
-    Everything is checked and copied on construction; the arrays of a mesh are read-only for good and never change afterwards.
+    All input is checked and copied on construction; the arrays of a mesh are read-only and never change afterwards.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ class Mesh(GuardedAttributes):
     tets, triangles, edges : array_like of int, shape (m, 4), (m, 3), (m, 2), optional
         Elements as rows of indices into `points`, from 0. At least one of the three must have a row.
     strict : bool
-        A tet is positive where det(x1 - x0, x2 - x0, x3 - x0) > 0. Negative ones are re-oriented by swapping their last two
-        vertices, with one warning that counts them; with ``strict=True`` they raise instead.
+        A tet is positive if det(x1 - x0, x2 - x0, x3 - x0) > 0. Negative ones are re-oriented by swapping their last two vertices, with one
+        warning that counts them; with ``strict=True`` they raise instead.
     groups : dict, optional
-        Name -> dict with "points", "tets", "triangles", "edges", those that the part has: indices of points or rows of elements.
+        Name -> dict with some of "points", "tets", "triangles", "edges": indices of points or rows of elements.
     cell_data : dict, optional
         Name -> dict with "tets", "triangles", "edges": numbers of the elements, (m,) or (m, ...), for constants of materials.
 
@@ -57,11 +57,11 @@ class Mesh(GuardedAttributes):
     points : ndarray, shape (n, 3), float64
         Coordinates in m.
     tets, triangles, edges : ndarray, shape (m, 4), (m, 3), (m, 2), int32
-        Elements; of shape (0, k) where none were given.
+        Elements; of shape (0, k) if none were given.
     groups : mapping of str to Group
-        `Body.pin`, `attach` and `slide` take the name of one for its vertices. `write` says which files hold them.
+        `Body.pin`, `attach` and `slide` take the name of a group for its vertices. `write` lists the files that can store them.
     cell_data : mapping of str to mapping of str to ndarray
-        ``mesh.cell_data["young"]["tets"]``. `write` says which files hold them.
+        ``mesh.cell_data["young"]["tets"]``. `write` lists the files that can store them.
 
     Raises
     ------
@@ -70,6 +70,12 @@ class Mesh(GuardedAttributes):
     ValueError
         A wrong shape, a coordinate that is not finite, an index out of range, a vertex repeated in a row, a tet of zero volume
         (at most 1e-12 of its longest edge cubed), no points or no elements. The text names argument, row and value.
+
+    Examples
+    --------
+    >>> mesh = pdgpu.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 2, 3]])
+    >>> len(mesh.surface)
+    4
     """
 
     groups: Mapping[str, Group]
@@ -91,7 +97,7 @@ class Mesh(GuardedAttributes):
         self._build(points, tets, triangles, edges, strict, source="", stacklevel=3, groups=groups, cell_data=cell_data)
 
     def _build(self, points, tets, triangles, edges, strict, source, stacklevel, groups=None, cell_data=None):
-        """Fill a new mesh. `source` goes before the text of the warning; `stacklevel` makes it point at the user's line."""
+        """Fill a new mesh. `source` precedes the text of the warning; `stacklevel` makes it point at the user's line."""
         self._points = as_points(points)
         n_points = len(self._points)
         self._elements = {}
@@ -109,7 +115,7 @@ class Mesh(GuardedAttributes):
                 raise ValueError(found)
             warnings.warn(f"{source}{found}; their last two vertices were swapped", stacklevel=stacklevel)
         self._elements["tets"] = tets
-        # the indices are used unchecked from here on
+        # no later code checks the indices
         self._points, self._elements = read_only(self._points), {name: read_only(rows) for name, rows in self._elements.items()}
         self._derived = {}
         self._keep(groups=groups_of(groups, self._elements, n_points), cell_data=cell_data_of(cell_data, self._elements))
@@ -123,23 +129,26 @@ class Mesh(GuardedAttributes):
 
     @classmethod
     def from_meshio(cls, mesh: Any, *, strict: bool = False) -> Self:
-        """A mesh of what meshio has read or made, with its groups and cell data.
+        """A mesh from a meshio.Mesh, with its groups and cell data.
 
-        Cells, groups and numbers are taken as `read_mesh` takes them; errors and warnings are the same, without the path.
+        Cells, groups and numbers are converted as in `read_mesh`; errors and warnings are the same, without the path.
         """
         having("mesh", mesh, "cells", "a meshio.Mesh")
         return cls._of(of_meshio(mesh), strict)
 
     @classmethod
     def from_trimesh(cls, mesh: Any, *, strict: bool = False) -> Self:
-        """A mesh of the vertices and faces of a trimesh.Trimesh. A trimesh.Scene is given as ``scene.to_mesh()``."""
+        """A mesh of the vertices and faces of a trimesh.Trimesh. Convert a trimesh.Scene by ``scene.to_mesh()``."""
         return cls._of(of_trimesh(mesh), strict)
 
     @classmethod
     def from_pyvista(cls, mesh: Any, *, strict: bool = False) -> Self:
         """A mesh of a pyvista.PolyData or grid, with its cell data; polygons and strips become triangles.
 
-        Hexahedra and cells of second order are refused: ``mesh.triangulate()`` and ``mesh.linear_copy()`` of pyvista convert them.
+        Raises
+        ------
+        ValueError
+            Hexahedra and cells of second order: ``mesh.triangulate()`` and ``mesh.linear_copy()`` of pyvista convert them.
         """
         return cls._of(of_pyvista(mesh), strict)
 
@@ -172,7 +181,7 @@ class Mesh(GuardedAttributes):
 
     @property
     def edges(self) -> Integers:
-        """Edges that are elements of their own (rods), (m, 2) int32. For the edges of all elements see `unique_edges`."""
+        """Edges that are elements of their own (rods), (m, 2) int32. `unique_edges` has the edges of all elements."""
         return self._elements["edges"]
 
     def _derive(self, name, make):
@@ -185,8 +194,8 @@ class Mesh(GuardedAttributes):
     def surface(self) -> Integers:
         """Triangles of the outer surface, (t, 3) int32.
 
-        Of a mesh with tets, the triangles of one tet only, counter-clockwise seen from outside; otherwise `triangles`.
-        Raises ValueError where three tets share a triangle.
+        For a mesh with tets, the triangles of exactly one tet, counter-clockwise seen from outside; otherwise `triangles`. ValueError if
+        three tets share a triangle.
         """
         if not len(self.tets):
             return self.triangles
@@ -194,18 +203,18 @@ class Mesh(GuardedAttributes):
 
     @property
     def hinges(self) -> Integers:
-        """Pairs of `triangles` that share an edge, (h, 4) int32: x0 < x1 the edge, x2 and x3 the wings.
+        """Pairs of `triangles` with a common edge, (h, 4) int32: x0 < x1 the edge, x2 and x3 the wings.
 
-        x2 lies in the triangle that runs x0 -> x1. At a seam of three or more triangles every pair of them is a hinge. Raises ValueError
-        where more than 64 triangles share an edge, or two are the same.
+        x2 is in the triangle with the direction x0 -> x1. At an edge of three or more triangles every pair of them is a hinge. ValueError
+        if more than 64 triangles share an edge, or two are equal.
         """
         return self._derive("hinges", lambda: _host.hinges(self.triangles, len(self.points)))
 
     @property
     def joints(self) -> Integers:
-        """Pairs of `edges` that meet, (j, 3) int32: their common vertex and the other ends, x1 < x2, sorted.
+        """Pairs of `edges` with a common vertex, (j, 3) int32: this vertex and the other ends, x1 < x2, sorted.
 
-        Edges that are given twice count once.
+        Repeated edges count once.
         """
 
         def make():
@@ -226,7 +235,7 @@ class Mesh(GuardedAttributes):
         return self._derive("joints", make)
 
     def unique_edges(self) -> Integers:
-        """Every pair of vertices that share an element, once: (e, 2) int32, i < j, sorted."""
+        """Every pair of vertices of an element, once: (e, 2) int32, i < j, sorted."""
 
         def make():
             n_points = len(self.points)
@@ -241,7 +250,7 @@ class Mesh(GuardedAttributes):
         Parameters
         ----------
         method : {"balanced", "greedy"}
-            "greedy": ascending vertex, the smallest colour no neighbour has. "balanced": as many colours, but of nearly equal
+            "greedy": ascending vertices, the smallest colour that no neighbour has. "balanced": the same number of colours, of nearly equal
             size, for parallel work.
 
         Returns
@@ -258,7 +267,7 @@ class Mesh(GuardedAttributes):
         Returns
         -------
         dict of ndarray
-            Only the keys for which there are elements:
+            Only the keys of existing elements:
 
             - ``"volumes"`` (m,) m³, ``"volume_ratios"`` (m,): 6√2 V / l³ with l the root mean square of the six edges, 1 for the
               regular tet, 0 for a flat one; ``"dihedral_minimum"``, ``"dihedral_maximum"`` (m,): the smallest and the largest
@@ -266,39 +275,43 @@ class Mesh(GuardedAttributes):
             - ``"areas"`` (m,) m², ``"triangle_ratios"`` (m,): 4√3 A / Σ l², 1 for the equilateral triangle.
             - ``"edge_lengths"`` (e,) m, in the order of `unique_edges`.
             - ``"jacobi_eigenvalue"``: the largest eigenvalue lambda of D⁻¹A, A the Projective Dynamics matrix of the mesh, D its
-              diagonal, in the limit of a stiff body (ARAP for tets, or triangles, or springs for edges; it depends on the shape of
-              the elements alone), and ``"jacobi_weight"``, 1.8 / lambda: weighted Jacobi converges for weights below 2 / lambda, so
-              plain Jacobi diverges where lambda is 2 or more. NaN where an element is flat, since it has no rest shape.
+              diagonal, in the limit of a stiff body (ARAP for tets, or triangles, or springs for edges). It depends only on the shape
+              of the elements. ``"jacobi_weight"``: 1.8 / lambda. Weighted Jacobi converges for weights below 2 / lambda, so plain
+              Jacobi diverges for lambda >= 2. NaN for a flat element, which has no rest shape.
         """
         return quality_of(self)
 
     def curve_order(self) -> Integers:
-        """The vertices along a Morton curve [Morton 1966], so that those near in space are near in the list: (n,) int32."""
+        """The vertices along a Morton curve [Morton 1966], so that spatial neighbours are near in the list: (n,) int32."""
         return _host.curve_order(self.points)
 
     def reordered(self, order: ArrayLike | None = None) -> Mesh:
-        """The same mesh with vertex ``order[i]`` in place i, and its elements sorted by their first vertex in the new order.
+        """The same mesh with vertex ``order[i]`` at place i, and its elements sorted by their first vertex in the new order.
 
-        Loops over a large mesh wait for memory, and less so where neighbours lie side by side; many mesh generators leave them far
-        apart. What belongs to vertices by number goes along as ``values[order]``; groups and cell data are carried over. A step has the
-        same answer, but for rounding; a method that goes from vertex to vertex has other iterates on the way there.
+        Loops over a large mesh wait for memory, less so if neighbours are close together; many mesh generators leave them far apart.
+        Convert data per vertex by ``values[order]``; groups and cell data are converted. A step has the same result to rounding; a method
+        that visits the vertices in sequence has other iterates.
 
         Parameters
         ----------
         order : array_like of int, shape (n,), optional
             Each vertex once. By default `curve_order`.
 
+        Returns
+        -------
+        Mesh
+
         Raises
         ------
         TypeError
-            `order` is not of integers.
+            `order` does not consist of integers.
         ValueError
-            `order` has another length, an index out of range or one twice.
+            `order` has another length, an index out of range or a repeated one.
         """
         return reordered(self, order)
 
     def without_unused_vertices(self) -> Mesh:
-        """A mesh without the points that belong to no element; the others keep their order. Returns a new `Mesh`."""
+        """A new mesh without the points that belong to no element; the others keep their order."""
         used = np.zeros(len(self.points), dtype=bool)
         for rows in self._elements.values():
             used[rows] = True
@@ -311,13 +324,13 @@ class Mesh(GuardedAttributes):
         return Mesh(self.points[used], *elements, groups=groups, cell_data=self.cell_data)
 
     def welded(self, tolerance: float = 0.0) -> Mesh:
-        """The same mesh with coincident points joined, so that elements which meet there are connected.
+        """The same mesh with coincident points joined, so that their elements are connected.
 
         Parameters
         ----------
         tolerance : float
-            Points at most so far apart are joined, m, in chains too; 0: those of equal coordinates. Each set is put where its first
-            point is, and keeps the place of that in the order. Groups and cell data are carried over.
+            Points up to this distance are joined, m, also in chains; 0: those with equal coordinates. A set of joined points has the
+            position and the place in the order of its first one. Groups and cell data are converted.
 
         Returns
         -------
@@ -331,16 +344,16 @@ class Mesh(GuardedAttributes):
         return welded(self, tolerance)
 
     def write(self, path: Path, *, fields: Mapping[str, ArrayLike] | None = None) -> None:
-        """Write the mesh in the format that the end of `path` names.
+        """Write the mesh in the format of the suffix of `path`.
 
         Parameters
         ----------
         path : str or path-like
-            .msh .vtk .vtu .mesh .npz hold every element; .obj .ply .stl .off .glb triangles only (.glb by trimesh); .node/.ele (a pair)
-            tets only. With .gz after it the file is compressed. STL and glTF keep coordinates in float32. Each file is put in place
-            whole (the two of a pair one after the other); a link is followed; a file that is replaced keeps its mode. Groups: .npz has
-            all of them, .msh those of one kind (tets, triangles, edges or points) that do not overlap, .glb those of triangles that do
-            not overlap, .obj those of triangles. Cell data: .npz as they are; .vtu, .vtk and .msh, where they may come back as float64.
+            .msh .vtk .vtu .mesh .npz store every element; .obj .ply .stl .off .glb triangles only (.glb by trimesh); .node/.ele (a pair)
+            tets only. With a further suffix .gz the file is compressed. STL and glTF store coordinates in float32. Each file is replaced as
+            a whole (the two of a pair in sequence); a link is followed; a replaced file keeps its mode. Groups: .npz stores all of them,
+            .msh those of one kind (tets, triangles, edges or points) that do not overlap, .glb those of triangles that do not overlap, .obj
+            those of triangles. Cell data: .npz stores them unchanged; .vtu, .vtk and .msh may convert them to float64.
         fields : dict, optional
             Name -> real array (n,) or (n, k), numbers of the points for ParaView, such as ``{"contact_force": forces}``; .vtu and .vtk.
 
@@ -349,12 +362,12 @@ class Mesh(GuardedAttributes):
         FileNotFoundError
             The folder does not exist.
         ValueError
-            An unknown format, or one that cannot hold the elements of this mesh.
+            An unknown format, or one that cannot store the elements of this mesh.
 
         Warns
         -----
         UserWarning
-            Groups or cell data that the format cannot hold; they are named.
+            Groups or cell data that the format cannot store; they are named.
         """
         from pdgpu.mesh.io.mesh_writers import write_arrays
 
@@ -381,11 +394,11 @@ def read_mesh(path: Path, *, strict: bool = False) -> Mesh:
     ----------
     path : str or path-like
         .msh (Gmsh 2, 4.0, 4.1); through meshio .vtk (unstructured grids, polygons, sheets), .vtu and .vtp (one piece), .mesh and .meshb
-        (Medit), .inp (Abaqus, one list of nodes, other files are not opened); .ply, .stl (equal points merged), .off, .obj, .node/.ele
-        (TetGen; name either), .t (Vertex and Tet lines), .seg (v and s lines), .npz (arrays points, tets, triangles, edges, or V, T). Any
-        of them, except the TetGen pair, may be compressed: .gz. Quadrilaterals and polygons become triangles; cells of a single point are
-        passed over, and so are numbers of points and colours. Physical groups of Gmsh (without a name "physical 7"), sets of Abaqus,
-        groups and objects of .obj become `Mesh.groups`, numbers of cells `Mesh.cell_data`.
+        (Medit), .inp (Abaqus, one list of nodes, includes are not followed); .ply, .stl (equal points merged), .off, .obj, .node/.ele
+        (TetGen; either name), .t (Vertex and Tet lines), .seg (v and s lines), .npz (arrays points, tets, triangles, edges, or V, T). All
+        except the TetGen pair may be compressed: .gz. Quadrilaterals and polygons become triangles. Cells of a single point, point data and
+        colours are skipped. Physical groups of Gmsh (without a name "physical 7"), sets of Abaqus, groups and objects of .obj become
+        `Mesh.groups`, numbers of cells `Mesh.cell_data`.
     strict : bool
         As in `Mesh`: inverted tets raise instead of being re-oriented with a warning.
 
@@ -398,18 +411,18 @@ def read_mesh(path: Path, *, strict: bool = False) -> Mesh:
     FileNotFoundError
         No such file.
     TypeError
-        A mesh of another library instead of a path; the text names the method of `Mesh` that takes it.
+        A mesh of another library instead of a path; the text names the method of `Mesh` for it.
     ValueError
-        An unknown format, a pipe, a damaged or truncated file, fewer or more elements than the file announces, one that asks for more than
-        100 times its size and 64 MiB, cells that are not tets, triangles, quadrilaterals, polygons or edges (those of second order,
-        hexahedra), or a mesh that `Mesh` refuses. The text begins with the path.
+        An unknown format, a pipe, a damaged or truncated file, fewer or more elements than the file announces, a file that announces more
+        than 100 times its size and 64 MiB, cells that are not tets, triangles, quadrilaterals, polygons or edges (those of second order,
+        hexahedra), or a mesh that `Mesh` rejects. The text begins with the path.
 
     Warns
     -----
     UserWarning
-        Points that coincide. Faces of two corners and triangles that have a vertex twice, which are left out. The last line of a text file
-        has no end: it may have been cut off. (Of formats without counts, .obj, .inp, .t and .seg, a file that was cut off at the end of a
-        line cannot be told from a whole one.) Lines of an .obj that the format does not know.
+        Points that coincide. Faces of two corners and triangles with a repeated vertex, which are left out. A text file whose last line has
+        no end: it may be truncated. (In formats without counts, .obj, .inp, .t and .seg, a truncation at the end of a line cannot be
+        detected.) Unknown lines of an .obj.
     """
     from pdgpu.mesh.io.mesh_files import read_arrays
 

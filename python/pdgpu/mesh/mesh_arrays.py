@@ -1,4 +1,4 @@
-"""The arrays that a mesh is made of, checked."""
+"""Checks of the arrays of a mesh."""
 
 from __future__ import annotations
 

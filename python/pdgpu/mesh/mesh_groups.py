@@ -1,4 +1,4 @@
-"""Named parts of a mesh, and numbers of its elements: what files call physical groups, sets, objects and cell data."""
+"""Named parts of a mesh, and numbers of its elements: the physical groups, sets, objects and cell data of files."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Group:
     Attributes
     ----------
     points, tets, triangles, edges : ndarray of int32
-        Points that are in it by themselves, and rows of the elements in it; ascending, each once.
+        Points that were added as such, and rows of the elements; ascending, each once.
     vertices : ndarray of int32
-        Those points and all vertices of those elements, ascending: what `Body.pin` takes for the name.
+        Those points and all vertices of those elements, ascending, which `Body.pin` takes for the name.
     """
 
     def __init__(self, rows, elements):
@@ -42,12 +42,12 @@ class Group:
         return f"<Group: {', '.join(counts) or 'nothing'}, {counted(len(self.vertices), 'vertex', 'vertices')}>"
 
     def given(self):
-        """The rows, as `Mesh` takes them."""
+        """The rows, in the form of the argument of `Mesh`."""
         return {kind: rows for kind, rows in self._rows.items() if len(rows)}
 
 
 def _of_names(argument, given):
-    """name -> dict of kind -> array, checked as far as that."""
+    """name -> dict of kind -> array, with checked names and kinds."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -61,7 +61,7 @@ def _of_names(argument, given):
 
 
 def groups_of(given, elements, n_points):
-    """The groups of a mesh, checked: name -> `Group`, which cannot be changed."""
+    """The groups of a mesh, checked: name -> `Group`, immutable."""
     groups = {}
     for name, parts in _of_names("groups", given).items():
         rows = {}
@@ -79,7 +79,7 @@ def groups_of(given, elements, n_points):
 
 
 def cell_data_of(given, elements):
-    """Numbers of elements, checked: name -> dict of kind -> array, which cannot be changed."""
+    """Numbers of elements, checked: name -> dict of kind -> array, immutable."""
     data = {}
     for name, parts in _of_names("cell_data", given).items():
         found = {}

@@ -16,7 +16,7 @@ def reordered(mesh, order):
     new_index = np.empty(n, dtype=np.int32)
     new_index[order] = np.arange(n, dtype=np.int32)
     elements = {kind: new_index[getattr(mesh, kind)] for kind in ("tets", "triangles", "edges")}
-    # the old row of each new one, and where the old ones went
+    # the old row of each new one, and the new row of each old one
     rows_of = {kind: np.argsort(rows.min(axis=1), kind="stable") for kind, rows in elements.items()}
     went = {"points": new_index} | {kind: np.argsort(rows) for kind, rows in rows_of.items()}
     groups = {name: {kind: went[kind][rows] for kind, rows in group.given().items()} for name, group in mesh.groups.items()}

@@ -1,4 +1,4 @@
-"""What the sizes and shapes of a mesh's elements tell."""
+"""Measures of the sizes and shapes of a mesh's elements."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ def quality_of(mesh):
 
 
 def _largest_jacobi_eigenvalue(mesh):
-    """Of D^-1 L, L = sum over the elements of measure x G G^T, G the gradients of their linear shape functions [k,d]: what a stiff body of
-    ARAP elements leaves of the Projective Dynamics matrix. Edges count alike, as springs do."""
+    """Of D^-1 L, L = sum over the elements of measure x G G^T, G the gradients of their linear shape functions [k,d]: the limit of the
+    Projective Dynamics matrix for a stiff body of ARAP elements. All edges have the same weight, as springs.
+    """
     import scipy
 
     rows, topology = next(
@@ -75,7 +76,7 @@ def _dihedral_extremes(corners):
     largest = np.zeros(len(corners))
     for a in range(4):
         for b in range(a + 1, 4):
-            # the arc cosine would lose half the digits near 0 and 180 degrees, where the bad tets are
+            # the arc cosine would lose half the digits near 0 and 180 degrees, the angles of bad tets
             sine = np.linalg.norm(np.cross(normals[a], normals[b]), axis=1)
             cosine = -np.einsum("mi,mi->m", normals[a], normals[b])
             angle = np.degrees(np.arctan2(sine, cosine))

@@ -24,7 +24,7 @@ _CORNERS = np.array([[b & 1, b >> 1 & 1, b >> 2 & 1] for b in range(8)])
 
 
 def _positive_tets(tets: Any) -> Any:
-    """Tets of the unit cell with the last two corners swapped where the volume is negative."""
+    """Tets of the unit cell with the last two corners swapped if the volume is negative."""
     tets = np.array(tets)
     edges = _CORNERS[tets[:, 1:]] - _CORNERS[tets[:, :1]]
     negative = np.linalg.det(edges) < 0
@@ -51,7 +51,7 @@ def beam(size: tuple[float, float, float] | ArrayLike, cells: tuple[int, int, in
     cells : (int, int, int)
         Number of cells nx, ny, nz along x, y, z.
     split : {6, 5}
-        Tets per cell. 6: Kuhn's split, the same in every cell. 5: a regular tet and four corners, alternating from cell to cell.
+        Tets per cell. 6: Kuhn's split, the same in every cell. 5: a regular tet and four corners, alternating between cells.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def beam(size: tuple[float, float, float] | ArrayLike, cells: tuple[int, int, in
     Raises
     ------
     ValueError
-        A size that is not positive and finite, a number of cells below 1 or above what 32-bit indices can number, another split.
+        A size that is not positive and finite, a number of cells below 1 or above the range of 32-bit indices, another split.
     """
     lengths = _positive("size", size, 3)
     nx, ny, nz = _counts("cells", cells, 3)
@@ -107,7 +107,7 @@ def grid(size: ArrayLike, cells: ArrayLike) -> Mesh:
     Raises
     ------
     ValueError
-        A size that is not positive and finite, or a number of cells below 1 or above what 32-bit indices can number.
+        A size that is not positive and finite, or a number of cells below 1 or above the range of 32-bit indices.
     """
     width, height = _positive("size", size, 2)
     nx, ny = _counts("cells", cells, 2)
@@ -176,7 +176,7 @@ def sphere(radius: float, subdivisions: int) -> Mesh:
     signs = [(-1, -1), (1, -1), (-1, 1), (1, 1)]
     corners = [p for s, t in signs for p in ((0, s, t * golden), (s, t * golden, 0), (t * golden, 0, s))]
     points = np.array(corners) / np.hypot(1, golden)
-    # three corners are a face where all their distances are the edge length; outward by the sign of the determinant
+    # three corners are a face if all their distances are the edge length; outward by the sign of the determinant
     edge = 2 / np.hypot(1, golden)
     close = np.isclose(np.linalg.norm(points[:, None] - points, axis=2), edge)
     triangles = np.array([t for t in itertools.combinations(range(12), 3) if all(close[a, b] for a, b in itertools.combinations(t, 2))])
@@ -224,7 +224,7 @@ def chain(n: int, length: float = 1.0) -> Mesh:
 
 
 def _integer(name: Any, value: Any) -> int:
-    """An int from anything that is an integer without rounding."""
+    """The int of a value that is an integer without rounding."""
     try:
         return operator.index(value)
     except TypeError:

@@ -8,7 +8,9 @@ __all__ = ["tet_neighbours"]
 
 
 def tet_neighbours(tets, triangles):
-    """Of each tet (m, 4) the tet that shares the face opposite a corner, (m, 4), and of each triangle the tet it is a face of; -1: none."""
+    """For each tet (m, 4) the tets that share its faces, by the opposite corner, (m, 4), and for each triangle the tet with this face; -1:
+    none.
+    """
     m, faces = len(tets), np.sort(np.concatenate([np.delete(tets, j, axis=1) for j in range(4)] + [triangles]), axis=1)
     order = np.lexsort(faces.T[::-1])
     same = np.flatnonzero((faces[order[1:]] == faces[order[:-1]]).all(axis=1))

@@ -1,4 +1,4 @@
-"""Colours of vertices, so that those of one colour can move at once."""
+"""Colours of vertices: those of one colour can move at once."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["vertex_colours"]
 
 
 def vertex_colours(elements, n, method):
-    """(n,) int32 colours for vertices 0 .. n-1, so that no two of one element agree; `elements` are arrays (m, k), of any k.
+    """(n,) int32 colours for vertices 0 .. n-1: no two of one element have the same; `elements` are arrays (m, k), of any k.
 
-    method : "greedy" (ascending vertex, smallest free colour) or "balanced" (as many colours, of nearly equal sizes)
+    method : "greedy" (ascending vertices, smallest free colour) or "balanced" (the same number of colours, of nearly equal sizes)
     """
     several = [rows for rows in elements if rows.shape[1] > 1]
     if len(several) == 1:

@@ -1,4 +1,4 @@
-"""Coincident points of a mesh, found and joined."""
+"""Search for coincident points of a mesh, and their joining."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["coincident", "welded"]
 
 
 def coincident(points, used=None):
-    """How many of the points (n, 3), or of those that are `used`, lie where another one does, and the first two of them."""
+    """The number of points (n, 3), or of those that are `used`, with the position of another one, and the first two of them."""
     rows = np.arange(len(points)) if used is None else np.unique(used)
     order = rows[np.lexsort(points[rows].T)]
     same = (points[order][1:] == points[order][:-1]).all(axis=1)
@@ -34,7 +34,7 @@ def welded(mesh, tolerance):
         _, cluster = scipy.sparse.csgraph.connected_components(links, directed=False)
     else:
         _, cluster = np.unique(mesh.points + 0.0, axis=0, return_inverse=True)  # + 0.0: -0 is 0
-    # each cluster is at the place of its first point, and in the order of those
+    # each cluster has the position and the place in the order of its first point
     _, first, inverse = np.unique(cluster, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(order), np.int32)

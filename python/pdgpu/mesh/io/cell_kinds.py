@@ -1,4 +1,4 @@
-"""Cells of a file as the elements of a mesh, with their groups and numbers."""
+"""Conversion of a file's cells to the elements of a mesh, with their groups and numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Cells", "of_meshio", "split_polygons"]
 
 ELEMENTS = ("tets", "triangles", "edges")
 KIND_OF = {"tetra": "tets", "triangle": "triangles", "quad": "triangles", "polygon": "triangles", "line": "edges", "vertex": "points"}
-# cells of first order that are no elements here
+# cells of first order that a mesh cannot have
 VOLUMES = ("hexahedron", "wedge", "pyramid", "voxel", "polyhedron")
 
 
@@ -30,7 +30,7 @@ class Cells:
         self._blocks, self._groups, self._data = [], {}, {}
 
     def add(self, cell, corners):
-        """A block of cells as meshio calls them, corners (k, n). Returns its number."""
+        """Adds a block of cells by their name in meshio, corners (k, n). Returns its number."""
         kind = KIND_OF.get("polygon" if cell.startswith("polygon") else cell)
         corners = np.asarray(corners)
         if kind is None:
@@ -46,7 +46,7 @@ class Cells:
         return len(self._blocks) - 1
 
     def choose(self, name, block, chosen):
-        """Puts cells of a block, by their rows in it, into a group."""
+        """Adds cells of a block, by their rows in it, to a group."""
         kind, rows, split = self._blocks[block]
         chosen = np.asarray(chosen, dtype=np.int64)
         if len(chosen) and not 0 <= chosen.min() <= chosen.max() < len(rows) // split:
@@ -54,13 +54,13 @@ class Cells:
         self.name(name, kind, rows[(chosen[:, None] * split + np.arange(split)).ravel()])
 
     def name(self, name, kind, rows):
-        """Puts points, or rows of elements, into a group."""
+        """Adds points, or rows of elements, to a group."""
         self._entries += len(rows)
         check_growth(f"groups of {self._entries} rows", 8 * self._entries, self._size)
         self._groups.setdefault(str(name), {}).setdefault(kind, []).append(rows)
 
     def tag(self, block, tags, names_of):
-        """Puts each cell of a block into the groups that `names_of(its tag, its kind)` lists; a tag of 0 is none."""
+        """Adds each cell of a block to the groups `names_of(its tag, its kind)`; a tag of 0 has none."""
         order = np.argsort(tags, kind="stable")
         found, first = np.unique(np.asarray(tags)[order], return_index=True)
         for tag, chosen in zip(found.tolist(), np.split(order, first[1:]), strict=True):
@@ -78,7 +78,7 @@ class Cells:
         groups = {name: {kind: np.concatenate(parts) for kind, parts in kinds.items()} for name, kinds in self._groups.items()}
         data = {}
         for name, kinds in self._data.items():
-            # all elements of a kind have numbers, in one shape; where none is a number nothing is said of that kind
+            # all elements of a kind have numbers of one shape; a kind with only NaN is left out
             whole = {kind: parts for kind, parts in kinds.items() if len({part.shape[1:] for part in parts}) == 1}
             joined = {kind: np.concatenate(parts) for kind, parts in whole.items() if sum(map(len, parts)) == self._counts[kind]}
             numbers = {
@@ -92,7 +92,7 @@ class Cells:
 
 
 def _unusable(cell, n):
-    """Why cells cannot be used, and the cure."""
+    """The reason why cells cannot be used, and the cure."""
     if cell in VOLUMES:
         cure = SPLIT
     elif cell.rstrip("0123456789") != cell:

@@ -1,8 +1,8 @@
-"""Gmsh's .msh of versions 2, 4.0 and 4.1, text and binary, held against its own counts to the last number.
+"""Reader of Gmsh's .msh of versions 2, 4.0 and 4.1, text and binary, with a complete check of its counts.
 
-meshio refuses files with entities of two kinds of groups, partitions, parametric nodes and version 4.0 in binary, and takes a lowered count
-for the end of a section. Gmsh's own reader, 40 MB under the GPL, takes cut files for whole ones.
-Source: Gmsh reference manual, sections "MSH file format" and "MSH file format version 2 (Legacy)".
+meshio rejects files with entities of two kinds of groups, partitions, parametric nodes and version 4.0 in binary, and takes a lowered count
+for the end of a section. Gmsh's own reader is a large library under the GPL, and accepts truncated files. Source: Gmsh reference manual,
+sections "MSH file format" and "MSH file format version 2 (Legacy)".
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pdgpu.mesh.io.number_streams import BinaryNumbers, TextNumbers
 
 __all__ = ["read_gmsh"]
 
-# type of an element -> (cell as meshio calls it, corners, dimension)
+# type of an element -> (name of the cell in meshio, corners, dimension)
 CELLS = {15: ("vertex", 1, 0), 1: ("line", 2, 1), 2: ("triangle", 3, 2), 3: ("quad", 4, 2), 4: ("tetra", 4, 3)}
 CELLS |= {5: ("hexahedron", 8, 3), 6: ("wedge", 6, 3), 7: ("pyramid", 5, 3)}
 PARAMETERS = (0, 1, 2, 0)  # of a node on an entity of that dimension
@@ -92,7 +92,7 @@ class _Gmsh:
         return TextNumbers(self.content[at : self._text_end(name, at)])
 
     def _after(self, name, numbers, at):
-        """Where the numbers end that began at `at`: in a text all must have been taken."""
+        """The end of the numbers that began at `at`; in a text all must have been read."""
         if self.binary:
             return numbers.at
         if numbers.left():
@@ -137,7 +137,7 @@ class _Gmsh:
         if self.points is not None:
             raise ValueError("it has two sections of nodes")
         tags, points = [np.zeros(0, np.int64)], [np.zeros((0, 3))]
-        if name == b"ParametricNodes":  # of version 2: each with its entity and place on that
+        if name == b"ParametricNodes":  # of version 2: each with its entity and its parameters there
             for _ in range(self._total(numbers)):
                 row = numbers.rows(1, [("tag", "i4", None), ("x", "f8", 3), ("entity", "i4", 2)])
                 numbers.rows(1, [("place", "f8", PARAMETERS[min(max(int(row["entity"][0, 0]), 0), 3)])])
@@ -163,7 +163,7 @@ class _Gmsh:
         self.tags, self.points = np.concatenate(tags).astype(np.int64), np.concatenate(points)
 
     def _total(self, numbers):
-        """The count that a section of version 2 begins with; of a binary file it is a line of text."""
+        """The count at the begin of a section of version 2; in a binary file it is a line of text."""
         if not self.binary:
             return self._counts(numbers, "i8")[0]
         line = re.compile(rb"(\d{1,18})[ \t]*\r?\n").match(self.content, numbers.at)
@@ -173,7 +173,7 @@ class _Gmsh:
         return int(line[1])
 
     def _block(self, numbers):
-        """((dimension, tag) of the entity, the third number, how many rows) of a block of version 4."""
+        """((dimension, tag) of the entity, the third number, number of rows) of a block of version 4."""
         first, second, third = self._counts(numbers, "i4", "i4", "i4")
         entity = (first, second) if self.version[1] else (second, first)
         return entity, third, self._counts(numbers, self.long)[0]
@@ -222,7 +222,7 @@ class _Gmsh:
         return first
 
     def _data(self, at):
-        """$ElementData from `at` on: names, times and sizes in lines, then numbers of some elements. Returns where it ends."""
+        """Reads $ElementData from `at` on: names, times and sizes in lines, then numbers of some elements. Returns its end."""
         head = []
         for _ in range(3):
             count, *lines = self.content[at : at + 10000].split(b"\n")
@@ -274,7 +274,7 @@ class _Gmsh:
 
 
 def _corners(kind):
-    """How many corners an element of Gmsh's type has; ValueError for those of second order or unknown."""
+    """The number of corners of an element of Gmsh's type; ValueError for those of second order or unknown."""
     if kind in CELLS:
         return CELLS[kind][1]
     raise ValueError(
@@ -283,7 +283,7 @@ def _corners(kind):
 
 
 def _run(numbers, width, most):
-    """How many rows of `width` numbers, at most `most`, have the type and the number of tags of the first."""
+    """The number of rows of `width` numbers, at most `most`, with the type and the number of tags of the first."""
     n, head = 1, numbers.peek(1, width)[0, 1:3]
     while (step := min(2 * n, most - n, numbers.left() // width - n)) > 0:
         same = (numbers.peek(n + step, width)[n:, 1:3] == head).all(axis=1)

@@ -1,10 +1,10 @@
-"""The formats that meshio reads: the counts that a file states, and the few dialects that meshio does not know, rewritten for it.
+"""Counts of the formats that meshio reads, and conversions of the dialects that meshio does not know.
 
-meshio passes over cells it does not know, takes the last piece of a .vtu for the whole and a file cut inside its cell types for one of
-fewer cells, all in silence. VTK itself takes 66 of 76 cuts of a text file for whole files.
+meshio silently skips unknown cells, takes the last piece of a .vtu for the whole, and accepts a file that is truncated in its cell types.
+VTK itself accepts most truncations of a text file.
 
 Each function takes the content of a file and returns the content for meshio, the numbers of points and of cells of any kind that must be
-read, and the number of their corners; None where the format does not state it. Statements that contradict each other raise ValueError.
+read, and the number of their corners; None if the format does not state it. Contradictory statements raise ValueError.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ ABAQUS_GENERATORS = frozenset(("NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOP
 
 
 def of_vtk(content):
-    """Legacy .vtk: of an unstructured grid POINTS, CELLS and CELL_TYPES, which must agree; of polygons the same; of another DIMENSIONS."""
+    """Legacy .vtk: POINTS, CELLS and CELL_TYPES of an unstructured grid or polygons, which must agree; DIMENSIONS of other grids."""
     kind = re.search(rb"^DATASET\s+(\w+)", content, re.MULTILINE | re.IGNORECASE)
     kind = kind[1].decode().upper() if kind else "no DATASET"
     if kind not in ("UNSTRUCTURED_GRID", "POLYDATA", "STRUCTURED_POINTS", "STRUCTURED_GRID", "RECTILINEAR_GRID"):
         raise ValueError(f"holds {kind}; only UNSTRUCTURED_GRID, POLYDATA and sheets of a structured or rectilinear grid can be read")
     binary = re.match(rb"[^\n]*\n[^\n]*\nBINARY\s", content) is not None
     if binary:
-        content += b"\n"  # which Gmsh leaves out, and meshio asks for
-    # meshio takes an int for 64 bits in lists of cells, and knows the name of 64 bits nowhere else
+        content += b"\n"  # Gmsh leaves it out, and meshio requires it
+    # meshio reads int as 64 bits in lists of cells, and does not know the name of 64 bits elsewhere
     content = re.sub(rb"^(OFFSETS|CONNECTIVITY) int[ \t]*$", rb"\1 vtktypeint32", content, flags=re.MULTILINE)
     if not content.startswith(b"# vtk DataFile Version 5.1"):
         content = re.sub(rb"^(\S+ \d+ \d+) vtktypeint64[ \t]*$", rb"\1 long", content, flags=re.MULTILINE)
@@ -50,7 +50,7 @@ def of_vtk(content):
         if min(lengths) > 1:
             raise ValueError(f"holds {math.prod(length - 1 for length in lengths)} cells of type hexahedron; {SPLIT}")
         n = math.prod(lengths)
-        if n > 1000 * len(content):  # a grid of equal spacings announces its points and holds none of them
+        if n > 1000 * len(content):  # a grid of equal spacings announces its points without storing them
             raise ValueError("more is announced than there is room for")
         return content, n, math.prod(max(length - 1, 1) for length in lengths), None
     points = _vtk_counts(content, rb"POINTS\s+(\d{1,18})\s+\w+")
@@ -60,13 +60,13 @@ def of_vtk(content):
     n = cells[0] - 1 if offsets else cells[0]
     if n != types[0]:
         raise ValueError(f"CELLS announces {n} cells, CELL_TYPES {types[0]}")
-    if max(*points, *cells, *types) > len(content):  # a number takes a byte at least
+    if max(*points, *cells, *types) > len(content):  # a number has at least a byte
         raise ValueError("more is announced than there is room for")
     return content, points[0], n, cells[1] if offsets else cells[1] - n
 
 
 def _as_grid(content, binary):
-    """Polygons as an unstructured grid: their list is one of cells, and its types are put before it."""
+    """Polygons as an unstructured grid: their list is one of cells, to which the types are added."""
     lists = re.findall(rb"^(VERTICES|LINES|POLYGONS|TRIANGLE_STRIPS)\s+(\d{1,18})\s+(\d{1,18})[ \t]*\r?$", content, re.MULTILINE)
     if [name for name, *_ in lists] != [b"POLYGONS"]:
         names = ", ".join(name.decode() for name, *_ in lists) or "nothing"
@@ -107,8 +107,8 @@ def of_vtu(content):
 
 
 def of_vtp(content):
-    """.vtp of polygons alone, which becomes a .vtu: their list is one of cells."""
-    aside = []  # empty arrays, which meshio counts in binary data and must not read: children of an array are not read
+    """.vtp of polygons only, which becomes a .vtu: their list is one of cells."""
+    aside = []  # empty arrays, which meshio must count in binary data but not read: it skips children of an array
     for name in (b"Verts", b"Lines", b"Strips"):
         if re.search(rb"NumberOf" + name + rb'\s*=\s*"\s*[1-9]', content):
             raise ValueError(f"holds {name.decode()} beside polygons, which cannot be read; {CONVERT}")
@@ -129,7 +129,7 @@ def of_vtp(content):
 
 
 def of_medit(content):
-    """.mesh: the rows of its lists, also where it has no End. .meshb: the lists, each of which says where the next one begins."""
+    """.mesh: the rows of its lists, also without End. .meshb: the lists, each with the place of the next one."""
     if not content.lstrip()[:1].isalpha():
         return content, *_of_meshb(content), None
     words = re.findall(rb"^\s*([A-Za-z]+)", content, re.MULTILINE)
@@ -147,7 +147,7 @@ def of_medit(content):
 
 
 def has_end(content):
-    """Whether a .mesh of text ends with End or, as some programs write it, with its tets."""
+    """Tells whether a .mesh of text ends with End or, as some programs write it, with its tets."""
     words = re.findall(rb"^\s*([A-Za-z]+)", content, re.MULTILINE)
     return bool(words) and words[-1] in (b"End", b"Tetrahedra")
 
@@ -175,7 +175,7 @@ def _of_meshb(content):
 
 
 def of_abaqus(content):
-    """.inp: a list of nodes and lists of elements, all of them in this file. It says no counts."""
+    """.inp: a list of nodes and lists of elements, all in this file. It has no counts."""
     blocks = 0
     for line in content.decode("utf-8", errors="replace").upper().splitlines():
         if line.startswith("**"):

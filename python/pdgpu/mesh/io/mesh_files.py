@@ -1,8 +1,7 @@
 """Mesh files: plain arrays from a path.
 
-meshio reads the formats of VTK, Medit and Abaqus, and its result is compared with the counts that `mesh_counts` finds in the file. The
-other readers are our own; the head of each module gives the reason. Every exception of a reader becomes a ValueError that begins with the
-path.
+meshio reads the formats of VTK, Medit and Abaqus, and its result is compared with the counts of the file from `mesh_counts`. The other
+readers are our own; their module docstrings give the reasons. Every exception of a reader becomes a ValueError that begins with the path.
 """
 
 from __future__ import annotations
@@ -31,13 +30,14 @@ __all__ = ["as_path", "format_of", "quiet", "read_arrays"]
 
 _ENDLESS = (".obj", ".off", ".inp", ".node", ".ele", ".t", ".seg")
 _CONSOLE = threading.Lock()
-# a forked process has no thread that would release it
+# a forked process has no thread to release it
 os.register_at_fork(after_in_child=lambda: globals().update(_CONSOLE=threading.Lock()))
 
 
 def read_arrays(path):
-    """Read points (n, 3), a dict of the elements found ("tets", "triangles", "edges"), and one with "groups" and "cell_data", which the
-    format may not have; see `pdgpu.read_mesh`."""
+    """Read points (n, 3), a dict of the elements ("tets", "triangles", "edges"), and one with "groups" and "cell_data", if the format has
+    them; see `pdgpu.read_mesh`.
+    """
     path = as_path(path)
     suffix, compressed = format_of(path, _READERS)
     if not path.exists():
@@ -70,8 +70,9 @@ def read_arrays(path):
 
 
 def _reason(error):
-    """Why a reader failed. Reasons that begin with "holds", "is" or "asks" name a content that cannot be used; for the
-    others the file may be damaged."""
+    """The reason of a reader's failure. Texts that begin with "holds", "is" or "asks" name a content that cannot be used; with others the
+    file may be damaged.
+    """
     text = str(error).strip().rstrip(".")
     if isinstance(error, MemoryError):
         text = "it asks for more memory than there is"
@@ -83,7 +84,7 @@ def _reason(error):
 
 
 def _without_repeats(elements, named):
-    """The same without triangles that have a vertex twice, and how many these were; the rows that groups hold are counted again."""
+    """The same without triangles with a repeated vertex, and the number of these; the rows of groups are renumbered."""
     triangles = np.asarray(elements.get("triangles", ()))
     if triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu":
         return elements, named, 0
@@ -122,34 +123,34 @@ def format_of(path, known):
 
 @contextlib.contextmanager
 def quiet():
-    """meshio writes remarks to the console and warns of its own use of NumPy; neither concerns the reader of a mesh.
+    """Suppresses the remarks of meshio on the console and its warnings about NumPy, which do not concern the reader of a mesh.
 
-    One thread at a time: console and warnings belong to the process, and of two that set them aside one would restore the other's.
+    One thread at a time: console and warnings belong to the process, and concurrent users would restore each other's settings.
     """
     silence = io.StringIO()
     with _CONSOLE, contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # this one is a truncated file: NumPy read fewer numbers than were announced
+        # this warning means a truncated file: NumPy read fewer numbers than were announced
         warnings.filterwarnings("error", message="string or file could not be read to its end")
         yield
 
 
 def _ends_within_a_line(path):
-    """Whether a file of text, of a format that has no word for its end, may have lost digits of its last number."""
+    """Tells whether a text file, of a format without an end mark, may have lost digits of its last number."""
     content = path.read_bytes()
     text = b"\nformat ascii" in content[:1000] if path.suffix.lower() == ".ply" else path.suffix.lower() in _ENDLESS
     return text and bool(content[-1:].strip())
 
 
 class _Bounded:
-    """zlib or lzma for meshio's reader of .vtu, which would decompress whatever it is given."""
+    """zlib or lzma for meshio's reader of .vtu, with a bound of the decompressed size."""
 
     def __init__(self, decoder, size):
         self._decoder, self._size, self._total = decoder, size, 0
 
     def decompress(self, content):
         decoder = self._decoder()
-        result = decoder.decompress(content, most_of(self._size) + 1)  # a byte more shows that there are more
+        result = decoder.decompress(content, most_of(self._size) + 1)  # one byte more reveals an overflow
         self._total += len(result)
         check_growth(f"{self._total} bytes", self._total, self._size)
         if not decoder.eof:
@@ -164,7 +165,7 @@ def _read_meshio(path):
     content = path.read_bytes()
     size = len(content)
     said, stated_points, stated_cells, stated_corners = _COUNTS[suffix](content)
-    # meshio reads the content that was counted, also where another program replaces the file meanwhile
+    # meshio reads the counted content, even if another program replaces the file meanwhile
     with tempfile.TemporaryDirectory() as folder, quiet(), contextlib.ExitStack() as stack:
         counted = Path(folder, "mesh" + (".vtu" if suffix == ".vtp" else suffix))
         counted.write_bytes(said)

@@ -1,9 +1,9 @@
 """Readers of formats that no library reads safely, each from a path to points (n, 3), a dict of the elements and one of the rest.
 
-OBJ: meshio and trimesh refuse or drop polylines, relative indices and groups, and no counts tell that a file was cut. OFF, STL, TetGen:
-of 73 to 77 cuts of a file, trimesh takes 29 to 76 for whole ones, VTK 69 to 74, and meshio 3 to 6 or it never returns. .t, .seg and .npz:
-no library reads them. A reader here takes a file only where all of it was understood: content that is left over, or missing, is a
-ValueError. The rest holds "groups", "cell_data" and "remarks", sentences on content that was passed over.
+OBJ: meshio and trimesh reject or drop polylines, relative indices and groups, and no counts reveal a truncation. OFF, STL, TetGen: trimesh
+and VTK accept most truncated files, and meshio accepts some or never returns. .t, .seg and .npz: no library reads them. A reader here
+accepts a file only if all of it was understood: remaining or missing content is a ValueError. The rest has "groups", "cell_data" and
+"remarks", sentences on skipped content.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pdgpu.mesh.io.polygons import fans
 
 __all__ = ["read_npz", "read_obj", "read_off", "read_seg", "read_stl", "read_t", "read_tetgen"]
 
-# words of OBJ that hold neither points nor elements, and those that hold some which cannot be used
+# words of OBJ without points and elements, and those with content that cannot be used
 OBJ_ATTRIBUTES = frozenset("vt vn g o s mg p usemtl mtllib usemap maplib bevel c_interp d_interp lod shadow_obj trace_obj".split())
 OBJ_SURFACES = frozenset("vp cstype deg bmat step curv curv2 surf parm trim hole scrv sp end con bzp bsp cdc cdp res call csh".split())
 
@@ -30,7 +30,7 @@ def _text(path):
 
 
 def _lines(path):
-    """The lines of a text without comments and without those that are empty."""
+    """The lines of a text without comments and empty lines."""
     return [line for line in (line.split("#", 1)[0].strip() for line in _text(path).splitlines()) if line]
 
 
@@ -46,7 +46,7 @@ def _table(lines, width, what):
 
 
 def read_off(path):
-    """OFF: the word OFF, three counts, then a line for each point and each face (polygons become fans; colours are passed over)."""
+    """OFF: the word OFF, three counts, then a line for each point and each face (polygons become fans; colours are skipped)."""
     lines = _lines(path)
     words = " ".join(lines[:2]).split()
     if not words or words[0] != "OFF":
@@ -63,7 +63,7 @@ def read_off(path):
     faces = []
     for words in map(str.split, rows[n_points:]):
         face = [int(word) for word in words[1 : 1 + int(words[0])]]
-        # after the corners there may be a colour: an index, or three or four components
+        # a colour may follow the corners: an index, or three or four components
         if len(face) != int(words[0]) or len(words) - 1 - len(face) not in (0, 1, 3, 4):
             raise ValueError(f"the face {' '.join(words)!r} has not the corners it announces")
         faces.append(face)
@@ -72,10 +72,10 @@ def read_off(path):
 
 
 def read_stl(path):
-    """STL repeats the corners of every triangle: equal points become one, in the order they first appear."""
+    """STL repeats the corners of every triangle: equal points become one, in the order of their first appearance."""
     content = path.read_bytes()
     n = int.from_bytes(content[80:84], "little")
-    if len(content) >= 84 and len(content) == 84 + 50 * n:  # binary, whatever its first word
+    if len(content) >= 84 and len(content) == 84 + 50 * n:  # binary, for any first word
         facet = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
         points = np.frombuffer(content, dtype=facet, offset=84)["corners"].reshape(-1, 3).astype(np.float64)
     else:
@@ -89,7 +89,7 @@ def read_stl(path):
 
 
 def _stl_corners(content):
-    """Those of an STL file of text, (3 m, 3): every line of every facet must be there."""
+    """The corners of an STL file of text, (3 m, 3); every line of every facet must be present."""
     lines = [line.split() for line in content.decode("utf-8", errors="replace").splitlines()]
     lines = [[words[0].lower(), *words[1:]] for words in lines if words]
     if not lines or lines[0][0] != "solid" or lines[-1][0] != "endsolid":
@@ -112,7 +112,7 @@ def _stl_corners(content):
 def read_obj(path):
     """Wavefront OBJ: v, f (polygons become fans), l, g and o lines; indices count from 1, or backwards from the last vertex.
 
-    Remarks count the lines of words that OBJ does not know, and the faces of two corners.
+    Remarks count unknown lines, and faces of two corners.
     """
     text = _text(path)
     points, faces, edges, unknown = [], [], [], collections.Counter()
@@ -210,7 +210,7 @@ def _read_lines(path, point_word, point_start, element_word, element_start, k, n
             elements.append([int(word) for word in words[element_start:]])
         else:
             raise ValueError(f"line {number}: {line.strip()!r}")
-        # where lines carry an id, the ids must count from 0 for the indices to mean the rows
+        # ids in lines must count from 0, since indices refer to rows
         rows = points if words[0] == point_word else elements
         if element_start == 2 and int(words[1]) != len(rows) - 1:
             raise ValueError(f"line {number}: {words[0]} {words[1]} where {len(rows) - 1} was expected")

@@ -1,4 +1,4 @@
-"""Mesh files written: each format holds what it can, and what it cannot of elements is an error, of names and numbers a warning."""
+"""Writers of mesh files. Elements that a format cannot store are an error, names and numbers a warning."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WRITABLE = {
     ".node": ("tets",),
     ".ele": ("tets",),
 }
-# Gmsh 2.2, because meshio writes version 4.1 only for one kind of cell
+# Gmsh 2.2, since meshio writes version 4.1 for one kind of cell only
 _MESHIO_FORMATS = {".msh": "gmsh22", ".mesh": "medit", ".node": "tetgen"}
 _WITH_FIELDS = (".vtu", ".vtk")
 _CELL_OF = {"tets": "tetra", "triangles": "triangle", "edges": "line", "points": "vertex"}
@@ -54,7 +54,7 @@ def write_arrays(path, points, elements, fields=None, groups=None, cell_data=Non
         held = _apart(held, elements)
     data = {name: parts for name, parts in (cell_data or {}).items() if _DATA_OF.get(suffix, _none)(name, parts)}
     left = [*(f"group {name!r}" for name in groups or () if name not in held)]
-    # tags of Gmsh say what the groups do
+    # Gmsh's tags are the groups
     left += [f"cell_data {name!r}" for name in cell_data or () if name not in data and not name.startswith("gmsh:")]
     if left:
         more = f" and {len(left) - 5} more" if len(left) > 5 else ""
@@ -75,7 +75,7 @@ def write_arrays(path, points, elements, fields=None, groups=None, cell_data=Non
 
 
 def write_cells(path, points, cells, of_points, of_cells):
-    """Write cells (kind as meshio calls it, rows) with fields of points and of cells to a .vtu or .vtk file."""
+    """Write cells (name in meshio, rows) with fields of points and of cells to a .vtu or .vtk file."""
     import meshio
 
     mesh = meshio.Mesh(points, cells, point_data=of_points, cell_data=of_cells)
@@ -91,7 +91,7 @@ def _none(name, parts):
 
 
 def _gmsh_holds(name, parts):
-    """Physical groups have one dimension, as meshio has them, and a name between quotes in a line."""
+    """Physical groups have one dimension in meshio, and a quoted name in a line."""
     return len(parts) == 1 and not any(mark in name for mark in '"\n\r') and bool(name.strip()) and name == name.strip()
 
 
@@ -106,7 +106,7 @@ def _glb_holds(name, parts):
 
 
 def _apart(groups, elements):
-    """Those of Gmsh and glTF, where an element has one tag or geometry: a group whose elements others have taken is left out."""
+    """For Gmsh and glTF, where an element has one tag or geometry: leaves out a group with elements of another one."""
     taken, held = {}, {}
     for name, parts in groups.items():
         ((kind, rows),) = parts.items()
@@ -171,14 +171,14 @@ def _write_plain(path, suffix, points, elements, fields=None, groups=None, cell_
 
 
 def _filled(parts, kind, rows):
-    """Numbers of one kind of elements; not numbers where there are none, which reading leaves out."""
+    """Numbers of one kind of elements; NaN for kinds without numbers, which reading leaves out."""
     if kind in parts:
         return parts[kind].astype(np.float64 if parts[kind].dtype.kind == "f" else np.int64)
     return np.full((len(rows), *next(iter(parts.values())).shape[1:]), np.nan)
 
 
 def _tags(groups, blocks, given):
-    """The tag of every cell, block by block, and name -> (tag, dimension): the tags a file had stay, others are counted on."""
+    """The tag of every cell, block by block, and name -> (tag, dimension). Tags from a file stay, new ones follow them."""
     tags = {kind: np.zeros(len(rows), np.int32) for kind, rows in blocks.items()}
     names, used, later = {}, set(), []
     free = {kind: itertools.count(1) for kind in blocks}
@@ -223,7 +223,7 @@ def _write_glb(path, points, triangles, groups):
 
 
 def _write_obj(path, points, triangles, groups):
-    """v and f lines, and a g line wherever the groups of a triangle are not those of the one before."""
+    """v and f lines, and a g line for every triangle with other groups than the one before."""
     of_row = [[] for _ in triangles]
     for name, parts in groups.items():
         for row in parts["triangles"]:
@@ -238,7 +238,7 @@ def _write_obj(path, points, triangles, groups):
 
 
 def _write_tetgen(path, points, elements):
-    """The pair: meshio writes both files beside each other, where links may have put them apart."""
+    """The pair: meshio writes both files into one folder, while links may point to different ones."""
     with replacing(path.with_suffix(".node")) as node, replacing(path.with_suffix(".ele")) as ele, tempfile.TemporaryDirectory() as folder:
         plain = Path(folder, "mesh.node")
         _write_plain(plain, ".node", points, elements)

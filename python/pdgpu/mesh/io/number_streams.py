@@ -1,4 +1,4 @@
-"""Numbers of a mesh file, taken one row after the other, written as text or in binary: one reader of a format serves both."""
+"""Numbers of a mesh file, read row by row from text or binary, so that one reader of a format serves both."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class TextNumbers:
             raise ValueError(f"{str(error).rpartition(': ')[2]} is not a number") from None
 
     def left(self):
-        """How many numbers were not taken."""
+        """The number of unread numbers."""
         return len(self._numbers) - self.at
 
     def rows(self, count, fields):
-        """`count` rows of `fields` (name, dtype, width) as a dict of arrays (count,), or (count, width) where the width is not None."""
+        """`count` rows of `fields` (name, dtype, width) as a dict of arrays (count,), or (count, width) unless the width is None."""
         widths = [1 if width is None else width for *_, width in fields]
         table = self.peek(count, sum(widths))
         self.at += table.size
@@ -39,7 +39,7 @@ class TextNumbers:
         return found
 
     def peek(self, count, width):
-        """The next `count` rows of `width` numbers (count, width), which are not taken."""
+        """The next `count` rows of `width` numbers (count, width), without reading past them."""
         if count < 0 or width < 0 or count * width > self.left():
             raise ValueError("it ends before its counts are reached")
         return self._numbers[self.at : self.at + count * width].reshape(count, width)
@@ -52,7 +52,7 @@ class BinaryNumbers:
         self._content, self._order, self.at = content, order, at
 
     def left(self):
-        """How many bytes were not taken."""
+        """The number of unread bytes."""
         return len(self._content) - self.at
 
     def rows(self, count, fields):

@@ -1,7 +1,6 @@
-"""Stanford PLY, text or binary, of triangles, polygons and edges, held against the counts of its header.
+"""Reader of Stanford PLY, text or binary, of triangles, polygons and edges, with a check of the counts of its header.
 
-meshio and trimesh take files that were cut for smaller ones (35 of 73 cuts of a text file in trimesh), or never return from them; VTK
-crashes. Source: Turk, "The PLY Polygon File Format" (1994).
+meshio and trimesh accept truncated files, or never return from them; VTK crashes. Source: Turk, "The PLY Polygon File Format" (1994).
 """
 
 from __future__ import annotations
@@ -87,11 +86,12 @@ def _header(text):
 
 
 def _element(numbers, count, properties):
-    """The properties of `count` rows by name, and where each row ends; a list is an array (count, k) where all have k entries, else a
-    list of lists."""
+    """The properties of `count` rows by name, and the end of each row. A list is an array (count, k) if all have k entries, otherwise a
+    list of lists.
+    """
     lists = [name for name, length, _ in properties if length]
     start = numbers.at
-    # rows that are all as long as the first are one table
+    # rows of the same length are one table
     first = _row(numbers, properties) if count and lists else {}
     widths = {name: len(first.get(name, ())) for name in lists}
     numbers.at, fields = start, []

@@ -8,7 +8,7 @@ __all__ = ["fans"]
 
 
 def fans(faces):
-    """Lists of three or more corners as triangles (m, 3), and remarks: how many faces of two corners were left out."""
+    """Lists of three or more corners as triangles (m, 3), and remarks: the number of faces of two corners, which are left out."""
     triangles, dropped = [], 0
     for row, face in enumerate(faces):
         if len(face) == 2:
