@@ -211,10 +211,10 @@ def test_its_own_neighbourhood_is_no_contact():
     ("field", "error", "text"),
     [
         ("nothing", ValueError, r"field: no obstacle, solid or embedded surface is named 'nothing'; there are \[\], \['U'\], \[\]"),
-        (["U", pdgpu.RestField("U")], ValueError, "field: a name is there twice"),
+        (["U", pdgpu.RestField("U")], ValueError, "field: a name occurs twice"),
         (pdgpu.RestField("U", spacing=1e-6), ValueError, r"field: 'U': spacing: .* would need .* at most 134217728 can be had"),
         (3, TypeError, "field: expected a name, got 3"),
-        (None, ValueError, "field: the scene has no obstacle that proxies could be kept out of; give the name of a solid"),
+        (None, ValueError, "field: the scene has no obstacle; add one, or give the name of a solid"),
     ],
 )
 def test_nonsense_is_refused(field, error, text):

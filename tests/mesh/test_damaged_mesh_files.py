@@ -422,5 +422,5 @@ def test_a_node_of_a_huge_number_is_refused(name, tag, tmp_path):
         at += 4 * 8 + 3 * 4 + 8
         content = content[:at] + tag.to_bytes(8, "little") + content[at + 8 :]
     path.write_bytes(content)
-    with Limits(), pytest.raises(ValueError, match=r"mesh\.msh: .*an element has the node 1, which is not there"):
+    with Limits(), pytest.raises(ValueError, match=r"mesh\.msh: .*an element refers to node 1, which does not exist"):
         read_mesh(path)

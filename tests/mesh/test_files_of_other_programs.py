@@ -167,5 +167,5 @@ def test_tags_and_groups_of_entities(tmp_path):
     assert all(list(group.tets) == [0] and not len(group.triangles) for group in mesh.groups.values())
     assert list(mesh.cell_data["heat"]) == ["tets"] and mesh.cell_data["heat"]["tets"].tolist() == [2.5]
     path.write_text(path.read_text().replace("1 1 2 3 4\n", "1 1 2 3 9\n"))
-    with pytest.raises(ValueError, match="an element has the node 9, which is not there"):
+    with pytest.raises(ValueError, match="an element refers to node 9, which does not exist"):
         pdgpu.read_mesh(path)

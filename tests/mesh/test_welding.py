@@ -57,14 +57,14 @@ def test_elements_that_fold_onto_others_are_counted():
 def test_a_file_of_coincident_points_is_read_with_a_warning(tmp_path):
     """If not, elements that look joined fall apart in the first step."""
     APART.write(tmp_path / "apart.npz")
-    with pytest.warns(UserWarning, match=r"apart\.npz: 71 points lie where others do, 0 and 3 first.*mesh\.welded\(\)") as caught:
+    with pytest.warns(UserWarning, match=r"apart\.npz: 71 points coincide with others, first 0 and 3, .*mesh\.welded\(\)") as caught:
         pdgpu.read_mesh(tmp_path / "apart.npz")
     assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_errors_of_coincident_points_name_the_cure():
     """If not, a mesh that only needs its points joined looks like a scene that intersects, or an open surface."""
-    with pytest.raises(ValueError, match=r"start intersecting.*71 of its points lie where others do, which mesh\.welded\(\) joins"):
+    with pytest.raises(ValueError, match=r"start intersecting.*71 of its points coincide with others; join them by mesh\.welded\(\)"):
         pdgpu.Simulation(shell(APART), contact=pdgpu.BarrierContact(1e-3))
     pdgpu.Simulation(shell(APART.welded()), contact=pdgpu.BarrierContact(1e-3)).step()
     box = shapes.box((1, 1, 1))

@@ -37,7 +37,8 @@ def primitive_tags(name: Any, corners: Any, tags: Any) -> Any:
     mixed = (of_corners >> BODY_SHIFT != of_corners[:, :1] >> BODY_SHIFT).any(axis=1)
     if mixed.any():
         row = int(np.argmax(mixed))
-        raise ValueError(f"bodies: row {row} of {name} has vertices of bodies {(of_corners[row] >> BODY_SHIFT).tolist()}")
+        bodies_of_row = (of_corners[row] >> BODY_SHIFT).tolist()
+        raise ValueError(f"bodies: row {row} of {name} has vertices of bodies {bodies_of_row}; expected vertices of one body")
     fixed = (of_corners & FIXED).all(axis=1)
     return np.ascontiguousarray(of_corners[:, 0] & ~FIXED | fixed, dtype=np.int32)
 

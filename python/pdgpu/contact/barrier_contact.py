@@ -36,7 +36,7 @@ class PairTable(Mapping):
                 raise TypeError(f"{name}: expected pairs of names as keys, such as ('cloth', 'floor'), got {pair!r}")
             value = number(f"{name}[{pair!r}]", value, minimum=0.0)
             if tuple(sorted(pair)) in self._values:
-                raise ValueError(f"{name}: the pair {pair!r} is given twice, in whichever order")
+                raise ValueError(f"{name}: the pair {pair!r} is given twice; give it once, in any order")
             self._values[tuple(sorted(pair))] = value
 
     def __getitem__(self, pair):

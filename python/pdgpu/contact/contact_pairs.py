@@ -172,7 +172,7 @@ class ContactPairs:
                 vertices = [int(i) for i in self.vertices[pair] if i >= 0]
                 raise ValueError(
                     f"x: the {KINDS[self.kind[pair]]} pair of vertices {vertices} is {distance:g} m apart, which must be more than the "
-                    f"separation {self.contact.separation:g} m"
+                    f"separation {self.contact.separation:g} m; move them apart, or reduce the separation"
                 )
 
 
@@ -261,7 +261,7 @@ def find_pairs(contact, x, triangles, edges=None, rest=None, *, margin=0.0, thre
             apart = float(measured(DISTANCE, np.array([pair]), rest)[0])
             raise ValueError(
                 f"rest: the {KINDS[kind[pair]]} pair of vertices {[int(i) for i in vertices[pair] if i >= 0]} is {apart:g} m apart, which "
-                f"must be more than the separation {contact.separation:g} m"
+                f"must be more than the separation {contact.separation:g} m; reduce the separation, or coarsen the mesh"
             )
         acting = measured(DISTANCE, kept, x) < contact.separation + activation + margin
         kept, activation = kept[acting], activation[acting]

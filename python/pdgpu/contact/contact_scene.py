@@ -67,7 +67,10 @@ class ContactScene:
         self._fields = []  # for each plane the distance grid that replaces it, or None
         for body in scene.bodies:
             if body.thickness and body.collides and isinstance(contact, PenaltyContact):
-                raise ValueError(f"contact: body {body.name!r} has a thickness of {body.thickness:g} m, which PenaltyContact does not take")
+                raise ValueError(
+                    f"contact: body {body.name!r} has a thickness of {body.thickness:g} m, which PenaltyContact does not take; "
+                    "set thickness=0, or use BarrierContact"
+                )
         if len(surface.meshes):
             self._parts.append(surface.driven)
         for place, collider in surface.shapes:
@@ -77,7 +80,9 @@ class ContactScene:
                 law = type(contact).__name__
                 raise TypeError(f"contact: {law} does not take {name!r}, a SignedDistanceField; give the mesh it was made from")
             if field and not collider.whole:
-                raise ValueError(f"contact: {name!r} is a part of a shape (whole=False), which only ProxyContact takes")
+                raise ValueError(
+                    f"contact: {name!r} is a part of a shape (whole=False), which only ProxyContact takes; give a field of the whole shape"
+                )
             local, radius = _points_of(collider)
             if field or isinstance(collider, Plane):
                 planes.append(n)
@@ -339,7 +344,9 @@ def _motion_of(collider, local, name, rubs):
             return local @ rotation.T + shift
         normal = rotation @ local[1]
         if np.abs(normal - local[1]).max() > 1e-12:
-            raise ValueError(f"motion of {name!r}: at time {time} s the plane turns, which contact does not take; a Box may turn")
+            raise ValueError(
+                f"motion of {name!r}: at time {time} s the plane rotates, which contact does not take; use a Box, which may rotate"
+            )
         if rubs:  # it takes along what lies on it
             return np.array([rotation @ local[0] + shift, local[1]])
         # through the point of the plane that is as near to the old one as can be: sliding along itself it stands still

@@ -74,7 +74,7 @@ def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0
     cure = ""
     if name == other_name and name in surface.names:
         n, _ = coincident(surface.rest[surface.owner == surface.names.index(name)])
-        cure = f"; {n} of its points lie where others do, which mesh.welded() joins" if n else ""
+        cure = f"; {n} of its points coincide with others; join them by mesh.welded()" if n else ""
     raise ValueError(f"contact: {name!r} and {other_name!r} {how}: {primitive} and {other} are {distance:.6g} m apart{more}{cure}")
 
 

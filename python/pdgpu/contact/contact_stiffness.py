@@ -42,7 +42,7 @@ def automatic_stiffness(contact, areas, stiffness_of_vertices):
     stiffness = stiffness_of_vertices[stiffness_of_vertices > 0.0]
     if not len(stiffness):
         raise ValueError(
-            "contact: stiffness='auto' needs a free vertex that touches, with a mass in a time step or a modulus; give a number"
+            "contact: stiffness='auto' needs a free vertex on a contact surface, with a mass in a time step or a modulus; give a number"
         )
     weight = 1.0
     if contact.area_weighted and (areas > 0.0).any():

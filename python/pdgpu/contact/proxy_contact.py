@@ -170,7 +170,7 @@ class ProxyScene:
                     "take a finer spacing, or a grid that holds the shape"
                 )
         if not self.colliders and not self.shapes:
-            raise ValueError("field: the scene has no obstacle that proxies could be kept out of; give the name of a solid")
+            raise ValueError("field: the scene has no obstacle; add one, or give the name of a solid")
         if isinstance(solver.linear, SchurDirect):
             self._check_region(solver.linear.region, fixed)
 
@@ -253,11 +253,11 @@ def _proxies(given):
         return _names("proxies", given)
     array = any_array("proxies", given)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"proxies: expected what is embedded, by its name, or vertices by number, got {given!r}")
+        raise TypeError(f"proxies: expected names of embedded parts, or vertex numbers, got {given!r}")
     if array.ndim != 1 or not len(array) or array.min() < 0:
-        raise ValueError(f"proxies: expected some vertices (k,), got {given!r}")
+        raise ValueError(f"proxies: expected vertex numbers of shape (k,), k > 0, got {given!r}")
     if len(np.unique(array)) != len(array) or (np.diff(array) < 0).any():
-        raise ValueError("proxies: vertices must ascend, each once")
+        raise ValueError(f"proxies: expected ascending vertices, each once, got {given!r}")
     return tuple(array.tolist())
 
 
@@ -277,5 +277,5 @@ def _names(name, given):
         if not isinstance(part, str):
             raise TypeError(f"{name}: expected a name, got {part!r}")
     if len(set(names)) != len(names):
-        raise ValueError(f"{name}: a name is there twice, {names}")
+        raise ValueError(f"{name}: a name occurs twice in {names}; give each once")
     return names

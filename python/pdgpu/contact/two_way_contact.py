@@ -179,9 +179,9 @@ class TwoWayContact:
         friction = self.friction if isinstance(self.friction, float) else max(self.friction.values(), default=0.0)
         for name, value in (("friction", friction), ("repulsion", self.repulsion)):
             if self.multipliers != "gauss_seidel" and value > 0.0:
-                raise ValueError(f"{name}: multipliers={self.multipliers!r} takes none, got {getattr(self, name)!r}")
+                raise ValueError(f"{name}: expected 0 with multipliers={self.multipliers!r}, got {getattr(self, name)!r}")
         if self.multipliers == "barrier" and self.edge_limit is not None:
-            raise ValueError(f"edge_limit: multipliers='barrier' takes None alone, got {self.edge_limit:g}")
+            raise ValueError(f"edge_limit: expected None with multipliers='barrier', got {self.edge_limit:g}")
         keep(self, every=integer("every", self.every, 0, 10**9))
         if isinstance(self.passes, str):
             if self.passes != "auto":
@@ -189,7 +189,7 @@ class TwoWayContact:
             return
         keep(self, passes=integer("passes", self.passes, 1, 10**6))
         if self.passes > 1 and (alone := alone_by(self)):
-            raise ValueError(f"passes: {alone}={getattr(self, alone)!r} takes 1 alone, got {self.passes}")
+            raise ValueError(f"passes: expected 1 with {alone}={getattr(self, alone)!r}, got {self.passes}")
 
 
 def alone_by(contact):
@@ -241,7 +241,7 @@ def _in_a_step(contact, dt):
     """The strength of repulsion and of the barrier in a step of dt s, kg."""
     for name, used in (("repulsion", contact.repulsion > 0.0), ("strength", contact.multipliers == "barrier")):
         if used and dt is None:
-            raise ValueError(f"{name}: a force needs a time step, got dt=None")
+            raise ValueError(f"{name}: a force needs a time step, got dt=None; give dt, or leave it out")
     recovery = 1.0 if dt is None or passes_of(contact) == 1 else min(1.0, dt / RECOVERY)
     return {name: getattr(contact, name) * (dt or 0.0) ** 2 for name in ("strength", "repulsion")} | {"recovery": recovery}
 

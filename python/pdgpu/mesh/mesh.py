@@ -437,7 +437,7 @@ def read_mesh(path: Path, *, strict: bool = False) -> Mesh:
     n, pair = coincident(mesh.points, used)
     if n:
         warnings.warn(
-            f"{os.fspath(path)}: {n} points lie where others do, {pair[0]} and {pair[1]} first, so that elements there are not joined; "
+            f"{os.fspath(path)}: {n} points coincide with others, first {pair[0]} and {pair[1]}, so their elements are not connected; "
             "mesh.welded() joins them",
             stacklevel=2,
         )

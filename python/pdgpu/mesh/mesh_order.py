@@ -33,5 +33,5 @@ def _permutation(order, n):
     times = np.bincount(array.astype(np.intp), minlength=n)
     if (times > 1).any():
         first = int(np.argmax(times > 1))
-        raise ValueError(f"order: vertex {first} is there {times[first]} times")
+        raise ValueError(f"order: vertex {first} occurs {times[first]} times, expected once")
     return array

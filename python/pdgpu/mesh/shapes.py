@@ -66,7 +66,7 @@ def beam(size: tuple[float, float, float] | ArrayLike, cells: tuple[int, int, in
     lengths = _positive("size", size, 3)
     nx, ny, nz = _counts("cells", cells, 3)
     if _integer("split", split) not in (5, 6):
-        raise ValueError(f"split: {split!r} is neither 6 nor 5")
+        raise ValueError(f"split: expected 5 or 6, got {split!r}")
     _check_count("cells", cells, max((nx + 1) * (ny + 1) * (nz + 1), split * nx * ny * nz))
 
     axes = [np.linspace(0.0, length, n + 1) for length, n in zip(lengths, (nx, ny, nz), strict=True)]
@@ -170,7 +170,7 @@ def sphere(radius: float, subdivisions: int) -> Mesh:
     (radius,) = _positive("radius", [radius], 1)
     subdivisions = _integer("subdivisions", subdivisions)
     if not 0 <= subdivisions <= 12:
-        raise ValueError(f"subdivisions: {subdivisions} is not between 0 and 12")
+        raise ValueError(f"subdivisions: expected 0 to 12, got {subdivisions}")
 
     golden = (1 + np.sqrt(5)) / 2
     signs = [(-1, -1), (1, -1), (-1, 1), (1, 1)]

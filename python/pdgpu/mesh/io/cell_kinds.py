@@ -50,7 +50,7 @@ class Cells:
         kind, rows, split = self._blocks[block]
         chosen = np.asarray(chosen, dtype=np.int64)
         if len(chosen) and not 0 <= chosen.min() <= chosen.max() < len(rows) // split:
-            raise ValueError(f"the group {name!r} has a cell that is not there")
+            raise ValueError(f"the group {name!r} refers to a cell that does not exist")
         self.name(name, kind, rows[(chosen[:, None] * split + np.arange(split)).ravel()])
 
     def name(self, name, kind, rows):

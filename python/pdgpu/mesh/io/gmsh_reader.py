@@ -68,7 +68,7 @@ class _Gmsh:
                 at = self._after(name, numbers, at)
             at = self._end_of(name, at)
         if content[at:].strip():
-            raise ValueError(f"{content[at:].strip()[:20]!r} is no section")
+            raise ValueError(f"{content[at:].strip()[:20]!r} is not a section")
         for what, found in (("$Nodes", self.points), ("$Elements", self.blocks)):
             if found is None:
                 raise ValueError(f"it has no {what}")
@@ -245,14 +245,14 @@ class _Gmsh:
         known = self.tags[order]
         wrong = known[(known <= 0) | (np.append(known[1:], -1) == known)]
         if len(wrong):
-            raise ValueError(f"a node has the number {wrong[0]}, which is not positive or which another node has")
+            raise ValueError(f"the node number {wrong[0]} is not positive, or occurs twice")
         cells, places = Cells(len(self.content)), {}
         for kind, blocks in self.blocks.items():
             elements, entity, groups, corners = (np.concatenate(column) for column in zip(*blocks, strict=True))
             at = np.minimum(np.searchsorted(known, corners), len(known) - 1)
             if not len(known) or (known[at] != corners).any():
                 missing = corners[known[at] != corners][0] if len(known) else corners[0, 0]
-                raise ValueError(f"an element has the node {missing}, which is not there")
+                raise ValueError(f"an element refers to node {missing}, which does not exist")
             block = places[kind] = cells.add(CELLS[kind][0], order[at])
             if groups.any():
                 cells.number("gmsh:physical", block, groups)

@@ -51,7 +51,7 @@ def of_vtk(content):
             raise ValueError(f"holds {math.prod(length - 1 for length in lengths)} cells of type hexahedron; {SPLIT}")
         n = math.prod(lengths)
         if n > 1000 * len(content):  # a grid of equal spacings announces its points without storing them
-            raise ValueError("more is announced than there is room for")
+            raise ValueError("its counts exceed the size of the file")
         return content, n, math.prod(max(length - 1, 1) for length in lengths), None
     points = _vtk_counts(content, rb"POINTS\s+(\d{1,18})\s+\w+")
     cells = _vtk_counts(content, rb"CELLS\s+(\d{1,18})\s+(\d{1,18})")
@@ -61,7 +61,7 @@ def of_vtk(content):
     if n != types[0]:
         raise ValueError(f"CELLS announces {n} cells, CELL_TYPES {types[0]}")
     if max(*points, *cells, *types) > len(content):  # a number has at least a byte
-        raise ValueError("more is announced than there is room for")
+        raise ValueError("its counts exceed the size of the file")
     return content, points[0], n, cells[1] if offsets else cells[1] - n
 
 
@@ -74,7 +74,7 @@ def _as_grid(content, binary):
     size = int(lists[0][2])
     n = int(lists[0][1]) - (re.search(rb"^OFFSETS\s", content, re.MULTILINE) is not None)
     if max(n, size) > len(content):
-        raise ValueError("more is announced than there is room for")
+        raise ValueError("its counts exceed the size of the file")
     corners = size - (n if n == int(lists[0][1]) else 0)
     kind = {3: 5, 4: 9}.get(corners // n if n and corners % n == 0 else 0, 7)  # triangles, quadrilaterals or polygons
     types = kind.to_bytes(4, "big") * n if binary else b"%d\n" % kind * n
@@ -86,7 +86,7 @@ def _as_grid(content, binary):
 def _vtk_counts(content, pattern):
     found = re.findall(rb"^" + pattern + rb"[ \t]*\r?$", content, re.MULTILINE | re.IGNORECASE)
     if len(found) != 1:
-        raise ValueError(f"{pattern.split(bytes([92]))[0].decode()} stands {len(found)} times in it")
+        raise ValueError(f"{pattern.split(bytes([92]))[0].decode()} occurs {len(found)} times, expected once")
     return [int(number) for number in (found[0] if isinstance(found[0], tuple) else found)]
 
 
@@ -134,14 +134,14 @@ def of_medit(content):
         return content, *_of_meshb(content), None
     words = re.findall(rb"^\s*([A-Za-z]+)", content, re.MULTILINE)
     if words.count(b"Vertices") != 1:
-        raise ValueError(f"Vertices stands {words.count(b'Vertices')} times in it")
+        raise ValueError(f"Vertices occurs {words.count(b'Vertices')} times, expected once")
     curved = re.search(rb"^\s*([A-Za-z]+[PQ]\d+)\s", content, re.MULTILINE)
     if curved:
         raise ValueError(f"holds {curved[1].decode()}, cells of second order or higher; save them with first order")
     kinds = rb"Edges|Triangles|Quadrilaterals|Tetrahedra|Hexahedra|Hexaedra|Prisms|Pyramids"
     sections = re.findall(rb"^\s*(Vertices|" + kinds + rb")\s+(\d{1,18})\s", content, re.MULTILINE)
     if any(int(count) > len(content) for _, count in sections):
-        raise ValueError("more is announced than there is room for")
+        raise ValueError("its counts exceed the size of the file")
     cells = sum(int(count) for word, count in sections if word != b"Vertices")
     return content, int(dict(sections).get(b"Vertices", 0)), cells, None
 
@@ -189,5 +189,5 @@ def of_abaqus(content):
         if keyword in ABAQUS_GENERATORS or (keyword == "NODE" and any(option.startswith("SYSTEM=") for option in options)):
             raise ValueError(f"{line.strip()!r} cannot be used")
     if blocks != 1:
-        raise ValueError(f"*NODE stands {blocks} times in it; exactly one list of nodes can be read")
+        raise ValueError(f"*NODE occurs {blocks} times; exactly one list of nodes can be read")
     return content, None, None, None

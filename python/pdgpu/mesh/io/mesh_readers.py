@@ -59,7 +59,7 @@ def read_off(path):
         raise ValueError(f"it announces {n_points} points and {n_faces} faces, and {len(rows)} lines follow")
     points = _table(rows[:n_points], 3, "a point")
     if points.shape[1] != 3:
-        raise ValueError("a point has not three coordinates")
+        raise ValueError("a point does not have three coordinates")
     faces = []
     for words in map(str.split, rows[n_points:]):
         face = [int(word) for word in words[1 : 1 + int(words[0])]]
