@@ -1,6 +1,6 @@
-/* What an outer acceleration contributes to the common frame (frame.c): a table of functions over memory of its own, which no other file
- * looks into. The iterations of a method are a fixed-point map, x_{k+1} = x_k - d_k. An accelerator makes of its iterates a sequence that
- * converges sooner. It sees vectors x and d, and knows neither the method nor contact.
+/* The interface of an outer acceleration to the common frame (frame.c): a table of functions over its own private memory. The iterations
+ * of a method are a fixed-point map, x_{k+1} = x_k - d_k. An accelerator turns its iterates into a sequence that converges faster. It
+ * uses the vectors x and d, and does not depend on the method or on contact.
  *
  *     create -> { reset, { weights, direction of the method, apply, move } } -> destroy */
 #ifndef PD_DYNAMICS_ACCELERATOR_H
@@ -10,26 +10,27 @@
 #include "dynamics/problem/problem.h"
 
 typedef struct pd_accelerator {
-    const char *name;         /* of the setting of a solver that asks for it: a dict of its options, or None */
+    const char *name;         /* of the setting of a solver for it: a dict of its options, or None */
     const pd_option *options; /* its settings */
-    size_t settings_size;     /* bytes of the structure that they fill */
+    size_t settings_size;     /* bytes of the structure of the settings */
 
-    /* Memory of its own, and all that a step needs. `settings`, the filled structure, lasts for the call, and the problem as long as *self.
-     * A *self that is half made after a failure is destroyed. */
+    /* Allocates its memory, including all that a step needs. `settings`, the filled structure, is valid during the call, the problem as
+     * long as *self. The caller destroys a partial *self after a failure. */
     pd_status (*create)(void **self, const pd_problem *problem, const void *settings);
     void (*destroy)(void *self, const pd_problem *problem); /* NULL is allowed for self */
-    /* The next iteration is the first of a sequence. The iterate is not where the last move of the accelerator put it, or a step begins. */
+    /* Starts a new sequence with the next iteration: at the begin of a step, or if the iterate is not the result of the accelerator's
+     * last move. */
     void (*reset)(void *self);
-    /* weights [2] of the next move, step = weights[0] direction + weights[1] step (pd_advance), of numbers of the host alone. It is called
-     * before the direction is known, and n times in a row for n moves that follow one another without the host. A reset discards the rest.
-     * NULL: -1 and 0. */
+    /* weights [2] of the next move, step = weights[0] direction + weights[1] step (pd_advance), from numbers on the host only. Called
+     * before the direction is known, and n times in a row for n moves without the host in between. A reset discards the rest. NULL: -1
+     * and 0. */
     void (*weights)(void *self, double weights[2]);
-    /* Replaces direction B [n_vertices,3], that of the method at x, before the move. Its rows at fixed vertices have no meaning. An
-     * accelerator that finds its last x worse than the one before goes back by its direction. NULL: the direction is that of the method,
-     * and move and direction may be fused. */
+    /* Replaces direction B [n_vertices,3], that of the method at x, before the move. Its rows at fixed vertices are ignored. An
+     * accelerator that finds its last x worse than the one before returns there by its direction. NULL: the direction is that of the
+     * method, and move and direction may be fused. */
     pd_status (*apply)(void *self, const pd_problem *problem, const real *x, real *direction);
-    /* Whether apply can be captured into a graph: it waits for nothing and passes the same pointers and numbers every time. What changes
-     * from one iteration to the next lies in its memory on the device then. NULL: it cannot. */
+    /* Tells whether apply can be captured into a graph: without synchronisation, and with constant pointers and numbers. Data that
+     * change between iterations are then in its device memory. NULL: it cannot. */
     int (*capturable)(const void *self);
 } pd_accelerator;
 

@@ -1,4 +1,4 @@
-/* The list of all outer accelerations, one line each: the only place next to an accelerator's own file that knows of it. */
+/* The list of all outer accelerations, one line each. No other file except the accelerator's own names it. */
 #ifndef PD_DYNAMICS_ACCELERATORS_H
 #define PD_DYNAMICS_ACCELERATORS_H
 
@@ -16,7 +16,7 @@ enum {
         PD_ACCELERATOR_COUNT
 };
 
-/* The accelerator of that name; NULL: there is none. */
+/* The accelerator of that name; NULL: none. */
 const pd_accelerator *pd_accelerator_find(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* The list of all methods, one line each: the only place beside a method's own file that knows of it. */
+/* The list of all methods, one line each. No other file except the method's own names it. */
 #ifndef PD_DYNAMICS_METHODS_H
 #define PD_DYNAMICS_METHODS_H
 
@@ -27,10 +27,10 @@ enum {
         PD_METHOD_COUNT
 };
 
-/* The settings that every method has beside its own, in pd_settings. One of the accelerators (accelerators.h) comes to them. */
+/* The settings of every method in addition to its own, in pd_settings. One of the accelerators (accelerators.h) is added to them. */
 extern const pd_option pd_frame_options[];
 
-/* The method of that name; NULL: there is none. */
+/* The method of that name; NULL: none. */
 const pd_method *pd_method_find(const char *name);
 
 #endif

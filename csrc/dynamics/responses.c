@@ -28,7 +28,7 @@ pd_status pd_response_find(const pd_contact_response **out, const pd_description
     }
     *out = found;
     if (found == &nothing_touches) return PD_OK;
-    // a method that does not know the response would leave it out in silence
+    // a method without support for the response would silently ignore it
     if (found->needs & ~method->takes) return pd_fail(error, PD_ERROR_TYPE, "%s: %s does not take it", found->name, method->name);
     if (description->contact && description->contact->n_embedded > 0 && !(found->treats & PD_TREATS_CARRIERS))
         return not_both(error, "carriers", found->name);

@@ -1,4 +1,4 @@
-/* The list of all responses of contact, one line each: the only place next to a response's own files that knows of it. */
+/* The list of all responses of contact, one line each. No other file except the response's own names it. */
 #ifndef PD_DYNAMICS_RESPONSES_H
 #define PD_DYNAMICS_RESPONSES_H
 
@@ -12,9 +12,9 @@
     RESPONSE(pd_two_way_response)    \
     RESPONSE(pd_proxies_response)
 
-/* The response that a description asks for; without contact one that has no function.
- * Errors: PD_ERROR_VALUE, if it asks for two, or for parts of a scene that the response does not treat; PD_ERROR_TYPE, if the method does
- * not take it. */
+/* The response of a description; without contact one without functions.
+ * Errors: PD_ERROR_VALUE for two responses, or for parts of a scene that the response does not support; PD_ERROR_TYPE if the method does
+ * not support it. */
 pd_status pd_response_find(const pd_contact_response **out, const pd_description *description, const pd_method *method, pd_error *error);
 
 #endif

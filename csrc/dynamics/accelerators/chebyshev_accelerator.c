@@ -2,9 +2,9 @@
  *
  *     x_{k+1} = omega (gamma (x^ - x_k) + x_k - x_{k-1}) + x_{k-1},   x^ = x_k - d_k
  *
- * written for the step s_{k+1} = x_{k+1} - x_k = -omega gamma d_k + (omega - 1) s_k. It needs two numbers of the host, and no pass over
- * vectors but that of the move. Its weights are arguments of the loops. So each chunk of a step has a graph of its own until omega has
- * converged in the last bit of `real`. */
+ * for the step s_{k+1} = x_{k+1} - x_k = -omega gamma d_k + (omega - 1) s_k. It needs two numbers on the host, and no pass over vectors
+ * except the move. Its weights are arguments of the loops. So each chunk of a step has its own graph until omega has converged in the
+ * last bit of `real`. */
 #include "dynamics/accelerator.h"
 #include "linear/chebyshev.h"
 
@@ -13,7 +13,7 @@
 typedef struct outer_chebyshev {
     pd_chebyshev settings;
     int k;        /* the next iteration of the sequence, from 0 */
-    double omega; /* of the one before */
+    double omega; /* of the previous iteration */
 } outer_chebyshev;
 
 static void reset(void *self) {

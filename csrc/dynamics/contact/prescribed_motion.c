@@ -1,4 +1,4 @@
-/* How far pins and obstacles go before an iteration; see prescribed_motion.h. */
+/* The displacement of pins and obstacles before an iteration; see prescribed_motion.h. */
 #include "dynamics/contact/prescribed_motion.h"
 
 #include "contact/potential/contact.h"
@@ -7,33 +7,33 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Parts of the activation distance: the smallest gap that a motion may leave, and the gap below which it waits. In float32 neither is below
- * some roundings of a gap. */
+/* In activation distances: the smallest gap that a motion may leave, and the gap below which it waits. In float32 both are at least some
+ * roundings of a gap. */
 static const double FLOOR = 1e-3, WAITS = 1e-2, ROUNDINGS = 4.0;
 
-/* The step limiter leaves a tenth of a gap: a motion that goes this part of its free way leaves a fifth. Less would need more iterations,
- * and of more a gap may not recover in one. */
+/* The step limiter leaves a tenth of a gap. A motion by this fraction of its free path leaves a fifth. A smaller fraction needs more
+ * iterations; after a larger one a gap may not recover in one iteration. */
 static const double SHARE = 8.0 / 9.0;
 
-/* A gap that has grown by less has not opened. */
+/* A smaller growth of a gap does not count as opening. */
 static const double OPENED = 1e-3;
 
-/* With more motions than this, all go by one length: each asks for the time of impact by itself. */
+/* More motions than this share one length: each of them would need its own times of impact. */
 enum { MOST_MOTIONS = 16 };
 
-/* One obstacle, or the pins of one body: rows of x, of which the fixed ones move, and of the driven points. */
+/* One obstacle, or the pins of one body: rows of x, of which the fixed ones move, and of the prescribed points. */
 typedef struct motion {
     int first, n, driven_first, driven_n;
     int arrived;
     double left; /* the smallest gap that it closed, after its last move, m */
-    double part; /* of its way that it may go now */
+    double part; /* present fraction of its path */
 } motion;
 
 struct pd_prescribed {
     int n, n_driven;
     motion *motions;
     real *end;              /* B [n_vertices,3] */
-    real *alone, *together; /* B [n_driven,3] where driven points go */
+    real *alone, *together; /* B [n_driven,3] ends of the prescribed points */
     double floor, waits;    /* m */
 };
 
@@ -44,7 +44,7 @@ void pd_prescribed_destroy(pd_prescribed *self, const pd_problem *problem) {
     free(self);
 }
 
-/* The motions of the points in the order of their rows: a run of one body or obstacle is one. */
+/* Lists the motions of the points in the order of their rows: a run of rows of one body or obstacle is one motion. */
 static int list_motions(const pd_problem *problem, const int *bodies, int n_points, int first_driven, motion *out) {
     int n = 0, n_vertices = problem->model->n_vertices, last = -1;
     for (int i = 0; i < n_vertices; i++) {
@@ -102,7 +102,7 @@ static pd_status copy_driven(const pd_prescribed *self, const pd_problem *proble
     return pd_memory_copy(problem->context, to, from, 3 * (size_t)self->n_driven * sizeof(real));
 }
 
-/* The rows of one motion in x and driven go this part of their way to x_1 and driven_1. */
+/* Moves the rows of one motion in x and driven by this fraction of their path to x_1 and driven_1. */
 static pd_status go(const pd_problem *problem, const motion *m, double part, const real *x_1, const real *driven_1, real *x, real *driven) {
     size_t first = 3 * (size_t)m->first, first_driven = 3 * (size_t)m->driven_first;
     pd_status status = PD_OK;
@@ -112,7 +112,7 @@ done:
     return status;
 }
 
-/* problem->trial and self->alone: this part of one motion, all else at rest. */
+/* problem->trial and self->alone: this fraction of one motion, all others at rest. */
 static pd_status set_alone(pd_prescribed *self, const pd_problem *problem, const motion *m, double part, const real *targets,
                            const real *x) {
     pd_contact *contact = problem->scene;
@@ -121,7 +121,7 @@ static pd_status set_alone(pd_prescribed *self, const pd_problem *problem, const
     return status ? status : go(problem, m, part, targets, pd_contact_targets(contact), problem->trial, self->alone);
 }
 
-/* The part of its way that one motion may go while all else rests. */
+/* The fraction of its path that one motion can take while all others rest. */
 static pd_status part_alone(pd_prescribed *self, const pd_problem *problem, motion *m, const real *targets, double share, const real *x) {
     pd_contact *contact = problem->scene;
     pd_closing closing;
@@ -142,7 +142,7 @@ done:
     return status;
 }
 
-/* Whether a motion is where it goes. */
+/* Tells whether a motion has arrived at its target. */
 static pd_status has_arrived(const pd_problem *problem, const motion *m, const real *targets, const real *x, int *arrived) {
     pd_context *context = problem->context;
     const unsigned char *fixed = problem->model->fixed + m->first;
@@ -176,7 +176,7 @@ done:
     return status;
 }
 
-/* self->end and self->together: all motions by their parts, each the given part of that. */
+/* self->end and self->together: all motions by the given fraction of their own fractions. */
 static pd_status set_together(pd_prescribed *self, const pd_problem *problem, double part, const real *targets, const real *x) {
     const real *driven = pd_contact_driven(problem->scene), *ends = pd_contact_targets(problem->scene);
     pd_status status = PD_OK;
@@ -195,7 +195,7 @@ static void set_lengths(pd_prescribed *self, const pd_contact *contact) {
     self->floor = fmax(FLOOR * activation, rounding), self->waits = fmax(WAITS * activation, 2.0 * rounding);
 }
 
-/* Each motion by its own part; those together go straight, too, and are shortened where they meet. */
+/* Moves each by its own fraction. Together they also move straight, and are shortened if they meet. */
 static pd_status advance_each(pd_prescribed *self, const pd_problem *problem, const real *targets, double last, real *x, int *moved,
                               int *arrived) {
     double part = 1.0, share = SHARE * last;

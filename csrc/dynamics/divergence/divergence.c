@@ -1,4 +1,4 @@
-/* When a step has blown up; see divergence.h. */
+/* Detection of divergence; see divergence.h. */
 #include "dynamics/divergence/divergence.h"
 
 #include "dynamics/divergence/energy.h"
@@ -6,7 +6,7 @@
 #include "dynamics/problem/rounding.h"
 #include "dynamics/response.h"
 
-/* The vertex to blame: the first with a non-finite coordinate, else the one with the largest gradient. */
+/* The vertex to name: the first with a non-finite coordinate, otherwise that with the largest gradient. */
 static pd_status worst_vertex(pd_simulation *self, int *vertex) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of each family: the other vertices, the slots and the numbers of a corner. */
+/* For each family: the numbers of other vertices, slots and numbers of a corner. */
 static const struct {
     int others, slots, numbers;
 } layout[PD_CORNER_FAMILIES] = {{3, 3, PD_CORNER_NUMBERS},
@@ -42,10 +42,10 @@ int pd_corner_family(const pd_element_set *set, int element, int grouped) {
 
 /* ---- numbers of corners ---------------------------------------------------------------------------------------------------------- */
 
-/* The three other corners of a tet, turned so that their face is seen from the corner in front. */
+/* The three other corners of a tet, in an order that orients their face towards the corner in front. */
 static const int opposite[4][3] = {{1, 3, 2}, {0, 2, 3}, {0, 3, 1}, {0, 1, 2}};
 
-/* Rest gradients of the three other corners of a tet, [9], as rotated_corner.h and shape_target_corner.h have them. */
+/* Rest gradients of the three other corners of a tet, [9], in the order of rotated_corner.h and shape_target_corner.h. */
 static void other_gradients(const double *rest, int corner, double numbers[9]) {
     for (int j = 0; j < 3; j++)
         for (int c = 0; c < 3; c++) {
@@ -54,7 +54,7 @@ static void other_gradients(const double *rest, int corner, double numbers[9]) {
         }
 }
 
-/* Numbers of a neo-Hookean tet's, and mu V |g_i|^2; see pd_neo_hookean_corner. */
+/* Numbers of a neo-Hookean tet's corner, and mu V |g_i|^2; see pd_neo_hookean_corner. */
 static double neo_hookean_numbers(const double *rest, const double *parameters, int corner, double numbers[PD_CORNER_NUMBERS]) {
     double g[4][3] = {{0.0}}, mu = 0.5 * parameters[0];
     for (int i = 1; i < 4; i++)
@@ -71,7 +71,7 @@ static double neo_hookean_numbers(const double *rest, const double *parameters, 
     return square;
 }
 
-/* Numbers of a StVK triangle's; see stvk_corner.h. */
+/* Numbers of a StVK triangle's corner; see stvk_corner.h. */
 static void stvk_numbers(const double *rest, const double *parameters, int corner, double numbers[PD_STVK_NUMBERS]) {
     const double g[3][2] = {{-(rest[0] + rest[2]), -(rest[1] + rest[3])}, {rest[0], rest[1]}, {rest[2], rest[3]}};
     const double *i = g[corner], *a = g[(corner + 1) % 3], *b = g[(corner + 2) % 3], size = sqrt(i[0] * i[0] + i[1] * i[1]);
@@ -82,7 +82,7 @@ static void stvk_numbers(const double *rest, const double *parameters, int corne
     numbers[PD_STVK_LAME] = parameters[1];
 }
 
-/* The numbers of a corner of a family, and what it adds to the constant part of the block, N/m. */
+/* The numbers of a corner of a family, and its addition to the constant part of the block, N/m. */
 static double corner_numbers(const pd_element_set *set, int family, int element, int corner, double numbers[MOST_NUMBERS]) {
     pd_kind_shape shape = pd_kind_shape_of(set->kind);
     const double *parameters = set->parameters + (size_t)shape.parameters * (size_t)element;
@@ -111,7 +111,7 @@ static double quadratic_stiffness(const pd_element_set *set, int element, int co
     return set->parameters[(size_t)shape.parameters * (size_t)element] * c * c;
 }
 
-/* Vertex j of those that a corner of a family reads. */
+/* Vertex j of the other vertices of a corner of a family. */
 static int other_corner(int family, int corner, int j) {
     if (layout[family].others == 3) return opposite[corner][j];
     return (corner + 1 + j) % (layout[family].others + 1);
@@ -119,12 +119,12 @@ static int other_corner(int family, int corner, int j) {
 
 /* ---- groups ------------------------------------------------------------------------------------------------------------------------ */
 
-/* Which corners each update reads: groups of lanes, by families, and a list of all others. They are written for a piece of the updates at a
- * time, into host memory that is used again for the next: together they are the largest arrays of a simulation. */
+/* The corners of each update: groups of lanes, by families, and a list of all others. They are written for a piece of the updates at a
+ * time, in host memory that is reused for the next piece: together they are the largest arrays of a simulation. */
 typedef struct group_list {
     int *start;   /* [n+1] */
     size_t first; /* of the piece */
-    size_t most;  /* groups of a piece */
+    size_t most;  /* maximum of groups in a piece */
     char *records;
 } group_list;
 
@@ -142,7 +142,7 @@ static size_t piece_end(const pd_sweep_order *order, size_t first) {
     return first + PIECE < (size_t)order->n ? first + PIECE : (size_t)order->n;
 }
 
-/* How many corners and groups each update has. */
+/* Counts the corners and groups of each update. */
 static void count_corners(const pd_sweep_order *order, corner_lists *lists) {
     const pd_problem *self = order->problem;
     int width = pd_corner_lanes();
@@ -161,13 +161,13 @@ static void count_corners(const pd_sweep_order *order, corner_lists *lists) {
         lists->corner_start[t + 1] = others;
         for (int f = 0; f < PD_CORNER_FAMILIES; f++) lists->groups[f].start[t + 1] = (lanes[f] + width - 1) / width;
     }
-    for (size_t t = 0; t < (size_t)order->n; t++) { // no sum exceeds the number of corners, which is an int
+    for (size_t t = 0; t < (size_t)order->n; t++) { // no sum exceeds the number of corners, an int
         lists->corner_start[t + 1] += lists->corner_start[t];
         for (int f = 0; f < PD_CORNER_FAMILIES; f++) lists->groups[f].start[t + 1] += lists->groups[f].start[t];
     }
 }
 
-/* The numbers of a group, and its slots behind them. */
+/* The numbers of a group, followed by its slots. */
 static real *numbers_of(const group_list *list, int family, size_t group) { return (real *)(list->records + group * group_bytes(family)); }
 
 static int *slots_of(const group_list *list, int family, size_t group) {
@@ -183,7 +183,7 @@ static void clear_groups(group_list *list, int family, int slot, size_t group, s
     }
 }
 
-/* The one family that an update of a kind has corners of, -1: any. */
+/* The only family of corners in an update of a kind, -1: any. */
 static int family_of(const pd_sweep_order *order, int t) {
     return order->kinds[t] == PD_UPDATES_NEO_HOOKEAN ? PD_CORNERS_NEO_HOOKEAN
            : order->kinds[t] == PD_UPDATES_ROTATED   ? PD_CORNERS_ROTATED

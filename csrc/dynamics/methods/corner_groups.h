@@ -1,10 +1,10 @@
-/* What the updates of a sweep read of their elements: corners in groups of vector lanes, neighbours, and the corners that are left. */
+/* The data of elements for the updates of a sweep: corners in groups of vector lanes, neighbours, and the other corners. */
 #ifndef PD_DYNAMICS_METHODS_CORNER_GROUPS_H
 #define PD_DYNAMICS_METHODS_CORNER_GROUPS_H
 
 #include "dynamics/problem/problem.h"
 
-/* Which vertex each update is, in host memory; `grouped` as in vertex_sweep.h. */
+/* The vertex of each update, in host memory; `grouped` as in vertex_sweep.h. */
 typedef struct pd_sweep_order {
     const pd_problem *problem;
     int n, grouped;              /* updates */
@@ -13,11 +13,11 @@ typedef struct pd_sweep_order {
     const int *slot_of;          /* [n_vertices] */
 } pd_sweep_order;
 
-/* The family of an element's corners (elements/table.h): PD_CORNERS_SINGLE where they stand in no group. */
+/* The family of an element's corners (elements/table.h): PD_CORNERS_SINGLE if they are in no group. */
 int pd_corner_family(const pd_element_set *set, int element, int grouped);
 
-/* Fills updates, groups, corner_start, corners and n_corners of `out`. Errors: PD_ERROR_MEMORY; what is made until then is the caller's
- * to destroy. */
+/* Fills updates, groups, corner_start, corners and n_corners of `out`. The caller destroys them, also after a failure. Errors:
+ * PD_ERROR_MEMORY. */
 pd_status pd_corner_groups_create(const pd_sweep_order *order, pd_vertex_sweep *out);
 void pd_corner_groups_destroy(pd_vertex_sweep *sweep, pd_context *context);
 

@@ -1,15 +1,15 @@
-/* Elements of a sweep that are w/2 |F|^2 of one column F, flat hinges and straight rods: linear in the positions, so that all of a vertex's
- * are one sum over its neighbours, sum_j k_ij (x_j - x_i) with k_ij = sum over the elements of w c_i c_j, since the c of an element add up
- * to zero. */
+/* Elements of a sweep with the energy w/2 |F|^2 of one column F, flat hinges and straight rods. They are linear in the positions, so all
+ * those of a vertex are one sum over its neighbours, sum_j k_ij (x_j - x_i) with k_ij = sum over the elements of w c_i c_j, since the c
+ * of an element sum to zero. */
 #include "dynamics/methods/corner_groups.h"
 #include "linear/upload.h"
 
 #include <stdlib.h>
 
-/* Row after row; vertices of a row in the order in which its corners name them. */
+/* Row by row; the vertices of a row are in the order of their first corner. */
 typedef struct rows {
     const pd_sweep_order *order;
-    int *entry_of;   /* [n_vertices] the entry of a vertex in the last row that has one */
+    int *entry_of;   /* [n_vertices] the entry of a vertex in the last row that contains it */
     int *start;      /* [n+1] */
     int *slots;      /* [.] */
     double *weights; /* [.] */
@@ -23,8 +23,7 @@ static double factor(const pd_element_set *set, const double *rest, int j) {
     return -sum;
 }
 
-/* Adds corner `position` of an element to the row that begins at `first`; returns where the next entry goes. slots NULL: they are
- * counted. */
+/* Adds corner `position` of an element to the row that begins at `first`; returns the place of the next entry. slots NULL: only counts. */
 static int add_corner(rows *self, const pd_element_set *set, int element, int position, int first, int end) {
     pd_kind_shape shape = pd_kind_shape_of(set->kind);
     const int *vertices = set->vertices + (size_t)shape.vertices * (size_t)element;
@@ -77,7 +76,7 @@ pd_status pd_neighbour_rows_create(const pd_sweep_order *order, pd_vertex_sweep 
     self.entry_of = malloc((size_t)problem->model->n_vertices * sizeof(int) + 1);
     self.start = malloc(((size_t)order->n + 1) * sizeof(int));
     if (!self.entry_of || !self.start) goto memory;
-    fill(&self); // no more entries than three a corner
+    fill(&self); // at most three entries per corner
     size_t n = (size_t)self.start[order->n];
     self.slots = malloc(n * sizeof(int) + 1);
     self.weights = malloc(n * sizeof(double) + 1);

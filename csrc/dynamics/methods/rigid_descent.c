@@ -13,25 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far a body with a pair may go in a sweep, in parts of the distance at which pairs act: pairs are listed twice as far beyond that. As
- * much in the first sweep of a step, then so many times what the farthest went in the one before. */
+/* The displacement of a body with a pair in a sweep, in activation distances: pairs are listed up to twice that beyond it. The maximum
+ * in the first sweep of a step, then a multiple of the largest displacement in the previous sweep. */
 static const double MOST_ROOM = 1.5, LEAST_ROOM = 0.25, MORE_ROOM = 2.0;
 
 struct pd_rigid_descent {
     pd_body_sweep sweep;
-    real *x, *offset, *points; /* B [n_vertices,3] where the vertices have gone; and, without contact, the bodies too */
+    real *x, *offset, *points; /* B [n_vertices,3] the vertices after their move, and without contact the bodies too */
     int *order;                /* B [bodies] */
     double *moved;             /* B */
     real *moves;               /* B [bodies,6] */
     unsigned char *beyond;     /* B */
-    size_t roles;              /* room for them */
+    size_t roles;              /* their capacity */
 
     /* H */
     int n, n_colours;
-    double farthest;                        /* m, in the last sweep */
+    double farthest;                        /* m, largest displacement in the last sweep */
     double *went;                           /* [bodies] */
     int *colour_of, *colour_start, *sorted; /* [bodies], [bodies+1], [bodies] */
-    int *shared;                            /* [n_shared,2] bodies that have an element together */
+    int *shared;                            /* [n_shared,2] bodies with a common element */
     int n_shared;
     size_t room;
     int *points_of, *neighbour_start, *neighbours; /* [room,4], [bodies+1], [2 (room + n_shared)] */
@@ -59,9 +59,9 @@ void pd_rigid_descent_destroy(pd_rigid_descent *self, pd_context *context) {
     free(self);
 }
 
-/* ---- what does not change ----------------------------------------------------------------------------------------------------------- */
+/* ---- constant data ------------------------------------------------------------------------------------------------------------------ */
 
-/* The elements of each body, once each, and which two bodies share one; `elements` and `shared` NULL: counts alone. */
+/* The elements of each body, once each, and the pairs of bodies that share one; `elements` and `shared` NULL: only counts. */
 static void list_elements(const pd_rigid_descent *self, const pd_problem *problem, int *start, int *elements, int *shared, int *n_shared) {
     const pd_rigid *rigid = problem->rigid;
     int n = 0;
@@ -164,7 +164,7 @@ static pd_status make_room(pd_rigid_descent *self, const pd_problem *problem, si
     return PD_OK;
 }
 
-/* Both bodies of a pair; returns 0 where they are not two. */
+/* Both bodies of a pair; returns 0 if it does not have two. */
 static int bodies_of(const pd_problem *problem, const int *points, int pair[2]) {
     int n = 0;
     for (int j = 0; j < 4 && n < 2; j++) {
@@ -181,12 +181,12 @@ static void count_neighbours(const int pair[2], int *where, int *neighbours) {
     }
 }
 
-/* Of every body those that it shares a term of G with. */
+/* For each body those with a common term of G. */
 static void list_neighbours(pd_rigid_descent *self, const pd_problem *problem, int n_pairs) {
     int *start = self->neighbour_start, pair[2];
     memset(start, 0, ((size_t)self->n + 2) * sizeof *start);
     for (int pass = 0; pass < 2; pass++) {
-        int *where = pass ? start + 1 : start + 2; // the second pass leaves start as it is to be
+        int *where = pass ? start + 1 : start + 2; // the second pass leaves the final start
         for (int p = 0; p < n_pairs; p++)
             if (bodies_of(problem, self->points_of + 4 * (size_t)p, pair)) count_neighbours(pair, where, pass ? self->neighbours : NULL);
         for (int e = 0; e < self->n_shared; e++) count_neighbours(self->shared + 2 * (size_t)e, where, pass ? self->neighbours : NULL);
@@ -194,7 +194,7 @@ static void list_neighbours(pd_rigid_descent *self, const pd_problem *problem, i
     }
 }
 
-/* Each body gets the least colour that no neighbour before it has; bodies sorted by colour. */
+/* Gives each body the smallest colour that no earlier neighbour has; sorts bodies by colour. */
 static void colour_bodies(pd_rigid_descent *self) {
     memset(self->colour_start, 0, ((size_t)self->n + 1) * sizeof *self->colour_start);
     self->n_colours = 0;
@@ -210,14 +210,14 @@ static void colour_bodies(pd_rigid_descent *self) {
         if (colour >= self->n_colours) self->n_colours = colour + 1;
     }
     for (int c = 0; c < self->n_colours; c++) self->colour_start[c + 1] += self->colour_start[c];
-    int *next = self->neighbour_start; // not read any more
+    int *next = self->neighbour_start; // not used any more
     memcpy(next, self->colour_start, (size_t)self->n_colours * sizeof *next);
     for (int b = 0; b < self->n; b++) self->sorted[next[self->colour_of[b]]++] = b;
 }
 
 /* ---- a sweep ------------------------------------------------------------------------------------------------------------------------- */
 
-/* Where the vertices go is within their reach, or as far as nothing touches. */
+/* Limits the vertices to their displacement bounds, or to the first contact. */
 static pd_status limit_vertices(pd_rigid_descent *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_status status = PD_OK;
     double found[2], part;
@@ -232,7 +232,7 @@ done:
     return status;
 }
 
-/* The pairs near self->x; `first` of the step. What others ask for is listed as far as before. */
+/* The pairs near self->x; `first` of the step. The listing distance of other users is restored. */
 static pd_status find_pairs(pd_rigid_descent *self, const pd_problem *problem, int first) {
     pd_contact *contact = problem->contact;
     pd_body_sweep *sweep = &self->sweep;
@@ -243,14 +243,14 @@ static pd_status find_pairs(pd_rigid_descent *self, const pd_problem *problem, i
     pd_contact_list_up_to(contact, (double)scene->separation + act + 2.0 * sweep->room + rounding, 0.0);
     status = pd_contact_find(contact, self->x);
     if (!status) status = pd_contact_distances(contact, &sweep->distance);
-    pd_contact_list_up_to(contact, before, 0.0); // what has been found stays until the next search
+    pd_contact_list_up_to(contact, before, 0.0); // the pairs stay until the next search
     if (status) goto done;
     pd_contact_view view = pd_contact_pairs_of(contact);
     const pd_contact_columns *c = &view.columns;
     sweep->pairs = (pd_contact_pairs){view.n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
     sweep->law = pd_contact_law_of(contact);
     sweep->incidence = view.incidence;
-    sweep->points = (real *)(uintptr_t)pd_contact_points(contact); // of this sweep until the next pairs are found
+    sweep->points = (real *)(uintptr_t)pd_contact_points(contact); // for this sweep, until the next search
     sweep->rounding = rounding;
     sweep->reach = pd_contact_reaches_of(contact);
     sweep->by_reach = pd_contact_is_by_reach(contact);

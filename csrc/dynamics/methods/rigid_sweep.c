@@ -50,7 +50,7 @@ done:
     return status;
 }
 
-/* The 6x6 block of each body out of the Hessian; with `diagonal` its diagonal alone. */
+/* Takes the 6x6 block of each body from the Hessian; with `diagonal` only its diagonal. */
 static pd_status take_systems(pd_rigid_sweep *self, const pd_problem *problem, int diagonal) {
     const pd_rigid *rigid = problem->rigid;
     const pd_whole_hessian *whole = pd_problem_reduced(problem);
@@ -66,13 +66,13 @@ static pd_status take_systems(pd_rigid_sweep *self, const pd_problem *problem, i
                 for (int c = 0; c < 9; c++) A[6 * (3 * r + c / 3) + 3 * column + c % 3] = (double)whole->blocks[9 * (size_t)s + (size_t)c];
             }
         for (int c = 0; c < 36; c++) A[c] = diagonal && c % 7 ? 0.0 : A[c];
-        for (int c = 0; c < 18 && rigid->excluded[node]; c++) // it turns about what it is held in
+        for (int c = 0; c < 18 && rigid->excluded[node]; c++) // rotation about its fixed points
             A[6 * (c / 6) + c % 6] = A[6 * (c % 6) + c / 6] = (double)(c % 7 == 0);
     }
     return pd_memory_upload(problem->context, self->systems, self->host_systems, PD_RIGID_SYSTEM * (size_t)rigid->n * sizeof(double));
 }
 
-/* The Hessian at the iterate, and what bodies solve with. */
+/* The Hessian at the iterate, and the systems of the bodies. */
 static pd_status find_systems(pd_rigid_sweep *self, const pd_problem *problem, const real *x, pd_hessian_filter filter, int diagonal,
                               int rebuild) {
     pd_status status = PD_OK;
@@ -82,8 +82,8 @@ done:
     return status;
 }
 
-/* The direction of all bodies, or of those that are left; returns how many are left. With contact the ways of bodies are looked at, and
- * turn them by no more than a radian. */
+/* The direction of all bodies, or of the remaining ones; returns the number of remaining ones. With contact the rotations are limited to
+ * a radian, for the test of paths. */
 static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int again, real *direction, int *left) {
     const pd_rigid *rigid = problem->rigid;
     pd_status status = PD_OK;
@@ -104,7 +104,7 @@ pd_status pd_rigid_sweep_at_once(pd_rigid_sweep *self, const pd_problem *problem
     pd_hessian_filter filter = diagonal ? PD_FILTER_CLAMP : PD_FILTER_NONE;
     PD_TRY(find_systems(self, problem, iterate->x, filter, diagonal, iterate->number == 0)); // each step makes a new pattern
     PD_TRY(solve(self, problem, 0, iterate->direction, &left));
-    if (left && !diagonal) { // what is held from there on is projected
+    if (left && !diagonal) { // the remaining systems have a projected Hessian
         PD_TRY(find_systems(self, problem, iterate->x, PD_FILTER_CLAMP, 0, 0));
         PD_TRY(solve(self, problem, 1, iterate->direction, &left));
     }

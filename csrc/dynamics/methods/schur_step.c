@@ -1,29 +1,30 @@
 /* The nested iteration of a Schur complement [Wang et al. 2021, Sec. 4.5, Algorithm 1]; see schur_step.h.
  *
- * Elements whose corners are all prone (or pinned) are E_beta, the others E_alpha; targets T of E_alpha stay as they are at x. With x1
- * eliminated the rest is a problem in x2 alone, whose gradient at x2 - U, U the sum of the inner corrections u so far, is
+ * Elements with all corners in the contact region (or pinned) are E_beta, the others E_alpha; targets T of E_alpha are those at x. With
+ * x1 eliminated the rest is a problem in x2 only. Its gradient at x2 - U, U the sum of the inner corrections u so far, is
  *
- *     g(U) = y2 - Sigma_alpha U - [what beta and contact pulled with at x] + [what they pull with at x2 - U],
+ *     g(U) = y2 - Sigma_alpha U - [forces of beta and contact at x] + [their forces at x2 - U],
  *     H = Sigma_alpha + A22(beta) + A22(col).
  *
- * H u = g(U) gives the next u, and since then Sigma_alpha u = g(U) - (A22(beta) + A22(col)) u, no product with the dense Sigma_alpha is
- * needed (the algorithm's step 4.7):
+ * H u = g(U) gives the next u. Then Sigma_alpha u = g(U) - (A22(beta) + A22(col)) u, so no product with the dense Sigma_alpha is needed
+ * (the algorithm's step 4.7):
  *
  *     g(U + u) = A22(beta) u + dE_beta/dx(x2 - U - u) - dE_beta/dx(x2 - U) + dE_col'/dx(x2 - U - u) - dE_col/dx(x2 - U - u),
  *
- * col' the springs that a detection at x2 - U - u finds, col those that H was made with, whose gradient there is that at x2 - U less
- * A22(col) u. That is what the targets of beta and of contact have changed by, and nothing else: no two large numbers are subtracted that
- * A22(beta) u does not match, and where contact is found as it was it adds nothing. Then H gets A22(col').
+ * col' the springs of a detection at x2 - U - u, col those of H, whose gradient there is that at x2 - U minus A22(col) u. This is the
+ * change of the targets of beta and of contact only: no large numbers are subtracted that A22(beta) u does not match, and unchanged
+ * contact adds nothing. Then H gets A22(col').
  *
- * Proxies alone are found again (step 4.1); those that are held for a step are not. Of other contact the matrix has a bound, and of two
- * factors one of them has: a bound stays on Sigma_alpha as it was put there. Only E_beta is evaluated, as a small model of its own: the
- * prone vertices, in the order of the solver, then the pinned corners.
+ * Only proxies are detected again (step 4.1), unless they are held for a step. For other contact the matrix has a bound, which one of
+ * two factors contains: a bound on Sigma_alpha is constant. Only E_beta is evaluated, as a small model of its own: the vertices of the
+ * contact region, in the order of the solver, then the pinned corners.
  *
- * As printed, step 5 leaves out what x2's corrections do to x1; here pd_schur_backward gets their sum. Each inner solve minimises a bound
- * of the energy in x2 with E_alpha's targets and contact frozen, and backward minimises over x1: neither raises G while contact stays.
+ * As printed, step 5 omits the effect of x2's corrections on x1; here pd_schur_backward gets their sum. Each inner solve minimises a
+ * bound of the energy in x2 with constant targets of E_alpha and constant contact, and backward minimises over x1: neither raises G for
+ * constant contact.
  *
- * What stays out of E_beta: attachments, whose energies are quadratic and whose targets may move; and damping, which the matrix bounds and
- * E_alpha keeps. */
+ * E_beta contains neither attachments, whose energies are quadratic and whose targets may move, nor damping, which the matrix bounds and
+ * E_alpha contains. */
 #include "dynamics/methods/schur_step.h"
 
 #include "dynamics/problem/model.h"
@@ -39,11 +40,11 @@
 struct pd_schur_step {
     pd_linear *linear;
     int inner;
-    int detects;                                   /* entries of contact are found again within a step (dynamics/response.h) */
-    real *whole;                                   /* B [problem's n_vertices,3] with them: x, the prone rows as they have moved */
+    int detects;                                   /* entries of contact are detected again within a step (dynamics/response.h) */
+    real *whole;                                   /* B [problem's n_vertices,3] with them: x, with the moved rows of the contact region */
     pd_model model;                                /* E_beta */
     pd_matrix matrix;                              /* A22(beta), pinned corners included */
-    int *targets, n_targets;                       /* H: the rows of the scene's shape targets that E_beta has, ascending */
+    int *targets, n_targets;                       /* H: the rows of the scene's shape targets in E_beta, ascending */
     int *vertices;                                 /* B [model.n_vertices] of the scene */
     real *x, *g, *u, *sum, *before, *after, *zero; /* B [model.n_vertices,3] */
 };
@@ -57,7 +58,7 @@ typedef struct beta {
     double *zeros;        /* [n] masses */
     pd_element_set sets[PD_KIND_COUNT];
     void *arrays[3 * PD_KIND_COUNT]; /* of the sets */
-    int *targets, n_targets;         /* as pd_schur_step has them, who takes them over */
+    int *targets, n_targets;         /* as in pd_schur_step, which takes ownership */
 } beta;
 
 static void destroy_beta(beta *self) {
@@ -69,7 +70,7 @@ static void destroy_beta(beta *self) {
     for (int a = 0; a < 3 * PD_KIND_COUNT; a++) free(self->arrays[a]);
 }
 
-/* Whether all corners of an element are prone or pinned, and one is prone. */
+/* Tells whether all corners of an element are in the contact region or pinned, and one is in the region. */
 static int is_beta(const pd_problem *problem, const unsigned char *prone, const int *corners, int k) {
     int some = 0;
     for (int a = 0; a < k; a++) {
@@ -80,7 +81,7 @@ static int is_beta(const pd_problem *problem, const unsigned char *prone, const 
     return some;
 }
 
-/* Elements of one set that belong to E_beta, over the vertices of E_beta; pinned corners are appended to those. */
+/* The elements of one set in E_beta, over the vertices of E_beta; pinned corners are appended to those. */
 static pd_status take_set(beta *self, const pd_problem *problem, const unsigned char *prone, const pd_element_set *set) {
     pd_kind_shape shape = pd_kind_shape_of(set->kind);
     size_t k = (size_t)shape.vertices, rest = (size_t)shape.rest, count = (size_t)shape.parameters, m = 0;
@@ -209,7 +210,7 @@ done:
     return status;
 }
 
-/* dE_beta/dx: no masses, so that nothing else is in it. */
+/* dE_beta/dx: without masses, so that it contains nothing else. */
 static pd_status pull_of_beta(const pd_schur_step *self, pd_context *context, real *out) {
     pd_step_data step = {.inverse_h = 0.0, .x_t = self->zero, .load = self->zero};
     return pd_gradient(context, &self->model, &step, self->x, self->zero, out);

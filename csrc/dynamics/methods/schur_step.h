@@ -1,6 +1,6 @@
-/* The global step of Projective Dynamics with a Schur complement on the collision-prone vertices [Wang et al. 2021, Algorithm 1]: between
- * the two triangular solves, which are what a global step costs, the elements between prone vertices are projected again, proxies are
- * detected again and the small dense system is solved again, `inner` times in all. */
+/* The global step of Projective Dynamics with a Schur complement on the contact region [Wang et al. 2021, Algorithm 1]. Between the two
+ * triangular solves, the main cost of a global step, the elements in the region are projected, proxies detected and the small dense
+ * system solved again, `inner` times in all. */
 #ifndef PD_DYNAMICS_METHODS_SCHUR_STEP_H
 #define PD_DYNAMICS_METHODS_SCHUR_STEP_H
 
@@ -9,15 +9,15 @@
 
 typedef struct pd_schur_step pd_schur_step;
 
-/* `linear`, of kind PD_LINEAR_SCHUR with its `prone` H [n], is borrowed. Nothing is factorised. With proxies what is
- * active after a solve is what its last inner iteration found. Errors: PD_ERROR_MEMORY. */
+/* `linear`, of kind PD_LINEAR_SCHUR with its `prone` H [n], is borrowed. Nothing is factorised. With proxies the active ones after a
+ * solve are those of its last inner iteration. Errors: PD_ERROR_MEMORY. */
 pd_status pd_schur_step_create(pd_schur_step **out, const pd_problem *problem, pd_linear *linear, const unsigned char *prone, int inner);
 void pd_schur_step_destroy(pd_schur_step *self, pd_context *context); /* NULL is allowed */
 
-/* As pd_method says; a copy of those that it projects again is in its own model. */
+/* As in pd_method; also updates the copy in its own model. */
 pd_status pd_schur_step_set_targets(pd_schur_step *self, const pd_problem *problem, int first, int n, const real *rows);
 
-/* direction [n,3] from gradient = dG/dx at x, all B [n,3]. With inner = 1 it is that of the linear solver alone. */
+/* direction [n,3] from gradient = dG/dx at x, all B [n,3]. With inner = 1 it is that of the linear solver. */
 pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, const real *x, const real *gradient, real *direction);
 
 #endif

@@ -1,4 +1,4 @@
-/* Builds the sweep of a simulation, once; see vertex_sweep.h and pd_vertex_sweep in sweep_loops.h. */
+/* Creates the sweep of a simulation, once; see vertex_sweep.h and pd_vertex_sweep in sweep_loops.h. */
 #include "dynamics/methods/vertex_sweep.h"
 
 #include "contact/potential/contact.h"
@@ -22,7 +22,7 @@ void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
     memset(sweep, 0, sizeof *sweep);
 }
 
-/* What the pieces below share while a sweep is built, in host memory. */
+/* Data shared during the creation of a sweep, in host memory. */
 typedef struct builder {
     const pd_problem *problem;
     int n;                 /* updates */
@@ -42,7 +42,7 @@ static void builder_free(builder *b) {
     free(b->kind_end);
 }
 
-/* Whether a sweep passes it over: it is fixed, or moves with its rigid body. */
+/* Tells whether a sweep skips a vertex: it is fixed, or moves with its rigid body. */
 static int passed_over(const pd_problem *self, int i) { return self->fixed[i] || (self->rigid && self->rigid->body_of[i] >= 0); }
 
 /* A damped vertex is mixed, since damping is one more sum. */
@@ -99,7 +99,7 @@ static pd_status sort_updates(builder *b, pd_vertex_sweep *out, const int *colou
     return PD_OK;
 }
 
-/* Whether two vertices of an element would be moved at once, each from where the other was. */
+/* Tells whether two vertices of an element would move at once, which a sweep must not do. */
 static int clash(const pd_problem *self, const int *colours, int i, int j) {
     return i != j && colours[i] == colours[j] && !passed_over(self, i) && !passed_over(self, j);
 }
@@ -130,7 +130,7 @@ static pd_status check_colours(const builder *b, const int *colours) {
     return PD_OK;
 }
 
-/* PDGPU_UPDATE_THREADS, for measuring; unset: 0. */
+/* Reads PDGPU_UPDATE_THREADS, for measurements; unset: 0. */
 static pd_status read_update_threads(const pd_problem *self, int *threads) {
     const char *text = getenv("PDGPU_UPDATE_THREADS");
     *threads = 0;
@@ -143,7 +143,7 @@ static pd_status read_update_threads(const pd_problem *self, int *threads) {
     return PD_OK;
 }
 
-/* The corners of the elements as slots, for the sets that have any outside the groups: a grouped corner has slots of its own. */
+/* The corners of the elements as slots, for sets with ungrouped corners: a grouped corner has slots of its own. */
 static pd_status number_elements(builder *b, pd_vertex_sweep *out, int grouped) {
     const pd_problem *self = b->problem;
     for (int s = 0; s < self->n_sets; s++) {
@@ -163,7 +163,7 @@ static pd_status number_elements(builder *b, pd_vertex_sweep *out, int grouped) 
     return PD_OK;
 }
 
-/* Where the entries of the damping matrix are in the order of the sweep. */
+/* The places of the entries of the damping matrix in the order of the sweep. */
 static pd_status describe_damping(const builder *b, pd_vertex_sweep *out) {
     const pd_problem *self = b->problem;
     pd_status status = PD_OK;
@@ -181,7 +181,8 @@ done:
     return status;
 }
 
-/* What contact asks of a sweep: colours, to tell which corners of a pair move at once, and who may touch. */
+/* The data of contact for a sweep: colours, which tell the corners of a pair that move at once, and the vertices that may come into
+ * contact. */
 static pd_status describe_contact(const builder *b, pd_vertex_sweep *out, const int *colours) {
     const pd_problem *self = b->problem;
     const unsigned char *chosen = pd_contact_chosen(self->contact);

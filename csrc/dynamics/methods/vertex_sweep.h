@@ -1,13 +1,13 @@
-/* The sweep over the vertices of a problem, in backend memory: which vertex comes when, and what it reads. */
+/* The sweep over the vertices of a problem, in backend memory: the order of the vertices, and their data. */
 #ifndef PD_DYNAMICS_METHODS_VERTEX_SWEEP_H
 #define PD_DYNAMICS_METHODS_VERTEX_SWEEP_H
 
 #include "dynamics/problem/problem.h"
 
-/* colours [n_vertices] from 0, no two vertices of an element alike, but for fixed ones; NULL: all vertices have one update together
- * (Jacobi). The environment variable PDGPU_UPDATE_THREADS, read here, is for measuring: see update_threads.
- * `grouped` != 0: corners of families (elements/table.h) get their short forms. The problem must outlive the sweep.
- * Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE for colours that two of them share, or a PDGPU_UPDATE_THREADS that is none. */
+/* colours [n_vertices] from 0, no two free vertices of an element have the same; NULL: all vertices have one update together (Jacobi).
+ * Reads the environment variable PDGPU_UPDATE_THREADS, for measurements: see update_threads. `grouped` != 0: corners of families
+ * (elements/table.h) get their short forms. The problem must outlive the sweep. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE for colours that
+ * two of them share, or an invalid PDGPU_UPDATE_THREADS. */
 pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem, const int *colours, int grouped);
 void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context);
 

@@ -8,19 +8,19 @@
 
 enum { WORLD = -1 };
 
-/* Row after row. The vertices of a row stand in the order in which its corners name them. */
+/* Row by row. The vertices of a row are in the order of their first corner. */
 typedef struct rows {
     const pd_description *description;
     const pd_corners *corners;
-    int *entry_of;               /* [n+1] the entry of a vertex in the last row that has one; 0: that of the world */
+    int *entry_of;               /* [n+1] the entry of a vertex in the last row that contains it; 0: that of the fixed world */
     int *start;                  /* [n+1] */
-    int *columns;                /* [entries], NULL: they are counted */
+    int *columns;                /* [entries], NULL: only counts */
     int *entries[PD_KIND_COUNT]; /* [elements,k,k] of the sets with damping */
 } rows;
 
 static int is_damped(const pd_element_set *set, int element) { return set->damping && set->damping[element] > 0.0; }
 
-/* The entry of a vertex in the row that begins at `first` and has reached `end`, which grows where it is new. */
+/* The entry of a vertex in the row that begins at `first` and has reached `end`, which grows for a new vertex. */
 static int entry_in_row(rows *self, int vertex, int first, size_t *end) {
     int *entry = &self->entry_of[vertex + 1];
     if (*entry < first) {
@@ -31,7 +31,7 @@ static int entry_in_row(rows *self, int vertex, int first, size_t *end) {
     return *entry;
 }
 
-/* Returns the number of entries; INT_MAX where there are too many. */
+/* Returns the number of entries; INT_MAX for too many. */
 static size_t fill(rows *self) {
     const pd_description *description = self->description;
     size_t end = 0;
@@ -56,7 +56,7 @@ static size_t fill(rows *self) {
     return end;
 }
 
-/* The vertices of a rigid body have no deformation to brake, and the loops over bodies know no damping. */
+/* Rejects damped elements of rigid bodies: these have no deformation, and the loops over bodies have no damping. */
 static pd_status refuse_bodies(pd_context *context, const pd_description *description) {
     for (int s = 0; s < description->n_sets; s++) {
         const pd_element_set *set = &description->sets[s];
@@ -73,7 +73,7 @@ static pd_status refuse_bodies(pd_context *context, const pd_description *descri
     return PD_OK;
 }
 
-/* Which corners of the sets with damping have which entries; -1 where there is none. */
+/* The entries of the corners of sets with damping; -1: none. */
 static int make_entries(rows *self) {
     for (int s = 0; s < self->description->n_sets; s++) {
         const pd_element_set *set = &self->description->sets[s];

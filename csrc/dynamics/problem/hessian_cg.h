@@ -7,30 +7,30 @@
 
 typedef struct pd_hessian_cg pd_hessian_cg;
 
-/* How a solve ended. */
+/* The end of a solve. */
 typedef struct pd_hessian_cg_end {
-    int indefinite, converged; /* below; whether the residual is within the tolerance */
-    int iterations;            /* an upper bound where the device ends them between two looks */
+    int indefinite, converged; /* below; converged: the residual is within the tolerance */
+    int iterations;            /* an upper bound if the device ends them between two reads */
 } pd_hessian_cg_end;
 
-/* For the pattern of the problem, whose pd_problem_need_hessian has been called, and the preconditioner of `settings`. factor, may be NULL:
- * it is the preconditioner, and the operator the whole Hessian (whole_hessian.h), whose pattern is there; it is borrowed.
+/* For the pattern of the problem, after pd_problem_need_hessian, and the preconditioner of `settings`. With a factor, which may be NULL
+ * and is borrowed, this is the preconditioner, and the operator is the assembled Hessian (whole_hessian.h), whose pattern must exist.
  * Errors: PD_ERROR_MEMORY. */
 pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, const pd_linear_settings *settings,
                                pd_hessian_factor *factor);
 void pd_hessian_cg_destroy(pd_hessian_cg *self); /* NULL is allowed */
 
-/* direction = an approximation of H^-1 gradient, both the iterate's, H the problem's hessian->blocks, or with rigid bodies those of
- * rigid.h, in which pairs in contact are, plus `shift` [N/m] on the diagonal: at most `most` iterations from 0, up to |g - H d| <=
- * tolerance |g|, or to the precision of the numbers. end->indefinite = 1 where a direction p has p.Hp <= 0 or the preconditioner is not
- * positive definite: with give_up != 0 it ends there and direction is not to be used; else direction is what had been reached, and M^-1 g
- * if that is nothing [Nocedal and Wright 2006, Algorithm 7.1]: in both cases of descent.
- * Memory: allocates nothing but for growth. */
+/* direction = an approximation of H^-1 gradient, both the iterate's. H is the problem's hessian->blocks, or with rigid bodies those of
+ * rigid.h, which include contact pairs, plus `shift` [N/m] on the diagonal. At most `most` iterations from 0, up to |g - H d| <=
+ * tolerance |g|, or to the precision of the numbers. end->indefinite = 1 after a direction p with p.Hp <= 0, or if the preconditioner is
+ * not positive definite. With give_up != 0 the solve then ends and direction is invalid. Otherwise direction is the last iterate, or
+ * M^-1 g if that is zero [Nocedal and Wright 2006, Algorithm 7.1]: both are descent directions.
+ * Memory: allocates only for growth. */
 pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, double tolerance, int most, double shift, int give_up,
                               pd_hessian_cg_end *end);
 
-/* product = H v, both B [n,3], H as the problem's hessian->blocks, or its whole Hessian where that is wanted, stand now. v counts at the
- * free vertices, and the product is 0 at the others. Memory: as above. */
+/* product = H v, both B [n,3], with the present hessian->blocks of the problem, or its assembled Hessian if that is used. v is read at
+ * the free vertices, and the product is 0 at the others. Memory: as above. */
 pd_status pd_hessian_cg_multiply(pd_hessian_cg *self, const real *v, real *product);
 
 #endif

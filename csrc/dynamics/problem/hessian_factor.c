@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 struct pd_hessian_factor {
-    pd_factor factor; /* three unknowns a vertex */
-    int revision;     /* of the pattern that was analysed; 0: none */
+    pd_factor factor; /* three unknowns per vertex */
+    int revision;     /* of the analysed pattern; 0: none */
 };
 
 void pd_hessian_factor_destroy(pd_hessian_factor *self) {
@@ -19,7 +19,7 @@ void pd_hessian_factor_destroy(pd_hessian_factor *self) {
     free(self);
 }
 
-/* What a triangle is made of. */
+/* The source of an upper triangle. */
 typedef struct triangle {
     const pd_factor *factor;
     const pd_csr *pattern;
@@ -27,8 +27,8 @@ typedef struct triangle {
     double shift;
 } triangle;
 
-/* That of the free Hessian: column 3f+b holds the rows of all blocks j < f and rows <= b of the diagonal block. The block (i,j) of the
- * pattern's row i is read transposed, which for a symmetric Hessian is the block (j,i) of column i. */
+/* The upper triangle of the free Hessian: column 3f+b has the rows of all blocks j < f and rows <= b of the diagonal block. The block
+ * (i,j) of the pattern's row i is read transposed, which for a symmetric Hessian is the block (j,i) of column i. */
 static void upper_triangle(const void *owner, int *column_start, int *rows, double *values) {
     const triangle *of = owner;
     const pd_csr *pattern = of->pattern;
@@ -57,7 +57,7 @@ static triangle triangle_of(const pd_hessian_factor *self, const pd_problem *pro
     return (triangle){&self->factor, &reduced->pattern, reduced->blocks, shift};
 }
 
-/* Analyses the pattern of the whole Hessian, where it has not been yet. */
+/* Analyses the pattern of the assembled Hessian, if that has changed. */
 static pd_status analyse(pd_hessian_factor *self, const pd_problem *problem) {
     const triangle of = triangle_of(self, problem, 0.0);
     int revision = pd_problem_reduced(problem)->revision;

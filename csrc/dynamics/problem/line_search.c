@@ -10,10 +10,10 @@
 
 enum { MAX_HALVINGS = 50 };
 
-/* rad; the way of a body that turns by half a turn or more could be another than that from its end to its beginning. */
+/* rad; the path of a body that makes half a turn or more is not determined by its ends. */
 static const double LARGEST_TURN = 1.0;
 
-/* Whether the trial point at x - alpha d is better by its gradient. */
+/* Tells whether the trial point x - alpha d is better by its gradient. */
 static pd_status better_by_gradient(const pd_problem *problem, const pd_iterate *iterate, int near, double slope, double gradient_norm,
                                     int *better) {
     pd_status status = PD_OK;
@@ -25,7 +25,7 @@ static pd_status better_by_gradient(const pd_problem *problem, const pd_iterate 
     } else {
         PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &trial));
         *better = trial < 0.9 * gradient_norm;
-        // far from the origin the rounding of G may hide an impact, at which the gradient norm may grow
+        // far from the origin the rounding of G may hide an impact, where the gradient norm may grow
         if (!*better && problem->contact && gradient_norm > pd_rounding_of_gradient(problem, problem->trial)) {
             PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->direction, &trial));
             *better = fabs(trial) <= 0.8 * slope;
@@ -49,12 +49,11 @@ pd_status pd_point_along(const pd_problem *problem, const pd_iterate *iterate, d
     return pd_place_at_offset(problem->context, problem->model, &problem->step, iterate->x, offset, x);
 }
 
-/* A barrier is nearly a cubic in the depth below its activation distance. A Newton step halves the depth then, and lowers G by 7/6 of the
- * decrease that the quadratic model predicts; the double step ends at the activation distance. MORE_THAN_PREDICTED tells such steps from
- * others. */
+/* A barrier is nearly cubic in the depth below its activation distance. A Newton step halves the depth then, and lowers G by 7/6 of the
+ * decrease of the quadratic model; the double step ends at the activation distance. MORE_THAN_PREDICTED distinguishes such steps. */
 static const double LONGER = 2.0, MORE_THAN_PREDICTED = 1.05;
 
-/* problem->trial, with contact: where the whole direction leads, or as much of it as turns no body by more than LARGEST_TURN. */
+/* problem->trial, with contact: the end of the whole direction, or of the part that rotates no body by more than LARGEST_TURN. */
 static pd_status first_point(const pd_problem *problem, const pd_iterate *iterate, double *alpha) {
     pd_status status = PD_OK;
     double turn;
@@ -67,8 +66,7 @@ done:
     return status;
 }
 
-/* *alpha = LONGER, where the whole direction, which led to the potential `trial`, was too short, and contact and turning bodies allow
- * it. */
+/* *alpha = LONGER, if the whole direction, with the potential `trial`, was too short, and contact and rotating bodies allow it. */
 static pd_status lengthen(const pd_problem *problem, const pd_iterate *iterate, double trial, double *alpha) {
     pd_status status = PD_OK;
     double part, potential, turn = 0.0;
@@ -93,7 +91,7 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
     PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
     double rounding = pd_rounding_of_potential(problem, magnitude);
     iterate->stalled = 1;
-    if (problem->contact) { // no farther than what comes near lets it
+    if (problem->contact) { // within the step limit
         double part;
         PD_TRY(first_point(problem, iterate, &alpha));
         PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, &part));

@@ -1,4 +1,4 @@
-/* From the host's description of a scene to a model in backend memory; see model.h. */
+/* Conversion of the host's description of a scene to a model in backend memory; see model.h. */
 #include "dynamics/problem/model.h"
 
 #include "dynamics/problem/damping_rows.h"

@@ -1,13 +1,13 @@
-/* The way of an iterate from one state to another; see path.h. */
+/* The path of an iterate from one state to another; see path.h. */
 #include "dynamics/problem/path.h"
 
 #include "contact/potential/contact.h"
 #include "dynamics/rigid/rigid.h"
 
-/* So often a shorter way is tried; the slack of each is a quarter of that before, or less. */
+/* The number of trials of a shorter path; the slack of each is at most a quarter of that before. */
 enum { MOST_TRIALS = 20 };
 
-/* Whether what is driven by no vertex goes on. */
+/* Tells whether prescribed points that are no vertices still move. */
 static pd_status obstacles_move(const pd_problem *problem, int driven, int *move) {
     double behind = 0.0;
     pd_status status = driven ? pd_contact_behind(problem->contact, &behind) : PD_OK;
@@ -20,16 +20,16 @@ pd_status pd_path_limit(const pd_problem *problem, const real *x_0, const real *
     pd_status status = PD_OK;
     if (!problem->rigid) return pd_contact_limit(problem->contact, x_0, x_1, driven, part);
     const pd_rigid *rigid = problem->rigid;
-    if (pd_contact_is_by_reach(problem->contact)) { // each point by its own reach, which bounds arcs as it does chords
+    if (pd_contact_is_by_reach(problem->contact)) { // displacement bounds hold for arcs as for chords
         PD_TRY(pd_rigid_stretch(problem, x_0, x_1, problem->trial_offset));
         return pd_contact_limit_arcs(problem->contact, x_0, problem->trial_offset, driven, part);
     }
-    // what rounding adds where a body is put together again from its pose
+    // the rounding of a body that is reconstructed from its pose
     real rounding = (real)(0.5 * pd_contact_rounding(problem->contact));
     double length = 1.0;
     int once;
     *part = 0.0;
-    PD_TRY(obstacles_move(problem, driven, &once)); // they go all of their way, and there is no shorter one of theirs
+    PD_TRY(obstacles_move(problem, driven, &once)); // they move all of their path, which cannot be shortened
     for (int trial = 0; trial < (once ? 1 : MOST_TRIALS) && *part < 0.5 * length; trial++) {
         const real *end = x_1;
         double here;

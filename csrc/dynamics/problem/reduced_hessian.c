@@ -1,7 +1,7 @@
 /* The Hessian of the incremental potential in the six numbers of each rigid body; see reduced_hessian.h.
  *
- * The rows of a body are in none of its blocks: what elements and pairs say of them goes at once to the two rows of its six numbers, so
- * that the pattern has a block for two bodies, and not for every two of their corners, and stays as it is while corners change. */
+ * The rows of a body have no blocks: elements and pairs add directly to the two rows of its six numbers. So the pattern has a block per
+ * pair of bodies, and not per pair of their corners, and is constant while corners change. */
 #include "dynamics/problem/reduced_hessian.h"
 
 #include "base/pose.h"
@@ -20,7 +20,7 @@ void pd_reduced_hessian_destroy(pd_reduced_hessian *self) {
     pd_whole_hessian_destroy(&self->whole);
 }
 
-/* Where a row acts: on itself, or on translation and rotation of its body. */
+/* The rows of a vertex: itself, or translation and rotation of its body. */
 static int nodes_of(const pd_rigid *self, int i, int nodes[2]) {
     if (self->body_of[i] < 0) return nodes[0] = i, 1;
     const pd_rigid_rows *rows = &self->bodies[self->body_of[i]].rows;
@@ -29,13 +29,13 @@ static int nodes_of(const pd_rigid *self, int i, int nodes[2]) {
     return 2;
 }
 
-/* Whether a row is one of a body that nothing moves. */
+/* Tells whether a row belongs to a fixed body. */
 static int is_pin(const pd_problem *problem, int i) { return problem->rigid->body_of[i] >= 0 && problem->fixed[i]; }
 
 /* ---- the pattern --------------------------------------------------------------------------------------------------------------------- */
 
-/* Keys of all blocks of elements, row << 32 | column, with repetitions; returns how many. The diagonal is among them, of every row, and
- * both rows of each body. */
+/* Keys of all blocks of elements, row << 32 | column, with repetitions; returns their number. They include the diagonal of every row,
+ * and both rows of each body. */
 static size_t list_keys(const pd_rigid *self, const pd_csr *of_vertices, uint64_t *keys) {
     size_t n = 0;
     for (int i = 0; i < of_vertices->n; i++) {
@@ -78,7 +78,7 @@ static pd_status make_elements(const pd_problem *problem) {
     return PD_OK;
 }
 
-/* What moves pairs. */
+/* The rows that move pairs. */
 typedef struct body_rows {
     const pd_problem *problem;
     const pd_contact_rows *carried;
@@ -145,10 +145,10 @@ static void add_elements(const pd_problem *problem) {
     }
 }
 
-/* How a row moves the corners of a pair: corner c by sum over its rows of maps[c]^T z. */
+/* The displacement of a pair's corners by rows: corner c by the sum over its rows of maps[c]^T z. */
 typedef struct pair_map {
     int n, nodes[PD_MOST_ROWS];
-    unsigned char moves[PD_MOST_ROWS][4]; /* 0: it does not; 1: maps = share times the identity; 2: any */
+    unsigned char moves[PD_MOST_ROWS][4]; /* 0: none; 1: maps = share times the identity; 2: any */
     double shares[PD_MOST_ROWS][4], maps[PD_MOST_ROWS][4][9];
 } pair_map;
 
@@ -174,7 +174,7 @@ static void map_mover(const pd_rigid *self, const pd_movers *movers, int v, pair
     }
 }
 
-/* out [3,12] = the rows of a pair's Hessian H [12,12] as row k of the map sees them. */
+/* out [3,12] = the rows of a pair's Hessian H [12,12] mapped by row k. */
 static void rows_seen(const pair_map *map, int k, const double *H, double out[36]) {
     for (int i = 0; i < 36; i++) out[i] = 0.0;
     for (int corner = 0; corner < 4; corner++) {
@@ -188,7 +188,7 @@ static void rows_seen(const pair_map *map, int k, const double *H, double out[36
     }
 }
 
-/* C [3,3] = the same of its columns by row l. */
+/* C [3,3] = the same for its columns by row l. */
 static void columns_seen(const pair_map *map, int l, const double rows[36], double C[9]) {
     for (int c = 0; c < 9; c++) C[c] = 0.0;
     for (int corner = 0; corner < 4; corner++) {
@@ -202,7 +202,7 @@ static void columns_seen(const pair_map *map, int l, const double rows[36], doub
     }
 }
 
-/* H [12,12] of pair p: with friction alone weight_i weight_j M. Blocks of one corner are left out where those of the elements have them. */
+/* H [12,12] of pair p: with friction only, weight_i weight_j M. Blocks of one corner are omitted if those of the elements contain them. */
 static void read_pair(const pd_whole_hessian *whole, pd_pair_counts n, int p, int diagonal, double *H) {
     const real *hessian = whole->hessians + 144 * (size_t)p;
     for (int i = 0; i < 144 && p < n.contact; i++) H[i] = (double)hessian[i];
@@ -214,7 +214,7 @@ static void read_pair(const pd_whole_hessian *whole, pd_pair_counts n, int p, in
     for (int c = 0; c < 36 && !diagonal; c++) H[39 * (c / 9) + 12 * (c % 9 / 3) + c % 3] = 0.0;
 }
 
-/* blocks += the map of each pair's Hessian. */
+/* blocks += the mapped Hessian of each pair. */
 static void add_pairs(const pd_problem *problem, const pd_contact_rows *carried, pd_pair_counts n) {
     const pd_rigid *self = problem->rigid;
     const pd_whole_hessian *whole = problem->whole;
@@ -223,7 +223,7 @@ static void add_pairs(const pd_problem *problem, const pd_contact_rows *carried,
         pair_map map;
         double H[144], rows[36], C[9];
         pd_whole_find_movers(whole, carried, p, &movers);
-        if (movers.n < 2 && !carried->rows) continue; // which is in the elements' blocks
+        if (movers.n < 2 && !carried->rows) continue; // contained in the elements' blocks
         map.n = 0;
         for (int v = 0; v < movers.n; v++)
             if (!is_pin(problem, movers.vertices[v])) map_mover(self, &movers, v, &map);
@@ -242,8 +242,8 @@ static void add_pairs(const pd_problem *problem, const pd_contact_rows *carried,
     }
 }
 
-/* What a body adds to the block of its rotations: the curvature, and of one held in an axis a stiffness across it, for the inverse's
- * sake. */
+/* Completes the block of a body's rotations: the curvature, and for a body on an axis a stiffness across it, which keeps the matrix
+ * invertible. */
 static void finish_rotations(const pd_problem *problem, int b, pd_hessian_filter filter) {
     const pd_rigid *self = problem->rigid;
     const pd_rigid_body *body = &self->bodies[b];
@@ -257,7 +257,7 @@ static void finish_rotations(const pd_problem *problem, int b, pd_hessian_filter
         block[c] = (real)((double)block[c] + (filter == PD_FILTER_NONE ? curvature[c] : 0.0) + trace * ((double)(c % 4 == 0) - along[c]));
 }
 
-/* What the rotations of bodies do at x. */
+/* The rotations of bodies at x. */
 static pd_status read_rotations(const pd_problem *problem, const real *x) {
     pd_rigid *self = problem->rigid;
     pd_context *context = problem->context;
@@ -271,7 +271,7 @@ done:
     return status;
 }
 
-/* problem->reduced of problem->hessian and the Hessians of the pairs. */
+/* Assembles problem->reduced from problem->hessian and the Hessians of the pairs. */
 static pd_status put_together(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild) {
     pd_reduced_hessian *self = problem->reduced;
     pd_whole_hessian *reduced = &self->whole;

@@ -1,11 +1,10 @@
-/* What rounding leaves of a potential and of its gradient: the floors that the stopping rules compare with.
+/* The rounding errors of a potential and of its gradient, with which the stopping rules compare.
  *
- * A position x is known to eps |x|, so an element's F is known to eps |x| sum_j |g_j|, its forces to w |g_i| times that, and what acts on
- * vertex i to eps |x| r_i with
+ * A position x has an error of eps |x|. So an element's F has an error of eps |x| sum_j |g_j|, its forces one of w |g_i| times that, and
+ * the force on vertex i one of eps |x| r_i with
  *     r_i = m_i/h^2 + sum over its elements of w |g_i| sum_j |g_j|,
  * which bounds sum_j |K_ij|, K the Hessian of G near rest, as w bounds an element's. No solver brings the gradient below the norm of
- * that: the answer itself, rounded, is no better. Measured, Newton ends at 0.003 to 0.1 of it (springs, hinges, ARAP, neo-Hookean, StVK and
- * co-rotated bodies, compressed to 0.3 and stretched to 4, stiffness 1e3 to 1e9, both precisions). */
+ * that, which is that of the rounded solution. In practice Newton's method ends below this bound. */
 #include "dynamics/problem/rounding.h"
 
 #include "dynamics/rigid/rigid.h"
@@ -57,10 +56,10 @@ pd_status pd_rounding_create(pd_rounding *out, const pd_problem *problem) {
         out->inertia_sum += inertia;
         out->stiffness_rows[i] += inertia;
         if (problem->fixed[i]) continue;
-        // of a rigid body four rows, and what holds it at others, are added up to a force and a torque, by the triangle inequality
+        // the four rows of a rigid body, and the forces on others, are summed to a force and a torque, by the triangle inequality
         double added = problem->rigid && problem->rigid->body_of[i] >= 0 ? 2.0 * PD_RIGID_CARRIERS : 1.0;
         out->stiffness_norm += added * out->stiffness_rows[i] * out->stiffness_rows[i];
-        if (problem->masses[i] > 0.0) // a point of a rigid body has none
+        if (problem->masses[i] > 0.0) // a point of a rigid body has no mass
             out->stiffness_by_mass += out->stiffness_rows[i] * out->stiffness_rows[i] / problem->masses[i];
     }
     for (int b = 0; problem->rigid && h > 0 && b < problem->rigid->n; b++) { // a pin moves all of its body
@@ -79,7 +78,7 @@ void pd_rounding_destroy(pd_rounding *self) { free(self->stiffness_rows); }
 
 static double largest_of(const pd_problem *problem, const real *x) {
     double largest = 0.0;
-    // a device that fails here fails again in the next loop, which says so
+    // a failing device fails again in the next loop, which reports it
     if (pd_memory_download(problem->context, problem->staging, x, pd_problem_bytes(problem))) return 0.0;
     for (size_t i = 0; i < (size_t)problem->model->n_vertices * 3; i++) largest = fmax(largest, fabs((double)problem->staging[i]));
     return largest;
@@ -94,7 +93,7 @@ double pd_rounding_size(const pd_problem *problem) {
 }
 
 double pd_rounding_of_potential(const pd_problem *problem, double magnitude) {
-    // E = w/2 |F - T|^2 with F known to eps: the error is eps sqrt(2 E w), and eps^2 w where E is nothing but rounding
+    // E = w/2 |F - T|^2 with an error eps of F: the error is eps sqrt(2 E w), and eps^2 w for an E of rounding only
     const pd_rounding *self = problem->rounding;
     double eps = 8.0 * (double)PD_EPSILON, size = pd_rounding_size(problem);
     double w = self->stiffness_sums[0] + (self->stiffness_sums[1] + self->inertia_sum) * size * size;

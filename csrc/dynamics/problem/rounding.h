@@ -1,4 +1,4 @@
-/* What rounding leaves of a potential and of its gradient: the floors that the stopping rules compare with; see rounding.c. */
+/* The rounding errors of a potential and of its gradient, with which the stopping rules compare; see rounding.c. */
 #ifndef PD_DYNAMICS_PROBLEM_ROUNDING_H
 #define PD_DYNAMICS_PROBLEM_ROUNDING_H
 
@@ -11,22 +11,22 @@ struct pd_rounding {
     double *stiffness_rows;    /* H [n] bound of the Hessian's row sums near rest, N/m */
     double stiffness_norm;     /* of those of free vertices, N/m */
     double stiffness_by_mass;  /* sqrt(sum of their squares over the masses), N/m/sqrt(kg) */
-    double largest_coordinate; /* of x_t, m; negative: not looked at yet */
+    double largest_coordinate; /* of x_t, m; negative: unknown */
 };
 
 /* Sums up the stiffness of the description. Errors: PD_ERROR_MEMORY. */
 pd_status pd_rounding_create(pd_rounding *out, const pd_problem *problem);
 void pd_rounding_destroy(pd_rounding *self);
 
-/* x_t is another one from here on. */
+/* Announces another x_t. */
 void pd_rounding_begin(const pd_problem *problem);
 /* The largest |coordinate| of x_t, m. Read back on the first call of a step, so that it follows from the state alone. */
 double pd_rounding_size(const pd_problem *problem);
-/* What rounding alone may change in a potential whose parts add up to `magnitude`, J. */
+/* The rounding error of a potential whose parts sum to `magnitude`, J. */
 double pd_rounding_of_potential(const pd_problem *problem, double magnitude);
-/* The norm of the gradient that rounding of x (B [n,3]) and x_t alone leaves, N: where no solver gets below. */
+/* The norm of the gradient by rounding of x (B [n,3]) and x_t, N, which no solver can undercut. */
 double pd_rounding_of_gradient(const pd_problem *problem, const real *x);
-/* sqrt(sum of m |a|^2) of the accelerations that forces of that size, rounding of x_t, would cause, sqrt(J)/s. */
+/* sqrt(sum of m |a|^2) of the accelerations by forces of that size, from the rounding of x_t, sqrt(J)/s. */
 double pd_rounding_of_acceleration(const pd_problem *problem);
 
 #endif

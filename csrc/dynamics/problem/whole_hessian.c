@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pattern with more blocks of contact than so many times those in use is rebuilt. */
+/* A pattern whose contact blocks exceed the used ones by this factor is rebuilt. */
 enum { MOST_UNUSED = 4 };
 
 void pd_whole_hessian_destroy(pd_whole_hessian *self) {
@@ -28,7 +28,7 @@ static int compare_keys(const void *a, const void *b) {
 
 size_t pd_keys_sort_once(uint64_t *keys, size_t n) {
     size_t kept = 0;
-    if (n > 0) qsort(keys, n, sizeof *keys, compare_keys); // there is no memory for none
+    if (n > 0) qsort(keys, n, sizeof *keys, compare_keys); // an empty list has no memory
     for (size_t i = 0; i < n; i++)
         if (i == 0 || keys[i] != keys[i - 1]) keys[kept++] = keys[i];
     return kept;
@@ -45,7 +45,7 @@ static pd_status need_news(pd_whole_hessian *self, size_t n, pd_error *error) {
     return PD_OK;
 }
 
-/* The pattern = that of `base` and the sorted keys, and where the blocks of the elements are in it. */
+/* The pattern of `base` and the sorted keys, and the places of the elements' blocks in it. */
 static pd_status merge(pd_whole_hessian *self, const pd_csr *elements, const pd_csr *base, const uint64_t *keys, size_t n_keys,
                        pd_error *error) {
     int n = base->n;
@@ -124,7 +124,7 @@ pd_status pd_whole_cover(pd_whole_hessian *self, const pd_csr *elements, const p
     used = pd_keys_sort_once(self->news, used);
     if (!missing && of_contact == used) return PD_OK;
     if (rebuild || of_contact > MOST_UNUSED * used) return merge(self, elements, elements, self->news, used, error);
-    // a copy of the pattern as it is: merge replaces it
+    // a copy of the present pattern: merge replaces it
     pd_csr base = self->pattern;
     self->pattern = (pd_csr){0};
     status = merge(self, elements, &base, self->news, used, error);
@@ -138,7 +138,7 @@ done:
 
 /* ---- the blocks ---------------------------------------------------------------------------------------------------------------------- */
 
-/* C = A B, in double whatever `real` is. */
+/* C = A B, in double for any `real`. */
 static void multiply3(const double *A, const double *B, double *C) {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
@@ -162,7 +162,7 @@ void pd_whole_restrict(pd_whole_hessian *self, const pd_problem *problem, int fi
         }
 }
 
-/* The pairs' blocks beside the diagonal, which the elements' matrix already has. */
+/* The pairs' off-diagonal blocks; the elements' matrix has the diagonal ones. */
 static void add_pairs(pd_whole_hessian *self, int n_vertices, pd_pair_counts n) {
     for (int p = 0; p < n.contact + n.friction; p++)
         for (int a = 0; a < 16; a++) {
@@ -181,7 +181,7 @@ static void add_pairs(pd_whole_hessian *self, int n_vertices, pd_pair_counts n) 
         }
 }
 
-/* The same where vertices carry the points of pairs, the diagonal included: W^T H W. */
+/* The same for embedded points, including the diagonal: W^T H W. */
 static void add_carried_pairs(pd_whole_hessian *self, const pd_contact_rows *carried, pd_pair_counts n) {
     pd_movers of;
     for (int p = 0; p < n.contact + n.friction; p++) {
@@ -226,9 +226,8 @@ static pd_status need_pairs(pd_whole_hessian *self, size_t count, pd_error *erro
     return PD_OK;
 }
 
-/* What n.friction pairs rub goes to the Hessians of the same pairs in contact, and those that are in contact no more are moved to the
- * front, behind the n.contact others. Both lists are in the order of their keys. `diagonal`: with the blocks there. Returns how many are
- * left. */
+/* Adds the n.friction pairs to the Hessians of the same contact pairs. Pairs that are no longer in contact are moved to the front, after
+ * the n.contact others. Both lists are sorted by key. `diagonal`: with the diagonal blocks. Returns the number of the latter. */
 static int merge_friction(pd_whole_hessian *self, pd_pair_counts n, int diagonal) {
     const uint64_t *keys = self->keys, *end = keys + n.contact;
     int left = 0;
@@ -236,7 +235,7 @@ static int merge_friction(pd_whole_hessian *self, pd_pair_counts n, int diagonal
         const real *weights = self->weights + 4 * (size_t)p, *M = self->matrices + 9 * (size_t)p;
         const int *points = self->points + 4 * ((size_t)n.contact + (size_t)p);
         while (keys < end && *keys < self->lagged_keys[p]) keys++;
-        if (!(M[0] > 0 || M[4] > 0 || M[8] > 0)) continue; // it does not rub
+        if (!(M[0] > 0 || M[4] > 0 || M[8] > 0)) continue; // no friction
         if (keys < end && *keys == self->lagged_keys[p]) {
             real *H = self->hessians + 144 * (size_t)(keys - self->keys);
             for (int i = 0; i < 4; i++)
@@ -246,7 +245,7 @@ static int merge_friction(pd_whole_hessian *self, pd_pair_counts n, int diagonal
                 }
             continue;
         }
-        // corners that have no part in a gap want no block
+        // corners without a weight in the gap need no block
         int *to = self->points + 4 * ((size_t)n.contact + (size_t)left);
         for (int j = 0; j < 4; j++) to[j] = weights[j] == 0 ? -1 : points[j];
         memmove(self->weights + 4 * (size_t)left, weights, 4 * sizeof *weights);
@@ -286,7 +285,7 @@ pd_status pd_problem_need_whole(const pd_problem *problem) {
 
 int pd_problem_wants_whole(const pd_problem *problem) { return problem->rigid || pd_contact_is_embedded(problem->contact); }
 
-/* What moves a pair, where that is vertices. */
+/* The rows of a pair, if these are vertices. */
 typedef struct vertex_rows {
     const pd_whole_hessian *whole;
     const pd_contact_rows *carried;
@@ -300,7 +299,7 @@ static int list_vertices(const void *owner, int pair, int *rows) {
     return movers.n;
 }
 
-/* problem->whole of problem->hessian and the Hessians of the pairs. */
+/* Assembles problem->whole from problem->hessian and the Hessians of the pairs. */
 static pd_status put_together(const pd_problem *problem, int filled, int rebuild) {
     pd_whole_hessian *self = problem->whole;
     const pd_csr *elements = &problem->hessian->pattern;
@@ -315,7 +314,7 @@ static pd_status put_together(const pd_problem *problem, int filled, int rebuild
     PD_TRY(pd_whole_cover(self, elements, &rows, n_pairs.contact + n_pairs.friction, rebuild, problem->error));
     size_t of_elements = (size_t)elements->row_start[n], all = (size_t)self->pattern.row_start[n];
     PD_TRY(pd_memory_download(problem->context, self->blocks, problem->hessian->blocks, 9 * of_elements * sizeof(real)));
-    // from the end, since a block moves to a later place or stays
+    // from the end, since a block never moves to an earlier place
     if (all > of_elements) {
         size_t next = all;
         for (size_t s = of_elements; s-- > 0;) {

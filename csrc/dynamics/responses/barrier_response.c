@@ -1,11 +1,11 @@
-/* Contact by a law of the distance: a term of G that every iterate keeps finite, by the step limiter (safe_move.h). */
+/* Contact by a contact potential: a term of G that the step limiter (safe_move.h) keeps finite at every iterate. */
 #include "contact/potential/contact.h"
 #include "dynamics/contact/safe_move.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/responses/pair_term.h"
 #include "dynamics/responses/pairs_in_step.h"
 
-/* Contact that asks for nothing else. */
+/* Tells whether this is the contact of a description. */
 static int wanted(const pd_description *description) {
     const pd_contact_description *contact = description->contact;
     return contact && contact->penalty.interval < 0 && !(contact->projective.stiffness > 0) && contact->two_way.steps == 0;
@@ -15,12 +15,12 @@ static pd_status first_guess(pd_simulation *self, int given) {
     const pd_problem *problem = self->problem;
     pd_safe *safe = &self->safe;
     pd_status status = PD_OK;
-    // the size of the scene and its rounding are those of x_t, in a run that is resumed too
+    // size and rounding of the scene are those of x_t, also in a resumed run
     PD_TRY(pd_contact_find_acting(problem->contact, problem->x_t));
     if (!given) PD_TRY(pd_safe_limit_first_guess(self));
     if (safe->arrived) PD_TRY(pd_contact_drive(problem->contact, 1.0));
     safe->drives = 1;
-    // a guess that makes way for what is blocked is kept
+    // a guess that makes way for an obstructed motion is kept
     if (self->settings.lower_guess && !given && problem->h > 0 && (safe->arrived || !safe->driving))
         PD_TRY(pd_safe_choose_first_guess(self));
 done:

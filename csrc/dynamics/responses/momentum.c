@@ -8,15 +8,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A part is tied to a place where the rows of its elements add up to more than this part of their diagonal. */
+/* A part is tied to a place if the rows of its elements sum to more than this fraction of their diagonal. */
 static const double TIED = 1e-9;
 
-/* With `near`, outer pairs are so many times as stiff: a translation along their normals would use up their gaps. */
+/* With `near`, the stiffness factor of outer pairs: a translation along their normals would close their gaps. */
 static const double STIFFER = 1e3;
 
 /* One free part. The first part of a group has the sums of the group. */
 typedef struct part {
-    int group;          /* a part of the same group, itself at the end of the chain */
+    int group;          /* a part of the same group; the end of the chain is its own */
     double inertia;     /* sum of m/h^2 of the part, N/m */
     double total;       /* the same of the group, N/m */
     double residual[3]; /* sum of dG/dx, N */
@@ -52,7 +52,7 @@ void pd_momentum_destroy(pd_momentum *self) {
     free(self);
 }
 
-/* part_of [n]: the connected parts of a graph, numbered in the order of their first vertex. Returns how many; stack [n]. */
+/* part_of [n]: the connected parts of a graph, numbered by their first vertex. Returns their number; stack [n]. */
 static int find_parts(const pd_csr *graph, int *part_of, int *stack) {
     int n_parts = 0;
     for (int i = 0; i < graph->n; i++) part_of[i] = -1;
@@ -75,7 +75,7 @@ static int find_parts(const pd_csr *graph, int *part_of, int *stack) {
     return n_parts;
 }
 
-/* Keeps the free parts alone. tied, diagonal [n_parts] are scratch; number [n_parts]. */
+/* Removes all but the free parts. tied, diagonal [n_parts] are scratch; number [n_parts]. */
 static int keep_free(const pd_problem *problem, const pd_csr *A, int n_parts, int *part_of, double *tied, double *diagonal, int *number) {
     double inverse_h = problem->step.inverse_h;
     int n_free = 0;
@@ -127,7 +127,7 @@ done:
     return status;
 }
 
-/* Room for n pairs, by doubling. */
+/* Increases the capacity to n pairs, by doubling. */
 static pd_status make_room(pd_momentum *self, const pd_problem *problem, int n) {
     pd_projective_forces *p = &self->pairs;
     if (n <= self->capacity) return PD_OK;
@@ -159,7 +159,7 @@ static int part_at(const pd_momentum *self, int p, int j) {
     return self->pairs.weights[slot] != 0 && point >= 0 && point < self->n_vertices ? self->part_of[point] : -1;
 }
 
-/* Whether pair p counts: with `near` each does, else those that press. */
+/* Tells whether pair p counts: with `near` each, otherwise those with a force. */
 static int counts(const pd_momentum *self, int near, int p) {
     const real *gradient = self->pairs.gradient + 12 * (size_t)p;
     if (near) return 1;
@@ -168,7 +168,7 @@ static int counts(const pd_momentum *self, int near, int p) {
     return 0;
 }
 
-/* The free parts of a pair that presses are of one group, that of the smallest. */
+/* Joins the free parts of a pair with a force into one group, numbered by the smallest. */
 static void join(pd_momentum *self, int p) {
     int first = -1;
     for (int j = 0; j < 4; j++) {
@@ -180,7 +180,7 @@ static void join(pd_momentum *self, int p) {
     }
 }
 
-/* What a pair resists a translation of its group. */
+/* Adds the resistance of a pair to translations of its group. */
 static void add_matrix(pd_momentum *self, int near, int p) {
     const pd_projective_forces *pairs = &self->pairs;
     const real *n = pairs->normal + 3 * (size_t)p;
@@ -248,7 +248,7 @@ pd_status pd_momentum_shift(pd_momentum *self, const pd_problem *problem, pd_pro
     for (int k = 0; k < self->n_parts; k++)
         for (int c = 0; c < 3 && self->parts[k].group == k; c++) {
             double length = fabs(self->parts[k].shift[c]);
-            if (!(length <= *largest)) *largest = length; // NaN too
+            if (!(length <= *largest)) *largest = length; // also true for NaN
         }
     status = pd_memory_upload(problem->context, shift, rows, pd_problem_bytes(problem));
 done:

@@ -8,20 +8,20 @@
 #include <math.h>
 #include <string.h>
 
-/* A round that goes less than this part of its way has stagnated. */
+/* A round that takes less than this fraction of its path has stagnated. */
 static const double SLOW = 0.05;
 
-/* A step has settled where the state moves less than this part of the activation distance in a round. */
+/* A step has settled when the state moves less than this fraction of the activation distance in a round. */
 static const double SETTLED = 1e-2;
 
-/* As printed a loop ends where the squares of the moves of a round add up to no more than this, m^2, and a round where an iteration changes
- * the potential by no more than this part of it. */
+/* As printed a loop ends when the squared moves of a round sum to at most this, m^2, and a round when an iteration changes the potential
+ * by at most this fraction. */
 static const double PRINTED_SETTLED = 1e-4, PRINTED_STILL = 1e-2;
 
-/* So many rounds there are in a step at the least, if it has as many iterations: a single one that is cut would lose its motion. */
+/* The minimum number of rounds in a step, if it has as many iterations: a single round that is cut would lose its motion. */
 enum { FEWEST_ROUNDS = 4 };
 
-/* Freezes the pairs where the state is, and the next round begins. */
+/* Freezes the pairs at the state, and begins the next round. */
 static pd_status begin_round(pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
     pd_projective *projective = outer->projective;
@@ -53,7 +53,7 @@ static pd_status sum_of_moves(const pd_simulation *self, const real *x, const re
     return status ? status : pd_problem_product(self->problem, self->problem->trial, self->problem->trial, sum);
 }
 
-/* As printed: x_t + h v + h^2/4 of the acceleration of the last step. */
+/* As printed: x_t + h v + h^2/4 times the acceleration of the last step. */
 static pd_status printed_guess(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
@@ -72,7 +72,7 @@ done:
     return status;
 }
 
-/* The iterate is where the state is. */
+/* Resets the iterate to the state. */
 static pd_status go_back(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_iterate *iterate = &self->iterate;
@@ -82,7 +82,7 @@ static pd_status go_back(pd_simulation *self) {
                : pd_offset(problem->context, problem->model, problem->h, iterate->x, problem->x_t, self->v, problem->load, iterate->offset);
 }
 
-/* problem->trial and trial_offset: the iterate after this part of the translations in problem->trial_gradient. */
+/* problem->trial and trial_offset: the iterate after this fraction of the translations in problem->trial_gradient. */
 static pd_status set_translated(const pd_simulation *self, double part) {
     const pd_problem *problem = self->problem;
     const pd_iterate *iterate = &self->iterate;
@@ -92,9 +92,9 @@ static pd_status set_translated(const pd_simulation *self, double part) {
                   : pd_place_at_offset(problem->context, problem->model, &problem->step, iterate->x, problem->trial_offset, problem->trial);
 }
 
-/* The translations that restore the momentum (momentum.h) at the end of a round. Where `settled` or `last`, the iterate is the state, and
- * goes as far as nothing touches. If something does, the groups are those of all pairs that are near, which do not touch each other then.
- * *settled: nor have the translations moved it by more than a settled round may. */
+/* Applies the translations that restore the momentum (momentum.h) at the end of a round. With `settled` or `last`, the iterate is the
+ * state, and moves up to the first contact. After a contact, the groups are those of all near pairs, which then do not meet each other.
+ * *settled: also, the translations were within the limit of a settled round. */
 static pd_status restore_momentum(pd_simulation *self, int last, int *settled) {
     pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
@@ -105,10 +105,10 @@ static pd_status restore_momentum(pd_simulation *self, int last, int *settled) {
     for (int near = 0; near < 2; near++) {
         PD_TRY(pd_momentum_shift(outer->momentum, problem, outer->projective, iterate->x, iterate->offset, near, problem->trial_gradient,
                                  &shift));
-        if (!isfinite(shift) || shift == 0.0) return PD_OK; // the frame says what is no number
+        if (!isfinite(shift) || shift == 0.0) return PD_OK; // the frame reports NaN
         *settled = *settled && shift <= most;
         PD_TRY(set_translated(self, 1.0));
-        if (!*settled && !last) break; // the iterate alone
+        if (!*settled && !last) break; // only the iterate
         PD_TRY(pd_contact_limit(problem->scene, iterate->x, problem->trial, 0, &part));
         if (part == 1.0) break;
     }
@@ -120,7 +120,7 @@ done:
     return status;
 }
 
-/* A round has settled, or is the last: the step ends, or the momentum says that it goes on. */
+/* A round has settled, or is the last: ends the step, or continues for the momentum. */
 static pd_status end_rounds(pd_simulation *self, int settled, int last) {
     pd_outer *outer = pd_outer_of(self);
     pd_safe *safe = &self->safe;
@@ -163,11 +163,11 @@ done:
     return status;
 }
 
-/* What is measured of a move, pairs of pd_largest_move and a product: from the iterate before the iteration; from the state; of the way
- * from the state, problem->trial, along that of the round before. In the scalars of the problem behind the report. */
+/* Measures of a move, pairs of pd_largest_move and a product: relative to the iterate before the iteration; to the state; of the path
+ * from the state, problem->trial, along that of the previous round. In the scalars of the problem after the report. */
 enum { FOUND_ITERATION = 0, FOUND_ROUND = 2, FOUND_ALONG = 4, FOUND_COUNT = 5, REPORTED = 3 };
 
-/* Whether the round ends with this iteration, however still it is. */
+/* Tells whether the round must end with this iteration, for any move. */
 static int must_end(const pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
     int most = self->settings.iterations / FEWEST_ROUNDS, inner = pd_projective_settings(outer->projective)->inner;
@@ -199,8 +199,9 @@ static pd_status fetch_found(pd_simulation *self, int first, int end) {
                            (size_t)(end - first) * sizeof(double));
 }
 
-/* The state goes towards the iterate, and with it what is driven, by the rules of pd_projective_update_round: the share only of a way that
- * nothing touches on, in no last round, and not before what is driven has arrived, since that goes as far as the state. */
+/* Moves the state towards the iterate, and the prescribed points with it, by the rules of pd_projective_update_round. A share below 1
+ * applies only to contact-free paths, not in the last round, and not before prescribed points have arrived, since these move as far as
+ * the state. */
 static pd_status ask_move(pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
     const pd_projective_description *settings = pd_projective_settings(outer->projective);
@@ -210,13 +211,13 @@ static pd_status ask_move(pd_simulation *self) {
     const pd_round_rules rules = {.share = outer->share,
                                   .before = outer->moved,
                                   .slack = last ? (double)INFINITY : SETTLED * pd_projective_activation(outer->projective),
-                                  .least = outer->slow >= 1 && !settings->cut_back ? SLOW : 0.0, // else by each vertex' own reach
+                                  .least = outer->slow >= 1 && !settings->cut_back ? SLOW : 0.0, // otherwise displacement bounds apply
                                   .free = safe->arrived && !settings->cut_back};
     return pd_projective_ask_move(outer->projective, &rules, found + FOUND_ROUND, found + FOUND_ALONG, self->iterate.x, safe->x,
                                   &outer->round);
 }
 
-/* All that ends a round, for the host to wait for once: what is measured of it, how far it may go, the move, and what is near then. */
+/* Enqueues all work at the end of a round, for one synchronisation: its measures, the step limit, the move, and the near pairs after it. */
 static pd_status ask_end(pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
     pd_projective *projective = outer->projective;
@@ -232,7 +233,7 @@ done:
     return status;
 }
 
-/* Whether pins or obstacles still move, by a rule of their own: as printed they go as far as the state. */
+/* Tells whether pins or obstacles still move, by their own rule: as printed they move as far as the state. */
 static int is_driving(const pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
     const pd_projective_description *settings = pd_projective_settings(outer->projective);
@@ -246,7 +247,7 @@ pd_status pd_outer_read(pd_simulation *self, size_t reported, double *report) {
     PD_TRY(measure_iteration(self));
     PD_TRY(pd_memory_fetch(context, report, self->problem->scalars, reported * sizeof *report));
     PD_TRY(fetch_found(self, FOUND_ITERATION, FOUND_ROUND));
-    // as printed the end of a round is measured in another way before anything moves
+    // as printed the end of a round is measured differently before any move
     if (must_end(self) && !pd_projective_settings(outer->projective)->printed && !is_driving(self)) PD_TRY(ask_end(self));
     PD_TRY(pd_context_wait(context));
     outer->measured = 1;
@@ -254,7 +255,7 @@ done:
     return status;
 }
 
-/* Whether an iteration has moved no vertex farther than the tolerance. */
+/* Tells whether an iteration has moved no vertex farther than the tolerance. */
 static pd_status is_still(pd_simulation *self, int *still) {
     pd_outer *outer = pd_outer_of(self);
     pd_status status = PD_OK;
@@ -269,8 +270,8 @@ done:
     return status;
 }
 
-/* The same while pins or obstacles move. Where nothing stops them, the state and they go all of their ways. Else the free vertices go
- * first, and pins and obstacles follow as prescribed_motion.h says. */
+/* The same while pins or obstacles move. Without contact, the state and they move all of their paths. Otherwise the free vertices move
+ * first, and pins and obstacles follow by prescribed_motion.h. */
 static pd_status move_driven_state(pd_simulation *self, double *moved) {
     pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
@@ -286,7 +287,7 @@ static pd_status move_driven_state(pd_simulation *self, double *moved) {
     PD_TRY(fetch_found(self, FOUND_ROUND, FOUND_COUNT));
     PD_TRY(pd_context_wait(context));
     *moved = sqrt(outer->found[FOUND_ROUND]);
-    if (!isfinite(*moved)) return PD_OK; // the frame says so
+    if (!isfinite(*moved)) return PD_OK; // the frame reports it
     PD_TRY(pd_projective_limit(projective, safe->x, self->iterate.x, SLOW, &part));
     safe->part = part, outer->moved = 0.0, outer->slow = 0;
     if (part == 1.0) {
@@ -303,7 +304,7 @@ static pd_status move_driven_state(pd_simulation *self, double *moved) {
         else
             PD_TRY(pd_move_towards(context, n, NULL, alone, problem->trial_offset, safe->x));
         PD_TRY(pd_prescribed_advance(safe->prescribed, problem, self->targets, 1.0, safe->x, &goes, &safe->arrived));
-        safe->part = fmin(alone, 1.0 - DBL_EPSILON); // the state is not where the iterate is
+        safe->part = fmin(alone, 1.0 - DBL_EPSILON); // the state is not at the iterate
     }
     *moved *= safe->part;
     outer->left *= 1.0 - safe->part;
@@ -312,7 +313,7 @@ done:
     return status;
 }
 
-/* The state goes towards the iterate as far as nothing touches. */
+/* Moves the state towards the iterate, up to the first contact. */
 static pd_status move_state(pd_simulation *self, double *moved) {
     pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
@@ -327,14 +328,14 @@ static pd_status move_state(pd_simulation *self, double *moved) {
     }
     outer->asked = 0;
     *moved = sqrt(outer->found[FOUND_ROUND]);
-    if (!isfinite(*moved)) return PD_OK; // the frame says so
+    if (!isfinite(*moved)) return PD_OK; // the frame reports it
     PD_TRY(pd_projective_limit_told(outer->projective, SLOW, &safe->part, &whole));
     if (!whole) PD_TRY(pd_projective_limit(outer->projective, safe->x, self->iterate.x, SLOW, &safe->part));
     *moved *= safe->part;
     outer->slow = safe->part < SLOW ? outer->slow + 1 : 0;
     safe->stagnations += outer->slow > 0;
     outer->left *= 1.0 - safe->part;
-    if (outer->slow >= 2 && !cut_back) { // what is driven waits
+    if (outer->slow >= 2 && !cut_back) { // prescribed points wait
         PD_TRY(pd_projective_truncate(outer->projective, self->iterate.x, safe->x));
     } else {
         if (!whole) { // it has not moved

@@ -37,7 +37,7 @@ static pd_status advance_touching(pd_simulation *self, const double *weights, do
     pd_status status = PD_OK;
     int keeps = self->method->keeps_reach;
     if (!keeps) PD_TRY(pd_contact_reach(problem->contact, iterate->x, &ignored));
-    if (iterate->replaced && iterate->number > 0) PD_TRY(pd_safe_keep(self)); // it may have gone back
+    if (iterate->replaced && iterate->number > 0) PD_TRY(pd_safe_keep(self)); // it may have returned to an earlier iterate
     PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
                                pd_contact_touching(problem->contact), keeps ? pd_contact_reaches_of(problem->contact) : NULL, iterate->step,
                                iterate->x, iterate->offset, scalars));
@@ -47,13 +47,13 @@ done:
 
 pd_status pd_pair_term_advance(pd_simulation *self, const double *weights, int report) {
     const pd_problem *problem = self->problem;
-    // rigid bodies have no length for each of their vertices
+    // rigid bodies have no bound per vertex
     if (!problem->rigid && (self->method->keeps_reach || self->accelerator))
         return advance_touching(self, weights, report ? problem->scalars : NULL);
     return pd_iterate_advance(problem, &self->iterate, NULL, weights, report);
 }
 
-/* keys, distance, activation and separation of the n pairs that may act. */
+/* Reads keys, distance, activation and separation of the n pairs that may act. */
 static pd_status read_gaps(pd_contact *contact, int lag, pd_contact_recorder *r, size_t n) {
     pd_contact_columns columns = {.activation = r->activation, .separation = r->separation};
     pd_penalty *penalty = pd_contact_penalty(contact, lag);

@@ -17,7 +17,7 @@ pd_status pd_pairs_begin(pd_simulation *self) {
     pd_contact *scene = self->problem->scene;
     pd_contact_begin_stiffness(scene);
     pd_contact_look_ahead(scene, 0);
-    // from the state alone, so that a run that is resumed finds the same
+    // from the state only, so that a resumed run has the same result
     pd_status status = pd_contact_begin(scene, self->problem->x_t, PD_LAG_OF_STEP);
     if (!status) status = pd_contact_begin_touching(scene);
     return status ? status : pd_contact_keep_driven(scene);

@@ -1,11 +1,11 @@
-/* Functions shared by the responses with pairs in the scene of the problem (contact/potential/contact.h): the start and the end of a step,
- * and questions between steps. All take problem->scene; their meaning is that of the functions of response.h. */
+/* Functions shared by the responses with pairs in the scene of the problem (contact/potential/contact.h): begin and end of a step, and
+ * queries between steps. All take problem->scene; their meaning is that of the functions of response.h. */
 #ifndef PD_DYNAMICS_RESPONSES_PAIRS_IN_STEP_H
 #define PD_DYNAMICS_RESPONSES_PAIRS_IN_STEP_H
 
 #include "dynamics/response.h"
 
-/* problem->scene alone. */
+/* Creates problem->scene only. */
 pd_status pd_pairs_create(pd_problem *problem, const pd_description *description);
 void pd_pairs_destroy(pd_problem *problem);
 

@@ -1,5 +1,4 @@
-/* Contact by a penalty on pairs that are held from one detection to the next (contact/penalty/penalty.h): a term of G that limits no
- * move. */
+/* Contact by a penalty on pairs that are constant between two detections (contact/penalty/penalty.h): a term of G that limits no move. */
 #include "contact/potential/contact.h"
 #include "dynamics/responses/pair_term.h"
 #include "dynamics/responses/pairs_in_step.h"
@@ -33,7 +32,7 @@ static pd_status before_iteration(pd_simulation *self, int *moved) {
     return status;
 }
 
-/* The host has waited: it is told what detections found. */
+/* After a synchronisation: reads the results of detections. */
 static pd_status be_told(pd_simulation *self) {
     int whole = 1;
     pd_status status = pd_contact_detections_told(self->problem->contact, &whole);
@@ -51,7 +50,7 @@ done:
     return status;
 }
 
-/* After the last pass the host waits by itself, if there is something to be told. */
+/* After the last pass: synchronises, if results of detections are unread. */
 static pd_status next_pass(pd_simulation *self, int passes, int *again) {
     pd_contact *contact = self->problem->contact;
     pd_status status = PD_OK;
@@ -69,7 +68,7 @@ static pd_status restore(pd_simulation *self) {
     return pd_pairs_restore(self);
 }
 
-/* G was another before a detection; and a vertex may go into what it did not press before. */
+/* G changes with a detection; and a vertex may penetrate a surface without an earlier pair. */
 static int keeps_potential(const pd_simulation *self) {
     int interval = pd_contact_interval(self->problem->contact);
     return !(interval > 0 || self->method->keeps_reach);

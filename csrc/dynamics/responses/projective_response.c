@@ -20,7 +20,7 @@ static pd_status create(pd_problem *problem, const pd_description *description) 
     PD_TRY(pd_projective_create(&outer->projective, problem->context, problem->scene, problem->model, description->contact, problem->h));
     PD_TRY(pd_memory_create(problem->context, (void **)&outer->before, pd_problem_bytes(problem)));
     const pd_projective_description *settings = pd_projective_settings(outer->projective);
-    // the variants that are shown as they were printed keep their momentum as it comes
+    // the printed variants do not restore their momentum
     if (!settings->printed && !settings->cut_back) status = pd_momentum_create(&outer->momentum, problem);
 done:
     return status;
@@ -44,7 +44,7 @@ static pd_status gradient(const pd_problem *problem, const real *x, real *out) {
     return pd_projective_add_gradient(projective_of(problem), x, out);
 }
 
-/* It is frozen again. */
+/* Each freeze changes G. */
 static int keeps_potential(const pd_simulation *self) {
     (void)self;
     return 0;
@@ -86,7 +86,7 @@ static pd_status restore(pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
     self->safe.apart = outer->asked = 0;
     pd_projective_end(outer->projective);
-    pd_contact_forget_near(self->problem->scene); // what is no number has not moved
+    pd_contact_forget_near(self->problem->scene); // a NaN state has not moved
     pd_projective_forget(outer->projective);
     return pd_pairs_restore(self);
 }
@@ -101,7 +101,7 @@ static void seconds(const pd_problem *problem, pd_contact_seconds *spent) {
     spent->projection = pd_projective_seconds(projective_of(problem));
 }
 
-/* In a step the pairs that it has so far, and the distances where the state is. */
+/* In a step: the pairs so far, and their distances at the state. */
 static pd_status row(pd_simulation *self, pd_contact_recorder *r, const real *x, pd_contact_row *out) {
     const pd_problem *problem = self->problem;
     pd_projective *projective = projective_of(problem);

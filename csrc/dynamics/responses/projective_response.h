@@ -6,7 +6,7 @@
 #include "contact/projective/projective.h"
 #include "dynamics/step/simulation.h"
 
-/* NULL: contact does not answer by projections. */
+/* NULL: no contact by projections. */
 pd_projective *pd_simulation_projective(pd_simulation *simulation);
 
 #endif

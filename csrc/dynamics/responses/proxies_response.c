@@ -34,7 +34,7 @@ static pd_status entries(const pd_problem *problem, const pd_entries **out) { re
 static const double *bounds(const pd_problem *problem) { return pd_proxies_bounds(proxies_of(problem)); }
 static int changes(const pd_problem *problem) { return !pd_proxies_per_step(proxies_of(problem)); }
 
-/* Unless they are held, the active ones are others in every iteration. */
+/* The active proxies change in every iteration, unless they are held. */
 static int keeps_potential(const pd_simulation *self) { return !changes(self->problem); }
 
 static pd_status first_guess(pd_simulation *self, int given) {

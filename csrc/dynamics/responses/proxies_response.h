@@ -5,7 +5,7 @@
 #include "contact/proxies/proxies.h"
 #include "dynamics/step/simulation.h"
 
-/* NULL: there are none. */
+/* NULL: none. */
 pd_proxies *pd_simulation_proxies(pd_simulation *simulation);
 
 #endif

@@ -1,4 +1,4 @@
-/* Whether contact by the two-way interior point method has added energy in a step; see two_way_energy.h. */
+/* The energy added by contact of the two-way interior point method in a step; see two_way_energy.h. */
 #include "dynamics/responses/two_way_energy.h"
 
 #include "dynamics/divergence/energy.h"
@@ -6,7 +6,8 @@
 
 #include <math.h>
 
-/* The room: in parts of the energy that was there; in delta, that the load may move everything by; and delta in this time, s, by all. */
+/* The tolerance: relative to the initial energy; the distance, in delta, of a motion of everything by the load; and the time, s, in
+ * which everything moves by delta. */
 static const double ROOM = 0.1, FALL = 2.0, SLOW = 0.1;
 
 /* sum m a.b over free vertices of a, b [n,3] H. */

@@ -1,14 +1,14 @@
-/* Whether contact by the two-way interior point method has added energy in a step. */
+/* The energy added by contact of the two-way interior point method in a step. */
 #ifndef PD_DYNAMICS_RESPONSES_TWO_WAY_ENERGY_H
 #define PD_DYNAMICS_RESPONSES_TWO_WAY_ENERGY_H
 
 #include "dynamics/step/frame.h"
 
 /* After the last update of a step, before its velocity:
- *     gain = K(v) + E(x) - K(v_t) - E(z) - W,     W of the load, and of what is driven where something is
- * K the kinetic energy of free vertices, E that of the elements, z = x_t with the pins at x. A step of implicit Euler with a convex E loses
- * energy (energy.c), and still obstacles do no work, so that gain is at most 0; `room` is what inexact solves and pairs that gain their
- * distance explain. J; 0 and 0 where contact had no rows, or nothing is known of it. Waits. */
+ *     gain = K(v) + E(x) - K(v_t) - E(z) - W,     W of the load, and of prescribed motions
+ * K is the kinetic energy of free vertices, E that of the elements, z = x_t with the pins at x. A step of implicit Euler with a convex E
+ * loses energy (energy.c), and obstacles at rest do no work, so gain is at most 0. `room` is the tolerance for inexact solves and pairs
+ * that gain their distance. J; 0 and 0 without rows of contact, or if unknown. Synchronises. */
 pd_status pd_two_way_energy(pd_simulation *self, const pd_vertex_update_result *update, double *gain, double *room);
 
 #endif

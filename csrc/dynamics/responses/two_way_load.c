@@ -1,4 +1,4 @@
-/* The load that contact by the two-way interior point method puts on the solver; see two_way_load.h. */
+/* The load of contact by the two-way interior point method on the solver; see two_way_load.h. */
 #include "dynamics/responses/two_way_load.h"
 
 #include "contact/two_way/two_way.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The load has settled where no vertex' part of it changes by more than this part of delta. */
+/* The load has settled when no vertex's part of it changes by more than this fraction of delta. */
 static const double SETTLED = 2e-2;
 
 pd_status pd_two_way_load_create(pd_two_way_load *load, const pd_problem *problem) {
@@ -43,7 +43,7 @@ done:
     return status;
 }
 
-/* The inertial target moves by alpha d, and the iterate stays. */
+/* Moves the inertial target by alpha d; the iterate stays. */
 static pd_status move_target(const pd_problem *problem, double alpha, const real *d, real *offset) {
     pd_status status;
     PD_TRY(pd_add_scaled(problem->context, problem->model, problem->step.drift, alpha, d, problem->step.drift));

@@ -1,4 +1,4 @@
-/* Contact by the two-way interior point method: an update of what the solver comes to (two_way_step.h), which gives it a load
+/* Contact by the two-way interior point method: an update of the solver's result (two_way_step.h), which gives it a load
  * (two_way_load.h). */
 #include "contact/potential/contact.h"
 #include "dynamics/responses/pairs_in_step.h"
@@ -14,7 +14,7 @@ static pd_status create(pd_problem *problem, const pd_description *description) 
     pd_two_way_load *load = problem->response_memory = calloc(1, sizeof *load);
     if (!load) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for contact");
     PD_TRY(pd_pairs_create(problem, description));
-    pd_contact *scene = problem->scene; // which the next call takes over, also if it fails
+    pd_contact *scene = problem->scene; // the next call takes ownership, also on failure
     problem->scene = NULL;
     PD_TRY(pd_two_way_create(&load->two_way, problem->context, scene, problem->model, description->contact));
     problem->scene = scene;
@@ -26,7 +26,7 @@ done:
 static void destroy(pd_problem *problem) {
     pd_two_way_load *load = problem->response_memory;
     if (!load) return;
-    if (load->two_way) // else the scene is still the problem's
+    if (load->two_way) // otherwise the problem owns the scene
         pd_two_way_destroy(load->two_way), problem->scene = NULL;
     pd_pairs_destroy(problem);
     pd_two_way_load_destroy(load, problem);

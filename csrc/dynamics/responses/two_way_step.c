@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "dynamics/divergence/divergence.h"
 
-/* Who watches the step, as who watches an update. */
+/* The observer of a step, as that of an update. */
 typedef struct watcher {
     const pd_observer *observer;
     pd_simulation *simulation;
@@ -20,7 +20,7 @@ static int interrupted(void *user) {
     return w->observer->interrupted(w->observer->user);
 }
 
-/* How far from its target what is driven is, m. */
+/* The target lag of prescribed motions, m. */
 static pd_status find_behind(pd_simulation *self, const real *target, double *behind) {
     const pd_problem *problem = self->problem;
     int n = problem->model->n_vertices;
@@ -62,7 +62,7 @@ pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observe
     PD_TRY(pd_find_not_finite(context, problem->model, pd_two_way_state(two_way), &bad));
     if (bad >= 0) return pd_diverged(self, result->iterations, "contact has moved a vertex to no number");
     PD_TRY(pd_two_way_load_next(load, problem, iterate->offset, report.exit != PD_TWO_WAY_CONTRADICTORY, again));
-    // offset + (state - iterate): what has come to its target has the velocity that the solver gave it, to the last bit
+    // offset + (state - iterate): a vertex at its target has the velocity of the solver, to the last bit
     PD_TRY(pd_add_scaled(context, problem->model, pd_two_way_state(two_way), -1.0, iterate->x, iterate->direction));
     PD_TRY(pd_add_scaled(context, problem->model, iterate->offset, 1.0, iterate->direction, problem->trial_offset));
     PD_TRY(pd_memory_copy(context, iterate->offset, problem->trial_offset, bytes));

@@ -1,4 +1,4 @@
-/* The ways of rigid bodies from one state to another; see rigid.h. */
+/* The paths of rigid bodies from one state to another; see rigid.h. */
 #include "dynamics/rigid/rigid.h"
 
 pd_status pd_rigid_go(const pd_problem *problem, const real *x_1, double part, real *x, real *offset) {

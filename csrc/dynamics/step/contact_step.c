@@ -6,7 +6,7 @@
 
 static const pd_contact_response *response_of(const pd_simulation *self) { return self->problem->response; }
 
-/* Where an iteration begins, if anything asks for it. */
+/* Stores the begin of an iteration, if needed. */
 static pd_status keep_start(pd_simulation *self) { return self->safe.x && !response_of(self)->rounds ? pd_safe_keep(self) : PD_OK; }
 
 pd_status pd_contact_step_begin(pd_simulation *self) {

@@ -1,4 +1,4 @@
-/* When an iterate is the answer of a step; see convergence.h. */
+/* Convergence of a step; see convergence.h. */
 #include "dynamics/step/convergence.h"
 
 #include "dynamics/contact/balance.h"
@@ -13,7 +13,7 @@ pd_status pd_convergence_within(pd_simulation *self, pd_reference *reference, do
     *within = tolerance > 0 && norm <= tolerance * reference->first_norm;
     if (!*within || !problem->response->gradient) return PD_OK;
     if (reference->load < 0.0) PD_TRY(pd_balance_load(self, &reference->load));
-    if (norm <= tolerance * reference->load) return PD_OK; // which needs no elastic forces
+    if (norm <= tolerance * reference->load) return PD_OK; // without computing elastic forces
     PD_TRY(pd_balance_elastic(problem, self->iterate.x, problem->trial, problem->trial_gradient));
     PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &elastic));
     *within = norm <= tolerance * (reference->load + elastic);
