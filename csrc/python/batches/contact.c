@@ -13,8 +13,8 @@
 
 enum { KIND, POINTS, ACTIVATION, SEPARATION, WEIGHT, THRESHOLD, POSITIONS, RESULT, ARRAY_COUNT };
 
-/* Whether every pair is of a known kind and has its points among n_points; corners that a kind has not become -1. Returns 0, or -1 with an
- * exception. */
+/* Checks that every pair is of a known kind and has its points among n_points. Corners that a kind lacks become -1. Returns 0, or -1
+ * with an exception. */
 static int check_pairs(pd_mirror *mirror, int n, npy_intp n_points) {
     const int *kinds = PyArray_DATA(mirror->arrays[KIND]);
     int *points = PyArray_DATA(mirror->arrays[POINTS]);
@@ -42,15 +42,15 @@ static const struct {
                 {PD_CONTACT_ENERGY, PD_FILTER_NONE},   {PD_CONTACT_GRADIENT, PD_FILTER_NONE},  {PD_CONTACT_HESSIAN, PD_FILTER_NONE},
                 {PD_CONTACT_HESSIAN, PD_FILTER_CLAMP}, {PD_CONTACT_BLOCKS, PD_FILTER_NONE},    {PD_CONTACT_BLOCKS, PD_FILTER_CLAMP}};
 
-/* What both functions are asked: a law, a quantity, n pairs and positions. */
+/* The arguments of both functions: a law, a quantity, n pairs and positions. */
 typedef struct batch {
     pd_contact_law law;
     pd_hessian_filter filter;
-    int number, quantity, size, n, threads; /* number: of a request */
-    pd_mirror mirror;                       /* kinds and points its own, the rest borrowed; RESULT is left to the function */
+    int number, quantity, size, n, threads; /* number: that of a request */
+    pd_mirror mirror;                       /* kinds and points are owned, the rest is borrowed. The function sets RESULT. */
 } batch;
 
-/* Returns 0, or -1 with an exception; batch_release either way. */
+/* Returns 0, or -1 with an exception. The caller calls batch_release in both cases. */
 static int batch_read(batch *out, double stiffness, PyObject *const objects[RESULT]) {
     static const char *const names[] = {"kind", "points", "activation", "separation", "weight", "threshold", "x"};
     static const double least[] = {0, 0, DBL_MIN, 0, 0, 0};
@@ -68,7 +68,7 @@ static int batch_read(batch *out, double stiffness, PyObject *const objects[RESU
     }
     out->quantity = requests[out->number].quantity, out->filter = requests[out->number].filter;
     out->size = pd_contact_quantity_size(out->quantity);
-    // kinds and points are checked and then trusted: copies that no other thread can write
+    // The checks must stay valid: copies that no other thread can write.
     npy_intp one[1] = {-1}, four[2] = {-1, 4}, three[2] = {-1, 3};
     arrays[KIND] = pd_array_in_private(objects[KIND], NPY_INT32, 1, one, names[KIND]);
     if (!arrays[KIND]) return -1;
@@ -150,7 +150,7 @@ done:
     return (PyObject *)result;
 }
 
-/* Where gradients or Hessians are added up, in double. */
+/* Sums of gradients or Hessians, in double. */
 typedef struct sum {
     double *values; /* [n_points,3], or the entries of a matrix */
     int entries;
@@ -158,17 +158,17 @@ typedef struct sum {
     int touching;               /* out: the first pair that has no derivative, or -1 */
 } sum;
 
-/* Numbers of a thread that stay in its cache until they are added up, and of how many threads. */
+/* Numbers per thread that stay in its cache until they are summed, and the most threads. */
 enum { CHUNK = 256 * 144, MOST_TEAM = 64 };
 
-/* The numbers of one chunk, where they are computed and as doubles here. */
+/* The numbers of one chunk, in the memory of the backend and as doubles on the host. */
 typedef struct chunk {
     void *memory; /* B */
     real *narrow;
     double *wide;
 } chunk;
 
-/* Has the numbers in `wide`, or says where they lie as doubles already. */
+/* Copies the numbers to `wide`, or gives the address where they already are doubles. */
 static pd_status chunk_fetch(pd_context *context, const pd_mirror *mirror, chunk *chunk, size_t n, const double **out) {
     pd_status status = PD_OK;
     const real *narrow = mirror->in_place ? chunk->memory : chunk->narrow;

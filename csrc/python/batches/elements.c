@@ -1,4 +1,4 @@
-/* Batches of single elements: one quantity of one kind, for tests and for other people's code. */
+/* Batches of single elements: one quantity of one kind, for tests and for external code. */
 #include "python/binding/backend_module.h"
 
 #include "mesh/element_set.h"
@@ -18,7 +18,7 @@ static const request requests[] = {{PD_BATCH_ENERGY, PD_FILTER_NONE},     {PD_BA
                                    {PD_BATCH_PROJECTION, PD_FILTER_NONE}, {PD_BATCH_STRESS, PD_FILTER_NONE},
                                    {PD_BATCH_BLOCKS, PD_FILTER_CLAMP}};
 
-/* Shape of the result of a request; returns its number of dimensions, 0 for an unknown number. */
+/* Shape of the result of a request. Returns its number of dimensions, 0 for an unknown number. */
 static int result_shape(int number, npy_intp n, const pd_kind_shape *shape, npy_intp out[4]) {
     out[0] = n;
     if (number < 0 || number >= (int)(sizeof requests / sizeof *requests)) return 0;
@@ -60,7 +60,9 @@ static PyObject *element_batch(PyObject *module, PyObject *arguments) {
     PyArrayObject *rest = pd_array_in(rest_object, PD_NPY_REAL, 2, rest_shape, "rest");
     if (!rest || pd_array_check_finite(rest, "rest") < 0) return NULL;
     PyArrayObject *parameters = pd_array_in(parameters_object, PD_NPY_REAL, 2, parameters_shape, "parameters");
-    if (!parameters || pd_array_check_range(parameters, -INFINITY, INFINITY, "parameters") < 0) return NULL; /* a world box may be open */
+    if (!parameters || pd_array_check_range(parameters, -INFINITY, INFINITY, "parameters") < 0)
+        return NULL; /* a limit of the world box
+                                                                                                              * may be infinite */
     int dimensions = result_shape(number, n, &shape, out_shape);
     if (!dimensions) return PyErr_Format(PyExc_ValueError, "quantity: %d is unknown", number);
     PyArrayObject *out = pd_array_out(PD_NPY_REAL, dimensions, out_shape);

@@ -1,5 +1,5 @@
-/* Batches of pairs of primitives: closest points, derivatives of the distance, its lower bound, the mollifier, times of impact; points near
- * a collider. */
+/* Batches of pairs of primitives: closest points, derivatives of the distance, its lower bound, the mollifier, times of impact. Also
+ * points close to a collider. */
 #include "python/binding/backend_module.h"
 
 #include "geometry/collider.h"
@@ -19,7 +19,7 @@ typedef struct pair_call {
 
 enum { LOOP_CLOSEST, LOOP_PAIR, LOOP_MOLLIFIER, LOOP_TIMES, LOOP_EARLIEST, LOOP_COLLIDER };
 
-/* Runs a loop on the mirrored arrays, without the GIL. */
+/* Runs a loop on the mirrored arrays without the GIL. */
 static pd_status run_loop(pair_call *call, pd_mirror *mirror, pd_workspace *space, pd_place place, pd_error *error) {
     void **m = mirror->memory, *extra = NULL; /* extra: a collider, or the earliest collision */
     pd_status status = pd_workspace_open(space, place, error);
@@ -58,7 +58,7 @@ static pd_status run_loop(pair_call *call, pd_mirror *mirror, pd_workspace *spac
     return status;
 }
 
-/* Runs the loop and returns 0; or drops the results, raises and returns -1. */
+/* Runs the loop and returns 0. On failure releases the results, raises and returns -1. */
 static int run(PyObject *module, pair_call *call, pd_mirror *mirror, int threads) {
     pd_module_state *state = PyModule_GetState(module);
     pd_error error = {0};
@@ -86,7 +86,7 @@ static int check_kind(int kind, int first) {
     return -1;
 }
 
-/* x (n,k,3) of this module's precision; returns n, or -1 with an exception. */
+/* Reads x (n,k,3) of this module's precision. Returns n, or -1 with an exception. */
 static int read_pairs(PyObject *object, int corners, PyArrayObject **x, const char *name) {
     npy_intp shape[3] = {-1, corners, 3};
     *x = pd_array_in(object, PD_NPY_REAL, 3, shape, name);
@@ -158,7 +158,7 @@ static PyObject *mollifier(PyObject *module, PyObject *arguments) {
     return Py_BuildValue("(NNN)", mirror.arrays[2], mirror.arrays[3], mirror.arrays[4]);
 }
 
-/* Method, positions and separation, which both collision loops read. Returns 0, or -1 with an exception. */
+/* Reads the arguments of both collision loops: method, positions and separation. Returns 0, or -1 with an exception. */
 static int read_motion(PyObject *x_t0, PyObject *x_t1, double separation, pair_call *call, pd_mirror *mirror) {
     npy_intp shape[2] = {-1, 3};
     if (call->quantity < 0 || call->quantity >= PD_CCD_COUNT) {
@@ -173,8 +173,8 @@ static int read_motion(PyObject *x_t0, PyObject *x_t1, double separation, pair_c
     return pd_array_check_finite(mirror->arrays[0], "x_t0") < 0 || pd_array_check_finite(mirror->arrays[1], "x_t1") < 0 ? -1 : 0;
 }
 
-/* Rows of x_t0, four for each pair, copied and checked here, so that no index can leave it whatever other threads write meanwhile: a NEW
- * reference. Returns how many pairs they are, or -1 with an exception and *array = NULL. */
+/* Rows of x_t0, four per pair, copied and then checked, so that other threads cannot change them. Returns the number of pairs and a NEW
+ * reference, or -1 with an exception and *array = NULL. */
 static int read_corners(PyObject *corners, const pd_mirror *mirror, PyArrayObject **array, const char *name) {
     npy_intp n_points = PyArray_DIM(mirror->arrays[0], 0), shape[2] = {-1, 4};
     if (!(*array = pd_array_in_private(corners, NPY_INT32, 2, shape, name))) return -1;

@@ -1,11 +1,11 @@
-/* The arrays of a call as a backend sees them. */
+/* The arrays of a call as a backend uses them. */
 #ifndef PD_PYTHON_BATCHES_MIRROR_H
 #define PD_PYTHON_BATCHES_MIRROR_H
 
 #include "python/binding/backend_module.h"
 
-/* Arrays in the order of a loop's arguments: where backend memory is host memory in place, else mirrored in a workspace. The first n_in are
- * read, the rest written. A NULL array stays NULL. */
+/* Arrays in the order of a loop's arguments: in place if backend memory is host memory, otherwise mirrored in a workspace. The first
+ * n_in are inputs, the rest are outputs. A NULL array stays NULL. */
 typedef struct pd_mirror {
     int n_arrays, n_in, in_place;
     PyArrayObject *arrays[PD_WORKSPACE_ARRAYS];
@@ -33,7 +33,7 @@ static inline pd_status pd_mirror_upload(pd_workspace *space, pd_mirror *mirror)
     return status;
 }
 
-/* What was written is in the arrays, and all that was asked of the device is done. */
+/* Copies the outputs to the arrays, and waits for the device. */
 static inline pd_status pd_mirror_finish(pd_workspace *space, pd_mirror *mirror) {
     pd_context *context = space->context;
     pd_status status = PD_OK;

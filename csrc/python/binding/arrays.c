@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text of a message, cut where it would overflow: a shape of many axes needs no full text. */
+/* Text of a message, truncated at its capacity: long shapes need no full text. */
 typedef struct description {
     char text[160];
     size_t length;
@@ -57,7 +57,7 @@ static void append_type_number(description *out, int type) {
     Py_DECREF(dtype);
 }
 
-/* Sets the exception for an array that is not what was expected. */
+/* Sets the exception for an array that differs from the expected one. */
 static void raise_mismatch(PyObject *exception, PyArrayObject *array, int type, int n_dimensions, const npy_intp *shape,
                            const char *expected_layout, const char *got_layout, const char *name) {
     description expected = {{0}, 0}, got = {{0}, 0};
@@ -134,7 +134,7 @@ PyArrayObject *pd_array_in_out(PyObject *object, int type, int n_dimensions, con
 
 /* ---- values ------------------------------------------------------------------------------------------------------------------ */
 
-/* "3" or "(3, 1)": where the value of this flat number is. */
+/* "3" or "(3, 1)": the index of this flat number. */
 static void append_place(description *out, PyArrayObject *array, npy_intp flat) {
     int n_dimensions = PyArray_NDIM(array);
     append(out, n_dimensions == 1 ? "" : "(");
@@ -146,7 +146,7 @@ static void append_place(description *out, PyArrayObject *array, npy_intp flat) 
     append(out, n_dimensions == 1 ? "" : ")");
 }
 
-/* "is not finite", or the limits it is beyond. */
+/* "is not finite", or the limits that it violates. */
 static void append_fault(description *out, double value, double least, double most) {
     if (!isfinite(value) && !(isinf(least) && isinf(most)))
         append(out, "is not finite");
@@ -176,7 +176,7 @@ int pd_number_in_range(double value, double least, double most, const char *name
     return 0;
 }
 
-/* Looks through blocks without a branch, and again where one of them holds something else. */
+/* Tests blocks without a branch, and searches a block again if it holds an invalid number. */
 #define CHECK_RANGE(type)                                                                              \
     do {                                                                                               \
         const type *values = PyArray_DATA(array);                                                      \

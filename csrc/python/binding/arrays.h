@@ -1,10 +1,10 @@
-/* NumPy arrays in and out of the C core: strict checks, no silent copies.
+/* Strict checks of NumPy arrays for the C core, without silent copies.
  *
- * An array comes in only if dtype, shape and layout are exactly what the core reads; otherwise the message says what was
- * expected and what came. Casting and copying is done by the Python layer, where the reader can see it.
+ * An array is accepted only if dtype, shape and layout are exactly those that the core reads. Otherwise the message names the expected
+ * and the actual properties. The Python layer does all conversions, where a reader can see them.
  *
- * Include this header instead of NumPy's. The one file of a module that calls pd_arrays_import() defines PD_IMPORT_ARRAY before
- * it; in all others NumPy's table of functions is an extern. */
+ * Include this header instead of NumPy's. The one file of a module that calls pd_arrays_import() defines PD_IMPORT_ARRAY before the
+ * include. In all others NumPy's table of functions is an extern. */
 #ifndef PD_PYTHON_BINDING_ARRAYS_H
 #define PD_PYTHON_BINDING_ARRAYS_H
 
@@ -20,51 +20,51 @@
 #include <numpy/arrayobject.h>
 
 #ifdef PD_IMPORT_ARRAY
-/* Loads NumPy's table of functions; called once, when the module is executed. Returns -1 with an exception set. */
+/* Loads NumPy's table of functions. Called once, when the module is executed. Returns -1 with an exception set. */
 static inline int pd_arrays_import(void) { return _import_array(); }
 #endif
 
-/* `object` as an array of exactly this type, number of dimensions and shape (-1: any length), C-contiguous, aligned and in
- * native byte order. Returns a BORROWED reference to the same object, or NULL with an exception that names the argument:
- * TypeError for something that is no array or has another dtype, ValueError for another shape or layout.
+/* `object` as an array of exactly this type, number of dimensions and shape (-1: any length), C-contiguous, aligned and in native byte
+ * order. Returns a BORROWED reference to the same object, or NULL with an exception that names the argument. TypeError: no array, or
+ * another dtype. ValueError: another shape or layout.
  *   type  NPY_FLOAT64, NPY_INT32, ...     shape [n_dimensions] */
 PyArrayObject *pd_array_in(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
 
 /* The same; None (or a missing argument, NULL) gives *array = NULL. Returns 0, or -1 with an exception. */
 int pd_array_in_or_none(PyArrayObject **array, PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
 
-/* pd_array_in for arrays that are checked and then used without the GIL, or kept: a private copy, so that the checks
- * stay valid. NEW reference, or NULL with an exception. */
+/* pd_array_in for arrays that are kept, or used without the GIL after the check. Makes a private copy, so that the checks stay valid.
+ * NEW reference, or NULL with an exception. */
 PyArrayObject *pd_array_in_private(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
 
-/* The same, kept by a list. BORROWED reference, which lives as long as the list, or NULL with an exception. */
+/* The same, kept by a list. BORROWED reference, valid as long as the list, or NULL with an exception. */
 PyArrayObject *pd_array_in_kept(PyObject *list, PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
 
-/* pd_array_in for an array the core writes into: also refuses one that is read-only (ValueError). */
+/* pd_array_in for an array that the core writes: also rejects a read-only one (ValueError). */
 PyArrayObject *pd_array_in_out(PyObject *object, int type, int n_dimensions, const npy_intp *shape, const char *name);
 
-/* Whether every value of a float64, float32, int32 or uint8 array lies in [least, most]; a NaN never does. Returns 0, or -1 with a
- * ValueError that names the argument, the place and the value. pd_array_check_finite: neither NaN nor infinite. */
+/* Checks that every value of a float64, float32, int32 or uint8 array lies in [least, most]. A NaN is an error. Returns 0, or -1 with a
+ * ValueError that names the argument, the index and the value. pd_array_check_finite: neither NaN nor infinite. */
 int pd_array_check_range(PyArrayObject *array, double least, double most, const char *name);
 int pd_array_check_finite(PyArrayObject *array, const char *name);
 
-/* Whether every index of an int32 array lies in [0, n), n the number of what the text `of` calls them. Returns 0, or -1 with ValueError. */
+/* Checks that every index of an int32 array lies in [0, n). The text `of` names the indexed items. Returns 0, or -1 with ValueError. */
 int pd_array_check_indices(PyArrayObject *array, int n, const char *of, const char *name);
 
 /* The same for one number: 1, or 0 with a ValueError. */
 int pd_number_in_range(double value, double least, double most, const char *name);
 
-/* The length of an axis as the int the core counts with. Returns -1 with ValueError where it is more than 2^31 - 1. */
+/* The length of an axis as an int of the core. Returns -1 with ValueError if it exceeds 2^31 - 1. */
 int pd_array_length(PyArrayObject *array, int axis, const char *name);
 
-/* A new C-contiguous array, not initialised: C fills it. New reference, or NULL with MemoryError. */
+/* A new C-contiguous array, not initialised. New reference, or NULL with MemoryError. */
 PyArrayObject *pd_array_out(int type, int n_dimensions, const npy_intp *shape);
 
-/* The same as a column of n rows in a dictionary, which keeps it: (n,), (n,second) or (n,second,third), 0 for no such dimension. Its
+/* The same as a column of n rows, kept by a dictionary: (n,), (n,second) or (n,second,third), 0 for an absent dimension. Returns its
  * memory, or NULL with an exception set. */
 void *pd_array_column(PyObject *columns, const char *name, int type, npy_intp n, npy_intp second, npy_intp third);
 
-/* A new array holding a copy of C memory of that type and shape (`data` may be NULL where the array is empty). */
+/* A new array with a copy of C memory of that type and shape. `data` may be NULL if the array is empty. */
 PyArrayObject *pd_array_copy(int type, int n_dimensions, const npy_intp *shape, const void *data);
 
 /* A read-only array over memory that `owner` keeps alive. Takes its own reference to owner. */

@@ -1,13 +1,12 @@
-/* The type DeviceArray: memory of a simulation, or of the results of a batch, where it lies, for other libraries to read and write in
- * place.
+/* The type DeviceArray: memory of a simulation, or of the results of a batch, for other libraries to read and write in place.
  *
- * It speaks DLPack (dmlc.github.io/dlpack, Python specification of the array API standard), versioned and not, and on a GPU the CUDA array
- * interface, version 3, on the CPU NumPy's array interface, so that np.asarray works too; on a GPU that makes a copy. Whoever takes the
- * memory keeps the array, and with it what owns the memory, alive.
+ * It supports DLPack (dmlc.github.io/dlpack, Python specification of the array API standard), versioned and unversioned. On a GPU it
+ * also supports the CUDA array interface, version 3, and on the CPU NumPy's array interface. np.asarray works in both cases. On a GPU it
+ * makes a copy. A consumer holds a reference to the array, and the array one to the owner of the memory.
  *
- * Order on a GPU: __dlpack__ waits until the simulation's stream has done what it was asked for, so that a consumer may use the memory
- * from any stream; the CUDA array interface names the stream instead, as it asks for. What a consumer does must be over before the next
- * step, which does not know of it. */
+ * Order on a GPU: __dlpack__ waits for the simulation's stream, so that a consumer may use the memory from any stream. The CUDA array
+ * interface names the stream instead, as its specification requires. A consumer must finish its work before the next step, which does
+ * not synchronise with it. */
 #include "python/binding/device_array.h"
 
 #include "python/binding/instance.h"
@@ -15,7 +14,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* ---- DLPack, version 1.0: the layout of its structures is the protocol ----------------------------------------------------------- */
+/* ---- DLPack, version 1.0: the layout of the structures is given by the protocol -------------------------------------------------- */
 
 enum { DL_CPU = 1, DL_CUDA = 2, DL_INT = 0, DL_UNSIGNED = 1, DL_FLOAT = 2 };
 
@@ -29,7 +28,7 @@ typedef struct {
     int32_t n_dimensions;
     uint8_t code, bits;
     uint16_t lanes;
-    int64_t *shape, *strides; /* in numbers */
+    int64_t *shape, *strides; /* in numbers, not in bytes */
     uint64_t byte_offset;
 } DLTensor;
 
@@ -51,10 +50,10 @@ static const char NAME[] = "dltensor", NAME_VERSIONED[] = "dltensor_versioned";
 
 typedef struct {
     PyObject_HEAD pd_device_memory memory;
-    int64_t shape[2], strides[2]; /* here, so that every tensor that keeps the array can point to them */
+    int64_t shape[2], strides[2]; /* stored here, so that every tensor of the array can refer to them */
 } DeviceArray;
 
-/* A type of numbers as DLPack and the array interfaces know it. */
+/* A type of numbers in DLPack and in the array interfaces. */
 typedef struct {
     int code, bits;
     const char *text;
@@ -103,7 +102,7 @@ static DLTensor tensor_of(DeviceArray *self) {
                       .strides = self->strides};
 }
 
-/* A consumer may let go from any thread, also after the interpreter has ended. */
+/* A consumer may release the tensor on any thread, also after the interpreter has ended. */
 static void let_go(void *array) {
     if (!Py_IsInitialized()) return;
     PyGILState_STATE state = PyGILState_Ensure();
@@ -121,7 +120,7 @@ static void delete_versioned(DLManagedTensorVersioned *managed) {
     free(managed);
 }
 
-/* A consumer renames the capsule and takes over the tensor; one that was not consumed still has its name. */
+/* A consumer renames the capsule and owns the tensor. A capsule that was not consumed still has its name. */
 static void capsule_dealloc(PyObject *capsule) {
     if (PyCapsule_IsValid(capsule, NAME)) {
         DLManagedTensor *managed = PyCapsule_GetPointer(capsule, NAME);
@@ -132,7 +131,7 @@ static void capsule_dealloc(PyObject *capsule) {
     }
 }
 
-/* The optional arguments that ask for something else than this memory where it is. Returns 0 with BufferError. */
+/* Checks the optional arguments for another device or a copy. Returns 0 with BufferError. */
 static int can_give(DeviceArray *self, PyObject *wanted, PyObject *copy) {
     int type, id;
     DLDevice device = device_of(self);
@@ -168,7 +167,7 @@ static PyObject *device_array_dlpack(DeviceArray *self, PyObject *arguments, PyO
         if (!self->memory.location.on_device)
             return PyErr_Format(PyExc_ValueError, "stream: expected None for memory of the CPU, got %R", stream);
     }
-    // -1: the consumer does not want us to wait
+    // -1: the consumer does not request synchronisation
     if ((stream == Py_None || number != -1) && !self->memory.calls->settle(self->memory.owner)) return NULL;
 
     void *managed = calloc(1, major >= 1 ? sizeof(DLManagedTensorVersioned) : sizeof(DLManagedTensor));
@@ -193,7 +192,7 @@ static PyObject *device_array_device(DeviceArray *self, PyObject *unused) {
     return Py_BuildValue("(ii)", (int)device.type, (int)device.id);
 }
 
-/* ---- the interfaces that are dicts ------------------------------------------------------------------------------------------------ */
+/* ---- the interfaces by dicts ------------------------------------------------------------------------------------------------------ */
 
 static PyObject *shape_of(const DeviceArray *self) {
     return self->memory.n_dimensions == 1 ? Py_BuildValue("(n)", self->memory.shape[0])
@@ -224,7 +223,7 @@ static PyObject *device_array_cuda_interface(DeviceArray *self, void *unused) {
     return result;
 }
 
-/* A copy in the host's memory, for np.asarray where there is no array interface. */
+/* A copy in host memory, for np.asarray without an array interface. */
 static PyObject *device_array_numpy(DeviceArray *self, PyObject *arguments, PyObject *keywords) {
     static char *names[] = {"dtype", "copy", NULL};
     PyObject *dtype = Py_None, *copy = Py_None;

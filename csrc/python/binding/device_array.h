@@ -6,15 +6,16 @@
 
 extern PyType_Spec pd_device_array_type_spec;
 
-/* Who has the memory; both return 0 with an exception set, and are one call at a time with those of the owner. */
+/* Functions of the owner of the memory. Both return 0 with an exception set, and exclude concurrent calls of the owner's other
+ * functions. */
 typedef struct pd_memory_owner {
-    /* Makes what was asked of the device so far visible to other streams: waits. */
+    /* Waits until all work requested of the device is visible to other streams. */
     int (*settle)(PyObject *owner);
     /* target (H) = source (B). Waits. */
     int (*download)(PyObject *owner, void *target, const void *source, size_t bytes);
 } pd_memory_owner;
 
-/* Where it lies, and what it is. */
+/* Its address, type and shape. */
 typedef struct pd_device_memory {
     PyObject *owner;
     const pd_memory_owner *calls;
@@ -24,10 +25,10 @@ typedef struct pd_device_memory {
     npy_intp shape[2];
 } pd_device_memory;
 
-/* New reference, or NULL with an exception. `data` lives as long as `owner`, which is kept. */
+/* New reference, or NULL with an exception. `data` lives as long as `owner`, to which the array holds a reference. */
 PyObject *pd_device_array_create(PyTypeObject *type, const pd_device_memory *memory);
 
-/* What an object of that type describes; borrowed. */
+/* The description of an object of that type; borrowed. */
 const pd_device_memory *pd_device_array_memory(PyObject *array);
 
 #endif

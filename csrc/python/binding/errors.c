@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* The module with the exception classes, new reference: `errors` beside the extension module. The classes are Python classes,
- * one set for all the extension modules, and needed too seldom to be kept in a module state. */
+/* The module with the exception classes, new reference: `errors` beside the extension module. The classes are Python classes, one set
+ * for all extension modules. They are needed too rarely for the module state. */
 static PyObject *import_errors(PyObject *module) {
     PyObject *module_name = module ? PyObject_GetAttrString(module, "__name__") : PyUnicode_FromString("pdgpu.");
     if (!module_name) return NULL;
@@ -26,8 +26,8 @@ static int set_int(PyObject *exception, const char *name, int value) {
     return status;
 }
 
-/* Anything that goes wrong here leaves its own exception, which then says what. The error is a copy: the import may run Python
- * code, and with it another thread that puts the same simulation to work. */
+/* A failure here leaves its own exception. The error is a copy: the import may run Python code, and another thread may then use the same
+ * simulation. */
 static void raise_divergence(PyObject *module, pd_error error) {
     PyObject *errors = import_errors(module);
     PyObject *type = errors ? PyObject_GetAttrString(errors, "DivergenceError") : NULL;
@@ -40,7 +40,7 @@ static void raise_divergence(PyObject *module, pd_error error) {
 }
 
 PyObject *pd_raise(PyObject *module, pd_status status, const pd_error *error) {
-    /* text may quote a file name or another library, so it need not be UTF-8 */
+    /* the text may quote a file name or another library, so it may not be UTF-8 */
     PyObject *text = NULL, *exception = NULL;
     switch (status) {
     case PD_OK: PyErr_SetString(PyExc_SystemError, "pd_raise was called without an error"); return NULL;
@@ -56,7 +56,7 @@ PyObject *pd_raise(PyObject *module, pd_status status, const pd_error *error) {
         if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
         return NULL;
     }
-    if (!exception) exception = PyExc_RuntimeError; /* a status newer than this file */
+    if (!exception) exception = PyExc_RuntimeError; /* a status unknown to this file */
     text = PyUnicode_DecodeUTF8(error->text, (Py_ssize_t)strlen(error->text), "replace");
     if (text) PyErr_SetObject(exception, text);
     Py_XDECREF(text);

@@ -26,7 +26,7 @@ static inline void *pd_instance_create(PyTypeObject *type) {
     return allocate(type, 0);
 }
 
-/* The last call of a dealloc: the memory of the instance, and its reference to its type. */
+/* The last call of a dealloc: frees the memory of the instance and its reference to its type. */
 static inline void pd_instance_destroy(void *self) {
     PyTypeObject *type = Py_TYPE((PyObject *)self);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);

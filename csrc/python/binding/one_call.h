@@ -1,5 +1,5 @@
-/* One call at a time on an object of the extension: whoever comes while another call runs without the GIL gets an exception, and does not
- * wait. */
+/* One call at a time on an object of the extension. A second call, while another one runs without the GIL, raises an exception and does
+ * not wait. */
 #ifndef PD_PYTHON_BINDING_ONE_CALL_H
 #define PD_PYTHON_BINDING_ONE_CALL_H
 
@@ -9,7 +9,7 @@
 
 typedef struct pd_one_call {
     PyThread_type_lock lock;
-    const char *what; /* in the message */
+    const char *what; /* the name of the object in the message */
 } pd_one_call;
 
 /* 1, or 0 with a MemoryError. */

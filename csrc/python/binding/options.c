@@ -5,13 +5,13 @@
 
 #include <stdio.h>
 
-/* A whole number that is one: True and 3.0 are none. */
+/* An integer object. True and 3.0 are rejected. */
 static int read_count(PyObject *value, const pd_option *option, const char *name, int *out) {
     if (!PyLong_Check(value) || PyBool_Check(value)) {
         PyErr_Format(PyExc_TypeError, "%s: expected an integer, got %R", name, value);
         return 0;
     }
-    double number = PyFloat_AsDouble(value); // exact as far as an int reaches
+    double number = PyFloat_AsDouble(value); // exact for the range of an int
     if (number == -1.0 && PyErr_Occurred()) return 0;
     if (!pd_number_in_range(number, option->least, option->most, name)) return 0;
     *out = (int)number;
@@ -59,7 +59,7 @@ static int read_list(const pd_option_reader *reader, PyObject *dict, const pd_op
             PyErr_Format(PyExc_TypeError, "%s: %s needs '%s'", reader->argument, reader->owner, option->name);
             return 0;
         }
-        Py_INCREF(value); // what reads it may run Python code, which may change the dict
+        Py_INCREF(value); // the conversion may run Python code, which may change the dict
         int read = read_option(reader, value, option, (char *)list->settings + option->offset);
         Py_DECREF(value);
         if (!read) return 0;
@@ -73,7 +73,7 @@ static int is_declared(const pd_option *options, PyObject *name) {
     return 0;
 }
 
-/* Names that are not declared. */
+/* Rejects undeclared names. */
 static int refuse_unknown(const pd_option_reader *reader, PyObject *dict, const pd_option_list *lists, int n_lists) {
     PyObject *name, *value;
     Py_ssize_t slot = 0;

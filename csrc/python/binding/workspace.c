@@ -15,7 +15,7 @@ void pd_workspace_destroy(pd_workspace *self) {
 void pd_workspace_leave(pd_workspace *kept, pd_workspace *self, pd_status status) {
     size_t sum = 0;
     for (int i = 0; i < PD_WORKSPACE_BLOCKS; i++) sum += self->bytes[i];
-    // after a failure the context may be lost, with all that lies there
+    // after a failure the context and its memory may be invalid
     if (status || kept->context || sum > PD_WORKSPACE_KEPT)
         pd_workspace_destroy(self);
     else

@@ -1,8 +1,8 @@
-/* What a broad phase found, kept where it lies, and batches over it: closest points and times of impact whose results stay there too, as
- * DeviceArrays. The host reads how many pairs there are, and nothing else until somebody asks.
+/* The pairs found by a broad phase, kept in device memory, and batches over them: closest points and times of impact. The results stay
+ * in device memory too, as DeviceArrays. The host reads the number of pairs, and other data only on request.
  *
- * Results lie in blocks, each owned by an object that its arrays keep alive; a block without readers serves the next batch, so
- * that nothing is allocated from search to search. The pairs themselves are the broad phase's lists, and gone with its next search. */
+ * Results lie in blocks. The object that owns a block lives as long as its arrays. A block without references is used again for the next
+ * batch, so that searches allocate no memory. The pairs themselves are the broad phase's lists. The next search overwrites them. */
 #include "python/collision/broad_phase.h"
 
 #include "geometry/collision.h"
@@ -58,7 +58,7 @@ int pd_read_positions(BroadPhaseObject *self, PyObject *object, const char *name
             PyErr_Format(PyExc_ValueError, "%s: expected shape (%d, 3), got %R", name, self->n_points, object);
             return 0;
         }
-        // what the simulation of this context does is done before what is asked for here; others are waited for
+        // Work of the simulation with the same context is ordered by its stream. Work of other owners is waited for.
         if (memory->owner != (PyObject *)self->simulation && !memory->calls->settle(memory->owner)) return 0;
         out->array = object;
         return 1;
@@ -110,7 +110,7 @@ PyObject *pd_call_search(BroadPhaseObject *self, PyObject *arguments) {
     return Py_BuildValue("(Lnn)", found->search, (Py_ssize_t)found->lists[0].n, (Py_ssize_t)found->lists[1].n);
 }
 
-/* Enters where the pairs of that search are still there. Returns 0 with an exception set. */
+/* Enters if the pairs of that search are still valid. Returns 0 with an exception set. */
 static int enter(BroadPhaseObject *self, long long search) {
     if (!pd_broad_phase_enter(self)) return 0;
     if (search > 0 && search == self->found.search && search == pd_broad_phase_searches(self->core)) return 1;
@@ -128,7 +128,7 @@ PyObject *pd_call_pairs(BroadPhaseObject *self, PyObject *arguments) {
     return status ? raise_from(self, status) : arrays;
 }
 
-/* Backend memory for n items of so many bytes, in doubling steps. */
+/* Backend memory for n items of so many bytes. Its capacity grows by doubling. */
 static pd_status grow(pd_context *context, void **memory, size_t *room, size_t n, size_t bytes) {
     size_t size = *room > 0 ? *room : 1024;
     if (*memory && n <= *room) return PD_OK;
@@ -167,7 +167,7 @@ static pd_status list_corners(BroadPhaseObject *self, int which) {
 /* One array of a block. */
 typedef struct result {
     int type, columns; /* columns: 0 for (n,) */
-    size_t item, from; /* bytes of a number; where in the block */
+    size_t item, from; /* bytes per number; offset in the block */
     void *data;
 } result;
 
@@ -194,7 +194,7 @@ static int download_results(PyObject *object, void *target, const void *source, 
 
 static const pd_memory_owner results_memory = {settle_results, download_results};
 
-/* A block of at least so many bytes: a spare one, or a new one that replaces those that are too small. NULL: *status. */
+/* A block of at least so many bytes: a spare one, or a new one that replaces smaller ones. NULL: *status. */
 static pd_result_block *take_block(BroadPhaseObject *self, size_t bytes, pd_status *status) {
     pd_found_pairs *found = &self->found;
     size_t size = 4096;
@@ -217,7 +217,7 @@ static pd_result_block *take_block(BroadPhaseObject *self, size_t bytes, pd_stat
     return block;
 }
 
-/* An object that owns room for n results each, whose places are entered in `results`; NULL: *status, or an exception. Entered. */
+/* An object that owns memory for n results each. Writes their offsets into `results`. NULL: *status, or an exception. Entered. */
 static ResultsObject *make_results(BroadPhaseObject *self, size_t n, int count, result *results, pd_status *status) {
     PyTypeObject *type = ((pd_module_state *)PyType_GetModuleState(Py_TYPE((PyObject *)self)))->results_type;
     size_t bytes = 0;
@@ -246,7 +246,7 @@ static void results_dealloc(ResultsObject *self) {
     pd_instance_destroy(self);
 }
 
-/* The arrays of what was computed, as a tuple; takes `owner`. */
+/* The arrays of the results, as a tuple. Takes `owner`. */
 static PyObject *arrays_of(BroadPhaseObject *self, ResultsObject *owner, size_t n, int count, const result *results) {
     PyTypeObject *type = ((pd_module_state *)PyType_GetModuleState(Py_TYPE((PyObject *)self)))->device_array_type;
     PyObject *tuple = PyTuple_New(count);

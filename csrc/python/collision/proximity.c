@@ -1,5 +1,5 @@
-/* The type Proximity of a backend module: what is near what (pdgpu.simulation.contacts, pdgpu.collision). It works on a BroadPhase: on its
- * context, and while no other call is running on it. */
+/* The type Proximity of a backend module: pairs within a distance (pdgpu.simulation.contacts, pdgpu.collision). It uses a BroadPhase,
+ * its context and its memory, while no other call on it is running. */
 #include "python/collision/broad_phase.h"
 
 #include "contact/detection/proximity.h"
@@ -20,7 +20,7 @@ static PyObject *raise_from(ProximityObject *self, pd_status status) {
     return pd_raise_of((PyObject *)self, status, pd_context_error(self->phase->context));
 }
 
-/* Rows and weights (n,4) of the points that follow vertices; both None: points are vertices. Returns 0 with an exception set. */
+/* Rows and weights (n,4) of the points that follow vertices. Both None: points are vertices. Returns 0 with an exception set. */
 static int read_weights(PyObject *rows_object, PyObject *weights_object, PyObject *kept, pd_surface_description *d) {
     npy_intp shape[2] = {-1, 4};
     d->n_embedded = d->n_vertices;
@@ -122,8 +122,8 @@ static PyObject *proximity_set_collider(ProximityObject *self, PyObject *argumen
     Py_RETURN_NONE;
 }
 
-/* Positions (n,3) of vertices (x; NULL for None, those of the simulation) and of driven points, such that no point that follows x is beyond
- * the largest coordinate. Returns 0 with an exception set. */
+/* Positions (n,3) of vertices (x; NULL for None, those of the simulation) and of driven points. No point that follows x may exceed the
+ * largest coordinate. Returns 0 with an exception set. */
 static int read_positions(ProximityObject *self, PyObject *x_object, PyObject *driven_object, const real **x, const real **driven) {
     const pd_surface *surface = self->surface;
     const pd_simulation_object *simulation = self->phase->simulation;
@@ -179,7 +179,8 @@ static PyObject *proximity_update(ProximityObject *self, PyObject *arguments) {
     return status ? raise_from(self, status) : NULL;
 }
 
-/* What is near, in a dictionary of columns; called with the broad phase entered. NULL: *status says why, or there is an exception. */
+/* The pairs found, in a dictionary of columns. Called with the broad phase entered. NULL: *status has the failure, or an exception is
+ * set. */
 static PyObject *found(ProximityObject *self, const real *x, const real *driven, double distance, int unique, pd_status *status) {
     size_t n = 0;
     PyObject *columns = PyDict_New();

@@ -1,11 +1,12 @@
-/* What _host does for contacts: the sparse matrix of many pairs. */
+/* Contact functions of _host: the sparse matrix of many pairs. */
 #include "python/binding/arrays.h"
 
 #include "python/binding/errors.h"
 #include "python/host/host_module.h"
 #include "sparse/pair_matrix.h"
 
-/* points (n,4) as a private copy with every index below n_vertices and none twice in a row. NEW reference, or NULL with an exception. */
+/* points (n,4) as a private copy, with every index below n_vertices and no index twice in a row. NEW reference, or NULL with an
+ * exception. */
 static PyArrayObject *points_in(PyObject *object, int n_vertices) {
     npy_intp shape[2] = {-1, 4};
     if (n_vertices < 0) {

@@ -1,4 +1,5 @@
-/* The judge in _host: intersections of a frame, contacts between two, what comes nearer than a separation, the smallest gap. */
+/* The verification of frames in _host: intersections of a frame, contacts between two frames, pairs below a separation, the smallest
+ * gap. */
 #include "python/binding/arrays.h"
 
 #include "judge/approaches.h"
@@ -18,7 +19,7 @@ static const double *doubles(PyArrayObject *array) { return (const double *)PyAr
 
 static const int *ints(PyArrayObject *array) { return (const int *)PyArray_DATA(array); }
 
-/* What the three functions take, as borrowed references. */
+/* The common arguments of the three functions, as borrowed references. */
 typedef struct scene {
     const double *points;
     const int *vertices;
@@ -32,14 +33,14 @@ static PyArrayObject *rows_in(PyObject *object, int k, int *n, const char *name)
     return array && (*n = pd_array_length(array, 0, name)) >= 0 ? array : NULL;
 }
 
-/* Finite coordinates: what is exact about the judge begins with whole numbers, which a NaN or an infinity has none of. */
+/* Finite coordinates: the exact predicates convert them to integers. NaN and infinity have none. */
 static PyArrayObject *points_in(PyObject *object, int n_points, const char *name) {
     npy_intp shape[2] = {n_points, 3};
     PyArrayObject *array = pd_array_in(object, NPY_FLOAT64, 2, shape, name);
     return array && pd_array_check_finite(array, name) == 0 ? array : NULL;
 }
 
-/* Indices are checked one by one: an edge may have the same vertex twice. Returns 0 with an exception set. */
+/* Indices are checked individually: an edge may have the same vertex twice. Returns 0 with an exception set. */
 static int check_indices(PyObject *module, const int *indices, npy_intp n, int n_points, const char *name) {
     pd_error error;
     pd_status status = n > INT_MAX ? pd_fail(&error, PD_ERROR_VALUE, "%s: too many rows for 32-bit indices", name)

@@ -1,5 +1,4 @@
-/* The Cholesky functions of _host, as a capsule, through which the other modules factorise and link no sparse library; and a Schur
- * complement. */
+/* The Cholesky functions of _host, as a capsule, so that the other modules need no link to a sparse library. Also a Schur complement. */
 #include "python/binding/arrays.h"
 
 #include "base/clock.h"
@@ -10,7 +9,8 @@
 #include <float.h>
 #include <stdlib.h>
 
-/* Whether the arrays are the upper triangle of a symmetric matrix, compressed columns, rows ascending and the diagonal last. */
+/* Tells whether the arrays are the upper triangle of a symmetric matrix in compressed columns, with ascending rows and the diagonal
+ * last. */
 static int is_upper_triangle(int n, const int *column_start, const int *rows, npy_intp count) {
     int fine = column_start[0] == 0 && column_start[n] == count;
     for (int c = 0; c < n && fine; c++) fine = column_start[c] < column_start[c + 1] && column_start[c + 1] <= count;

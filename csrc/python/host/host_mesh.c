@@ -1,4 +1,4 @@
-/* Mesh functions of _host: arguments in, one call of csrc/mesh without the GIL, arrays out. */
+/* Mesh functions of _host: check the arguments, call one function of csrc/mesh without the GIL, return arrays. */
 #include "python/binding/arrays.h"
 
 #include "mesh/colouring.h"
@@ -21,7 +21,7 @@ static const double *doubles(PyArrayObject *array) { return (const double *)PyAr
 
 static const int *ints(PyArrayObject *array) { return (const int *)PyArray_DATA(array); }
 
-/* (n,3) float64, finite; *n is its length. Borrowed reference or NULL. */
+/* (n,3) float64, finite. Sets *n to its length. Borrowed reference or NULL. */
 static PyArrayObject *points_in(PyObject *module, PyObject *object, int *n) {
     static const npy_intp shape[2] = {-1, 3};
     PyArrayObject *array = pd_array_in(object, NPY_FLOAT64, 2, shape, "points");
@@ -32,8 +32,8 @@ static PyArrayObject *points_in(PyObject *module, PyObject *object, int *n) {
     return status ? NULL : array;
 }
 
-/* (m,k) int32 with k from k_minimum to k_maximum, as a copy that no other thread changes between the check of its indices and their use.
- * NEW reference or NULL. */
+/* (m,k) int32 with k from k_minimum to k_maximum, as a copy that no other thread can change between the check and the use. NEW reference
+ * or NULL. */
 static PyArrayObject *elements_in(PyObject *object, int k_minimum, int k_maximum, int *m, int *k, const char *name) {
     npy_intp shape[2] = {-1, k_minimum == k_maximum ? k_minimum : -1};
     PyArrayObject *array = pd_array_in_private(object, NPY_INT32, 2, shape, name);
@@ -49,14 +49,14 @@ static PyArrayObject *elements_in(PyObject *object, int k_minimum, int k_maximum
     return NULL;
 }
 
-/* Whether a number of points given as a plain integer can be one. */
+/* Checks a number of points given as an integer. */
 static int check_n_points(Py_ssize_t n_points) {
     if (n_points >= 0 && n_points <= INT_MAX) return 1;
     PyErr_Format(PyExc_ValueError, "n_points: %zd is not between 0 and %d", n_points, INT_MAX);
     return 0;
 }
 
-/* C memory of (n,k) int32 into a new array; frees it. */
+/* Copies C memory of (n,k) int32 into a new array and frees it. */
 static PyObject *rows_out(int *rows, int n, int k) {
     npy_intp shape[2] = {n, k};
     PyArrayObject *array = pd_array_copy(NPY_INT32, 2, shape, rows);

@@ -1,6 +1,7 @@
-/* The module _host: what is always double and needs no backend, shown to Python.
+/* The module _host: functions in double precision that need no backend.
  *
- * Built for the baseline processor, so it can be imported anywhere and say which instructions of the backends are missing. */
+ * It is compiled for the baseline processor. So it can be imported on any processor and name the instruction sets that the backends need
+ * and the processor lacks. */
 #define PD_IMPORT_ARRAY
 #include "python/binding/arrays.h"
 
@@ -58,7 +59,7 @@ static int host_execute(PyObject *module) {
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, (void *)host_execute},
 #if defined(Py_mod_multiple_interpreters) && Py_LIMITED_API + 0 >= 0x030C0000
-    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED}, /* as NumPy's own core */
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED}, /* as NumPy's own core does */
 #endif
     {0, NULL},
 };

@@ -1,4 +1,4 @@
-/* Names of columns, energies, phases and stop reasons as tuples of _host, each name at the place of its constant. */
+/* Names of columns, energies, phases and stop reasons as tuples of _host. The index of a name is its constant. */
 #include "python/host/host_module.h"
 
 #include "python/binding/names.h"

@@ -41,7 +41,7 @@ static int points_in(PyObject *module, PyObject *object, const double **points, 
     return -1;
 }
 
-/* At least one triangle over points. Returns 0 with an exception set. */
+/* A surface with at least one triangle. Returns 0 with an exception set. */
 static int surface_in(PyObject *module, PyObject *points, PyObject *triangles, pd_host_surface *surface) {
     int n_points = points_in(module, points, &surface->points, "points");
     if (n_points < 0) return 0;

@@ -1,7 +1,7 @@
 /* The instruction sets that the CPU backends were compiled for, and those of them that this processor lacks.
  *
- * The list of the former is written by the compiler: processor_required.c has the backends' own -march= and one entry per instruction set
- * whose macro is defined. It holds data alone, so that the module _host runs on any processor. */
+ * The compiler determines the first list: processor_required.c is compiled with the backends' -march= and has one entry per instruction
+ * set whose macro is defined. It contains only data, so that the module _host runs on any processor. */
 #ifndef PD_PYTHON_HOST_PROCESSOR_H
 #define PD_PYTHON_HOST_PROCESSOR_H
 
@@ -16,7 +16,7 @@ typedef struct {
 
 extern const pd_instruction_set pd_required_instructions[]; /* ends with a NULL name */
 
-/* Whether this processor and its system have an instruction set; 1 on processors other than x86-64. */
+/* Tells whether this processor and its system support an instruction set. 1 on processors other than x86-64. */
 int pd_processor_has(const pd_instruction_set *wanted);
 
 #endif

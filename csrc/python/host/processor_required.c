@@ -1,8 +1,8 @@
-/* The instruction sets that the compiler used in the CPU backends, by the macros that it defines; see processor.h. CMakeLists.txt gives this
- * file the -march= of the backends, so nothing here may be code. */
+/* The instruction sets of the CPU backends, by the macros that the compiler defines; see processor.h. CMakeLists.txt compiles this file
+ * with the -march= of the backends. So it must not contain code. */
 #include "python/host/processor.h"
 
-/* The states of XCR0: SSE and AVX registers, and those of AVX-512. */
+/* Bits of XCR0: SSE and AVX registers, and those of AVX-512. */
 enum { AVX = 0x6, AVX512 = 0xe6 };
 
 const pd_instruction_set pd_required_instructions[] = {

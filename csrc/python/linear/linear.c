@@ -19,8 +19,8 @@ typedef struct {
     pd_one_call calls;
     int n, width, iterations;
     real *residual, *direction, *start, *target; /* B [n,width] */
-    PyObject *function;                          /* that the solver calls; NULL: none */
-    double refresh_seconds; /* of the last added diagonal, its way to the device included; below 0: none since the solver was set up */
+    PyObject *function;                          /* called by the solver; NULL: none */
+    double refresh_seconds; /* of the last added diagonal, with its transfer to the device; below 0: none since the setup of the solver */
 } LinearObject;
 
 int pd_read_chebyshev(PyObject *object, pd_chebyshev *out) {
@@ -62,7 +62,7 @@ static int call(LinearObject *self, pd_status (*function)(LinearObject *self, co
     return !status;
 }
 
-/* (row_start, columns, values) -> csr of arrays kept by the list; checks what the core would read past. */
+/* (row_start, columns, values) to a csr of arrays kept by the list. Checks every index that the core uses. */
 static int read_csr(PyObject *object, PyObject *kept, const char *name, pd_csr *out) {
     PyObject *parts[3];
     npy_intp any[1] = {-1};
@@ -222,7 +222,7 @@ static PyObject *linear_set(LinearObject *self, PyObject *arguments) {
 static pd_status prepare(LinearObject *self, const void *given, void *out) {
     pd_status status = pd_linear_prepare(self->core);
     (void)given, (void)out;
-    return status ? status : pd_context_wait(self->context); // who calls this has a clock in the hand
+    return status ? status : pd_context_wait(self->context); // the caller measures the time
 }
 
 static PyObject *linear_prepare(LinearObject *self, PyObject *unused) {
@@ -255,7 +255,7 @@ typedef struct {
     PyThreadState *thread;
     double *record; /* [capacity, PD_LINEAR_RECORD_COLUMNS] or NULL */
     npy_intp rows, capacity;
-    double first, last, distance; /* where it was first and last measured */
+    double first, last, distance; /* at the first and at the last measurement */
 } Watch;
 
 static int interrupted(void *user) {

@@ -1,5 +1,5 @@
-/* A function of vectors in Python, such as a preconditioner, as the core calls it: on the thread of the solve, which takes the GIL for as
- * long. */
+/* A Python function of vectors, such as a preconditioner, called by the core on the thread of the solve. The thread holds the GIL during
+ * the call. */
 #include "python/binding/backend_module.h"
 
 #include "linear/linear_solver.h"

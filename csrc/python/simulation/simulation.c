@@ -1,4 +1,4 @@
-/* The type Simulation of a backend module: arrays in, arrays out, the GIL dropped around every call into the core. */
+/* The type Simulation of a backend module: NumPy arrays as arguments and results. Every call into the core releases the GIL. */
 #include "python/simulation/simulation_object.h"
 
 #include "contact/proxies/proxies.h"

@@ -1,4 +1,4 @@
-/* The description of a scene's contact: from a dict with its arrays to the structures of the core. */
+/* The description of a scene's contact: from a dict of arrays to the structures of the core. */
 #include "python/simulation/simulation_object.h"
 
 #include "contact/projective/projective.h"
@@ -14,8 +14,8 @@ static PyObject *entry(PyObject *dict, const char *name) {
     return object;
 }
 
-/* An array of the dict, kept by the list: its data and its length, which `shape` demands where it is not -1. Returns 0 with an exception
- * set. */
+/* An array of the dict, kept by the list: its data and its length. A length in `shape` other than -1 is required. Returns 0 with an
+ * exception set. */
 static int array_of(PyObject *kept, PyObject *dict, const char *name, int type, int dimensions, npy_intp *shape, const void *data) {
     PyObject *object = entry(dict, name);
     PyArrayObject *array = object ? pd_array_in_kept(kept, object, type, dimensions, shape, name) : NULL;
@@ -48,7 +48,7 @@ static int number_of(PyObject *dict, const char *name, double least, double most
     return !(*out == -1.0 && PyErr_Occurred()) && pd_number_in_range(*out, least, most, name);
 }
 
-/* The tets behind the surfaces. Returns 0 with an exception set. */
+/* The tets below the surfaces. Returns 0 with an exception set. */
 static int read_tets(PyObject *kept, PyObject *object, int n_points, int n_triangles, pd_penalty_description *out) {
     npy_intp rows, shape[2] = {-1, 4}, one[1] = {n_triangles};
     if (!indices_of(kept, object, "tets", 4, n_points, &rows, &out->tets.corners)) return 0;
@@ -67,7 +67,7 @@ static int read_tets(PyObject *kept, PyObject *object, int n_points, int n_trian
     return 1;
 }
 
-/* The penalty, if there is one. Returns 0 with an exception set. */
+/* The penalty, if present. Returns 0 with an exception set. */
 static int read_penalty(PyObject *kept, PyObject *object, int n_points, int n_triangles, pd_penalty_description *out) {
     double interval, every_visit;
     npy_intp one[1] = {n_triangles}, rows;
@@ -89,8 +89,7 @@ static int read_penalty(PyObject *kept, PyObject *object, int n_points, int n_tr
     return 1;
 }
 
-/* The fields of distances that stand in the places of planes; kept: for as long as the simulation is made. Returns 0 with an exception
- * set. */
+/* The distance fields that replace planes, kept as long as the simulation. Returns 0 with an exception set. */
 static int read_fields(PyObject *kept, PyObject *object, const pd_contact_description *contact, pd_penalty_description *out) {
     PyObject *list = entry(object, "fields"), *memory = NULL;
     npy_intp planes[1] = {contact->n_planes}, nodes[3] = {-1, -1, -1};
@@ -137,7 +136,7 @@ static int read_fields(PyObject *kept, PyObject *object, const pd_contact_descri
     return 1;
 }
 
-/* Who rubs on whom. Returns 0 with an exception set. */
+/* The pairs of bodies with friction. Returns 0 with an exception set. */
 static int read_friction(PyObject *kept, PyObject *object, npy_intp n_points, pd_friction_description *out) {
     npy_intp points[1] = {n_points}, square[2] = {-1, -1};
     double lags;
@@ -168,7 +167,7 @@ static int read_friction(PyObject *kept, PyObject *object, npy_intp n_points, pd
     return 1;
 }
 
-/* Of contact by projections; an entry that is None stands for none. Returns 0 with an exception set. */
+/* Settings of contact by projections. An entry None is absent. Returns 0 with an exception set. */
 static int read_projective(PyObject *object, pd_projective_description *out) {
     PyObject *dict = entry(object, "projective");
     double outer, inner, blocks, target, hits_alone, cut_back, printed, most = sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX;
@@ -189,7 +188,7 @@ static int read_projective(PyObject *object, pd_projective_description *out) {
     return 1;
 }
 
-/* Of the two-way interior point method; an entry that is None stands for none. Returns 0 with an exception set. */
+/* Settings of the two-way interior point method. An entry None is absent. Returns 0 with an exception set. */
 static int read_two_way(PyObject *kept, PyObject *object, int n_vertices, pd_two_way_description *out) {
     PyObject *dict = entry(object, "two_way");
     double steps, sweeps, patience, passes, every, multipliers, lengths_by, filtered;
@@ -221,7 +220,7 @@ static int read_two_way(PyObject *kept, PyObject *object, int n_vertices, pd_two
     return 1;
 }
 
-/* The points that vertices carry, right behind the vertices. Returns 0 with an exception set. */
+/* The embedded points, directly after the vertices. Returns 0 with an exception set. */
 static int read_embedding(PyObject *kept, PyObject *dict, int n_vertices, pd_contact_description *out) {
     npy_intp shape[2] = {-1, 4};
     PyObject *rows_object = entry(dict, "carriers"), *weights_object = rows_object ? entry(dict, "carrier_weights") : NULL;
@@ -261,7 +260,7 @@ static int read_names(PyObject *kept, PyObject *dict, int n_owners, const char *
     return 1;
 }
 
-/* Of pairs whose two sides are prescribed; an entry that is None stands for none. Returns 0 with an exception set. */
+/* Pairs with two prescribed sides. An entry None is absent. Returns 0 with an exception set. */
 static int read_prescribed(PyObject *kept, PyObject *object, int n_vertices, const pd_contact_description *contact,
                            pd_prescribed_description *out) {
     static const char *const kinds[] = {"vertices", "edges", "triangles"}, *const tags[] = {"vertex_tags", "edge_tags", "triangle_tags"},
@@ -338,7 +337,7 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     if (!array_of(kept, object, "edge_areas", PD_NPY_REAL, 1, one, &out->edge_areas)) return 0;
     one[0] = out->phase.n[PD_TRIANGLES];
     if (!array_of(kept, object, "triangle_areas", PD_NPY_REAL, 1, one, &out->triangle_areas)) return 0;
-    // behind the point of a plane lies its normal
+    // the row after the point of a plane is its normal
     if (!indices_of(kept, object, "planes", 0, n - 1, &rows, &out->planes)) return 0;
     out->n_planes = (int)rows;
     if (!read_embedding(kept, object, n_vertices, out)) return 0;

@@ -1,7 +1,7 @@
-/* What a simulation tells of the step about to be solved: energies, derivatives, matrices. Nothing here moves it. */
+/* Diagnostics of a simulation for the next step: energies, derivatives, matrices. They do not change its state. */
 #include "python/simulation/simulation_object.h"
 
-/* At a point, and with a choice: where driven points are, or how a Hessian is made. */
+/* The arguments at a point: positions of driven points, or the filter of a Hessian. */
 typedef struct {
     const real *x;
     int choice, of_bodies;
@@ -107,7 +107,7 @@ PyObject *pd_call_hessian(pd_simulation_object *self, PyObject *arguments) {
     request asked = {0};
     if (!PyArg_ParseTuple(arguments, "Op|p:hessian", &object, &asked.choice, &asked.of_bodies)) return NULL;
     if (!pd_object_read_vectors(self, object, "x", &asked.x) || !pd_object_enter(self)) return NULL;
-    // what is found lies in the core: it is copied before anybody else can enter
+    // The result is in the core's memory: it is copied before another call can enter.
     pd_status status;
     Py_BEGIN_ALLOW_THREADS status = hessian(self->core, &asked, &asked);
     Py_END_ALLOW_THREADS if (!status) {

@@ -1,7 +1,7 @@
-/* The functions of a solver in Python (pdgpu.CustomSolver), and what they ask of the step being solved.
+/* Python functions of a solver (pdgpu.CustomSolver), and their queries of the current step.
  *
- * They run on the thread that called `step`, which takes the GIL for as long. What they ask goes to the core past the lock of the
- * simulation, which the step holds; another thread, and any call after the function has returned, is refused. */
+ * They run on the thread that called `step`, which holds the GIL during the call. The step holds the lock of the simulation, so their
+ * queries use the core without it. A query from another thread, or after the function has returned, is an error. */
 #include "python/simulation/simulation_object.h"
 
 #include <pythread.h>
@@ -52,7 +52,7 @@ void pd_functions_end(pd_simulation_object *self) {
     self->thread = NULL;
 }
 
-/* The step to ask; NULL with an exception set. leave() ends it. */
+/* The current step, for a query; NULL with an exception set. leave() ends it. */
 static pd_callback_step *enter(pd_simulation_object *self) {
     if (!self->solved)
         PyErr_Format(PyExc_RuntimeError, "no function of a solver is running on this simulation");
@@ -83,7 +83,7 @@ static int read_given(pd_simulation_object *self, PyObject *object, const char *
     return 0;
 }
 
-/* The answer to an argument: an array (n,3). */
+/* The result for a vector argument: an array (n,3). */
 static PyObject *ask_vectors(pd_simulation_object *self, vector_function function, PyObject *object, const char *name, int optional) {
     const real *given;
     PyArrayObject *out;

@@ -1,4 +1,4 @@
-/* Proxies of a simulation: their description, the colliders they are kept out of, and where they are. */
+/* Proxies of a simulation: their description, the colliders that they are kept out of, and their positions. */
 #include "python/simulation/simulation_object.h"
 
 #include "dynamics/responses/proxies_response.h"

@@ -1,11 +1,11 @@
-/* The bodies that proxies of a simulation are kept out of: their rest shapes, described by a dict (python/pdgpu/contact/rest_field.py). */
+/* The bodies that proxies of a simulation are kept out of: their rest shapes, from a dict (python/pdgpu/contact/rest_field.py). */
 #include "python/simulation/simulation_object.h"
 
 #include "contact/proxies/proxies.h"
 
 #include <string.h>
 
-/* Zeros that live as long as the list. Returns NULL with an exception set. */
+/* Zeros, kept by the list. Returns NULL with an exception set. */
 static void *room_for(PyObject *kept, size_t bytes) {
     PyObject *room = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)bytes + 1);
     if (!room) return NULL;
@@ -21,7 +21,7 @@ static PyObject *item_of(PyObject *dict, const char *name) {
     return object ? object : PyErr_Format(PyExc_ValueError, "rest: %s is missing", name);
 }
 
-/* Integers of the dict from `least` to `most`; shape[0] becomes their number. Returns NULL with an exception set. */
+/* Integers of the dict from `least` to `most`. Sets shape[0] to their number. Returns NULL with an exception set. */
 static const int *indices_of(PyObject *kept, PyObject *dict, const char *name, int dimensions, npy_intp *shape, int least, int most) {
     PyObject *object = item_of(dict, name);
     PyArrayObject *array = object ? pd_array_in_kept(kept, object, NPY_INT32, dimensions, shape, name) : NULL;
@@ -54,7 +54,7 @@ static int number_of(PyObject *dict, const char *name, double least, real *out) 
     return 1;
 }
 
-/* Whether [n+1] integers go from 0 to `last` and never fall. */
+/* Tells whether [n+1] integers go from 0 to `last` in ascending order, with repetitions. */
 static int ascends(const int *start, double n, npy_intp length, int last) {
     int good = n + 1.0 == (double)length && start[0] == 0 && start[length - 1] == last;
     for (npy_intp i = 1; i < length && good; i++) good = start[i - 1] <= start[i];
@@ -80,7 +80,7 @@ static int read_surface(PyObject *kept, PyObject *dict, pd_rest_surface *out) {
            (out->normals = reals_of(kept, dict, "normals", out->n_triangles, 21));
 }
 
-/* One shape, of whose tets there are n_tets in all. Returns 0 with an exception set. */
+/* One shape; n_tets is the number of tets of all shapes. Returns 0 with an exception set. */
 static int read_field(PyObject *kept, PyObject *dict, int n_tets, pd_rest_field *out, const real **values) {
     npy_intp grid_shape[3] = {-1, -1, -1}, one[1] = {1}, three[1] = {3}, many[1] = {-1};
     int shape;

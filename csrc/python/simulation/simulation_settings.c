@@ -1,4 +1,4 @@
-/* The settings of a simulation: a solver by its name and a dict, filled into what the frame and the method declare. */
+/* The settings of a simulation: a solver name and a dict, read into the declared options of the frame and of the method. */
 #include "python/simulation/simulation_object.h"
 
 #include "dynamics/accelerators.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The accelerators as settings of a solver, which may have one of them. */
+/* The accelerators as settings of a solver, of which at most one may be set. */
 static void list_accelerators(pd_option options[PD_ACCELERATOR_COUNT + 1]) {
     const size_t place = offsetof(pd_settings, acceleration);
     for (int i = 0; i < PD_ACCELERATOR_COUNT; i++) options[i] = (pd_option){pd_accelerators[i]->name, PD_OPTION_ACCELERATOR, place, 0, 0};
@@ -34,13 +34,13 @@ int pd_read_acceleration(PyObject *value, const char *name, pd_acceleration *out
     return pd_read_options(&reader, value, &(pd_option_list){accelerator->options, settings}, 1);
 }
 
-/* What reading a setting may need beside its value. */
+/* Data for the conversion of a setting. */
 typedef struct {
     PyObject *kept; /* list of the arrays that live as long as the core */
     const pd_description *description;
 } Arrays;
 
-/* A linear solver, with its function kept as long as the core. */
+/* A linear solver. Its function is kept as long as the core. */
 static int read_linear(PyObject *kept, PyObject *value, pd_linear_settings *out) {
     if (!pd_read_linear_settings(value, out)) return 0;
     return !out->function.user || PyList_Append(kept, out->function.user) == 0;

@@ -1,4 +1,4 @@
-/* What the solver of a simulation computes once, what it tells, and what only the spectrum or a search can tell it. */
+/* Methods of a simulation about its solver: preparation, properties, spectrum and searches. */
 #include "python/simulation/simulation_object.h"
 
 #include "linear/schur.h"
