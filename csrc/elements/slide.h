@@ -7,8 +7,7 @@
  * Hessian takes the inner value.
  *
  *     slide        F = (d, u) in its columns: d = x_1 - x_0, u = (x_3 - x_2)/l with l at rest, so that x_0, x_2 and x_3 may belong to a
- *     body
- *                  that rotates. E is a polynomial for s between the ends, and never divides by |u|, which is 1 on a rigid body.
+ *                  body that rotates. E is a polynomial for s between the ends, and never divides by |u|, which is 1 on a rigid body.
  *     world_slide  F = d = x_0 - target, u = p[4..6].
  *
  * Four such points, at the corners of a tetrahedron, also fix all rotations. */

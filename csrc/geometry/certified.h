@@ -3,8 +3,7 @@
  * The larger of two lower bounds of the contact-free time is taken [Li et al. 2021, Codimensional IPC, Sec. 5, for the first]:
  *   distance   closing d - separation takes at least (d - separation) / speed; the fraction s of that is advanced
  *   volume     the volume of the four corners takes at least the time given by the steepest slope of its Bernstein coefficients on the
- *   rest
- *              of the step to fall to the value of the target distance; if no coefficient is below this value, there is no contact
+ *              rest of the step to fall to the value of the target distance; if no coefficient is below this value, there is no contact
  * The second is the minimum-gradient Newton step of Projective IPC [Lan et al. 2022] without its case analysis. Vanishing leading
  * coefficients, a coplanar start, double roots and coplanarities without contact (passed by the first bound) need no special cases.
  *

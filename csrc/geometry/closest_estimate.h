@@ -49,8 +49,8 @@ PD_LANE_FUNCTION pd_estimate pd_estimate_nearer(pd_estimate a, pd_estimate b, re
 
 /* 1 if the midpoints and lengths of two segments show that they are farther apart than the limit. Valid for any shape, also for points
  * and parallel segments.
- *   apart  twice the vector between the midpoints, m      e, f  along them      size  largest coordinate about one of them, 1e-6 to 1e6
- *   m */
+ *   apart  twice the vector between the midpoints, m      e, f  along them, m
+ *   size   largest coordinate about one of them, 1e-6 to 1e6 m */
 PD_LANE_FUNCTION real pd_estimate_beyond(pd_vector apart, pd_vector e, pd_vector f, real size, real limit) {
     real least = (real)0.5 * (pd_sqrt(pd_vector_dot(apart, apart)) - pd_sqrt(pd_vector_dot(e, e)) - pd_sqrt(pd_vector_dot(f, f)));
     return ((least > limit + PD_PLAIN_DISTANCE * size) & (size > (real)1e-6) & (size < (real)1e6)) ? (real)1 : (real)0;

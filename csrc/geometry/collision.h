@@ -12,8 +12,7 @@ enum { PD_CCD_CERTIFIED, PD_CCD_MIN_GRADIENT, PD_CCD_ADDITIVE, PD_CCD_COUNT };
  * goes beyond `stop` needs no method.
  *   distance  pd_motion_distance at t = 0, scaled
  *   stop      the latest time of interest in [0,1]: 1, or the earliest contact so far. A later result may be cut off there; an earlier
- *   one does
- *             not depend on it. */
+ *             one does not depend on it. */
 PD_FUNCTION pd_collision pd_motion_collision(const pd_motion *motion, int method, real distance, real stop) {
     if (!(distance > motion->separation)) return pd_collision_of(0, 0, PD_START_TOO_CLOSE);
     real first = pd_motion_step(distance, motion->separation, motion->speed);

@@ -8,8 +8,7 @@
  *   De       a parameter t with an error of 5u |q| / |e| + 6u t, and its gap: computed >= true - 16u (|e| + De) - 4u De
  *   normal   n = e x f:  |error| <= 6u |e| |f|, |q . n| then 12u |q| |e| |f|; 32u is taken for both
  *   inside   triple products of n with an error of at most 16u |e| |f| times two of the lengths; 48u for the sum of three
- *   width    if n may be noise, the plane gives no bound, but the pair is thin: a point of the triangle is at most |n| / longest from
- *   the
+ *   width    if n may be noise, the plane gives no bound, but the pair is thin: a point of the triangle is at most |n| / longest from the
  *            longest side, and crossing edges can slide until one ends and lose |n| / longest: De minus that is a bound
  *
  * Coordinates: differences of size 2^-10 .. 2^10 (pd_length_scale), so that no product leaves the range. Underflow inside a pair is

@@ -4,17 +4,13 @@
  * falls to zero the search steps by (value - target) / |m|, with m the steepest slope on the bracket, which cannot overshoot.
  * Differences from the paper, with reasons:
  *   - m is that of the remaining bracket, whose far end is halved while the value there is past zero. With one slope for all steps, a
- *   piece
- *     that is steep at its start or end takes hundreds of steps.
- *   - Target and stop are eta/2 and eta of the piece's initial value, not zero. For a vertex that falls on a resting triangle the cubic
- *   is
+ *     piece that is steep at its start or end takes hundreds of steps.
+ *   - Target and stop are eta/2 and eta of the piece's initial value, not zero. For a vertex that falls on a resting triangle the cubic is
  *     a line, and one step to zero ends in contact.
  *   - All pieces and both signs are searched: the first coplanarity is often no contact.
- *   - A coplanarity is only a candidate. From there the pair advances by its distance, until the coplanarity is passed (no contact
- *   there) or
- *     the distance has fallen to the fraction to keep. This is the inside test, of an interval and never of an instant.
- *   - A separation and all rounding are part of the level that counts as zero. Below it, as at a coplanar start, the pair also advances
- *   by
+ *   - A coplanarity is only a candidate. From there the pair advances by its distance, until the coplanarity is passed (no contact there)
+ *     or the distance has fallen to the fraction to keep. This is the inside test, of an interval and never of an instant.
+ *   - A separation and all rounding are part of the level that counts as zero. Below it, as at a coplanar start, the pair also advances by
  *     its distance.
  * The volume bounds the distance only through the shape of the pair: the remaining distance may be any positive number. */
 #ifndef PD_GEOMETRY_MIN_GRADIENT_H

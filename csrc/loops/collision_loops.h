@@ -123,8 +123,7 @@ pd_status pd_tree_build(pd_context *context, pd_tree *tree, const pd_primitives 
  *   cost [1]  B  out: the cost of a search: the sum of the areas of its boxes over that of the root's, 0 for a root without area;
  *             NULL: not computed
  *   limit     a tree with a larger cost is not searched until its next fit: pairs append nothing. The comparison is on the device, so
- *   that
- *             the search needs no synchronisation */
+ *             that the search needs no synchronisation */
 pd_status pd_tree_fit(pd_context *context, pd_tree *tree, const pd_primitives *primitives, double *cost, double limit);
 
 /* Appends every pair of a primitive of `first` and one of the tree's (`second`) that may collide and whose boxes overlap.

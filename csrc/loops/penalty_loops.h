@@ -71,7 +71,7 @@ pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *sce
 
 /* Pairs as constraints with compliance (contact_constraint_update.h), all at once: positions_i += dx_i and direction_i -= dx_i.
  *   multipliers [n,4]  B  in/out  lambda and tau, kg m      changes [n,4]  B  scratch      shares [n_vertices]  B  scratch
- *   contact->points do not change. */
+ * contact->points do not change. */
 pd_status pd_penalty_constrain(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, double inverse_h2,
                                real *multipliers, real *changes, int *shares, real *positions, real *direction);
 

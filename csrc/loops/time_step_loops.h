@@ -26,8 +26,7 @@ pd_status pd_offset(pd_context *context, const pd_model *model, double h, const 
 /* step = alpha direction + beta step; then at free vertices offset += step, and x follows (pd_vertex_position). With data NULL x +=
  * step, for callers that need an exact bound of the displacement of x.
  *   report [2]  B  out  sum |step|^2 in m^2, NaN if a free coordinate of x is not finite, and the number of changed coordinates of x;
- *   NULL: not
- *   computed */
+ *               NULL: not computed */
 pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *direction, double beta,
                      real *step, real *x, real *offset, double *report);
 

@@ -47,8 +47,7 @@ typedef struct pd_rubbing {
 /* The metric of a backward step, and its goal. The curvature of taut edges and of repelling pairs is added to the masses, and the goal
  * is shifted accordingly, so that the minimum is unchanged when the state has arrived at its target. Rows: linearised at x.
  *   share  factor of that curvature
- *   inverse  B [n_points,6]  out  W, 1/kg, 0 for fixed or prescribed points   curvature  B [n_points,6]  out  kg: the addition to the
- *   masses
+ *   inverse  B [n_points,6]  out  W, 1/kg, 0 for fixed or prescribed points   curvature  B [n_points,6]  out  kg, added to the masses
  *   goal  B [n_points,3]  out  m                                              both symmetric: xx yy zz yz zx xy
  *   pushed  B [n_points,3]  out  as of pd_two_way_gather, in the same pass over each point's rows */
 pd_status pd_two_way_metric(pd_context *context, const pd_model *model, int n_points, const pd_two_way_rows *edges,

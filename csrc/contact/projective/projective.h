@@ -4,8 +4,7 @@
  *     pairs     those within the activation distance at a detection, and those that a move would have brought into contact; they stay to
  *               the end of the step
  *     freeze    at a state without contact: closest points, normals, targets and weights (elements/contact/projection.h)
- *     between   two detections the pairs are a term of the objective at any x, also after a penetration. It is quadratic, except for
- *     pairs
+ *     between   two detections the pairs are a term of the objective at any x, also after a penetration. It is quadratic, except for pairs
  *               without a deficit and for slipping pairs.
  *
  * Outside of a step there are no pairs. */

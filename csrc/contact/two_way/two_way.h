@@ -4,8 +4,7 @@
  *
  *     x^(0) = the state, y^(0) = the target                                                           [Algorithm 1]
  *     for l = 0 .. L-1                                                                   [printed: 0 .. L]
- *         if D^(l) has fallen to D^min: a search for all pairs nearer than D^max         [Sec. 3.1, Eq. 4;
- *         contact/detection/proximity.h]
+ *         if D^(l) has fallen to D^min: a search for all pairs nearer than D^max (proximity.h)            [Sec. 3.1, Eq. 4]
  *         backward step: y^(l+1), inexactly, of
  *             min |y - y^(0)|_M^2 / 2   subject to   c(x^(l)) + J(x^(l)) (y - x^(l)) >= 0             [Eq. 9]
  *         by sweeps of projected Gauss-Seidel over colours of rows, from the multipliers that the same rows had before    [Eqs. 11, 13]
@@ -19,34 +18,25 @@
  * free of intersections for any y. So the method may end at any l. Differences from the paper:
  *
  *   - The length. The printed one limits moves in all directions and of all corners alike: pairs at the distance dmin can neither slide
- *   nor
- *     separate. Here the limited move is that towards the other side, along the normal of the closest points. A slab as wide as the
- *     distance
- *     separates both primitives. A corner farther from the slab may also use its distance to it (updates/contact/two_way_forward.h).
- *     Moves in other directions are limited by D alone.
- *   - The metric of a backward step has the masses and the curvature of taut edges, lambda/(l |x|) across each. Without it, the target
- *   of a
- *     vertex that hangs on an edge oscillates, with an amplitude that grows with the tension. The metric also has the curvature of pairs
- *     whose
- *     closest point slides when they tilt (updates/contact/two_way_metric.h). Without it, resting bodies rock on thick ones. This added
- *     metric is no force: its effect vanishes on arrival, and the last move of an update is without it.
+ *     nor separate. Here the limited move is that towards the other side, along the normal of the closest points. A slab as wide as the
+ *     distance separates both primitives. A corner farther from the slab may also use its distance to it
+ *     (updates/contact/two_way_forward.h). Moves in other directions are limited by D alone.
+ *   - The metric of a backward step has the masses and the curvature of taut edges, lambda/(l |x|) across each. Without it, the target of
+ *     a vertex that hangs on an edge oscillates, with an amplitude that grows with the tension. The metric also has the curvature of pairs
+ *     whose closest point slides when they tilt (updates/contact/two_way_metric.h). Without it, resting bodies rock on thick ones. This
+ *     added metric is no force: its effect vanishes on arrival, and the last move of an update is without it.
  *   - A pair with a required distance that is large compared with its size is constrained by its distance, not by a volume
  *     (elements/contact/volume_constraint.h).
  *   - dmin, a lower bound of distances. As printed, a gap may shrink tenfold in every step, until it underflows.
  *   - The end. The printed clocks r_i = prod (1 - a_i) stay zero once a vertex has arrived, although its target still moves. Here a step
- *   must
- *     find every vertex at its target.
- *   - The metric is that of the masses (printed: I), so that the target of a converged update conserves momentum. A forward step does
- *   not,
+ *     must find every vertex at its target.
+ *   - The metric is that of the masses (printed: I), so that the target of a converged update conserves momentum. A forward step does not,
  *     if it limits a vertex and not the others of its pairs. At the end of a converged update the error is that of moves up to delta/10.
- *   - A sweep has rows of edges first and those of pairs last. A step has four sweeps: one sweep needs more steps. The sweeps double
- *   after
+ *   - A sweep has rows of edges first and those of pairs last. A step has four sweeps: one sweep needs more steps. The sweeps double after
  *     every 16 steps of an update, since slow convergence comes from the sweeps.
- *   - D^min depends on the remaining path, between 2 delta and an eighth of a mesh's edges: free flight then needs few steps. A list
- *   holds the
- *     pairs nearer than 1.4 times that, with their incidence, while it is complete. A larger D^min of half of the edges was slower,
- *     since a
- *     list of the length of edges holds all adjacent primitives.
+ *   - D^min depends on the remaining path, between 2 delta and an eighth of a mesh's edges: free flight then needs few steps. A list holds
+ *     the pairs nearer than 1.4 times that, with their incidence, while it is complete. A larger D^min of half of the edges was slower,
+ *     since a list of the length of edges holds all adjacent primitives.
  *   - A pair has no row if it exceeds its distance now and also at y^(l), by its present normal.
  *   - Edges are measured relative to their rest length. Friction is part of the sweeps (Sec. 6.3 filters velocities before them).
  *
@@ -135,8 +125,7 @@ pd_status pd_two_way_restore(pd_two_way *two_way);
 
 /* Moves the state towards target [n_vertices,3] B, m, fixed vertices included, and the prescribed points towards their targets.
  * Synchronises.
- *   given  B [n_vertices,3] m: y^(0) if the solver had the impulses of the previous update of the step, which is the target without
- *   them.
+ *   given  B [n_vertices,3] m: y^(0) if the solver had the impulses of the previous update of the step, which is the target without them.
  *          The rows begin with the multipliers of that update. NULL: a solver without impulses, and y^(0) is the target.
  * Errors: PD_ERROR_MEMORY, with the number of pairs; PD_INTERRUPTED. */
 pd_status pd_two_way_update(pd_two_way *two_way, const real *target, const real *given, const pd_two_way_watch *watch,

@@ -21,8 +21,8 @@ void pd_prescribed_begin(pd_prescribed *self);
 pd_status pd_prescribed_moves(pd_prescribed *self, const pd_problem *problem, const real *targets, const real *x, int *moves);
 
 /* Moves the pins of x and the obstacles towards their targets.
- *   targets  B [n,3] of the pins      last  the fraction of its direction that the last iteration took, which also limits obstructed
- *   motions
+ *   targets  B [n,3] of the pins
+ *   last     the fraction of its direction that the last iteration took, which also limits obstructed motions
  *   moved, arrived  H  out  whether anything has moved, and whether all is at its target. Synchronises. Errors: PD_ERROR_MEMORY. */
 pd_status pd_prescribed_advance(pd_prescribed *self, const pd_problem *problem, const real *targets, double last, real *x, int *moved,
                                 int *arrived);

@@ -12,13 +12,10 @@ pd_status pd_problem_system_matrix(const pd_problem *problem, const pd_csr **out
 /* A solver of A d = r over the free rows, three columns; with contact of (A + K) d = r, K of the pairs of the last detection:
  *
  *     Direct, PCG      their projected Hessians [Li et al. 2020, Sec. 4.2], as in Newton's method. Direct factorises again after every
- *     detection
- *                      of pairs, three rows per vertex; without pairs it uses the factor of A, made once. PCG keeps the blocks separate
- *                      from
- *                      A, so that tangential motion stays free.
- *     the others       a diagonal upper bound of those (contact/potential/contact.h: pd_contact_bounds), since they sweep over A. It
- *     also resists
- *                      tangential and common motion, so they need more iterations.
+ *                      detection of pairs, three rows per vertex; without pairs it uses the factor of A, made once. PCG keeps the blocks
+ *                      separate from A, so that tangential motion stays free.
+ *     the others       a diagonal upper bound of those (contact/potential/contact.h: pd_contact_bounds), since they sweep over A. It also
+ *                      resists tangential and common motion, so they need more iterations.
  *
  * With rigid bodies, which only Direct supports, A + K is in the six numbers of rigid.h, whose arms rotate: every refresh factorises
  * again.

@@ -1,7 +1,6 @@
 /* The barrier that keeps primitives apart: infinite in contact, zero from the activation distance on, with two continuous derivatives.
  *
- *     b(D, D^) = -(D - D^)^2 ln(D / D^)   for 0 < D < D^      [Li et al. 2020, Incremental Potential Contact, Eq. 6, of squared
- *     distances]
+ *     b(D, D^) = -(D - D^)^2 ln(D / D^)   for 0 < D < D^   [Li et al. 2020, Incremental Potential Contact, Eq. 6, squared distances]
  *
  * With the separation xi of thick surfaces [Li et al. 2021, Codimensional IPC] D = d^2 - xi^2 and D^ = s = dhat (2 xi + dhat), as in
  * ipctk. b = s^2 B(u) with, u = D/s and v = 1 - u,

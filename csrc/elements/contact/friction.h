@@ -1,7 +1,6 @@
 /* Coulomb friction of one pair, smoothed and lagged, so that it is the derivative of a potential:
  *
- *     D(x) = mu lambda f0(|u|),     u = (I - n n^T) sum_j beta_j (x_j - x_j^t)     [Li et al. 2020, Incremental Potential Contact, Sec.
- *     5]
+ *     D(x) = mu lambda f0(|u|),     u = (I - n n^T) sum_j beta_j (x_j - x_j^t)   [Li et al. 2020, Incremental Potential Contact, Sec. 5]
  *
  * lambda >= 0 is the normal force of the pair, n its normal and beta the weights of its gap, all three constant since the lag. u is the
  * slip of the first of the pair over the second since x^t. With y = |u| and the slip e = eps_v h below which friction only creeps,

@@ -2,13 +2,11 @@
  * derivatives.
  *
  * A pair is kept if its present gap along the normal is below its limit, since it may repel before the next detection, and
- *     it meets on the path from the begin of the step: weights and normal are those at the first gap below a tenth of the thickness;
- *     both sides
- *     were on their own side until then [Chen et al. 2024, Sec. 3.5, continuous detection]
- *     or it is nearer than twice the thickness now: present weights and normal, the normal on the pair's side at the begin of the step;
- *     for a
- *     closed surface of another body, which has an outside, towards it, also from a depth of up to `depth` inside (discrete detection)
- *     or a vertex was that far inside a closed surface at the begin of the step, whose weights and normal it has
+ *   - it meets on the path from the begin of the step: weights and normal are those at the first gap below a tenth of the thickness,
+ *     until which each was on its own side [Chen et al. 2024, Sec. 3.5, continuous detection];
+ *   - or it is nearer than twice the thickness now: present weights and normal, the normal on the pair's side at the begin of the step.
+ *     The closed surface of another body has an outside: the normal points there, also from a depth of up to `depth` (discrete detection);
+ *   - or a vertex was that far inside a closed surface at the begin of the step: weights and normal are those of that time.
  *
  * A vertex and a mesh are a pair at every local minimum of their distance, once. If the nearest point of a triangle is on its edge or
  * corner and a neighbour is nearer, it is no pair. Of the triangles that share the point the first counts. The side of such a point is

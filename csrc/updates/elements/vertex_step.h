@@ -22,8 +22,7 @@ enum { PD_CORNER_A, PD_CORNER_B, PD_CORNER_C, PD_CORNER_VOLUME, PD_CORNER_PRESSU
  *   edges    [9]  in      x_a - x_i, x_b - x_i, x_c - x_i, m
  *   numbers  [PD_CORNER_NUMBERS]  in  mu V g_j.g_i for a, b, c, N/m; volume, N/m^5; pressure, N/m^2
  *   sum      [9]  in/out  gradient (3) in N, and the upper triangle (6) of volume n n^T in N/m. The caller adds the constant rest of the
- *   block,
- *   mu V |g_i|^2 I. */
+ *                          block, mu V |g_i|^2 I. */
 PD_FUNCTION void pd_neo_hookean_corner(int stride, const real *edges, const real *numbers, real *sum) {
     real ax = edges[0], ay = edges[stride], az = edges[2 * stride];
     real bx = edges[3 * stride], by = edges[4 * stride], bz = edges[5 * stride];
