@@ -47,7 +47,7 @@ int main(void) {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         pd_error error = {0};
         pd_context *context;
-        double partial[64], sums[8];
+        double partial[64], sums[9];
         real r[N] = {1, 1, 1, 1}, p[N], q[N], z[N], d[N];
         failing made = cases[c].made;
         const pd_matrix rows = {.n = N, .partial_sums = partial};

@@ -256,7 +256,7 @@ def test_refused_scenes():
     turning.add_particles([[0.0, 1.0, 0.0]], mass=1.0)
     turn = lambda time: (np.array([[np.cos(time), -np.sin(time), 0], [np.sin(time), np.cos(time), 0], [0, 0, 1.0]]), np.zeros(3))  # noqa: E731
     turning.add_obstacle(pdgpu.Plane((0, 0, 0), (0, 1, 0), motion=turn), name="lid")
-    with pytest.raises(ValueError, match=r"motion of 'lid': at time .* turns"):
+    with pytest.raises(ValueError, match=r"motion of 'lid': at time .* rotates"):
         pdgpu.Simulation(turning, pdgpu.Newton(), contact=pdgpu.BarrierContact(0.01, stiffness=1.0)).step()
 
 

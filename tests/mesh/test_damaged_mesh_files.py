@@ -239,7 +239,7 @@ INP = "*NODE\n1, 0, 0, 0\n2, 1, 0, 0\n3, 0, 1, 0\n4, 0, 0, 1\n*ELEMENT, TYPE=S3\
         (INP + "Include,Input = secret.inp\n", "other files are not opened"),
         (INP + "\t**INCLUDE,INPUT=secret.inp\n", "other files are not opened"),
         (INP + "*ELEMENT, TYPE=C3D4, INPUT=secret.inp\n", "other files are not opened"),
-        (INP + "*NODE\n1, 5, 5, 5\n*ELEMENT, TYPE=S3\n2, 1, 2, 3\n", "NODE stands 2 times"),
+        (INP + "*NODE\n1, 5, 5, 5\n*ELEMENT, TYPE=S3\n2, 1, 2, 3\n", "NODE occurs 2 times"),
         (INP.replace("*NODE", "*NODE, SYSTEM=C"), "SYSTEM=C' cannot be used"),
         (INP + "*ELGEN\n1, 5, 1, 1\n", "ELGEN' cannot be used"),
     ],

@@ -14,7 +14,7 @@ from pdgpu.mesh import shapes
 from pdgpu.mesh.mesh_arrays import element_rows
 from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
 from pdgpu.viz.picture import draw_parts, seen_segments
-from pdgpu.viz.renderer import Part
+from pdgpu.viz.renderer import Drawable
 
 if TYPE_CHECKING:
     from typing import Any
@@ -93,7 +93,7 @@ def _vertex_colours(colours, counts, cmap, limits):
 
 def draw_surfaces(axes, surfaces, bounds, elevation, azimuth):
     """Surfaces (points, triangles, colour, opacity) together, so that nearer triangles hide farther ones of others too."""
-    return draw_parts(axes, [Part(*surface) for surface in surfaces], bounds, elevation, azimuth)
+    return draw_parts(axes, [Drawable(*surface) for surface in surfaces], bounds, elevation, azimuth)
 
 
 def draw_lines(axes: Any, segments: ArrayLike, *, colour: Any = "#333333", linewidth: float = 1.5) -> Any:
@@ -111,7 +111,7 @@ def draw_lines(axes: Any, segments: ArrayLike, *, colour: Any = "#333333", linew
     """
     segments = real_array("segments", segments, (None, 2, 3))
     rows = np.arange(2 * len(segments)).reshape(-1, 2)
-    return draw_parts(axes, [Part(segments.reshape(-1, 3), rows, colour, 1.0, linewidth)])
+    return draw_parts(axes, [Drawable(segments.reshape(-1, 3), rows, colour, 1.0, linewidth)])
 
 
 def draw_points(axes: Any, points: ArrayLike, *, colour: Any = PALETTE[0], size: float = 4.0) -> Any:
@@ -127,7 +127,7 @@ def draw_points(axes: Any, points: ArrayLike, *, colour: Any = PALETTE[0], size:
     size : float
         Diameter, 1/72 of an inch.
     """
-    return draw_parts(axes, [Part(real_array("points", points, (None, 3)), None, colour, 1.0, size)])
+    return draw_parts(axes, [Drawable(real_array("points", points, (None, 3)), None, colour, 1.0, size)])
 
 
 def collider_surface(collider: Collider, time: float = 0.0, extent: Any = ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))) -> Any:
@@ -202,31 +202,31 @@ def draw_simulation(
     counts |= {part.name: len(part.points) for body in simulation.bodies for part in body.embeddings}
     colours = _vertex_colours(colours or {}, counts, cmap, limits)
     bounds = (x.min(axis=0), x.max(axis=0)) if bounds is None else bounds
-    parts: list[Part] = []
+    parts: list[Drawable] = []
     for k, body in enumerate(simulation.bodies):
         here, colour = x[body.slice], colours.get(body.name, PALETTE[k % len(PALETTE)])
         for part in body.embeddings:
             carried, own = np.asarray(simulation.embedded(part), dtype=np.float64), colours.get(part.name, PALETTE[k % len(PALETTE)])
             if len(part.triangles):
-                parts.append(Part(carried, part.triangles, own, opacity.get(part.name, 1.0)))
+                parts.append(Drawable(carried, part.triangles, own, opacity.get(part.name, 1.0)))
             else:
-                parts.append(Part(carried, None, own, opacity.get(part.name, 1.0), POINT))
+                parts.append(Drawable(carried, None, own, opacity.get(part.name, 1.0), POINT))
         if body.name not in opacity and any(len(part.triangles) for part in body.embeddings):
             continue
         if body.type in ("solid", "shell", "rigid"):
             triangles = body.mesh.surface if body.type == "solid" else body.mesh.triangles
-            parts.append(Part(here, triangles, colour, opacity.get(body.name, 1.0)))
+            parts.append(Drawable(here, triangles, colour, opacity.get(body.name, 1.0)))
             if boundaries:
-                parts.append(Part(here, _open_sides(triangles), "#333333", 1.0, LINE))
+                parts.append(Drawable(here, _open_sides(triangles), "#333333", 1.0, LINE))
         elif body.type == "rod":
-            parts.append(Part(here, body.mesh.edges, colour, opacity.get(body.name, 1.0), LINE))
+            parts.append(Drawable(here, body.mesh.edges, colour, opacity.get(body.name, 1.0), LINE))
         else:
-            parts.append(Part(here, None, colour, opacity.get(body.name, 1.0), POINT))
+            parts.append(Drawable(here, None, colour, opacity.get(body.name, 1.0), POINT))
     for obstacle in simulation.obstacles:
         with asking(core_of(simulation)):
             surface = collider_surface(obstacle.collider, simulation.time, bounds)
         if surface is not None:
-            parts.append(Part(surface[0], surface[1], colours.get(obstacle.name, OF_OBSTACLES), opacity.get(obstacle.name, 1.0)))
+            parts.append(Drawable(surface[0], surface[1], colours.get(obstacle.name, OF_OBSTACLES), opacity.get(obstacle.name, 1.0)))
     return draw_parts(axes, parts, bounds, elevation, azimuth)
 
 

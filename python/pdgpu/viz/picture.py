@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pdgpu.types import Bounds
-    from pdgpu.viz.renderer import Part
+    from pdgpu.viz.renderer import Drawable
 
 ELEVATION, AZIMUTH = 12.0, -68.0
 
 
 def draw_parts(
-    axes: Any, parts: list[Part], bounds: Bounds | None = None, elevation: float | None = None, azimuth: float | None = None
+    axes: Any, parts: list[Drawable], bounds: Bounds | None = None, elevation: float | None = None, azimuth: float | None = None
 ) -> Any:
     """Add parts to the picture of axes, and look at it: what is left out stays as it was.
 
@@ -30,7 +30,7 @@ def draw_parts(
     ----------
     axes : matplotlib axes
         Ordinary ones or 3D ones. The picture fills their rectangle.
-    parts : list of Part
+    parts : list of Drawable
     bounds : (low, high), two of shape (3,), optional
         The box to show, by default that of the parts.
     elevation, azimuth : float, optional

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from pdgpu.viz.camera import Camera
 
-__all__ = ["Part", "imported_pyvista", "rendered"]
+__all__ = ["Drawable", "imported_pyvista", "rendered"]
 
 FINER = 2  # samples along each side of a pixel
 
 
-class Part(NamedTuple):
+class Drawable(NamedTuple):
     """Something in a picture: triangles (rows of 3), segments (rows of 2), or points (no rows)."""
 
     points: Any  # (n, 3), m
@@ -80,12 +80,12 @@ def _chosen_window() -> Iterator[None]:
         os.environ.pop(variable, None)
 
 
-def rendered(parts: Iterable[Part], camera: Camera, width: int, height: int, scale: float = 1.0) -> np.ndarray:
+def rendered(parts: Iterable[Drawable], camera: Camera, width: int, height: int, scale: float = 1.0) -> np.ndarray:
     """A picture of parts as a camera sees them, in which what is nearer hides what is farther.
 
     Parameters
     ----------
-    parts : list of Part
+    parts : list of Drawable
     camera : Camera
         Of the aspect of the picture.
     width, height : int
