@@ -48,12 +48,12 @@ class CustomMaterial(Material):
     Parameters
     ----------
     energy : callable
-        (F, **parameters) -> (m,), J/m^3 on solids, J/m^2 on shells. It is 0 at rest. It may be inf where F is not admissible, such as an
+        ``(F, **parameters)`` -> (m,), J/m^3 on solids, J/m^2 on shells. It is 0 at rest. It may be inf where F is not admissible, such as an
         inverted element: a line search shortens the move then.
     stress : callable
-        (F, **parameters) -> (m, 3, 3) or (m, 3, 2), the derivative of the energy by F (first Piola-Kirchhoff), Pa or N/m.
+        ``(F, **parameters)`` -> (m, 3, 3) or (m, 3, 2), the derivative of the energy by F (first Piola-Kirchhoff), Pa or N/m.
     hessian : callable, optional
-        (F, **parameters) -> (m, 9, 9) or (m, 6, 6), the second derivative. Row 3 a + b (shells: 2 a + b) belongs to entry (a, b) of F.
+        ``(F, **parameters)`` -> (m, 9, 9) or (m, 6, 6), the second derivative. Row 3 a + b (shells: 2 a + b) belongs to entry (a, b) of F.
         Solvers project it where they need a positive semidefinite one. Without it it is made of central differences of the stress, with
         steps of 6.1e-6 times the larger of 1 and the largest entry of F: 18 or 12 calls of the stress.
     parameters : mapping, optional
