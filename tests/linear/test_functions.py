@@ -49,6 +49,21 @@ def test_the_diagonal_as_a_function_is_the_built_in_one(columns):
     assert np.isnan(runs[1].predicted_rate)
 
 
+def test_a_multigrid_cycle_needs_a_fraction_of_the_iterations():
+    """If not, the operators that a library of multigrid methods makes cannot be compared with ours."""
+    pyamg = pytest.importorskip("pyamg")
+    scene = pdgpu.Scene()
+    mesh = pdgpu.shapes.beam((1.0, 0.2, 0.2), cells=(30, 6, 6))
+    free = mesh.points[:, 0] > 0.0
+    scene.add_solid(mesh, pdgpu.ARAP.from_young(1e7, 0.3), density=1000.0).pin(~free)
+    A = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(), dt=1 / 30).system_matrix(free=True)
+    b = np.random.default_rng(0).normal(size=(A.shape[0], 3))
+    cycle = pyamg.smoothed_aggregation_solver(A.tocsr()).aspreconditioner()
+    plain, better = (pdgpu.linear.solve(A, b, pdgpu.PCG(preconditioner=M, tolerance=1e-8)) for M in ("jacobi", cycle))
+    assert better.status == "converged" and 4 * better.iterations < plain.iterations
+    np.testing.assert_allclose(better.x, plain.x, atol=1e-6 * abs(plain.x).max())
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_an_incomplete_factor_needs_fewer_iterations(dtype):
     A = matrix()
