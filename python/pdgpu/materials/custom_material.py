@@ -48,8 +48,8 @@ class CustomMaterial(Material):
     Parameters
     ----------
     energy : callable
-        ``(F, **parameters)`` -> (m,), J/m^3 on solids, J/m^2 on shells. It is 0 at rest. It may be inf where F is not admissible, such as an
-        inverted element: a line search shortens the move then.
+        ``(F, **parameters)`` -> (m,), J/m^3 on solids, J/m^2 on shells. It is 0 at rest. It may be inf where F is not admissible, such as
+        an inverted element: a line search then shortens the move.
     stress : callable
         ``(F, **parameters)`` -> (m, 3, 3) or (m, 3, 2), the derivative of the energy by F (first Piola-Kirchhoff), Pa or N/m.
     hessian : callable, optional
