@@ -175,8 +175,8 @@ def test_what_is_seen_through_has_its_opacity(opacity):
     """If not, a body that is to be seen through is not there at all, or hides what is in it."""
     sheet = pdgpu.shapes.grid((1.0, 1.0), cells=(1, 1))
     camera = Camera(sheet.points, 0.0, -90.0, 1.0)
-    behind = renderer.Part(sheet.points - [0.5, 0.0, 0.5], sheet.triangles, "blue")
-    before = renderer.Part(sheet.points, sheet.triangles, "red", opacity)
+    behind = renderer.Drawable(sheet.points - [0.5, 0.0, 0.5], sheet.triangles, "blue")
+    before = renderer.Drawable(sheet.points, sheet.triangles, "red", opacity)
     image = renderer.rendered([before, behind], camera, 60, 60).astype(float)
     assert image[30, 50, 3] == pytest.approx(255.0 * opacity, abs=3.0)  # nothing behind
     assert image[30, 5, 3] > 250.0
@@ -260,7 +260,7 @@ def test_both_renderers_draw_the_same_outline():
     mesh = pdgpu.shapes.beam((1.0, 0.4, 0.3), cells=(4, 2, 2))
     camera = Camera(mesh.points, 20.0, -50.0, 1.0)
     ours = depth_image(mesh.points, mesh.surface, "red", camera, 200)[..., 3] > 0.5
-    theirs = renderer.rendered([renderer.Part(mesh.points, mesh.surface, "red")], camera, 200, 200)[..., 3] > 127
+    theirs = renderer.rendered([renderer.Drawable(mesh.points, mesh.surface, "red")], camera, 200, 200)[..., 3] > 127
     assert ours.mean() > 0.2 and (ours != theirs).sum() < 0.03 * ours.sum()
     assert (np.abs(np.diff(np.nonzero(ours.any(axis=0))[0][[0, -1]]) - np.diff(np.nonzero(theirs.any(axis=0))[0][[0, -1]])) <= 2).all()
 
