@@ -1,23 +1,13 @@
 /* Loops over rigid bodies, one after the other in all of a body's rows. */
-#include "cpu/context.h"
-#include "updates/rigid/rigid_update.h"
+#include "cpu/rigid/body_loops.h"
 
-#include <limits.h>
 #include <string.h>
 
 enum { BODY_NANOSECONDS = 1500, ROW_NANOSECONDS = 15, SOLVE_NANOSECONDS = 300 };
 
 /* The team of a loop over bodies, most of them alike. */
 static int team(const pd_context *context, const pd_bodies *bodies) {
-    int rows = bodies->n_rows / (bodies->n > 0 ? bodies->n : 1);
-    return pd_threads(context, bodies->n, BODY_NANOSECONDS + ROW_NANOSECONDS * (rows < 1000000 ? rows : 1000000));
-}
-
-static int end_of(const pd_rigid_body *body) { return body->rows.first + body->rows.n; }
-
-static pd_status note(const pd_bodies *bodies, int inverted) {
-    if (inverted < *bodies->inverted) *bodies->inverted = inverted;
-    return PD_OK;
+    return pd_bodies_team(context, bodies, BODY_NANOSECONDS, ROW_NANOSECONDS);
 }
 
 pd_status pd_bodies_place(pd_context *context, const pd_bodies *bodies, real *x, real *offset) {
@@ -32,9 +22,10 @@ pd_status pd_bodies_place(pd_context *context, const pd_bodies *bodies, real *x,
             continue;
         }
         pd_rigid_drift(bodies->arms, body, x, &stand.pose, drift);
-        for (int i = body->rows.first; i < end_of(body); i++) pd_rigid_update_place(bodies->arms, body, &stand.pose, drift, i, x, offset);
+        for (int i = body->rows.first; i < pd_body_end(body); i++)
+            pd_rigid_update_place(bodies->arms, body, &stand.pose, drift, i, x, offset);
     }
-    return note(bodies, inverted);
+    return pd_bodies_note(bodies, inverted);
 }
 
 pd_status pd_bodies_gather(pd_context *context, const pd_bodies *bodies, const real *x, real *gradient, double *curvature) {
@@ -48,11 +39,11 @@ pd_status pd_bodies_gather(pd_context *context, const pd_bodies *bodies, const r
             inverted = b < inverted ? b : inverted;
             continue;
         }
-        for (int i = body->rows.first; i < end_of(body); i++) pd_rigid_update_gather(bodies->arms, &stand, i, gradient, &sums);
+        for (int i = body->rows.first; i < pd_body_end(body); i++) pd_rigid_update_gather(bodies->arms, &stand, i, gradient, &sums);
         memset(gradient + 3 * (size_t)body->rows.first, 0, 3 * (size_t)body->rows.n * sizeof(real));
         pd_rigid_finish_gather(body, &stand, &sums, gradient, curvature + 9 * (size_t)b);
     }
-    return note(bodies, inverted);
+    return pd_bodies_note(bodies, inverted);
 }
 
 pd_status pd_bodies_spread(pd_context *context, const pd_bodies *bodies, const real *x, double alpha, real *direction) {
@@ -68,10 +59,10 @@ pd_status pd_bodies_spread(pd_context *context, const pd_bodies *bodies, const r
             continue;
         }
         pd_rigid_move(bodies->arms, body, &stand, x, alpha, direction, &moved, drift);
-        for (int i = body->rows.first; i < end_of(body); i++)
+        for (int i = body->rows.first; i < pd_body_end(body); i++)
             pd_rigid_update_spread(bodies->arms, body, &moved, drift, i, x, alpha, direction);
     }
-    return note(bodies, inverted);
+    return pd_bodies_note(bodies, inverted);
 }
 
 pd_status pd_bodies_clear(pd_context *context, const pd_bodies *bodies, real *vector) {
@@ -95,9 +86,9 @@ pd_status pd_bodies_go(pd_context *context, const pd_bodies *bodies, const real 
             continue;
         }
         pd_rigid_turn_so_far(&way, part, E);
-        for (int i = body->rows.first; i < end_of(body); i++) pd_rigid_update_go(bodies->arms, body, &way, E, part, i, x, offset);
+        for (int i = body->rows.first; i < pd_body_end(body); i++) pd_rigid_update_go(bodies->arms, body, &way, E, part, i, x, offset);
     }
-    return note(bodies, inverted);
+    return pd_bodies_note(bodies, inverted);
 }
 
 pd_status pd_bodies_bend(pd_context *context, const pd_bodies *bodies, const real *x_0, const real *x_1, real *slack) {
@@ -111,9 +102,9 @@ pd_status pd_bodies_bend(pd_context *context, const pd_bodies *bodies, const rea
             continue;
         }
         real bend = pd_rigid_bend_of(body, &way);
-        for (int i = body->rows.first; i < end_of(body); i++) slack[i] = bend;
+        for (int i = body->rows.first; i < pd_body_end(body); i++) slack[i] = bend;
     }
-    return note(bodies, inverted);
+    return pd_bodies_note(bodies, inverted);
 }
 
 pd_status pd_bodies_stretch(pd_context *context, const pd_bodies *bodies, const real *x_0, const real *x_1, real *ends) {
@@ -126,9 +117,9 @@ pd_status pd_bodies_stretch(pd_context *context, const pd_bodies *bodies, const 
             inverted = b < inverted ? b : inverted;
             continue;
         }
-        for (int i = body->rows.first; i < end_of(body); i++) pd_rigid_update_stretch(bodies->arms, &way, i, x_0, ends);
+        for (int i = body->rows.first; i < pd_body_end(body); i++) pd_rigid_update_stretch(bodies->arms, &way, i, x_0, ends);
     }
-    return note(bodies, inverted);
+    return pd_bodies_note(bodies, inverted);
 }
 
 pd_status pd_bodies_turn(pd_context *context, const pd_bodies *bodies, const real *direction, double *turns) {
@@ -148,9 +139,10 @@ pd_status pd_bodies_arms(pd_context *context, const pd_bodies *bodies, const rea
             continue;
         }
         pd_rigid_along(body, &stand, along + 9 * (size_t)b);
-        for (int i = body->rows.first; i < end_of(body); i++) pd_rigid_update_arm(bodies->arms, body, &stand, along + 9 * (size_t)b, i, T);
+        for (int i = body->rows.first; i < pd_body_end(body); i++)
+            pd_rigid_update_arm(bodies->arms, body, &stand, along + 9 * (size_t)b, i, T);
     }
-    return note(bodies, inverted);
+    return pd_bodies_note(bodies, inverted);
 }
 
 pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *systems, int again, int limited, const real *gradient,

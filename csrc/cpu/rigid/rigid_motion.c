@@ -1,21 +1,11 @@
 /* Loops over rigid bodies that begin and end a step, one after the other in all of a body's rows. */
 #include "updates/rigid/rigid_motion.h"
-#include "cpu/context.h"
-
-#include <limits.h>
+#include "cpu/rigid/body_loops.h"
 
 enum { BODY_NANOSECONDS = 3000, ROW_NANOSECONDS = 20 };
 
 static int team(const pd_context *context, const pd_bodies *bodies) {
-    int rows = bodies->n_rows / (bodies->n > 0 ? bodies->n : 1);
-    return pd_threads(context, bodies->n, BODY_NANOSECONDS + ROW_NANOSECONDS * (rows < 1000000 ? rows : 1000000));
-}
-
-static int end_of(const pd_rigid_body *body) { return body->rows.first + body->rows.n; }
-
-static pd_status note(const pd_bodies *bodies, int inverted) {
-    if (inverted < *bodies->inverted) *bodies->inverted = inverted;
-    return PD_OK;
+    return pd_bodies_team(context, bodies, BODY_NANOSECONDS, ROW_NANOSECONDS);
 }
 
 pd_status pd_bodies_first_guess(pd_context *context, const pd_bodies *bodies, int guess, double h, const real *x_t, const real *v,
@@ -33,12 +23,12 @@ pd_status pd_bodies_first_guess(pd_context *context, const pd_bodies *bodies, in
         if (!motion.turns) continue;
         pd_motion_predict(bodies->arms, body, h, &motion, turned);
         pd_motion_mean(body, offset, back);
-        for (int i = body->rows.first; i < end_of(body); i++) {
+        for (int i = body->rows.first; i < pd_body_end(body); i++) {
             pd_motion_drift(bodies->arms, &motion, turned, h, i, to);
             pd_motion_first_guess(body, guess, to, back, i, x_t, x, offset, drift);
         }
     }
-    return note(bodies, inverted);
+    return pd_bodies_note(bodies, inverted);
 }
 
 pd_status pd_bodies_offset(pd_context *context, const pd_bodies *bodies, double h, const real *x, const real *x_t, const real *v,
@@ -55,12 +45,12 @@ pd_status pd_bodies_offset(pd_context *context, const pd_bodies *bodies, double 
         }
         if (!motion.turns) continue;
         pd_motion_predict(bodies->arms, body, h, &motion, turned);
-        for (int i = body->rows.first; i < end_of(body); i++) {
+        for (int i = body->rows.first; i < pd_body_end(body); i++) {
             pd_motion_drift(bodies->arms, &motion, turned, h, i, to);
             pd_motion_offset(body, to, i, x_t, x, offset);
         }
     }
-    return note(bodies, inverted);
+    return pd_bodies_note(bodies, inverted);
 }
 
 pd_status pd_bodies_velocity(pd_context *context, const pd_bodies *bodies, double h, const real *x, const real *x_t, const real *load,
@@ -78,7 +68,7 @@ pd_status pd_bodies_velocity(pd_context *context, const pd_bodies *bodies, doubl
             continue;
         }
         turns[b] = pd_motion_turn(h, end.spin);
-        for (int i = body->rows.first; i < end_of(body) && turns[b] > 0.0; i++) pd_motion_velocity(bodies->arms, body, &end, i, v);
+        for (int i = body->rows.first; i < pd_body_end(body) && turns[b] > 0.0; i++) pd_motion_velocity(bodies->arms, body, &end, i, v);
     }
-    return note(bodies, inverted);
+    return pd_bodies_note(bodies, inverted);
 }

@@ -1,27 +1,13 @@
 /* Loops over rigid bodies, one block per body: its first thread finds out where it is, and all of them share its rows out. */
 #include "cuda/block_sum.cuh"
-#include "cuda/context.cuh"
-
-#include "updates/rigid/rigid_update.h"
-
-/* Rows of the body of this block, as its threads take them. */
-#define PD_OWN_ROWS(i, body)                       \
-    int i = (body)->rows.first + (int)threadIdx.x; \
-    i < (body)->rows.first + (body)->rows.n;       \
-    i += PD_THREADS
-
-/* Notes whether the body of this block has lost its shape; one thread asks. */
-static __device__ __forceinline__ int known(pd_bodies bodies, int found) {
-    if (!found) atomicMin(bodies.inverted, (int)blockIdx.x);
-    return found;
-}
+#include "cuda/rigid/body_loops.cuh"
 
 static __global__ void body_place_kernel(pd_bodies bodies, real *x, real *offset) {
     const pd_rigid_body *body = bodies.bodies + blockIdx.x;
     __shared__ pd_rigid_stand stand;
     __shared__ double drift[3];
     __shared__ int found;
-    if (threadIdx.x == 0 && (found = known(bodies, pd_rigid_fit(bodies.arms, body, x, &stand))))
+    if (threadIdx.x == 0 && (found = pd_body_known(bodies, pd_rigid_fit(bodies.arms, body, x, &stand))))
         pd_rigid_drift(bodies.arms, body, x, &stand.pose, drift);
     __syncthreads();
     if (!found) return;
@@ -38,7 +24,7 @@ static __global__ void body_gather_kernel(pd_bodies bodies, const real *x, real 
     __shared__ pd_rigid_stand stand;
     __shared__ int found;
     pd_rigid_sums sums = {{0.0}, {0.0}, {0.0}};
-    if (threadIdx.x == 0) found = known(bodies, pd_rigid_fit(bodies.arms, body, x, &stand));
+    if (threadIdx.x == 0) found = pd_body_known(bodies, pd_rigid_fit(bodies.arms, body, x, &stand));
     __syncthreads();
     if (!found) return;
     for (PD_OWN_ROWS(i, body)) pd_rigid_update_gather(bodies.arms, &stand, i, gradient, &sums);
@@ -66,7 +52,7 @@ static __global__ void body_spread_kernel(pd_bodies bodies, const real *x, doubl
     __shared__ pd_pose moved;
     __shared__ double drift[3];
     __shared__ int found;
-    if (threadIdx.x == 0 && (found = known(bodies, pd_rigid_fit(bodies.arms, body, x, &stand))))
+    if (threadIdx.x == 0 && (found = pd_body_known(bodies, pd_rigid_fit(bodies.arms, body, x, &stand))))
         pd_rigid_move(bodies.arms, body, &stand, x, alpha, direction, &moved, drift);
     __syncthreads();
     if (!found) return;
@@ -94,7 +80,7 @@ static __global__ void body_go_kernel(pd_bodies bodies, const real *x_1, double 
     __shared__ pd_rigid_way way;
     __shared__ double E[9];
     __shared__ int found;
-    if (threadIdx.x == 0 && (found = known(bodies, pd_rigid_find_way(bodies.arms, body, x, x_1, &way))))
+    if (threadIdx.x == 0 && (found = pd_body_known(bodies, pd_rigid_find_way(bodies.arms, body, x, x_1, &way))))
         pd_rigid_turn_so_far(&way, part, E);
     __syncthreads();
     if (!found) return;
@@ -111,7 +97,7 @@ static __global__ void body_bend_kernel(pd_bodies bodies, const real *x_0, const
     pd_rigid_way way;
     __shared__ real bend;
     __shared__ int found;
-    if (threadIdx.x == 0 && (found = known(bodies, pd_rigid_find_way(bodies.arms, body, x_0, x_1, &way))))
+    if (threadIdx.x == 0 && (found = pd_body_known(bodies, pd_rigid_find_way(bodies.arms, body, x_0, x_1, &way))))
         bend = pd_rigid_bend_of(body, &way);
     __syncthreads();
     if (!found) return;
@@ -127,7 +113,7 @@ static __global__ void body_stretch_kernel(pd_bodies bodies, const real *x_0, co
     const pd_rigid_body *body = bodies.bodies + blockIdx.x;
     __shared__ pd_rigid_way way;
     __shared__ int found;
-    if (threadIdx.x == 0) found = known(bodies, pd_rigid_find_way(bodies.arms, body, x_0, x_1, &way));
+    if (threadIdx.x == 0) found = pd_body_known(bodies, pd_rigid_find_way(bodies.arms, body, x_0, x_1, &way));
     __syncthreads();
     if (!found) return;
     for (PD_OWN_ROWS(i, body)) pd_rigid_update_stretch(bodies.arms, &way, i, x_0, ends);
@@ -153,7 +139,7 @@ static __global__ void body_arms_kernel(pd_bodies bodies, const real *x, double 
     __shared__ pd_rigid_stand stand;
     __shared__ int found;
     double *own = along + 9 * (size_t)blockIdx.x;
-    if (threadIdx.x == 0 && (found = known(bodies, pd_rigid_fit(bodies.arms, body, x, &stand)))) pd_rigid_along(body, &stand, own);
+    if (threadIdx.x == 0 && (found = pd_body_known(bodies, pd_rigid_fit(bodies.arms, body, x, &stand)))) pd_rigid_along(body, &stand, own);
     __syncthreads();
     if (!found) return;
     for (PD_OWN_ROWS(i, body)) pd_rigid_update_arm(bodies.arms, body, &stand, own, i, T);

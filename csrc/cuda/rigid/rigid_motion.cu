@@ -1,20 +1,8 @@
 /* Loops over rigid bodies that begin and end a step, one block per body: its first thread finds its motion, and all of them share its rows
  * out. */
-#include "cuda/context.cuh"
+#include "cuda/rigid/body_loops.cuh"
 
 #include "updates/rigid/rigid_motion.h"
-
-/* Rows of the body of this block, as its threads take them. */
-#define PD_OWN_ROWS(i, body)                       \
-    int i = (body)->rows.first + (int)threadIdx.x; \
-    i < (body)->rows.first + (body)->rows.n;       \
-    i += PD_THREADS
-
-/* Notes whether the body of this block has lost its shape; one thread asks. */
-static __device__ __forceinline__ int known(pd_bodies bodies, int found) {
-    if (!found) atomicMin(bodies.inverted, (int)blockIdx.x);
-    return found;
-}
 
 static __global__ void body_first_guess_kernel(pd_bodies bodies, int guess, double h, const real *x_t, const real *v, const real *load,
                                                real *x, real *offset, real *drift) {
@@ -24,7 +12,7 @@ static __global__ void body_first_guess_kernel(pd_bodies bodies, int guess, doub
     __shared__ int turns;
     double to[3];
     if (threadIdx.x == 0) {
-        turns = known(bodies, pd_motion_of(bodies.arms, body, h, x_t, v, load, &motion)) && motion.turns;
+        turns = pd_body_known(bodies, pd_motion_of(bodies.arms, body, h, x_t, v, load, &motion)) && motion.turns;
         if (turns) pd_motion_predict(bodies.arms, body, h, &motion, turned);
         pd_motion_mean(body, offset, back);
     }
@@ -50,7 +38,7 @@ static __global__ void body_offset_kernel(pd_bodies bodies, double h, const real
     __shared__ int turns;
     double to[3];
     if (threadIdx.x == 0) {
-        turns = known(bodies, pd_motion_of(bodies.arms, body, h, x_t, v, load, &motion)) && motion.turns;
+        turns = pd_body_known(bodies, pd_motion_of(bodies.arms, body, h, x_t, v, load, &motion)) && motion.turns;
         if (turns) pd_motion_predict(bodies.arms, body, h, &motion, turned);
     }
     __syncthreads();
@@ -76,7 +64,7 @@ static __global__ void body_velocity_kernel(pd_bodies bodies, double h, const re
     if (threadIdx.x == 0) {
         int found =
             pd_motion_of(bodies.arms, body, h, x_t, v_t, load, &motion) && pd_motion_end(bodies.arms, body, h, &motion, x, offset, v, &end);
-        turn = known(bodies, found) ? pd_motion_turn(h, end.spin) : 0.0;
+        turn = pd_body_known(bodies, found) ? pd_motion_turn(h, end.spin) : 0.0;
         turns[blockIdx.x] = turn;
     }
     __syncthreads();
