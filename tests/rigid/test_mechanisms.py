@@ -170,3 +170,12 @@ def test_run_has_columns_of_energy_and_angular_momentum():
     for axis, expected in zip("xyz", momentum, strict=True):
         np.testing.assert_allclose(history[f"angular_momentum_{axis}"], expected, atol=1e-10 * np.linalg.norm(momentum))
     np.testing.assert_allclose(history["total"], history["total"][0], rtol=1e-5)
+
+
+@pytest.mark.parametrize(("initialization", "potentials"), [(None, 3), ("previous", 0)])
+def test_the_choice_of_a_first_guess_is_counted(initialization, potentials):
+    """If not, work of a step is left out, and its energies are not those of the one function that all solvers ask."""
+    scene, forces = loaded_chain()
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=5, initialization=initialization), dt=0.004)
+    sim.external_forces = forces
+    assert sim.step(record=True)["potentials"][0] == potentials

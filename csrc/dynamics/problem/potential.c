@@ -5,11 +5,15 @@
 #include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 
-pd_status pd_problem_energies(const pd_problem *self, const real *x, const real *offset, double *energies) {
+pd_status pd_problem_element_energies(const pd_problem *self, const real *x, const real *offset, double *energies) {
     pd_status status = pd_custom_refresh(self, x, PD_ASK_ENERGY);
     pd_context_tally(self->context)->potentials++;
     if (!status) status = pd_potential(self->context, self->model, &self->step, x, offset, self->scalars);
-    if (!status) status = pd_memory_download(self->context, energies, self->scalars, PD_ENERGY_COUNT * sizeof(double));
+    return status ? status : pd_memory_download(self->context, energies, self->scalars, PD_ENERGY_COUNT * sizeof(double));
+}
+
+pd_status pd_problem_energies(const pd_problem *self, const real *x, const real *offset, double *energies) {
+    pd_status status = pd_problem_element_energies(self, x, offset, energies);
     return status || !self->response->potential ? status : self->response->potential(self, x, energies);
 }
 

@@ -8,7 +8,9 @@
 
 /* The parts of G, J: energies [PD_ENERGY_COUNT] H. */
 pd_status pd_problem_energies(const pd_problem *self, const real *x, const real *offset, double *energies);
-/* Their sum. `magnitude`, may be NULL: the sum of their absolute values. */
+/* The same without those of contact, which are 0: of inertia and elements. */
+pd_status pd_problem_element_energies(const pd_problem *self, const real *x, const real *offset, double *energies);
+/* The sum of all. `magnitude`, may be NULL: the sum of their absolute values. */
 pd_status pd_problem_potential(const pd_problem *self, const real *x, const real *offset, double *potential, double *magnitude);
 /* gradient = dG/dx, N; of rigid bodies as rigid.h says. */
 pd_status pd_problem_gradient(const pd_problem *self, const real *x, const real *offset, real *gradient);

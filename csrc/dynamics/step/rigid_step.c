@@ -9,12 +9,12 @@
 /* Inertia and elements at x, without contact; offset stands for x - y. */
 static pd_status find_energies(const pd_problem *problem, const real *x, const real *offset, double *inertia, double *elements) {
     double energies[PD_ENERGY_COUNT];
-    pd_status status = pd_potential(problem->context, problem->model, &problem->step, x, offset, problem->scalars);
-    if (!status) status = pd_memory_download(problem->context, energies, problem->scalars, sizeof energies);
+    pd_status status = pd_problem_element_energies(problem, x, offset, energies);
+    if (status) return status;
     *elements = 0.0;
     for (int kind = 0; kind < PD_KIND_COUNT; kind++) *elements += energies[kind];
     *inertia = energies[PD_ENERGY_INERTIA];
-    return status;
+    return PD_OK;
 }
 
 /* The part of G at the inertial target that another guess must be below. The target has what soft modes move by, which methods of first
