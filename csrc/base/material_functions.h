@@ -18,6 +18,9 @@ typedef enum pd_material_quantity {
 /* Sets of quantities. */
 enum { PD_ASK_ENERGY = 1 << PD_MATERIAL_ENERGY, PD_ASK_STRESS = 1 << PD_MATERIAL_STRESS, PD_ASK_HESSIAN = 1 << PD_MATERIAL_HESSIAN };
 
+/* Elements of a call, at most. Larger batches leave the cache: 16 MB hold the Hessians of so many tets. */
+enum { PD_MATERIAL_BATCH = 1 << 14 };
+
 typedef struct pd_material_functions {
     const char *name; /* what messages call it */
     int first, n;     /* elements of the set that have it; a set has one run of elements after the other */

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 1 << 14 };
-
 /* Functions, and the batch that they work on. */
 typedef struct own_material {
     pdgpu_material_functions given;
@@ -25,7 +23,8 @@ static pd_status evaluate(void *user, pd_material_quantity quantity, int n) {
 }
 
 pd_status pd_own_material_connect(pd_material_functions *out, const pd_element_group *group, int first, pd_arena *arena, pd_error *error) {
-    const size_t rows = 3 * (size_t)pd_kind_shape_of(group->kind).columns, most = group->n < BATCH ? (size_t)group->n : BATCH;
+    const size_t rows = 3 * (size_t)pd_kind_shape_of(group->kind).columns,
+                 most = group->n < PD_MATERIAL_BATCH ? (size_t)group->n : PD_MATERIAL_BATCH;
     own_material *own = pd_arena_take(arena, 1, sizeof *own, error);
     if (!own) return PD_ERROR_MEMORY;
     *own = (own_material){*group->own, out};

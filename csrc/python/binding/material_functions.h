@@ -6,9 +6,6 @@
 
 #include "mesh/element_set.h"
 
-/* Elements of a call, at most. Larger batches leave the cache: 16 MB hold the Hessians of so many tets. */
-enum { PD_MATERIAL_BATCH = 1 << 14 };
-
 /* A list of (name, elements, has_hessian, callable) of all elements of a set, whose kind and n are known. A callable gets (quantity, n, F,
  * elements, out), NumPy arrays of which the first n rows count: F [.,3,d] and elements [.] are read, out is filled. It takes the GIL on
  * the thread that called the core. What set->functions points at is kept by the list `kept`. None: there are none, which is an error for a
