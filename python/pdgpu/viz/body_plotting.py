@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ from pdgpu._internal.parts import core_of
 from pdgpu.mesh import shapes
 from pdgpu.mesh.mesh_arrays import element_rows
 from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
+from pdgpu.viz.camera import corners_of
 from pdgpu.viz.picture import draw_parts, seen_segments
 from pdgpu.viz.renderer import Drawable
 
@@ -142,7 +142,7 @@ def collider_surface(collider: Collider, time: float = 0.0, extent: Any = ((-1.0
         normal = np.array(collider.normal)
         across = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
         across = np.stack([across / np.linalg.norm(across), np.cross(normal, across / np.linalg.norm(across))])
-        corners = np.array(list(itertools.product(*np.transpose(extent)))) - collider.point
+        corners = corners_of(extent) - collider.point
         low, high = (corners @ across.T).min(axis=0), (corners @ across.T).max(axis=0)
         sheet = shapes.grid(tuple(np.maximum(high - low, 1e-9)), (4, 4))
         points, triangles = collider.point + (sheet.points[:, :2] + low) @ across, sheet.triangles

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
-__all__ = ["Camera"]
+__all__ = ["AZIMUTH", "ELEVATION", "Camera", "corners_of"]
 
+ELEVATION, AZIMUTH = 12.0, -68.0  # degrees, of a view that is not chosen
 HALF_ANGLE = np.tan(np.radians(12.0))  # of the vertical angle of view: a mild perspective, as of a photograph from a distance
 MARGIN = 0.96  # what is shown reaches this part of the way from the middle to the edge of a picture
+
+
+def corners_of(box):
+    """The corners (8, 3) of a box (low, high)."""
+    return np.array(list(itertools.product(*np.transpose(box))))
 
 
 class Camera:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu.viz.camera import Camera
+from pdgpu.viz.camera import AZIMUTH, ELEVATION, Camera, corners_of
 from pdgpu.viz.renderer import imported_pyvista, rendered
 
 if TYPE_CHECKING:
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
     from pdgpu.types import Bounds
     from pdgpu.viz.renderer import Drawable
-
-ELEVATION, AZIMUTH = 12.0, -68.0
 
 
 def draw_parts(
@@ -111,7 +108,7 @@ def _picture_class():
         def shown(self):
             """The points that the picture has to hold: corners of the bounds, or all."""
             if self.bounds is not None:
-                return np.array(list(itertools.product(*self.bounds.T)))
+                return corners_of(self.bounds)
             every = [np.asarray(part.points, dtype=np.float64) for part in self.parts if len(part.points)]
             return np.concatenate(every) if every else np.zeros((1, 3))
 

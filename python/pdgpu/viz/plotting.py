@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,7 @@ from pdgpu._internal.counts import MEASURES, check_measure, costs_of_rows
 from pdgpu.mesh.io.mesh_files import as_path
 from pdgpu.mesh.mesh_arrays import element_rows
 from pdgpu.viz.body_plotting import PALETTE, collider_surface, draw_contacts, draw_simulation, draw_surface
-from pdgpu.viz.camera import Camera
+from pdgpu.viz.camera import AZIMUTH, ELEVATION, Camera, corners_of
 from pdgpu.viz.curve_styles import curve_styles
 from pdgpu.viz.depth_buffer import depth_image
 from pdgpu.viz.paper_figures import TEXT_AS_TEXT, label_of, load_pyplot, paper_figure
@@ -300,7 +299,7 @@ def save_convergence(comparison: Comparison, path: Path) -> None:
     plt.close(figure)
 
 
-def save_states(states: Mapping[str, ArrayLike], triangles: ArrayLike, path: Path, *, azimuth: float = -68.0) -> None:
+def save_states(states: Mapping[str, ArrayLike], triangles: ArrayLike, path: Path, *, azimuth: float = AZIMUTH) -> None:
     """Surfaces side by side at one scale: `states` is a dict of title -> points (n, 3).
 
     A depth buffer in NumPy renders them (`pdgpu.viz.depth_buffer`), so that ``make demo`` and the command line need no VTK.
@@ -309,8 +308,7 @@ def save_states(states: Mapping[str, ArrayLike], triangles: ArrayLike, path: Pat
     plt = load_pyplot()
     every = {title: real_array(f"states[{title!r}]", points, (None, 3)) for title, points in states.items()}
     box = np.concatenate(list(every.values()))
-    corners = np.array(list(itertools.product(*zip(box.min(axis=0), box.max(axis=0), strict=True))))
-    camera = Camera(corners, 12.0, azimuth, 1.0)
+    camera = Camera(corners_of((box.min(axis=0), box.max(axis=0))), ELEVATION, azimuth, 1.0)
     figure = plt.figure(figsize=(4.6 * len(states), 4.6), layout="constrained")
     for k, (title, points) in enumerate(every.items()):
         axes = figure.add_subplot(1, len(states), k + 1)
