@@ -71,13 +71,14 @@ PD_FUNCTION void pd_element_forces_from_gradient(int k, int d, const real *rest,
     }
 }
 
-/* Numbers behind a Hessian by F, and whether they are used. Where large functions are calls, and where H is no array of registers (hinges),
- * nvcc 13.0 gives two arrays the same memory and takes H[0] for undefined, so that both are one array; elsewhere two stay in registers. */
+/* Numbers behind a Hessian by F, and whether an element uses them. nvcc 13.0 gives two arrays the same memory and takes H[0] for undefined
+ * where large functions are calls, and where H is no array of registers: hinges and materials of the caller. These keep one array. Elsewhere
+ * two arrays stay in registers. */
 enum { PD_HESSIAN_ROOM = 27 };
 #if defined(__CUDACC__) && defined(PD_CALL_LARGE_FUNCTIONS)
-enum { PD_HESSIAN_ROOM_USED = 1 };
+#define PD_HESSIAN_ROOM_USED(kind) 1
 #else
-enum { PD_HESSIAN_ROOM_USED = 0 };
+#define PD_HESSIAN_ROOM_USED(kind) ((kind) == PD_HINGE || (kind) == PD_CUSTOM_TET || (kind) == PD_CUSTOM_TRIANGLE)
 #endif
 
 /* K [3k,3k] out, row-major with index 3i+a: block (i,j) is g_i^T (d2E/dF2) g_j, from H = d2E/dF2 [3d,3d] with index a*d+b, behind which
@@ -85,8 +86,7 @@ enum { PD_HESSIAN_ROOM_USED = 0 };
  * H is symmetric to the bit, and so is K; rows and columns of vertex 0 are minus the sums of the others. */
 PD_FUNCTION void pd_element_hessian_from_F(pd_kind kind, int k, int d, const real *rest, real *H, real *K) {
     const int n = 3 * k;
-    real apart[PD_HESSIAN_ROOM],
-        *H_g = PD_HESSIAN_ROOM_USED || kind == PD_HINGE ? H + 9 * d * d : apart; /* [3d,3]: H contracted with g_j */
+    real apart[PD_HESSIAN_ROOM], *H_g = PD_HESSIAN_ROOM_USED(kind) ? H + 9 * d * d : apart; /* [3d,3]: H contracted with g_j */
     if (k == 1) {
         for (int i = 0; i < 9; i++) K[i] = H[i];
         return;
