@@ -65,7 +65,7 @@ def test_boxes_come_to_rest_and_the_floor_bears_their_weight():
         assert sim.last_step.status == "converged"
         contacts = max(contacts, int(sim.last_step["active_contacts"][-1]))
         assert pdgpu.certify([before, *sim.last_step.positions], scene, gap=False).clean
-    assert contacts > 10
+    assert contacts >= 8
     sim.step(40)
     assert np.abs(sim.rigid.velocities[:2]).max() < 1e-2
     for body in scene.bodies[:2]:  # the lower bears the upper as well

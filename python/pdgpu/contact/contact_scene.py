@@ -19,6 +19,7 @@ from pdgpu.contact.contact_laws import has_own_law, law_of
 from pdgpu.contact.contact_pairs import find_pairs
 from pdgpu.contact.contact_stiffness import automatic_stiffness
 from pdgpu.contact.contact_surface import SurfaceAreas
+from pdgpu.contact.flat_faces import FlatFaces
 from pdgpu.contact.penalty_contact import PenaltyContact, outward, rings
 from pdgpu.mesh.shapes import box
 from pdgpu.mesh.tet_neighbours import tet_neighbours
@@ -114,6 +115,12 @@ class ContactScene:
         self._fixed = np.ones(n, bool)
         self._fixed[: len(surface.rest)] = surface.held(fixed)
         self.areas, self._edge_areas, self._triangle_areas = SurfaceAreas(n, self.triangles, self.edges).of(self.rest)
+        rigid = np.zeros(n, bool)
+        for body in scene.bodies:
+            rigid[body.slice] = body.type == "rigid"
+        faces = FlatFaces(self.rest, self.triangles, self.edges, rigid)
+        self.areas, self._edge_areas = faces.with_areas(self.areas, self._edge_areas)
+        self._meets = ~faces.inside  # edges that have pairs
         self._check_rest(contact)
 
     @property
@@ -147,7 +154,8 @@ class ContactScene:
         """
         deforms = np.array([body.type != "rigid" for body in self._bodies] + [True] * (len(self.names) - len(self._bodies)))
         tags = self.owner << BODY_SHIFT | np.where(deforms[self.owner], SELF, 0) | np.where(self._fixed, FIXED, 0)
-        corners = {"vertices": self.vertices.reshape(-1, 1), "edges": self.edges, "triangles": self.triangles}
+        edges = self.edges[self._meets]
+        corners = {"vertices": self.vertices.reshape(-1, 1), "edges": edges, "triangles": self.triangles}
         parts = self._parts_of()
         law = self._penalty(contact, parts) if isinstance(contact, PenaltyContact) else self._barrier(contact)
         fields = [field for field in self._fields if field is not None]
@@ -160,7 +168,7 @@ class ContactScene:
             "radii": self.radii,
             "bodies": parts,
             "areas": _known(areas[0], len(self.rest)),
-            "edge_areas": _known(areas[1], len(self.edges)),
+            "edge_areas": _known(areas[1], len(self.edges))[self._meets],
             "triangle_areas": _known(areas[2], len(self.triangles)),
             "planes": self.planes,
             "fields_of_planes": np.array([-1 if field is None else fields.index(field) for field in self._fields], np.int32),
@@ -179,7 +187,7 @@ class ContactScene:
             name = {"vertices": "vertex", "edges": "edge", "triangles": "triangle"}[kind]
             own = primitive_tags(kind, rows, tags)
             if kind == "edges":
-                own = own | np.where(self._sides, SIDE, 0)
+                own = own | np.where(self._sides[self._meets], SIDE, 0)
             result |= {kind: rows, f"{name}_names": self._roots[rows], f"{name}_tags": own, f"{name}_radii": self.radii[rows[:, 0]]}
         for name, value in result.items():
             if isinstance(value, np.ndarray):
