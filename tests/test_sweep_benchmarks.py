@@ -124,6 +124,13 @@ def test_the_linear_solvers_of_a_cloth_in_contact_end_at_the_tolerance(tmp_path)
     assert {row["lowest"] for row in rows} == {rows[0]["lowest"]}
 
 
+def test_scenes_with_known_answers_are_measured(tmp_path):
+    """Bars at a step of 4 ms and a wave of dominoes; in tiny runs the ball is too coarse to roll."""
+    rows = [row for row in tiny_run("rigid_scenes", tmp_path / "scenes.csv") if row["engine"].startswith("pdgpu")]
+    assert [row["scene"] for row in rows] == ["bars", "plank", "dominoes"]
+    assert float(rows[0]["error"]) < 0.07 and 0.5 < float(rows[2]["value"]) < 1.0
+
+
 @pytest.mark.stress
 def test_heaps_of_rigid_boxes_are_measured_and_kept_apart(tmp_path):
     """The time of a step would be of boxes that are in the air, or that lie in each other."""

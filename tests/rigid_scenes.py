@@ -1,0 +1,53 @@
+"""What scenes of rigid bodies share: boxes and balls at a place, and the forces on a body."""
+
+import numpy as np
+
+import pdgpu
+from pdgpu import shapes
+
+
+def box(size, centre, angle=0.0):
+    """A box with its centre, m, turned about the z axis."""
+    mesh = shapes.box(size)
+    c, s = np.cos(angle), np.sin(angle)
+    points = (np.array(mesh.points) - 0.5 * np.array(size)) @ np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+    return pdgpu.Mesh(points + centre, triangles=mesh.triangles)
+
+
+def ball(radius, centre, level=2):
+    mesh = shapes.sphere(radius, level)
+    return pdgpu.Mesh(np.array(mesh.points) + centre, triangles=mesh.triangles)
+
+
+def turn(rotation):
+    """The angle about the z axis of a rotation (3, 3), or of several."""
+    return np.arctan2(rotation[..., 1, 0], rotation[..., 0, 0])
+
+
+def inertia(body):
+    """The inertia tensor, kg m^2."""
+    return np.trace(body.second_moments) * np.eye(3) - body.second_moments
+
+
+def push(sim, loads):
+    """External forces by body: (3,) N, equal on its vertices."""
+    forces = np.zeros((len(sim.positions), 3))
+    for body, force in loads.items():
+        forces[body.slice] = np.array(force) / (body.slice.stop - body.slice.start)
+    sim.external_forces = forces
+
+
+def along(pairs, axis):
+    """The sum of normal forces along an axis, N: of contacts whose normals point to either side."""
+    return float((pairs.normal_force * np.abs(pairs.normal[:, axis])).sum())
+
+
+def on_floor(gravity=(0.0, -9.81, 0.0)):
+    scene = pdgpu.Scene(gravity=gravity)
+    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
+    return scene
+
+
+def simulated(scene, dt, *, distance=1e-3, tolerance=1e-8, iterations=100, settings=None, **contact):
+    solver = pdgpu.Newton(iterations=iterations, tolerance=tolerance)
+    return pdgpu.Simulation(scene, solver, dt=dt, contact=pdgpu.BarrierContact(distance, **contact), **(settings or {}))
