@@ -105,6 +105,12 @@ double pd_rounding_of_gradient(const pd_problem *problem, const real *x) {
     return (double)PD_EPSILON * size * problem->rounding->stiffness_norm;
 }
 
+int pd_rounding_holds_poses(const pd_problem *problem, const real *x, double square, double norm) {
+    if (!problem->rigid) return 0;
+    double move = (double)PD_EPSILON * pd_rounding_size(problem), coordinates = 3.0 * problem->model->n_vertices;
+    return square <= move * move * coordinates && norm <= pd_rounding_of_gradient(problem, x);
+}
+
 double pd_rounding_of_acceleration(const pd_problem *problem) {
     return (double)PD_EPSILON * pd_rounding_size(problem) * problem->rounding->stiffness_by_mass;
 }

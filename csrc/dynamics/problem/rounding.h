@@ -26,6 +26,9 @@ double pd_rounding_size(const pd_problem *problem);
 double pd_rounding_of_potential(const pd_problem *problem, double magnitude);
 /* The norm of the gradient by rounding of x (B [n,3]) and x_t, N, which no solver can undercut. */
 double pd_rounding_of_gradient(const pd_problem *problem, const real *x);
+/* Tells whether the points of rigid bodies only move by rounding, at a gradient norm [N] by rounding: poses that change in the last bit
+ * never stop moving points. square: of the moves of a step, m^2. False without rigid bodies. */
+int pd_rounding_holds_poses(const pd_problem *problem, const real *x, double square, double norm);
 /* sqrt(sum of m |a|^2) of the accelerations by forces of that size, from the rounding of x_t, sqrt(J)/s. */
 double pd_rounding_of_acceleration(const pd_problem *problem);
 

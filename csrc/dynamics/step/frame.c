@@ -238,6 +238,7 @@ static pd_status read_iterate(run *r, pd_readback readback, const double report[
         int within;
         PD_TRY(pd_convergence_of_step(self, &within));
         if (!within) PD_TRY(pd_convergence_within(self, &r->reference, growth->norm, &within));
+        if (!within && settings->tolerance > 0) within = pd_rounding_holds_poses(self->problem, self->iterate.x, report[0], growth->norm);
         if (within) r->result->stop = PD_STOP_CONVERGED;
     }
     if (r->result->stop == PD_STOP_CONVERGED && !r->result->at_rounding) {
