@@ -65,7 +65,9 @@ def markdown(rows):
         total = collections.Counter(each[HEADER.index("verdict")] for each in rows)
         lines += ["| all | " + " | ".join(str(total[verdict]) for verdict in VERDICTS) + " |", ""]
     unsaid = [each for each in rows if each[HEADER.index("verdict")] in VERDICTS[3:]]
-    lines += ["Runs that fail a check unsaid:" if unsaid else "No run fails a check unsaid.", ""]
+    named = '"late and unsaid" or "wrong and unsaid"'
+    none = f'No run has the verdict {named}. The rows "all" have the sums.'
+    lines += [f"Runs with the verdict {named}:" if unsaid else none, ""]
     if unsaid:
         lines += ["| scene | solver | contact | failure |", "|---|---|---|---|"]
         lines += [f"| {each[0]} | {each[1]} | {each[2] or 'none'} | {each[HEADER.index('failure')]} |" for each in unsaid] + [""]
