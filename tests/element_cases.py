@@ -32,6 +32,8 @@ CASES = {
     "stvk triangle": (pdgpu.StVK(30.0, 50.0), TET[:3]),
     "corotated tet": (pdgpu.Corotated(30.0, 50.0), TET),
     "corotated triangle": (pdgpu.Corotated(30.0, 50.0), TET[:3]),
+    "log neo-Hookean tet": (pdgpu.LogNeoHookean(30.0, 50.0), TET),
+    "fixed corotated tet": (pdgpu.FixedCorotated(30.0, 50.0), TET),
     "hinge, flat": (pdgpu.HingeBending(2.0), HINGE),
     "hinge, curved": (pdgpu.HingeBending(2.0), BENT),
     "slide": (Slide(20.0, 30.0, -0.4, 0.6), JOINED),
@@ -78,6 +80,8 @@ def samples(case, seed=0, n=60):
         inverted = np.linalg.det(deformation(material, x, rest)) < 0
         fine &= np.where(inverted, s[:, 1] - s[:, 2] > 0.05, True)
         fine &= np.abs(s[:, 0] - s[:, 1]) > 0.02
+    if case == "log neo-Hookean tet":
+        fine &= np.linalg.det(deformation(material, x, rest)) > 0.05  # infinite elsewhere
     if "strain" in case:
         fine &= np.all(np.abs(np.abs(s)[:, :, None] - [0.9, 1.1]) > 0.01, axis=(1, 2))
     if case == "world box":

@@ -206,6 +206,8 @@ ENTRIES = {
     "NeoHookean": (pdgpu.NeoHookean, dict(mu=1.0, lam=2.0)),
     "StVK.from_young": (pdgpu.StVK.from_young, dict(young=1.0, poisson=0.3)),
     "Corotated": (pdgpu.Corotated, dict(mu=1.0, lam=2.0)),
+    "LogNeoHookean": (pdgpu.LogNeoHookean, dict(mu=1.0, lam=2.0)),
+    "FixedCorotated": (pdgpu.FixedCorotated, dict(mu=1.0, lam=2.0)),
     "WorldBox": (pdgpu.WorldBox, dict(lower=(0, 0, 0), upper=(1, 1, np.inf), stiffness=1.0)),
     "Chebyshev": (pdgpu.Chebyshev, dict(rho=0.5, start=2, under_relaxation=1.0)),
     "Jacobi": (pdgpu.Jacobi, dict(weight="auto", **INNER)),
@@ -436,6 +438,7 @@ def test_any_mesh_that_is_accepted_can_be_simulated(points, tets, triangles, con
     for add, rows, materials in (
         ("add_solid", {"tets": tets}, [pdgpu.ARAP(constant), pdgpu.Volume(constant), pdgpu.StrainLimit(0.9, 1.1, constant)]),
         ("add_solid", {"tets": tets}, [pdgpu.NeoHookean(constant, constant), pdgpu.StVK(constant, 1.0), pdgpu.Corotated(1.0, constant)]),
+        ("add_solid", {"tets": tets}, [pdgpu.LogNeoHookean(constant, 1.0), pdgpu.FixedCorotated(1.0, constant)]),
         ("add_shell", {"triangles": triangles}, [pdgpu.ARAP(constant), pdgpu.Area(constant), pdgpu.Spring(1.0), pdgpu.Bending(constant)]),
         ("add_shell", {"triangles": triangles}, [pdgpu.StVK(constant, 1.0), pdgpu.HingeBending(constant)]),
     ):

@@ -8,7 +8,7 @@ import pytest
 
 import pdgpu
 
-HYPERELASTIC = (pdgpu.NeoHookean, pdgpu.StVK, pdgpu.Corotated)
+HYPERELASTIC = (pdgpu.NeoHookean, pdgpu.LogNeoHookean, pdgpu.FixedCorotated, pdgpu.StVK, pdgpu.Corotated)
 TET = np.array([[[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]])
 PAIR = np.repeat(TET, 2, axis=0)
 

@@ -71,10 +71,13 @@ typedef struct pd_method {
     /* Colours of the elements in a sweep over constraints; NULL: there is no such sweep. */
     int (*colours)(const void *self);
 
-    int takes;               /* PD_TAKES_... */
-    int takes_rigid;         /* rigid bodies, whose rows are no vertices; a simulation with them is refused else */
-    int takes_custom;        /* materials of the caller (problem/custom_elements.h): energies, gradients and Hessians are asked for through
+    int takes;          /* PD_TAKES_... */
+    int takes_rigid;    /* rigid bodies, whose rows are no vertices; a simulation with them is refused else */
+    int takes_custom;   /* materials of the caller (problem/custom_elements.h): energies, gradients and Hessians are asked for through
                               * potential.h and block_hessian.h alone, or after a refresh; refused else */
+    int takes_oriented; /* tets that must not invert (orientation/orientation.h): it minimises G, from iterates that the frame limits; refused
+                              * else */
+    int keeps_orientation;   /* direction inverts none, without an accelerator: vertices move one after the other, each within its limit */
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
     int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */
     const char *cure;        /* of a divergence, for its message; NULL: none */

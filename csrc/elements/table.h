@@ -52,7 +52,13 @@
     X(PD_STVK_TET, stvk_tet, 4, 3, 2, 1, PD_CORNERS_SINGLE)                     /* 2 mu volume, lam volume [J]                 */ \
     X(PD_STVK_TRIANGLE, stvk_triangle, 3, 2, 2, 1, PD_CORNERS_STVK_TRIANGLE)    /* 2 mu area, lam area [J]                     */ \
     X(PD_COROTATED_TET, corotated_tet, 4, 3, 2, 1, PD_CORNERS_ROTATED)          /* 2 mu volume, lam volume [J]                 */ \
-    X(PD_COROTATED_TRIANGLE, corotated_triangle, 3, 2, 2, 1, PD_CORNERS_SINGLE) /* 2 mu area, lam area [J]                     */
+    X(PD_COROTATED_TRIANGLE, corotated_triangle, 3, 2, 2, 1, PD_CORNERS_SINGLE) /* 2 mu area, lam area [J]                     */ \
+    PD_ORIENTED_TABLE(X)
+
+/* Those of tets that must not invert: the steps of a method are limited (dynamics/orientation/orientation.h). */
+#define PD_ORIENTED_TABLE(X)                                                                                        \
+    X(PD_LOG_NEO_HOOKEAN_TET, log_neo_hookean_tet, 4, 3, 2, 1, PD_CORNERS_SINGLE) /* 2 mu volume, lam volume [J] */ \
+    X(PD_FIXED_COROTATED_TET, fixed_corotated_tet, 4, 3, 2, 1, PD_CORNERS_SINGLE) /* 2 mu volume, lam volume [J] */
 
 /* What joints of rigid bodies are made of beside springs, no distance to a set either. */
 #define PD_JOINT_TABLE(X)                                                                                              \

@@ -16,6 +16,7 @@ extern "C" {
 /* All elements of one kind. */
 typedef struct pd_elements {
     int kind, n, first_corner;
+    int is_oriented;       /* 1: tets that must not invert */
     int *vertices;         /* B [n,k] */
     real *rest;            /* B [n,(k-1)*d] rest gradients 1/m (springs: 1); attachments [n,3] targets, m */
     real *parameters;      /* B [n,count], see elements/table.h */
@@ -37,6 +38,7 @@ typedef struct pd_damping {
 
 typedef struct pd_model {
     int n_vertices, n_kinds, n_corners;
+    int is_oriented;                  /* 1: some of the kinds are */
     pd_elements kinds[PD_KIND_COUNT]; /* the kinds in use */
     real *masses;                     /* B [n] kg */
     unsigned char *fixed;             /* B [n] 1: a pinned vertex, which solvers do not move */

@@ -25,6 +25,12 @@ int pd_kind_is_custom(int kind) {
 #undef PD_IS_KIND
 }
 
+int pd_kind_is_oriented(int kind) {
+#define PD_IS_KIND(KIND, ...) || kind == KIND
+    return 0 PD_ORIENTED_TABLE(PD_IS_KIND);
+#undef PD_IS_KIND
+}
+
 double pd_largest_stiffness(int kind, const double *parameters) {
     switch (kind) {
         // {2 mu, lam}: 2 mu + d lam for a change of size, StVK and co-rotated; neo-Hookean 3 lam - mu or 2 mu

@@ -33,6 +33,9 @@ int pd_kind_has_projection(int kind);
 /* Whether the kind is one of PD_CUSTOM_TABLE, and its parameters are those of custom.h. */
 int pd_kind_is_custom(int kind);
 
+/* Tells whether tets of the kind must not invert. */
+int pd_kind_is_oriented(int kind);
+
 /* The largest eigenvalue of d2E/dF2 near rest, or a little more, from the parameters of one element: how stiff it is where rounding of
  * F becomes rounding of E. */
 double pd_largest_stiffness(int kind, const double *parameters);

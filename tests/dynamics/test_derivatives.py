@@ -33,6 +33,8 @@ HYPERELASTIC = {
     "solid NeoHookean": ("solid", [NEO_HOOKEAN]),
     "solid StVK": ("solid", [STVK]),
     "solid Corotated": ("solid", [COROTATED]),
+    "solid LogNeoHookean": ("solid", [pdgpu.LogNeoHookean(20.0, 30.0)]),
+    "solid FixedCorotated": ("solid", [pdgpu.FixedCorotated(20.0, 30.0)]),
     "solid, all hyperelastic": ("solid", [NEO_HOOKEAN, STVK, COROTATED, ARAP]),
     "shell StVK": ("shell", [STVK]),
     "shell Corotated": ("shell", [COROTATED]),

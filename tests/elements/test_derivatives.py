@@ -95,6 +95,8 @@ def test_flat_collapsed_and_inverted_elements_give_finite_numbers(case):
     ]
     for dtype in (np.float32, np.float64):
         for x in states:
+            if case == "log neo-Hookean tet" and np.linalg.det(deformation(material, x, rest))[0] <= 0.0:
+                continue  # infinite: test_closed_forms.py
             arguments = material, x.astype(dtype), rest.astype(dtype)
             for function in functions_of(case):
                 assert np.isfinite(function(*arguments)).all(), (function, x)

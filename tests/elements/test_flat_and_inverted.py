@@ -29,6 +29,7 @@ TET_MATERIALS = [
     pdgpu.StrainLimit(0.8, 1.2, 5.0),
     pdgpu.StrainLimit(0.5, 2.5, 5.0),
     pdgpu.Corotated(5.0, 9.0),
+    pdgpu.FixedCorotated(5.0, 9.0),
     pdgpu.ShapeTarget(5.0, [[1.4, 0.3, 0.0], [0.0, 0.8, 0.1], [0.0, 0.0, 1.1]]),
     *SMOOTH,
 ]

@@ -5,10 +5,12 @@
 #include "loops/element_loops.h"
 
 /* The kinds with a function below. */
-#define PD_ISOTROPIC_LANES_TABLE(X)           \
-    X(PD_ARAP_TET, arap_tet, 1)               \
-    X(PD_NEO_HOOKEAN_TET, neo_hookean_tet, 2) \
-    X(PD_COROTATED_TET, corotated_tet, 2)
+#define PD_ISOTROPIC_LANES_TABLE(X)                   \
+    X(PD_ARAP_TET, arap_tet, 1)                       \
+    X(PD_NEO_HOOKEAN_TET, neo_hookean_tet, 2)         \
+    X(PD_COROTATED_TET, corotated_tet, 2)             \
+    X(PD_LOG_NEO_HOOKEAN_TET, log_neo_hookean_tet, 2) \
+    X(PD_FIXED_COROTATED_TET, fixed_corotated_tet, 2)
 
 enum { PD_ISOTROPIC_LANES = 16 };
 

@@ -343,6 +343,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                 if (carries_none && by_penalty) fetch_roles(sweep, contact, update);
                 sum_elements(model, sweep, step, positions, update, sum);
                 pd_vertex_update_step(model, sweep, step, kind, contact, offset, update, 0, 1, sum, d);
+                if (model->is_oriented) pd_vertex_update_keep_orientation(model, sweep, positions, update, 0, 1, d);
                 if (kind == PD_SWEEP_SEARCH)
                     pd_vertex_update_search(model, sweep, step, contact, offset, pd_vertex_update_stiffness(sum), positions, update, 0, 1,
                                             d);
@@ -359,6 +360,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                 touching_updates(model, sweep, step, kind, contact, offset, begin, end, positions, direction, stiffness, d);
                 for (int update = begin; update < end; update++) {
                     real *here = d[update - begin];
+                    if (model->is_oriented) pd_vertex_update_keep_orientation(model, sweep, positions, update, 0, 1, here);
                     if (kind == PD_SWEEP_SEARCH)
                         pd_vertex_update_search(model, sweep, step, contact, offset, stiffness[update - begin], positions, update, 0, 1,
                                                 here);

@@ -40,8 +40,15 @@ static __device__ double update_total(int lanes, double value) {
     return value;
 }
 
+static __device__ double update_least(int lanes, double value) {
+    unsigned mask = update_mask(lanes);
+    for (int shift = lanes / 2; shift > 0; shift /= 2) value = fmin(value, __shfl_xor_sync(mask, value, shift));
+    return value;
+}
+
 #define PD_UPDATE_CARRIES             0 // with them the kernel for contact would use more of the stack
 #define PD_UPDATE_TOTAL(lanes, value) update_total(lanes, value)
+#define PD_UPDATE_LEAST(lanes, value) update_least(lanes, value)
 #define PD_UPDATE_WAIT(lanes)         __syncwarp(update_mask(lanes))
 #include "updates/sweeps/vertex_update.h"
 
@@ -337,6 +344,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
         for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
     if (update >= end) return;
     pd_vertex_update_step(&model, &sweep, &step, kind, contact, offset, update, lane, lanes, sum, d);
+    if (model.is_oriented) pd_vertex_update_keep_orientation(&model, &sweep, positions->c, update, lane, lanes, d);
     if (search)
         pd_vertex_update_search(&model, &sweep, &step, contact, offset, pd_vertex_update_stiffness(sum), positions->c, update, lane, lanes,
                                 d);

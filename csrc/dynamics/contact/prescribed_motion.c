@@ -2,6 +2,7 @@
 #include "dynamics/contact/prescribed_motion.h"
 
 #include "contact/potential/contact.h"
+#include "dynamics/orientation/orientation.h"
 #include "loops/proximity_loops.h"
 
 #include <math.h>
@@ -126,8 +127,11 @@ static pd_status part_alone(pd_prescribed *self, const pd_problem *problem, moti
     pd_contact *contact = problem->scene;
     pd_closing closing;
     pd_status status = PD_OK;
+    double oriented;
     PD_TRY(set_alone(self, problem, m, 1.0, targets, x));
     PD_TRY(pd_contact_limit_to(contact, x, problem->trial, self->alone, &m->part));
+    PD_TRY(pd_orientation_limit(problem, x, problem->trial, &oriented));
+    m->part = fmin(m->part, oriented);
     if (m->part < 1.0) m->part *= share;
     if (m->part < 1.0) PD_TRY(set_alone(self, problem, m, m->part, targets, x));
     PD_TRY(pd_contact_closing_of(contact, x, problem->trial, self->alone, self->floor, &closing));
@@ -198,7 +202,7 @@ static void set_lengths(pd_prescribed *self, const pd_contact *contact) {
 /* Moves each by its own fraction. Together they also move straight, and are shortened if they meet. */
 static pd_status advance_each(pd_prescribed *self, const pd_problem *problem, const real *targets, double last, real *x, int *moved,
                               int *arrived) {
-    double part = 1.0, share = SHARE * last;
+    double part = 1.0, share = SHARE * last, oriented = 1.0;
     int moving = 0;
     pd_status status = PD_OK;
     set_lengths(self, problem->scene);
@@ -212,6 +216,8 @@ static pd_status advance_each(pd_prescribed *self, const pd_problem *problem, co
     if (!moving) return PD_OK;
     PD_TRY(set_together(self, problem, 1.0, targets, x));
     if (moving > 1) PD_TRY(pd_contact_limit_to(problem->scene, x, self->end, self->together, &part));
+    if (moving > 1) PD_TRY(pd_orientation_limit(problem, x, self->end, &oriented));
+    part = fmin(part, oriented);
     if (part < 1.0) PD_TRY(set_together(self, problem, part *= share, targets, x));
     PD_TRY(pd_memory_copy(problem->context, x, self->end, pd_problem_bytes(problem)));
     PD_TRY(copy_driven(self, problem, pd_contact_driven(problem->scene), self->together));
@@ -239,6 +245,7 @@ pd_status pd_prescribed_advance(pd_prescribed *self, const pd_problem *problem, 
     PD_TRY(pd_memory_copy(context, problem->trial, x, pd_problem_bytes(problem)));
     PD_TRY(pd_move_towards(context, n, fixed, 1.0, targets, problem->trial));
     PD_TRY(pd_contact_limit(contact, x, problem->trial, 1, &part));
+    if (part == 1.0) PD_TRY(pd_orientation_limit(problem, x, problem->trial, &part));
     if (part == 1.0) {
         set_lengths(self, contact);
         PD_TRY(pd_contact_closing_of(contact, x, problem->trial, pd_contact_targets(contact), self->floor, &closing));

@@ -2,6 +2,7 @@
 #include "dynamics/contact/safe_move.h"
 
 #include "contact/potential/prescribed_pairs.h"
+#include "dynamics/orientation/orientation.h"
 #include "dynamics/problem/inertia.h"
 #include "dynamics/problem/path.h"
 #include "dynamics/problem/potential.h"
@@ -19,7 +20,7 @@ pd_status pd_safe_create(pd_simulation *self) {
     size_t bytes = pd_problem_bytes(self->problem);
     pd_status status = PD_OK;
     const pd_contact_response *response = self->problem->response;
-    if (!response->keeps_start && !(self->settings.step_tolerance > 0)) return PD_OK;
+    if (!response->keeps_start && !(self->settings.step_tolerance > 0) && !self->problem->model->is_oriented) return PD_OK;
     PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->x, bytes));
     PD_TRY(pd_memory_create(self->problem->context, (void **)&safe->offset, bytes));
     if (response->limits) status = pd_prescribed_create(&safe->prescribed, self->problem);
@@ -46,8 +47,7 @@ pd_status pd_safe_keep(pd_simulation *self) {
     return status ? status : pd_memory_copy(context, self->safe.offset, self->iterate.offset, bytes);
 }
 
-/* The iterate goes back to safe + part (iterate - safe). */
-static pd_status prune(pd_simulation *self, double part) {
+pd_status pd_safe_return(pd_simulation *self, double part) {
     pd_context *context = self->problem->context;
     pd_iterate *iterate = &self->iterate;
     size_t bytes = pd_problem_bytes(self->problem);
@@ -55,6 +55,22 @@ static pd_status prune(pd_simulation *self, double part) {
     PD_TRY(pd_path_go(self->problem, part, iterate->x, iterate->offset, self->safe.x, self->safe.offset));
     PD_TRY(pd_memory_copy(context, iterate->x, self->safe.x, bytes));
     PD_TRY(pd_memory_copy(context, iterate->offset, self->safe.offset, bytes));
+done:
+    return status;
+}
+
+pd_status pd_safe_shorten(pd_simulation *self, double part) {
+    const pd_problem *problem = self->problem;
+    pd_iterate *iterate = &self->iterate;
+    size_t bytes = pd_problem_bytes(problem);
+    pd_status status = PD_OK;
+    // an accelerator goes by the step that was taken, and restarts
+    PD_TRY(pd_memory_clear(problem->context, problem->trial, bytes));
+    PD_TRY(pd_add_scaled(problem->context, problem->model, problem->trial, part, iterate->step, problem->trial));
+    PD_TRY(pd_memory_copy(problem->context, iterate->step, problem->trial, bytes));
+    iterate->replaced = 1;
+    self->safe.kept *= part;
+    PD_TRY(pd_safe_return(self, part));
 done:
     return status;
 }
@@ -147,7 +163,7 @@ static pd_status limit_free_first_guess(pd_simulation *self, int bounded) {
     if (!bounded || !pd_contact_is_by_reach(problem->contact)) {
         PD_TRY(pd_path_limit(problem, self->safe.x, self->iterate.x, 0, &self->safe.part));
         if (self->safe.part < 1.0 && !bounded) self->safe.part *= HALF_A_GAP;
-        if (self->safe.part < 1.0) PD_TRY(prune(self, self->safe.part));
+        if (self->safe.part < 1.0) PD_TRY(pd_safe_return(self, self->safe.part));
     }
 done:
     return status;
@@ -159,8 +175,8 @@ pd_status pd_safe_limit_first_guess(pd_simulation *self) {
     pd_status status = PD_OK;
     PD_TRY(pd_memory_copy(problem->context, safe->x, problem->x_t, pd_problem_bytes(problem)));
     PD_TRY(pd_inertia_offset(problem, safe->x, self->v, safe->offset));
-    // bodies go as one, and rigid ones have no length for each of their vertices
-    int bounded = self->method->keeps_reach && !problem->rigid;
+    // bodies go as one, and rigid ones and tets that must not invert have no length for each of their vertices
+    int bounded = self->method->keeps_reach && !problem->rigid && !problem->model->is_oriented;
     double cut = 0.0;
     int far = 0, certain = 0;
     if (bounded) PD_TRY(is_far(self, &far));
@@ -185,7 +201,7 @@ pd_status pd_safe_choose_first_guess(pd_simulation *self) {
     pd_iterate *iterate = &self->iterate;
     int n = problem->model->n_vertices;
     size_t bytes = pd_problem_bytes(problem);
-    double guess, start, part;
+    double guess, start, part, oriented;
     pd_status status = PD_OK;
     PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &guess, NULL));
     PD_TRY(pd_memory_copy(context, safe->x, problem->x_t, bytes));
@@ -195,6 +211,8 @@ pd_status pd_safe_choose_first_guess(pd_simulation *self) {
     if (!isfinite(start) || guess < start) return PD_OK;
     // pins and obstacles moved along with the guess: now they move alone
     if (safe->arrived) {
+        PD_TRY(pd_orientation_limit(problem, problem->x_t, safe->x, &oriented));
+        if (oriented < 1.0) return PD_OK;
         PD_TRY(pd_contact_restore_driven(problem->contact));
         PD_TRY(pd_contact_limit(problem->contact, problem->x_t, safe->x, 1, &part));
         PD_TRY(pd_contact_drive(problem->contact, 1.0));
@@ -222,17 +240,8 @@ pd_status pd_safe_limit(pd_simulation *self) {
         if (!by_reach) PD_TRY(pd_memory_download(problem->context, move, problem->scalars, sizeof move));
         if (by_reach || sqrt(move[0]) <= pd_contact_certain_reach(problem->contact)) return PD_OK;
     }
-    PD_TRY(pd_path_limit(problem, safe->x, iterate->x, 0, &safe->part));
-    if (safe->part < 1.0) {
-        size_t bytes = pd_problem_bytes(problem);
-        // an accelerator goes by the step that was taken, and restarts
-        PD_TRY(pd_memory_clear(problem->context, problem->trial, bytes));
-        PD_TRY(pd_add_scaled(problem->context, problem->model, problem->trial, safe->part, iterate->step, problem->trial));
-        PD_TRY(pd_memory_copy(problem->context, iterate->step, problem->trial, bytes));
-        iterate->replaced = 1;
-        safe->kept = safe->part;
-        PD_TRY(prune(self, safe->part));
-    }
+    PD_TRY(pd_path_limit_by_contact(problem, safe->x, iterate->x, 0, &safe->part));
+    if (safe->part < 1.0) PD_TRY(pd_safe_shorten(self, safe->part));
 done:
     return status;
 }
@@ -264,10 +273,10 @@ pd_status pd_safe_is_free(pd_simulation *self, int *is_free) {
 pd_status pd_safe_behind(pd_simulation *self, double *behind) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
-    double found[2], driven;
+    double found[2], driven = 0.0;
     *behind = 0.0;
     if (self->safe.arrived) return PD_OK;
-    PD_TRY(pd_contact_behind(problem->scene, &driven));
+    if (problem->scene) PD_TRY(pd_contact_behind(problem->scene, &driven));
     PD_TRY(pd_memory_copy(problem->context, problem->trial, self->iterate.x, pd_problem_bytes(problem)));
     PD_TRY(pd_move_towards(problem->context, problem->model->n_vertices, problem->model->fixed, 1.0, self->targets, problem->trial));
     PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, NULL, problem->trial, self->iterate.x, problem->scalars));

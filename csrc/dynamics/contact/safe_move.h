@@ -24,7 +24,11 @@ pd_status pd_safe_limit_first_guess(pd_simulation *self);
 pd_status pd_safe_choose_first_guess(pd_simulation *self);
 /* Makes the present iterate the start of its next move. */
 pd_status pd_safe_keep(pd_simulation *self);
-/* Limits the move of an iteration. Afterwards the iterate's step is the accepted part. */
+/* Returns the iterate to safe + part (iterate - safe). */
+pd_status pd_safe_return(pd_simulation *self, double part);
+/* The same at the end of an iteration, whose step becomes this part of it. */
+pd_status pd_safe_shorten(pd_simulation *self, double part);
+/* Limits the move of an iteration by contact. Afterwards the iterate's step is the accepted part. */
 pd_status pd_safe_limit(pd_simulation *self);
 /* The largest displacement of a vertex in the iteration, m. */
 pd_status pd_safe_largest_move(pd_simulation *self, double *move);

@@ -345,7 +345,7 @@ static pd_status find_limit(const pd_callback_step *step, double *part) {
     const pd_iterate *iterate = step->iterate;
     pd_status status = PD_OK;
     *part = 1.0;
-    if (!problem->contact) return PD_OK;
+    if (!problem->contact && !problem->model->is_oriented) return PD_OK;
     ((memory *)step->memory)->product = NO_PRODUCT;
     PD_TRY(pd_add_scaled(problem->context, problem->model, iterate->x, -1.0, iterate->direction, problem->trial));
     PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, part));
@@ -383,7 +383,7 @@ pd_status pd_callback_line_search(pd_callback_step *step, const real *d, double 
     memory->product = problem->contact ? NO_PRODUCT : memory->product;
     PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
     if (!iterate->stalled) *part = iterate->part;
-    remember_limit(step, d, problem->contact ? iterate->limit : 1.0);
+    remember_limit(step, d, problem->contact || problem->model->is_oriented ? iterate->limit : 1.0);
     memory->cut |= iterate->cut;
     iterate->stalled = 0;
 done:
@@ -428,4 +428,5 @@ const pd_method pd_callback_method = {.name = "CustomSolver",
                                       .direction = direction,
                                       .minimises_potential = 1,
                                       .takes_custom = 1,
+                                      .takes_oriented = 1,
                                       .commits = 1};

@@ -228,5 +228,6 @@ const pd_method pd_newton_method = {.name = "Newton",
                                     .direction = direction,
                                     .takes_rigid = 1,
                                     .takes_custom = 1,
+                                    .takes_oriented = 1,
                                     .minimises_potential = 1,
                                     .fills_gradient = 1};

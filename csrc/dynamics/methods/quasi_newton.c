@@ -176,5 +176,6 @@ const pd_method pd_quasi_newton_method = {.name = "QuasiNewton",
                                           .linear = linear_of,
                                           .takes_rigid = 1,
                                           .takes_custom = 1,
+                                          .takes_oriented = 1,
                                           .minimises_potential = 1,
                                           .fills_gradient = 1};

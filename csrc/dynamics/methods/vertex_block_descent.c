@@ -154,8 +154,10 @@ const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",
                                                   .capturable = pd_always,
                                                   .takes_rigid = 1,
                                                   .takes_custom = 1,
+                                                  .takes_oriented = 1,
                                                   .keeps_reach = 1,
                                                   .moves = 1,
+                                                  .keeps_orientation = 1,
                                                   .minimises_potential = 1};
 
 /* ---- Block Jacobi and gradient descent ----------------------------------------------------------------------------------------- */
@@ -278,6 +280,7 @@ const pd_method pd_block_jacobi_method = {.name = "BlockJacobi",
                                           .guarded = guarded,
                                           .takes_rigid = 1,
                                           .takes_custom = 1,
+                                          .takes_oriented = 1,
                                           .keeps_reach = 1,
                                           .minimises_potential = 1};
 const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
@@ -291,5 +294,6 @@ const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
                                               .guarded = guarded,
                                               .takes_rigid = 1,
                                               .takes_custom = 1,
+                                              .takes_oriented = 1,
                                               .keeps_reach = 1,
                                               .minimises_potential = 1};

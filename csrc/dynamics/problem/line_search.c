@@ -91,7 +91,7 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
     PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
     double rounding = pd_rounding_of_potential(problem, magnitude);
     iterate->stalled = 1;
-    if (problem->contact) { // within the step limit
+    if (problem->contact || problem->model->is_oriented) { // within the step limit
         double part;
         PD_TRY(first_point(problem, iterate, &alpha));
         PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, &part));

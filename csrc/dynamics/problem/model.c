@@ -30,7 +30,9 @@ pd_status pd_model_create(pd_model *out, pd_context *context, const pd_descripti
         pd_kind_shape shape = pd_kind_shape_of(set->kind);
         pd_elements *g = &out->kinds[out->n_kinds++];
         size_t m = (size_t)set->n;
-        *g = (pd_elements){.kind = set->kind, .n = set->n, .first_corner = first_corner};
+        *g = (pd_elements){
+            .kind = set->kind, .n = set->n, .first_corner = first_corner, .is_oriented = pd_kind_is_oriented(set->kind) && set->n > 0};
+        out->is_oriented |= g->is_oriented;
         first_corner += set->n * shape.vertices;
         if (set->n > largest) largest = set->n;
         if ((status = pd_upload(context, (void **)&g->vertices, set->vertices, m * (size_t)shape.vertices * sizeof(int)))) goto done;

@@ -2,6 +2,7 @@
 #include "dynamics/problem/path.h"
 
 #include "contact/potential/contact.h"
+#include "dynamics/orientation/orientation.h"
 #include "dynamics/rigid/rigid.h"
 
 /* The number of trials of a shorter path; the slack of each is at most a quarter of that before. */
@@ -15,7 +16,7 @@ static pd_status obstacles_move(const pd_problem *problem, int driven, int *move
     return status;
 }
 
-pd_status pd_path_limit(const pd_problem *problem, const real *x_0, const real *x_1, int driven, double *part) {
+pd_status pd_path_limit_by_contact(const pd_problem *problem, const real *x_0, const real *x_1, int driven, double *part) {
     pd_context *context = problem->context;
     pd_status status = PD_OK;
     if (!problem->rigid) return pd_contact_limit(problem->contact, x_0, x_1, driven, part);
@@ -44,6 +45,17 @@ pd_status pd_path_limit(const pd_problem *problem, const real *x_0, const real *
         PD_TRY(pd_contact_limit_curved(problem->contact, x_0, end, driven, rigid->host_slack, &here));
         *part = fmax(*part, here * length);
     }
+done:
+    return status;
+}
+
+pd_status pd_path_limit(const pd_problem *problem, const real *x_0, const real *x_1, int driven, double *part) {
+    pd_status status = PD_OK;
+    double oriented;
+    *part = 1.0;
+    if (problem->contact) PD_TRY(pd_path_limit_by_contact(problem, x_0, x_1, driven, part));
+    PD_TRY(pd_orientation_limit(problem, x_0, x_1, &oriented));
+    *part = fmin(*part, oriented);
 done:
     return status;
 }

@@ -2,6 +2,7 @@
 #include "dynamics/step/chunk.h"
 
 #include "base/clock.h"
+#include "dynamics/contact/safe_move.h"
 #include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 
@@ -144,6 +145,8 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
         if (status || iterate->stalled) return status;
         if (moved) continue;
         if (problem->rigid) PD_TRY(pd_rigid_spread(problem, iterate->x, 1.0, iterate->direction));
+        // a method that went back starts from elsewhere than where the iteration began
+        if (problem->model->is_oriented && iterate->replaced) PD_TRY(pd_safe_keep(self));
         if (response->advance)
             PD_TRY(response->advance(self, weights[j], report != PD_READBACK_NONE));
         else

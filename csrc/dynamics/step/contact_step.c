@@ -1,6 +1,7 @@
 /* The response of contact in a step; see contact_step.h. */
 #include "dynamics/step/contact_step.h"
 
+#include "dynamics/contact/oriented_move.h"
 #include "dynamics/contact/safe_move.h"
 #include "dynamics/response.h"
 
@@ -12,12 +13,14 @@ static pd_status keep_start(pd_simulation *self) { return self->safe.x && !respo
 pd_status pd_contact_step_begin(pd_simulation *self) {
     const pd_contact_response *response = response_of(self);
     pd_safe_begin(self);
-    return response->begin ? response->begin(self) : PD_OK;
+    pd_status status = pd_oriented_begin(self);
+    return status || !response->begin ? status : response->begin(self);
 }
 
 pd_status pd_contact_step_first_guess(pd_simulation *self, int given) {
     const pd_contact_response *response = response_of(self);
-    pd_status status = response->first_guess ? response->first_guess(self, given) : PD_OK;
+    pd_status status = pd_oriented_first_guess(self, given);
+    if (!status && response->first_guess) status = response->first_guess(self, given);
     return status ? status : keep_start(self);
 }
 
@@ -29,6 +32,7 @@ pd_status pd_contact_step_before(pd_simulation *self, int *moved) {
     iterate->limit = 0.0;
     iterate->beyond = 0;
     if (response->before_iteration) PD_TRY(response->before_iteration(self, moved));
+    PD_TRY(pd_oriented_advance(self, moved));
     iterate->drives = self->safe.drives;
     iterate->detections = self->safe.detections;
     PD_TRY(keep_start(self));
@@ -45,8 +49,12 @@ pd_status pd_contact_step_read(pd_simulation *self, size_t reported, double *rep
 
 pd_status pd_contact_step_after(pd_simulation *self) {
     const pd_contact_response *response = response_of(self);
+    double part;
     self->safe.part = self->safe.kept = 1.0;
-    return response->after_iteration ? response->after_iteration(self) : PD_OK;
+    pd_status status = pd_oriented_limit(self, &part);
+    if (!status && response->after_iteration) status = response->after_iteration(self);
+    self->safe.part *= part;
+    return status;
 }
 
 pd_status pd_contact_step_next_pass(pd_simulation *self, int passes, int *again) {

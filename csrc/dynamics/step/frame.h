@@ -23,6 +23,8 @@ typedef struct pd_safe {
     int outgrown;              /* they found more than there was room for: the step is to be run again */
     int driving;               /* pins or obstacles move in the step */
     int arrived;               /* all that is driven is at its target */
+    double room;               /* m: what pins left of the free path that tets gave them (contact/oriented_move.c); */
+    int waits;                 /* iterations that they have waited for since */
     pd_prescribed *prescribed; /* NULL: nothing holds pins and obstacles back */
 
     /* of a response with rounds of its own */

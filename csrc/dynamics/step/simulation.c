@@ -63,6 +63,11 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
         if (pd_kind_is_custom(description->sets[s].kind) && !settings->method->takes_custom)
             PD_TRY(pd_fail(error, PD_ERROR_TYPE, "material: %s does not take functions of the caller; Newton and VertexBlockDescent do",
                            settings->method->name));
+    for (int s = 0; s < description->n_sets; s++)
+        if (pd_kind_is_oriented(description->sets[s].kind) && !settings->method->takes_oriented)
+            PD_TRY(pd_fail(error, PD_ERROR_TYPE,
+                           "material: %s does not take tets that must not invert (%s); Newton and VertexBlockDescent do",
+                           settings->method->name, pd_kind_shape_of(description->sets[s].kind).name));
     PD_TRY(pd_response_find(&response, description, settings->method, error));
     PD_TRY(pd_problem_create(&self->problem, description, response, settings->h, cholesky, place, error));
     PD_TRY(pd_chunks_create(&self->chunks, error));

@@ -20,6 +20,7 @@ enum { PD_SEARCH_HALVINGS = 30 };
 
 #ifndef PD_UPDATE_TOTAL
 #define PD_UPDATE_TOTAL(lanes, value) (value) /* the sum of a double over the threads of an update */
+#define PD_UPDATE_LEAST(lanes, value) (value) /* the least of a double over them */
 #define PD_UPDATE_WAIT(lanes)         ((void)0)
 #endif
 

@@ -15,6 +15,7 @@
 #include "elements/shape_target_corner.h"
 #include "elements/stvk_corner.h"
 #include "updates/elements/damping_update.h"
+#include "updates/elements/orientation_update.h"
 #include "updates/sweeps/touching_vertex.h"
 
 #include "updates/elements/vertex_step.h"
@@ -127,6 +128,23 @@ PD_UPDATE_FUNCTION double pd_vertex_update_energy(const pd_model *model, const p
     }
     *magnitude = PD_UPDATE_TOTAL(lanes, absolute);
     return PD_UPDATE_TOTAL(lanes, sum);
+}
+
+/* Shortens the step d of an update's vertex, so that each of its tets that must not invert keeps a tenth of its volume while all other
+ * vertices rest. */
+PD_UPDATE_FUNCTION void pd_vertex_update_keep_orientation(const pd_model *model, const pd_vertex_sweep *sweep, const real *positions,
+                                                          int update, int lane, int lanes, real d[3]) {
+    double part = 1.0;
+    for (int s = sweep->corner_start[update] + lane; s < sweep->corner_start[update + 1]; s += lanes) {
+        const int *entry = sweep->corners + 2 * (size_t)s;
+        real at[12];
+        if (!model->kinds[entry[0]].is_oriented) continue;
+        const size_t e = (size_t)(entry[1] / 4);
+        pd_element_gather(4, PD_POSITION_STRIDE, positions, sweep->corner_slots[entry[0]] + 4 * e, at);
+        part = fmin(part, pd_tet_corner_part(at, entry[1] % 4, d, model->kinds[entry[0]].rest + 9 * e));
+    }
+    part = PD_UPDATE_LEAST(lanes, part);
+    for (int c = 0; c < 3 && part < 1.0; c++) d[c] = (real)(part * (double)d[c]);
 }
 
 /* ---- one update ---------------------------------------------------------------------------------------------------------------- */

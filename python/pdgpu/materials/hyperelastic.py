@@ -8,7 +8,7 @@ import numpy as np
 
 from pdgpu.materials.material import Material
 
-__all__ = ["Corotated", "NeoHookean", "StVK"]
+__all__ = ["Corotated", "FixedCorotated", "LogNeoHookean", "NeoHookean", "StVK"]
 
 
 class Hyperelastic(Material):
@@ -148,3 +148,39 @@ class Corotated(Hyperelastic):
     """
 
     kinds = {4: "corotated_tet", 3: "corotated_triangle"}
+
+
+class LogNeoHookean(Hyperelastic):
+    """Neo-Hookean solids: energy mu/2 (|F|^2 - 3) - mu log J + lam/2 (log J)^2 per volume, J = det F, infinite where J <= 0.
+
+    [Bonet and Wood 2008, Nonlinear Continuum Mechanics, Eq. 6.27]. No tet inverts: every method shortens its steps, so that a tet keeps a
+    tenth of its volume in a step, and starts from J > 0 only (docs/theory/objective.md). mu, lam and `from_young` as for StVK.
+
+    Parameters
+    ----------
+    mu, lam : float or array_like, shape (tets,)
+        Pa, at least 0.
+    """
+
+    kinds = {4: "log_neo_hookean_tet"}
+    bodies = ("solid",)
+    inverts = False
+
+
+class FixedCorotated(Hyperelastic):
+    """Fixed co-rotated solids: energy mu |F - R|^2 + lam/2 (J - 1)^2 per volume, R the nearest rotation, J = det F.
+
+    [Stomakhin, Howes, Schroeder, Teran 2012, Energetically Consistent Invertible Elasticity]. The volume term is of J, while that of
+    `Corotated` is of the trace: at F = I/2 with mu = 1 and lam = 2 Pa they have 1.516 and 3 J per m^3. The energy is finite for inverted
+    tets; yet no tet inverts, as for `LogNeoHookean` [Li et al. 2020, Incremental Potential Contact, Sec. 3.1]. mu, lam and `from_young`
+    as for StVK.
+
+    Parameters
+    ----------
+    mu, lam : float or array_like, shape (tets,)
+        Pa, at least 0.
+    """
+
+    kinds = {4: "fixed_corotated_tet"}
+    bodies = ("solid",)
+    inverts = False

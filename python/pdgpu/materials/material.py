@@ -27,6 +27,7 @@ class Material(GuardedAttributes):
     topologies: dict[int, Any] = {}  # vertices of an element -> topology of their rest shape, where it differs from the default
     bodies: tuple[str, ...] = ()  # the types of body it can be given to
     projective = True  # an energy of the distance to a constraint set, which Projective Dynamics needs
+    inverts = True  # its tets may: no step is limited for their sake
 
     def __new__(cls, *arguments: Any, **constants: Any) -> Self:
         if cls is Material:

@@ -13,7 +13,7 @@ import numpy as np
 from pdgpu._internal.arguments import any_array, real_array
 from pdgpu.materials.custom_material import CustomMaterial
 from pdgpu.materials.hinge_bending import HingeBending
-from pdgpu.materials.hyperelastic import Corotated, NeoHookean, StVK
+from pdgpu.materials.hyperelastic import Corotated, FixedCorotated, LogNeoHookean, NeoHookean, StVK
 from pdgpu.materials.joint_elements import Slide, Swing
 from pdgpu.materials.material import Material, number_or_array
 from pdgpu.materials.shape_target import ShapeTarget
@@ -32,7 +32,9 @@ __all__ = [
     "Bending",
     "Corotated",
     "CustomMaterial",
+    "FixedCorotated",
     "HingeBending",
+    "LogNeoHookean",
     "NeoHookean",
     "RodBending",
     "ShapeTarget",

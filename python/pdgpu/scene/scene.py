@@ -162,8 +162,8 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         mesh : Mesh
             Every vertex must belong to a tet.
         material : Material or list of Material
-            NeoHookean, StVK, Corotated, ARAP, ShapeTarget, Volume, StrainLimit (Pa), Spring (N/m, on the edges). Linear tets lock near
-            incompressibility: a Poisson's ratio of 0.45 or more, of all materials together, warns.
+            NeoHookean, LogNeoHookean, FixedCorotated, StVK, Corotated, ARAP, ShapeTarget, Volume, StrainLimit (Pa), Spring (N/m, on the
+            edges). Linear tets lock near incompressibility: a Poisson's ratio of 0.45 or more, of all materials together, warns.
         density : float or array_like, shape (tets,)
             kg/m^3, greater than 0.
         name : str, optional

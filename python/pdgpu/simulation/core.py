@@ -31,7 +31,7 @@ from pdgpu.scene.model_scene import model_scene, public_scene
 from pdgpu.scene.prescribed_pairs import prescribed_description
 from pdgpu.scene.scene import Scene, checked_copy
 from pdgpu.scene.tethers import Tethers
-from pdgpu.simulation.inverted_tets import InvertedTets
+from pdgpu.simulation.inverted_tets import InvertedTets, OrientedTets
 from pdgpu.simulation.rigid_state import add_rigid_inertia, add_rigid_load, positions_in_model, shape_tolerance
 from pdgpu.simulation.target_lag import TargetLag
 from pdgpu.simulation.targets import aim
@@ -124,6 +124,7 @@ class SimulationCore:
     springs: ProxyScene | None  # of ProxyContact
     tethers: Tethers
     inverted: InvertedTets
+    oriented: OrientedTets
     said: dict[str, Any]  # what every record says of the simulation
 
     numbers: Parameters | None  # of the linear solver
@@ -154,7 +155,7 @@ class SimulationCore:
         self.scene = model_scene(checked_copy(scene))
         self.rows = PublicRows(self.scene.bodies)
         groups = self.scene.element_groups()
-        check_support(solver, device, {MATERIAL_OF_KIND[kind] for kind in groups})
+        check_support(solver, device, {MATERIAL_OF_KIND[kind] for kind in groups}, contact)
         self.fixed = self.scene.fixed()
         self.solver = with_relaxation(solver, groups, self.fixed)
         self.kinds = list(module.KINDS)
@@ -187,7 +188,7 @@ class SimulationCore:
         self.materials = {MATERIAL_OF_KIND[kind] for kind in groups} | {type(m).__name__ for body in scene.bodies for m in body.materials}
         if self.dt is None:
             check_held(scene, groups, self.fixed)
-        self.tethers, self.inverted = Tethers(scene), InvertedTets(scene)
+        self.tethers, self.inverted, self.oriented = Tethers(scene), InvertedTets(scene), OrientedTets(scene)
 
     def _contact_description(self):
         """What the compiled model takes of contact between pairs, or None. Makes `touching`, `law` and `springs`."""

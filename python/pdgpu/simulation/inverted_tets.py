@@ -1,4 +1,4 @@
-"""The tets of a simulation that are inverted: those of negative volume, whose energy many materials do not see as such."""
+"""The tets of a simulation that are inverted: those of negative volume, which many materials do not notice, and others forbid."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pdgpu.types import Floats
 
-__all__ = ["InvertedTets"]
+__all__ = ["InvertedTets", "OrientedTets"]
 
 COUNT_EVERY = 8  # steps: a count costs 3 to 25 % of a step of Projective Dynamics, and reads the positions back from a GPU
 
@@ -45,3 +45,27 @@ class InvertedTets:
         body = int(np.searchsorted(self._starts, found[0], side="right")) - 1
         which = f"the first is tet {int(found[0] - self._starts[body])} of {self._names[body]!r}"
         return f"{len(found)} of {counted(len(self), 'tet')} {'is' if len(found) == 1 else 'are'} inverted; {which}"
+
+
+class OrientedTets:
+    """The solids of a scene with such a material, and their volumes at rest."""
+
+    def __init__(self, scene: Any) -> None:
+        self._solids = [
+            (body, next(type(material).__name__ for material in body.materials if not material.inverts))
+            for body in scene.bodies
+            if body.type == "solid" and any(not material.inverts for material in body.materials)
+        ]
+        self._volumes = [_host.measures(body.points, body.mesh.tets) for body, _ in self._solids]
+
+    def check(self, name: str, positions: Floats) -> None:
+        """ValueError with the body, the tet and J = det F where a tet is flat or inverted at positions (n, 3), an argument of this name."""
+        for (body, material), volumes in zip(self._solids, self._volumes, strict=True):
+            ratios = _host.measures(np.ascontiguousarray(positions[body.slice], np.float64), body.mesh.tets) / volumes
+            bad = ~(ratios > 0.0)
+            if bad.any():
+                tet = int(np.argmax(bad))
+                raise ValueError(
+                    f"{name}: tet {tet} of {body.name!r} is flat or inverted, J = det F = {ratios[tet]:g}, which {material} forbids "
+                    f"({int(bad.sum())} such tets); start from positions with J > 0, or take a material such as pdgpu.NeoHookean"
+                )

@@ -96,6 +96,7 @@ def with_state(core: SimulationCore, positions: Floats | None, velocities: Float
     """The core in another state, as `Simulation.set_state` has it, or one with another origin. Positions, m, and velocities, m/s, (n, 3)
     are checked; None: they stay."""
     if positions is not None:
+        core.oriented.check("positions", positions)
         core = moved_with(core, positions)
     arrays = [None if positions is None else core.cast_positions(positions), None if velocities is None else core.cast(velocities)]
     if time is not None:

@@ -241,7 +241,7 @@ class SolverStep:
     # ---- moves ---------------------------------------------------------------------------------------------------------------------------
 
     def limit(self, d: Any) -> float:
-        """The largest part of the move d (n, 3) m that the step limiter of contact allows; 1.0 without contact."""
+        """The largest part of the move d (n, 3) m that the step limiter allows, because of contact or of tets that must not invert."""
         return self._ask("limit", self._relative.solved_limit, self._given("limit", "d", d))
 
     def line_search(self, d: Any) -> float:

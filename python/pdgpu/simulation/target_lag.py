@@ -33,7 +33,7 @@ def describe_lag(core, targets, driven):
     Parameters
     ----------
     core : SimulationCore
-        At the end of a step with contact.
+        At the end of a step.
     targets : ndarray of shape (n, 3), or None
         Of the pinned vertices, m; None: no pin is scripted.
     driven : ndarray of shape (m, 3), or None
@@ -59,7 +59,10 @@ def describe_lag(core, targets, driven):
 
 def _touching_names(core):
     """Bodies and obstacles with a pair that acts."""
-    columns, scene = core.backend.contact_columns(), core.touching
+    scene = core.touching
+    if scene is None:  # tets that must not invert hold pins back
+        return set()
+    columns = core.backend.contact_columns()
     acts = columns["distance"] < columns["separation"] + columns["activation"]
     points = columns["vertices"][acts]
     return {scene.names[owner] for owner in np.unique(scene.owner[points[points >= 0]])}

@@ -124,6 +124,9 @@ def take_step(
         except DivergenceError as error:
             rows.diverged(error)
             raise
+        except ValueError:  # also where positions were written in place: the core names a tet of all bodies
+            core.oriented.check("positions", core.backend.positions())
+            raise
         if core.dt is None:
             core.start_time = end
         memory.setup_seconds += result.pop("setup_seconds")
@@ -167,9 +170,9 @@ def _warn_after(core, inverted, stacklevel):
         )
     if memory.lag.follow(last.behind):
         warnings.warn(
-            f"contact: a target lag for {LATE_STEPS} steps: {lagging(core)}, held back by "
-            "what it pushes; take a shorter dt, more iterations, a larger contact distance or a slower motion; "
-            "run(max_behind=...) ends at a lag",
+            f"{'motion' if core.touching is None else 'contact'}: a target lag for {LATE_STEPS} steps: {lagging(core)}, held back by "
+            f"{'tets that must not invert' if core.touching is None else 'what it pushes'}; take a shorter dt, more iterations, "
+            f"{'' if core.touching is None else 'a larger contact distance '}or a slower motion; run(max_behind=...) ends at a lag",
             RuntimeWarning,
             stacklevel=stacklevel,
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, dataclass_transform
 from pdgpu._internal.arguments import integer
 from pdgpu.contact.barrier_contact import LAWS
 from pdgpu.linear.linear_solvers import keep
-from pdgpu.solvers.time_step_solver import CUSTOM, HYPERELASTIC, PENALTY, PROJECTIVE, TimeStepSolver
+from pdgpu.solvers.time_step_solver import CUSTOM, HYPERELASTIC, ORIENTED, PENALTY, PROJECTIVE, TimeStepSolver
 
 if TYPE_CHECKING:
     from typing import Any
@@ -67,7 +67,7 @@ class CustomSolver(TimeStepSolver):
     seed: int = 0
     name: str | None = None
 
-    materials = PROJECTIVE + HYPERELASTIC + CUSTOM
+    materials = PROJECTIVE + HYPERELASTIC + ORIENTED + CUSTOM
     contacts = (*LAWS, PENALTY)
     embedded = ("cpu", "cuda")
 

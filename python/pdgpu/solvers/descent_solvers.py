@@ -12,6 +12,7 @@ from pdgpu.solvers.time_step_solver import (
     COLOURINGS,
     CUSTOM,
     HYPERELASTIC,
+    ORIENTED,
     PENALTY,
     PROJECTIVE,
     TimeStepSolver,
@@ -46,7 +47,7 @@ class VertexBlockDescent(TimeStepSolver):
     colouring: str = "balanced"
     initialization: str = "adaptive"
 
-    materials = PROJECTIVE + HYPERELASTIC + CUSTOM
+    materials = PROJECTIVE + HYPERELASTIC + ORIENTED + CUSTOM
     rigid = True
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu",)
@@ -64,7 +65,7 @@ class _AllAtOnce(TimeStepSolver):
     chebyshev: Chebyshev | None = None
     line_search: bool = True
 
-    materials = PROJECTIVE + HYPERELASTIC + CUSTOM
+    materials = PROJECTIVE + HYPERELASTIC + ORIENTED + CUSTOM
     rigid = True
     contacts = (*LAWS, PENALTY, *AFTER)
     embedded = ("cpu",)

@@ -17,7 +17,7 @@ from pdgpu.materials.joint_elements import Slide, Swing
 from pdgpu.scene.rigid_bodies import RigidBody
 from pdgpu.solvers.custom_solver import CustomSolver
 from pdgpu.solvers.solvers import PBD, SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
-from pdgpu.solvers.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, PENALTY, PROXIES, TimeStepSolver
+from pdgpu.solvers.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, ORIENTED, PENALTY, PROXIES, TimeStepSolver
 
 __all__ = [
     "KINDS",
@@ -104,8 +104,8 @@ def settings_of(solver, device, n_vertices=0):
     return settings
 
 
-def check_support(solver, device, materials):
-    """TypeError where the solver cannot treat a material, RuntimeError where it does not run on the device."""
+def check_support(solver, device, materials, contact=None):
+    """TypeError where the solver or the contact cannot treat a material, RuntimeError where it does not run on the device."""
     if not isinstance(solver, KINDS):
         raise TypeError(f"solver: expected a solver such as pdgpu.ProjectiveDynamics(), got {solver!r}")
     materials = materials - {Slide.__name__, Swing.__name__}  # in joints of rigid bodies alone, which check_rigid sees to
@@ -113,6 +113,11 @@ def check_support(solver, device, materials):
         if material not in solver.materials:
             able = [kind.__name__ for kind in SOLVERS if materials <= set(kind.materials) and device_parts(device)[0] in kind.devices]
             raise TypeError(f"{type(solver).__name__} cannot treat the material {material}; {', '.join(able)} can treat all of the scene")
+    if type(contact).__name__ in AFTER and (oriented := sorted(materials & set(ORIENTED))):
+        raise TypeError(
+            f"contact: {type(contact).__name__} moves vertices after the solver and may invert tets, which {oriented[0]} forbids; "
+            "BarrierContact and PenaltyContact do not"
+        )
     if "CustomMaterial" in materials and isinstance(solver, VertexBlockDescent) and solver.line_search:
         raise TypeError(
             "line_search: VertexBlockDescent asks for energies of single vertices, which the functions of a CustomMaterial do not answer; "

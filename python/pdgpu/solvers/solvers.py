@@ -23,6 +23,7 @@ from pdgpu.solvers.time_step_solver import (
     CUSTOM,
     DRIVERS,
     HYPERELASTIC,
+    ORIENTED,
     PENALTY,
     PRECONDITIONERS,
     PROJECTIVE,
@@ -128,7 +129,7 @@ class Newton(TimeStepSolver):
     step_tolerance: float = field(default=0.0, metadata={"written": "where set"})
     initialization: str | None = field(default=None, metadata={"written": "where set"})
 
-    materials = PROJECTIVE + HYPERELASTIC + CUSTOM
+    materials = PROJECTIVE + HYPERELASTIC + ORIENTED + CUSTOM
     linear_solvers = (Direct, PCG)
     linear_names = ("auto",)
     rigid = True
@@ -252,7 +253,7 @@ class QuasiNewton(TimeStepSolver):
     line_search: bool = True
     initialization: str | None = field(default=None, metadata={"written": "where set"})
 
-    materials = PROJECTIVE + HYPERELASTIC + CUSTOM
+    materials = PROJECTIVE + HYPERELASTIC + ORIENTED + CUSTOM
     linear_solvers = (Direct,)
     rigid = True
     contacts = (*LAWS, PENALTY, *AFTER)

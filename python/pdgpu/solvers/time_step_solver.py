@@ -23,7 +23,8 @@ PRECONDITIONERS = ("jacobi", "direct")
 COLOURINGS = ("greedy", "balanced")
 # materials whose energy is the distance to a constraint set, and those that have no nearest point of one, so no PD and no PBD
 PROJECTIVE = tuple(material.__name__ for material in MATERIALS if material.projective)
-HYPERELASTIC = tuple(material.__name__ for material in MATERIALS if not material.projective and material.__name__ != "CustomMaterial")
+HYPERELASTIC = tuple(m.__name__ for m in MATERIALS if not m.projective and m.inverts and m.__name__ != "CustomMaterial")
+ORIENTED = tuple(material.__name__ for material in MATERIALS if not material.inverts)  # whose tets must not invert: steps are limited
 CUSTOM = ("CustomMaterial",)  # whose functions are called before a solver asks for what they find
 
 
