@@ -4,6 +4,11 @@ All corners move along straight lines, x(t) = x_t0 + t (x_t1 - x_t0), t in [0, 1
 0, touching is a contact. Every method returns a safe time: there is no contact up to it, also after the positions at that time are rounded
 once more. No contact is missed. A method may report a near miss as a contact, if the distance falls below a tenth of its start value.
 
+Methods differ on such near misses. Edges that end near each other, and would touch only later, are a contact for "certified" and
+"additive", which go by the distance. "min_gradient" goes by coplanarity, and reports no contact if the four corners are coplanar only after
+the step. Near a coplanarity it may report a near miss that the others do not. So compare times of two methods only where both report a
+contact.
+
     "certified"     conservative advancement by distance and volume, with all rounding counted; the default
     "min_gradient"  the minimum-gradient Newton search for coplanarity [Lan et al. 2022, Projective IPC, Sec. 6], made safe
     "additive"      advancement by distances only [Li et al. 2021, Codimensional IPC, Alg. 1]
