@@ -37,7 +37,8 @@ TABLE_COLUMNS = ("iteration", "seconds", "incremental_potential", "gradient_norm
 
 @made_by("Simulation.step(record=True)")
 class StepRecord(Mapping):
-    """Column -> float64 array, one number per recorded iteration; row 0 is the first guess. Empty where nothing was recorded.
+    """Column -> float64 array, one number per recorded iteration; row 0 is the first guess. Empty where nothing was recorded, and a column
+    is then a KeyError that names `record=True`.
 
     "seconds" runs on from row to row; "direction_seconds" (the method's own work) and "advance_seconds" (extrapolation and move) are
     those of the one iteration, and add up to it.
@@ -208,7 +209,11 @@ class StepRecord(Mapping):
         return plot_contact(self, x=x)
 
     def __getitem__(self, column):
-        return self._columns[column]
+        try:
+            return self._columns[column]
+        except (KeyError, TypeError):
+            there = f"there is {', '.join(self)}" if self else "nothing was: take step(record=True)"
+            raise KeyError(f"{column!r} was not recorded; {there}") from None
 
     def __iter__(self):
         return iter(self._columns)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu import _host
-from pdgpu._internal.arguments import number, real_array
+from pdgpu._internal.arguments import number, per_item, real_array
 from pdgpu._internal.attributes import read_only
 from pdgpu._internal.counted import counted
 from pdgpu._internal.made import made_by
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.bodies import Body
-from pdgpu.scene.body_masses import shares_of_mass
+from pdgpu.scene.body_masses import moments_of_points, shares_of_mass
 from pdgpu.scene.held_parts import CARRIERS
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ class RigidBody(Body):
     mass : float
         kg.
     masses : ndarray, shape (n,)
-        Shares of the mass, kg: proportional to the area at each vertex and weighted so that their centre of mass is `centre`. The
-        linear momentum and the energy in gravity are sums over them. Angular momentum and kinetic energy are not, because the second
-        moments differ; `Simulation.momentum` and `Simulation.energies` have these.
+        Those that were given, kg. Else shares of the mass: proportional to the area at each vertex and weighted so that their centre of
+        mass is `centre`. The linear momentum and the energy in gravity are sums over them. With shares, angular momentum and kinetic
+        energy are not, because the second moments differ; `Simulation.momentum` and `Simulation.energies` have these.
     centre : ndarray, shape (3,)
         Of mass, at rest, m.
     second_moments : ndarray, shape (3, 3)
@@ -57,14 +57,20 @@ class RigidBody(Body):
     second_moments: Floats
     spin: Floats
     anchors: int
+    has_own_masses = False  # whether the masses were given
 
-    def __init__(self, name, mesh, first, density, velocity, spin, collides, carriers=None):
+    def __init__(self, name, mesh, first, density, velocity, spin, collides, carriers=None, masses=None):
         triangles = mesh.surface if len(mesh.tets) else mesh.triangles
         if not len(triangles):
             raise ValueError(f"mesh: a rigid body needs triangles or tets, and {mesh!r} has none")
-        density = number("density", density, above=0.0)
         volume, centre, moments = _host.mass_properties(mesh.points, np.ascontiguousarray(triangles))
-        mass, moments = density * volume, density * moments
+        if masses is None:
+            density = number("density", density, above=0.0)
+            mass, moments = density * volume, density * moments
+        else:
+            masses = per_item("masses", masses, len(mesh.points), above=0.0)
+            mass, centre, moments = moments_of_points(mesh.points, masses)
+            density = mass / volume
         if not np.isfinite(mass) or not np.isfinite(moments).all() or not (mass / CARRIERS > 0.0):
             raise ValueError(f"density: {density} gives the mass {mass} kg, which cannot be computed with")
         squares, axes = np.linalg.eigh(moments)
@@ -76,7 +82,8 @@ class RigidBody(Body):
         centre = carriers.mean(axis=0)
         spin, velocity = real_array("spin", spin, (3,)), real_array("velocity", velocity, (3,))
         surface = Mesh(mesh.points, triangles=triangles)
-        masses = read_only(shares_of_mass(surface.points, surface.triangles, mass, centre))
+        self._keep(has_own_masses=masses is not None)
+        masses = read_only(shares_of_mass(surface.points, surface.triangles, mass, centre) if masses is None else masses)
         moving = velocity + np.cross(spin, surface.points - centre)
         super().__init__(name, "rigid", surface.points, surface, [], masses, first, moving, 0.0, density, collides)
         self._keep(mass=mass, centre=read_only(centre), second_moments=read_only(moments), spin=read_only(spin), anchors=0)
@@ -102,7 +109,9 @@ class RigidBody(Body):
 
     @masses.setter
     def masses(self, masses: Any) -> None:
-        raise ValueError(f"masses: those of the rigid body {self.name!r} follow from its density; add it with another one")
+        raise ValueError(
+            f"masses: those of the rigid body {self.name!r} are given to add_rigid, or follow from its density; add another one"
+        )
 
     @property
     def velocity(self) -> Floats:

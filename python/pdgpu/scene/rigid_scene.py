@@ -9,6 +9,7 @@ import numpy as np
 from pdgpu._internal.arguments import flag
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.bodies import new_name, share_simulations
+from pdgpu.scene.body_masses import one_of
 from pdgpu.scene.model_scene import number_rows
 from pdgpu.scene.rigid_bodies import RigidBody
 
@@ -40,7 +41,8 @@ class RigidScene:
         self,
         mesh: Mesh,
         *,
-        density: float,
+        density: float | None = None,
+        masses: ArrayLike | None = None,
         name: str | None = None,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         spin: ArrayLike = (0.0, 0.0, 0.0),
@@ -68,6 +70,9 @@ class RigidScene:
             Triangles that enclose a volume, normals outward, or tets, whose surface counts.
         density : float
             kg/m^3, greater than 0.
+        masses : float or array_like, shape (n,)
+            Instead of `density`: points of mass at the vertices of the mesh, kg, greater than 0. They give the mass, the centre and the
+            second moments.
         name : str, optional
         velocity : array_like, shape (3,)
             Of the centre of mass at the start, m/s.
@@ -83,13 +88,16 @@ class RigidScene:
         Raises
         ------
         ValueError
-            A surface that is open, inconsistent or inside out; a density that is not greater than 0.
+            A surface that is open, inconsistent or inside out; a density or a mass that is not greater than 0.
+        TypeError
+            Density and masses, or neither.
         """
         if not isinstance(mesh, Mesh):
             raise TypeError(f"mesh: expected a pdgpu.Mesh, got {mesh!r}")
         collides = flag("collides", collides)
         name = new_name(self, f"rigid{len(self.bodies)}" if name is None else name)
-        body = RigidBody(name, mesh, self.n_vertices, density, velocity, spin, collides)
+        one_of("density", density, "masses", masses)
+        body = RigidBody(name, mesh, self.n_vertices, density, velocity, spin, collides, masses=masses)
         share_simulations(body, self._simulations)
         self._keep(bodies=(*self.bodies, body))
         self._simulations.warn(f"add {name!r}")

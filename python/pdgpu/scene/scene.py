@@ -5,23 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pdgpu._internal.arguments import flag, number, per_item, real_array
 from pdgpu._internal.attributes import GuardedAttributes, keep_attributes, read_only
 from pdgpu._internal.counted import counted
 from pdgpu.materials.hinge_bending import HingeBending
 from pdgpu.materials.locking import warn_of_locking
-from pdgpu.materials.material import Material, joined, with_bending
-from pdgpu.materials.materials import Attachment, Bending, RodBending, WorldBox
+from pdgpu.materials.material import Material, with_bending
+from pdgpu.materials.materials import Bending, RodBending, WorldBox
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.bodies import Body, Obstacle, _Simulations, body_velocities, close, new_name, share_simulations, simulations_of
-from pdgpu.scene.body_masses import body_masses
+from pdgpu.scene.body_masses import body_masses, one_of
 from pdgpu.scene.colliders import Collider, TriangleMesh
-from pdgpu.scene.held_parts import selectable_points
 from pdgpu.scene.joints import Joint, JointScene
 from pdgpu.scene.rigid_bodies import RigidBody
 from pdgpu.scene.rigid_scene import RigidScene
+from pdgpu.scene.scene_arrays import SceneArrays
 
 if TYPE_CHECKING:
     from typing import Any
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Body", "Obstacle", "Scene"]
 
 
-class Scene(RigidScene, JointScene, GuardedAttributes):
+class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
     """Bodies under gravity, and obstacles.
 
     A simulation copies the scene when it is made. What is changed afterwards is for the next one, and a warning says so while the first
@@ -124,7 +122,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
                 return candidate
         raise ValueError(f"body: no body is named {name!r}; there are {[candidate.name for candidate in self.bodies]}")
 
-    def _add_mesh(self, kind, mesh, material, density, name, velocity, damping, collides, thickness):
+    def _add_mesh(self, kind, mesh, material, density, masses, name, velocity, damping, collides, thickness):
         if not isinstance(mesh, Mesh):
             raise TypeError(f"mesh: expected a pdgpu.Mesh, got {mesh!r}")
         element_name = {"solid": "tets", "shell": "triangles", "rod": "edges"}[kind]
@@ -140,7 +138,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
                 raise TypeError(f"material: {type(given).__name__} cannot be given to a {kind}, only to {', '.join(given.bodies)}")
         if len({type(given) for given in materials}) < len(materials):
             raise ValueError("material: a body takes each kind of material once")
-        density, masses = body_masses(mesh, element_name, density)
+        density, masses = body_masses(mesh, element_name, density, masses)
         return add_body(self, kind, mesh.points, mesh, materials, masses, name, velocity, damping, collides, thickness, density)
 
     def add_solid(
@@ -148,7 +146,8 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         mesh: Mesh,
         material: Materials,
         *,
-        density: ArrayLike,
+        density: ArrayLike | None = None,
+        masses: ArrayLike | None = None,
         name: str | None = None,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         damping: float = 0.0,
@@ -165,7 +164,10 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
             NeoHookean, LogNeoHookean, FixedCorotated, StVK, Corotated, ARAP, ShapeTarget, Volume, StrainLimit (Pa), Spring (N/m, on the
             edges). Linear tets lock near incompressibility: a Poisson's ratio of 0.45 or more, of all materials together, warns.
         density : float or array_like, shape (tets,)
-            kg/m^3, greater than 0.
+            kg/m^3, greater than 0. Each vertex gets a quarter of the mass of its tets.
+        masses : float or array_like, shape (n,)
+            Instead of `density`: of each vertex, kg, greater than 0. Inertia, gravity, energies, cuts and files use them. `Body.density` is
+            then their sum over the volume.
         name : str, optional
         velocity : array_like, shape (3,) or (n, 3)
             At the start, m/s.
@@ -183,7 +185,7 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         -------
         Body
         """
-        body = self._add_mesh("solid", mesh, material, density, name, velocity, damping, collides, thickness)
+        body = self._add_mesh("solid", mesh, material, density, masses, name, velocity, damping, collides, thickness)
         warn_of_locking(body, stacklevel=2)
         return body
 
@@ -192,7 +194,8 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         mesh: Mesh,
         material: Materials,
         *,
-        density: ArrayLike,
+        density: ArrayLike | None = None,
+        masses: ArrayLike | None = None,
         bending: ArrayLike | Material = 0.0,
         flexural_rigidity: ArrayLike = 0.0,
         name: str | None = None,
@@ -208,14 +211,14 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         material : Material or list of Material
             Spring, StVK, Corotated, ARAP, Area, StrainLimit (N/m), Bending, HingeBending (J).
         density : float or array_like, shape (triangles,)
-            kg/m^2, greater than 0.
+            kg/m^2, greater than 0; or `masses`.
         bending : float or array_like, shape (hinges,)
             Short for adding Bending(bending) to the list, J; 0: none. It is not the flexural rigidity D of a plate: the stiffness of the
             sheet is 3 to 9 times this, by mesh and direction, at any resolution (`Bending`).
         flexural_rigidity : float or array_like, shape (hinges,)
             Short for adding HingeBending(flexural_rigidity) to the list, J; 0: none. It is D = E t^3 / (12 (1 - nu^2)) of a plate, and
             not to be given together with `bending`. How close the sheet comes to D depends on the mesh (`HingeBending`).
-        mesh, name, velocity, damping, collides, thickness
+        mesh, masses, name, velocity, damping, collides, thickness
             As for `add_solid`.
         """
         materials = with_bending(material, bending, Bending)
@@ -225,14 +228,15 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
             raise ValueError(
                 "flexural_rigidity: the shell has another bending stiffness; give one of flexural_rigidity, bending, Bending, HingeBending"
             )
-        return self._add_mesh("shell", mesh, materials, density, name, velocity, damping, collides, thickness)
+        return self._add_mesh("shell", mesh, materials, density, masses, name, velocity, damping, collides, thickness)
 
     def add_rod(
         self,
         mesh: Mesh,
         material: Materials,
         *,
-        density: ArrayLike,
+        density: ArrayLike | None = None,
+        masses: ArrayLike | None = None,
         bending: ArrayLike | Material = 0.0,
         name: str | None = None,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
@@ -247,20 +251,21 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         material : Material or list of Material
             Spring (N/m), RodBending (N m^2).
         density : float or array_like, shape (edges,)
-            kg/m, greater than 0.
+            kg/m, greater than 0; or `masses`.
         bending : float or array_like, shape (joints,)
             Short for adding RodBending(bending) to the list, N m^2; 0: none.
-        mesh, name, velocity, damping, collides, thickness
+        mesh, masses, name, velocity, damping, collides, thickness
             As for `add_solid`.
         """
         materials = with_bending(material, bending, RodBending)
-        return self._add_mesh("rod", mesh, materials, density, name, velocity, damping, collides, thickness)
+        return self._add_mesh("rod", mesh, materials, density, masses, name, velocity, damping, collides, thickness)
 
     def add_particles(
         self,
         points: ArrayLike,
         *,
-        mass: ArrayLike,
+        mass: ArrayLike | None = None,
+        masses: ArrayLike | None = None,
         name: str | None = None,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         damping: float = 0.0,
@@ -275,14 +280,15 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         points : array_like, shape (n, 3)
             m.
         mass : float or array_like, shape (n,)
-            kg, greater than 0.
+            kg, greater than 0; `masses` is another name of it.
         name, velocity, damping, collides, thickness
             As for `add_solid`.
         """
         points = real_array("points", points, (None, 3))
         if not len(points):
             raise ValueError("points: there are none")
-        masses = per_item("mass", mass, len(points), above=0.0)
+        given = one_of("mass", mass, "masses", masses)
+        masses = per_item("mass" if masses is None else "masses", given, len(points), above=0.0)
         return add_body(self, "particles", points, None, [], masses, name, velocity, damping, collides, thickness)
 
     def add_obstacle(
@@ -351,70 +357,6 @@ class Scene(RigidScene, JointScene, GuardedAttributes):
         """
         self._keep(world_box=WorldBox(lower, upper, number("stiffness", stiffness, above=0.0)))
         self._simulations.warn("set_world_box")
-
-    # ---- what a simulation is built from ------------------------------------------------------------------------------
-
-    def rest_positions(self) -> Floats:
-        """(n, 3) float64, m."""
-        return np.concatenate([body.points for body in self.bodies]) if self.bodies else np.zeros((0, 3))
-
-    def masses(self) -> Floats:
-        """(n,) float64, kg."""
-        return np.concatenate([body.masses for body in self.bodies])
-
-    def initial_velocities(self) -> Floats:
-        """(n, 3) float64, m/s."""
-        return np.concatenate([body.velocity for body in self.bodies])
-
-    def fixed(self) -> Any:
-        """(n,) uint8, 1 where a vertex is pinned."""
-        fixed = np.zeros(self.n_vertices, dtype=np.uint8)
-        for body in self.bodies:
-            if isinstance(body, RigidBody):
-                fixed[body.slice] = body.fixed_rows()
-                continue
-            for indices, _ in body.pins:
-                fixed[body.slice.start + indices] = 1
-        return fixed
-
-    def subspace(self) -> Any:
-        """(n, 3, 3) float64, the projector on the line or plane each vertex is held in; None where none is."""
-        if not any(body.slides for body in self.bodies):
-            return None
-        projectors = np.tile(np.eye(3), (self.n_vertices, 1, 1))
-        for body in self.bodies:
-            for indices, projector in body.slides:
-                projectors[body.slice.start + indices] = projector
-        return projectors
-
-    def elements_of(self, body: Body) -> Any:
-        """[(kind, vertices of the body, rest, parameters, damped)]: of its materials, its attachments, and the world box."""
-        groups = [(*group, True) for group in body.groups]
-        for indices, targets, stiffness in body.attachments:
-            kind, rest, parameters = Attachment(stiffness).elements(targets[:, None, :])
-            groups.append((kind, indices[:, None], rest, parameters, True))
-        if self.world_box is not None:
-            count = len(selectable_points(body))
-            vertices = np.arange(count, dtype=np.int32)[:, None]
-            kind, rest, parameters = self.world_box.elements(np.zeros((len(vertices), 1, 3)))
-            groups.append((kind, vertices, rest, parameters, False))
-        return groups
-
-    def element_groups(self) -> Any:
-        """Kind -> (vertices, rest, parameters, damping or None), all bodies together, in the order they were added."""
-        groups: dict[str, Any] = {}
-        for body in self.bodies:
-            for kind, rows, rest, parameters, damped in self.elements_of(body):
-                damping = np.full(len(rows), body.damping) if damped and body.damping else None
-                vertices = rows + np.int32(body.slice.start) if body.slice.start else np.ascontiguousarray(rows)
-                groups.setdefault(kind, []).append((vertices, rest, parameters, damping))
-        for kind, *elements in self.joint_elements():
-            groups.setdefault(kind, []).append((*elements, None))
-        return {kind: parts[0] if len(parts) == 1 else joined(parts) for kind, parts in groups.items()}
-
-    def motions(self) -> Any:
-        """(body, indices, motion) of every scripted pin."""
-        return [(body, indices, motion) for body in self.bodies for indices, motion in body.pins if motion is not None]
 
 
 def add_body(scene, kind, points, mesh, materials, masses, name, velocity, damping, collides, thickness, density=None):

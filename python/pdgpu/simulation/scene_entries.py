@@ -53,6 +53,7 @@ def _body_entry(body, store):
         "masses": store(body.masses),
         "velocity": store(body.velocity),
         **({"spin": store(body.spin)} if body.type == "rigid" else {}),
+        **({"vertex_masses": store(getattr(body, "public", body).masses)} if getattr(body, "has_own_masses", False) else {}),
         **({"anchors": body.anchors} if body.type == "rigid" and body.anchors else {}),
         "damping": body.damping,
         **({} if body.collides else {"collides": False}),
@@ -230,6 +231,7 @@ def _rigid(scene, entry, fetch):
     points = real_array("points", fetch(entry["points"]), (None, 3))
     for name in ("tets", "edges", "masses"):
         fetch(entry[name])  # it follows from the rest
+    masses = None if entry.get("vertex_masses") is None else fetch(entry["vertex_masses"])
     anchors = int(entry.get("anchors", 0))
     if not 0 <= anchors <= len(points) - CARRIERS:
         raise ValueError(f"anchors: {anchors} of {len(points)} vertices")
@@ -237,7 +239,7 @@ def _rigid(scene, entry, fetch):
     mesh = Mesh(points[:first], triangles=fetch(entry["triangles"]))
     velocity = real_array("velocity", fetch(entry["velocity"]), points.shape)[-CARRIERS:].mean(axis=0)
     moving = (fetch(entry["density"]), velocity, fetch(entry["spin"]), entry.get("collides", True))
-    body = RigidBody(new_name(scene, entry["name"]), mesh, scene.n_vertices, *moving, carriers=points[-CARRIERS:])
+    body = RigidBody(new_name(scene, entry["name"]), mesh, scene.n_vertices, *moving, carriers=points[-CARRIERS:], masses=masses)
     if anchors:
         body.add_anchors(points[first:-CARRIERS])
     keep_attributes(scene, bodies=(*scene.bodies, body))

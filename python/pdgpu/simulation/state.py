@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu._internal.arguments import number, real_array
+from pdgpu._internal.attributes import read_only
 from pdgpu._internal.motion_calls import asking
 from pdgpu._internal.parts import Part
 from pdgpu.materials.shape_target import place_of_target
@@ -94,8 +95,10 @@ class State(Part):
 
     @property
     def masses(self) -> Floats:
-        """Lumped masses, (n,) float64, kg; those of a rigid body are shares of its mass (`RigidBody.masses`)."""
-        return self._core.public_scene.masses()
+        """Masses of the vertices, (n,) float64, kg; those of a rigid body are `RigidBody.masses`.
+
+        Read-only: a write raises a ValueError. Give `masses=` where the body is added, or set `Body.masses` of the scene."""
+        return read_only(self._core.public_scene.masses())
 
     @property
     def rigid(self) -> RigidState:
