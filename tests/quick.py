@@ -43,6 +43,7 @@ QUICK = {
         "tests/contact/test_driven.py::test_the_verification_finds_an_obstacle_that_goes_through_the_block",
         "tests/ccd/test_unit_cases.py",
     ),
+    "inversion": ("tests/dynamics/test_orientation.py",),
     "friction": (
         "tests/contact/test_friction_numbers.py",
         "tests/contact/test_friction.py::test_gradient_and_hessian",

@@ -49,6 +49,17 @@ def hyperelastic_scene():
     return scene, rest + 0.01 * np.random.default_rng(0).normal(size=rest.shape)
 
 
+def oriented_scene():
+    """Materials whose tets must not invert, thrown so hard that steps are limited."""
+    scene = pdgpu.Scene()
+    mesh = pdgpu.shapes.beam((0.6, 0.2, 0.2), cells=(4, 1, 1))
+    for k, material in enumerate((pdgpu.LogNeoHookean(2e4, 5e4), pdgpu.FixedCorotated(2e4, 5e4))):
+        moved = pdgpu.Mesh(mesh.points + [0.0, 0.0, 0.5 * k], tets=mesh.tets)
+        velocity = -60.0 * (moved.points - moved.points.mean(axis=0))
+        scene.add_solid(moved, material, density=900.0, velocity=velocity, damping=1e-3 * k).pin([0, 1])
+    return scene, scene.rest_positions()
+
+
 def resting_scene(embedded):
     """A solid, one in whose cage a ball is embedded, and a cloth, on a floor and on each other, of materials of Projective Dynamics."""
     scene, cage, ball = pdgpu.Scene(), pdgpu.shapes.beam((0.18,) * 3, cells=(1, 1, 1)), pdgpu.shapes.sphere(0.1, 1)
@@ -157,6 +168,8 @@ def solvers(device, dtype):
         yield name, partial(run, scene, positions, scenes.shortened(solver, ITERATIONS), device, dtype)
         if "NeoHookean" in solver.materials:
             yield f"{name}, hyperelastic", partial(run, *hyperelastic_scene(), scenes.shortened(solver, ITERATIONS), device, dtype)
+        if "LogNeoHookean" in solver.materials:
+            yield f"{name}, oriented", partial(run, *oriented_scene(), scenes.shortened(solver, ITERATIONS), device, dtype)
 
 
 def global_steps(device, dtype):
