@@ -115,6 +115,7 @@ METHODS = {
     "block Jacobi": (pdgpu.BlockJacobi, {"iterations": 10}),
     "block Jacobi, accelerated": (pdgpu.BlockJacobi, {"iterations": 20, "chebyshev": pdgpu.Chebyshev(rho=0.9, start=2)}),
     "gradient descent": (pdgpu.GradientDescent, {"iterations": 10}),
+    "vertex block descent, Anderson": (pdgpu.VertexBlockDescent, {"iterations": 15, "acceleration": pdgpu.Anderson()}),
 }
 # those with one matrix for all vertices, of which every test of every change sees other scenes
 WHOLE_METHODS = {
@@ -128,6 +129,7 @@ WHOLE_METHODS = {
         pdgpu.ProjectiveDynamics,
         {"iterations": 20, "linear": pdgpu.Jacobi(), "chebyshev": pdgpu.Chebyshev(rho=0.9, start=2)},
     ),
+    "PD, Anderson": (pdgpu.ProjectiveDynamics, {"iterations": 15, "acceleration": pdgpu.Anderson()}),
     "PD, PCG": (pdgpu.ProjectiveDynamics, {"iterations": 10, "linear": pdgpu.PCG(iterations=10)}),
     "ADMM": (pdgpu.ADMM, {"iterations": 10}),
 }

@@ -42,8 +42,17 @@ SOLVERS = {
     ),
     "block Jacobi": (lambda: pdgpu.BlockJacobi(**VERTICES), 1e-4, ()),
     "gradient descent": (lambda: pdgpu.GradientDescent(**VERTICES), 1e-4, ()),
+    "PD, Anderson": (lambda: PD(iterations=1000, tolerance=1e-8, acceleration=pdgpu.Anderson()), 1e-6, ()),
+    "ADMM, weight 2, Anderson": (
+        lambda: pdgpu.ADMM(iterations=2000, tolerance=1e-7, weight=2.0, acceleration=pdgpu.Anderson()),
+        1e-4,
+        (),
+    ),
+    "vertex block descent, Anderson": (lambda: pdgpu.VertexBlockDescent(**VERTICES, acceleration=pdgpu.Anderson()), 1e-4, ()),
+    "block Jacobi, Anderson": (lambda: pdgpu.BlockJacobi(**VERTICES, acceleration=pdgpu.Anderson()), 1e-4, ()),
 }
 MAY_RISE = ("PD, Chebyshev", "ADMM", "ADMM, weight 2", "vertex block descent, Chebyshev", "gradient descent")
+MAY_RISE += tuple(name for name in SOLVERS if name.endswith("Anderson"))
 # the scenes and their time steps, s: long enough that the step has somewhere to go, but for the cloths, which are hard for all that goes
 # vertex by vertex: of 1/200 s Projective Dynamics needs 513 iterations to 1e-4, and Vertex Block Descent has 2.4e-4 left after 400
 SCENES = {

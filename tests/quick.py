@@ -30,6 +30,7 @@ QUICK = {
         "tests/test_profiles.py::test_performance_profiles",
         "tests/dynamics/test_stopping.py",
         "tests/linear/test_added_diagonal.py",
+        "tests/linear/test_anderson.py",
     ),
     "golden": tuple(f"{GOLDEN}[{run}]" for run in ("tets-cpu-float64", "neo-Hookean-cpu-float32", "cloth-cpu-float64", "rod-cpu-float32")),
     "contact": (

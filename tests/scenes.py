@@ -24,6 +24,7 @@ BLOCK_JACOBI = pdgpu.BlockJacobi(iterations=12)
 GRADIENT_DESCENT = pdgpu.GradientDescent(iterations=12, chebyshev=pdgpu.Chebyshev(rho=0.8, start=3))
 CG = pdgpu.NonlinearCG(iterations=8)
 CG_DIRECT = pdgpu.NonlinearCG(iterations=8, preconditioner="direct")
+ANDERSON = pdgpu.Anderson(window=3)
 PBD = pdgpu.PBD(iterations=8, relaxation=0.03)
 XPBD = pdgpu.XPBD(iterations=8)
 ADMM = pdgpu.ADMM(iterations=8)
@@ -32,6 +33,11 @@ MINIMISERS = {"direct": DIRECT, "chebyshev": CHEBYSHEV, "jacobi": JACOBI, "newto
 MINIMISERS.update(newton_auto=NEWTON_AUTO, newton_cg=NEWTON_CG, newton_chebyshev=NEWTON_CHEBYSHEV, quasi_newton=QUASI_NEWTON)
 MINIMISERS.update(vbd=VBD, vbd_search=VBD_SEARCH, block_jacobi=BLOCK_JACOBI, gradient_descent=GRADIENT_DESCENT)
 SOLVERS = {**MINIMISERS, "pbd": PBD, "xpbd": XPBD, "admm": ADMM}
+COMBINED = {
+    name: dataclasses.replace(SOLVERS[name], acceleration=ANDERSON) for name in ("direct", "vbd", "block_jacobi", "pbd", "xpbd", "admm")
+}
+MINIMISERS.update({f"{name} anderson": COMBINED[name] for name in ("direct", "vbd", "block_jacobi")})
+SOLVERS.update({f"{name} anderson": solver for name, solver in COMBINED.items()})
 
 # the linear solvers, with numbers that need no look at the spectrum and few iterations
 LINEAR_SOLVERS = {
@@ -44,6 +50,9 @@ LINEAR_SOLVERS = {
     "a-jacobi 2": pdgpu.AJacobi(order=2, weight=0.6, iterations=3),
     "a-jacobi 3": pdgpu.AJacobi(order=3, weight=0.6, variant="composed", iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)),
     "suppressed": pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=3),
+    "jacobi anderson": pdgpu.Jacobi(weight=0.6, iterations=7, acceleration=ANDERSON),
+    "sor anderson": pdgpu.SOR(omega=1.3, iterations=5, acceleration=ANDERSON),
+    "a-jacobi anderson": pdgpu.AJacobi(order=2, weight=0.6, iterations=5, acceleration=ANDERSON),
 }
 
 # those of a global step: of a Schur complement the scene says which vertices
@@ -68,6 +77,11 @@ RESIDENT = {
     "cg": pdgpu.NonlinearCG(),
     "pbd": pdgpu.PBD(relaxation=0.03),
     "xpbd": pdgpu.XPBD(),
+    "anderson": pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.6), acceleration=ANDERSON),
+    "jacobi anderson": pdgpu.ProjectiveDynamics(linear=pdgpu.Jacobi(weight=0.6, iterations=4, acceleration=ANDERSON)),
+    "vbd anderson": pdgpu.VertexBlockDescent(acceleration=ANDERSON),
+    "pbd anderson": pdgpu.PBD(relaxation=0.03, acceleration=ANDERSON),
+    "xpbd anderson": pdgpu.XPBD(acceleration=ANDERSON),
 }
 
 

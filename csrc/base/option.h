@@ -14,6 +14,7 @@ typedef enum pd_option_type {
     PD_OPTION_VERTICES,    /* const unsigned char * [n_vertices], borrowed: flags; None: NULL */
     PD_OPTION_LINEAR,      /* pd_linear_settings */
     PD_OPTION_CHEBYSHEV,   /* pd_chebyshev, or None: not enabled */
+    PD_OPTION_ANDERSON,    /* pd_anderson_settings, or None: a window of 0 */
     PD_OPTION_FUNCTION,    /* pd_vector_function, or None: no function */
     PD_OPTION_ACCELERATOR, /* pd_acceleration, by the accelerator of the option's name; None: another one */
     PD_OPTION_TYPE_COUNT

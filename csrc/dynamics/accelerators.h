@@ -4,7 +4,9 @@
 
 #include "dynamics/accelerator.h"
 
-#define PD_ACCELERATOR_TABLE(ACCELERATOR) ACCELERATOR(pd_chebyshev_accelerator)
+#define PD_ACCELERATOR_TABLE(ACCELERATOR) \
+    ACCELERATOR(pd_chebyshev_accelerator) \
+    ACCELERATOR(pd_anderson_accelerator)
 
 /* [PD_ACCELERATOR_COUNT], in the order of the table. */
 extern const pd_accelerator *const pd_accelerators[];

@@ -19,6 +19,7 @@ typedef struct pd_iterate {
     int number;          /* of the iteration in the step being solved, from 0 */
     int drives;          /* times that what is driven has moved in the step: G was another before, and there is no way back */
     int detections;      /* times that the pairs of a penalty were found again: G was another before, and can be asked for where all were */
+    int displaced;       /* a method sets it where the direction leads from another point than x; 0 when a direction is asked for */
     int replaced;        /* x is not where the move before put it: contact shortened that move, or a method or a response set another x. An
                           * iteration ends with 0. What x and its moves before told holds no longer, and the accelerator restarts */
     const pd_move *move; /* what follows the direction; NULL: the frame does, as where a method that `moves` has made it */
@@ -34,6 +35,14 @@ static inline pd_status pd_iterate_advance(const pd_problem *problem, const pd_i
     return pd_advance(problem->context, problem->model, data, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,
                       iterate->offset, report ? problem->scalars : NULL);
 }
+
+/* Numbers that an iteration of a method changes next to x, such as multipliers: both are the state of its fixed-point map. */
+typedef struct pd_carried {
+    real *values; /* B [n,width], zero at the start of a step */
+    int n, width;
+    const real *row_weights; /* B [n] of a norm in which the iteration contracts, times `scale`; NULL: 1 */
+    double scale;
+} pd_carried;
 
 /* The kinds of contact that not every method can treat: a simulation is refused where its method does not name its kind in `takes`. */
 enum {
@@ -71,12 +80,16 @@ typedef struct pd_method {
     /* Colours of the elements in a sweep over constraints; NULL: there is no such sweep. */
     int (*colours)(const void *self);
 
-    int takes;          /* PD_TAKES_... */
-    int takes_rigid;    /* rigid bodies, whose rows are no vertices; a simulation with them is refused else */
-    int takes_custom;   /* materials of the caller (problem/custom_elements.h): energies, gradients and Hessians are asked for through
+    /* The arrays that its iterations change next to x, carried [PD_KIND_COUNT], and the norm of x; an accelerator changes their values
+     * after a direction. *n and *x are 0. NULL: none. */
+    pd_status (*carries)(const void *self, const pd_problem *problem, pd_carried *x, pd_carried *carried, int *n);
+
+    int takes;               /* PD_TAKES_... */
+    int takes_rigid;         /* rigid bodies, whose rows are no vertices; a simulation with them is refused else */
+    int takes_custom;        /* materials of the caller (problem/custom_elements.h): energies, gradients and Hessians are asked for through
                               * potential.h and block_hessian.h alone, or after a refresh; refused else */
-    int takes_oriented; /* tets that must not invert (orientation/orientation.h): it minimises G, from iterates that the frame limits; refused
-                              * else */
+    int takes_oriented;      /* tets that must not invert (orientation/orientation.h): it minimises G, from iterates that the frame limits;
+                              * refused else */
     int keeps_orientation;   /* direction inverts none, without an accelerator: vertices move one after the other, each within its limit */
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
     int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */

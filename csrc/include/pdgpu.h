@@ -279,7 +279,9 @@ PDGPU_API void pdgpu_solver_destroy(pdgpu_solver *solver); /* NULL is allowed */
  *   "linear."            iterations, tolerance, check_every, weight, omega, rho, natural, preconditioner (0 jacobi, 1 block, 2 chebyshev),
  *                        degree (of chebyshev), order, ..
  *   "chebyshev."         rho (< 1), start, under_relaxation: acceleration of the outer iteration, off until rho is set
- *   "linear.chebyshev."  the same of a linear solver
+ *   "anderson."          window (1 to 30), regularization, safeguard (0 automatic, 1 potential, 2 residual, 3 none): another acceleration
+ *                        of the outer iteration, off until window is set
+ *   "linear.chebyshev."  the same of a linear solver, as "linear.anderson."
  * Errors: PDGPU_ERROR_VALUE for a name that the solver does not have, and for a value out of range. */
 PDGPU_API pdgpu_status pdgpu_solver_set(pdgpu_solver *solver, const char *option, double value, pdgpu_error *error);
 PDGPU_API pdgpu_status pdgpu_solver_get(const pdgpu_solver *solver, const char *option, double *value, pdgpu_error *error);

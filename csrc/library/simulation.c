@@ -151,6 +151,10 @@ static pd_status make_settings(pd_settings *out, const pdgpu_solver *solver, dou
     *out = solver->settings;
     out->h = dt;
     out->method_settings = method;
+    if (solver->anderson.window && solver->outer.enabled)
+        return pd_fail(error, PD_ERROR_VALUE,
+                       "solver: has one acceleration, and anderson.window and chebyshev.rho are set: set one of them");
+    if (solver->anderson.window) out->acceleration = (pd_acceleration){pd_accelerator_find("anderson"), &solver->anderson};
     if (solver->outer.enabled) out->acceleration = (pd_acceleration){pd_accelerator_find("chebyshev"), &solver->outer};
     pd_status status = PD_OK;
     for (const pd_option *option = out->method->options; option->name && !status; option++) {

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Anderson acceleration until a window is set. */
+static const pd_anderson_settings UNUSED = {0, 1e-10, PD_SAFEGUARD_AUTOMATIC};
+
 #define BIT(kind) (1U << (kind))
 enum {
     DIRECT = BIT(PD_LINEAR_DIRECT),
@@ -24,6 +27,7 @@ static const pd_solver_traits SOLVERS[] = {
      .linears = DIRECT | SWEEPS | BIT(PD_LINEAR_PCG),
      .projective = 1,
      .chebyshev = 1,
+     .anderson = 1,
      .barrier = 1,
      .penalty = 1},
     {.name = "Newton",
@@ -45,12 +49,19 @@ static const pd_solver_traits SOLVERS[] = {
      .projective = 1,
      .barrier = 1,
      .penalty = 1},
-    {.name = "PBD", .iterations = 10, .initialization = PD_GUESS_INERTIAL_TARGET, .linear = -1, .projective = 1, .chebyshev = 1},
+    {.name = "PBD",
+     .iterations = 10,
+     .initialization = PD_GUESS_INERTIAL_TARGET,
+     .linear = -1,
+     .projective = 1,
+     .chebyshev = 1,
+     .anderson = 1},
     {.name = "VertexBlockDescent",
      .iterations = 20,
      .initialization = PD_GUESS_ADAPTIVE,
      .linear = -1,
      .chebyshev = 1,
+     .anderson = 1,
      .barrier = 1,
      .penalty = 1},
     {.name = "BlockJacobi",
@@ -59,6 +70,7 @@ static const pd_solver_traits SOLVERS[] = {
      .line_search = 1,
      .linear = -1,
      .chebyshev = 1,
+     .anderson = 1,
      .barrier = 1,
      .penalty = 1},
     {.name = "GradientDescent",
@@ -67,6 +79,7 @@ static const pd_solver_traits SOLVERS[] = {
      .line_search = 1,
      .linear = -1,
      .chebyshev = 1,
+     .anderson = 1,
      .barrier = 1,
      .penalty = 1},
     {.name = "QuasiNewton",
@@ -78,12 +91,13 @@ static const pd_solver_traits SOLVERS[] = {
      .linears = DIRECT,
      .barrier = 1,
      .penalty = 1},
-    {.name = "XPBD", .iterations = 20, .initialization = PD_GUESS_INERTIAL_TARGET, .linear = -1, .penalty = 1},
+    {.name = "XPBD", .iterations = 20, .initialization = PD_GUESS_INERTIAL_TARGET, .linear = -1, .anderson = 1, .penalty = 1},
     {.name = "ADMM",
      .iterations = 20,
      .initialization = PD_GUESS_INERTIAL_TARGET,
      .linear = PD_LINEAR_DIRECT,
      .linears = DIRECT,
+     .anderson = 1,
      .barrier = 1},
     {.name = "CustomSolver", .iterations = 10, .initialization = PD_GUESS_INERTIAL_TARGET, .linear = -1, .barrier = 1, .penalty = 1},
 };
@@ -121,7 +135,7 @@ static pd_linear_settings *linear_of(const pdgpu_solver *self) {
 
 /* An option by its path, such as "linear.tolerance", and its address. NULL: no such option. */
 static const pd_option *resolve(pdgpu_solver *self, const char *path, char **slot) {
-    static const char linear[] = "linear.", chebyshev[] = "chebyshev.";
+    static const char linear[] = "linear.", chebyshev[] = "chebyshev.", anderson[] = "anderson.";
     const pd_option *found;
     pd_linear_settings *solver = linear_of(self);
     if (solver && strncmp(path, linear, sizeof linear - 1) == 0) {
@@ -130,12 +144,20 @@ static const pd_option *resolve(pdgpu_solver *self, const char *path, char **slo
             *slot = (char *)&solver->chebyshev;
             return find_option(pd_chebyshev_options, path + sizeof chebyshev - 1);
         }
+        if (strncmp(path, anderson, sizeof anderson - 1) == 0) {
+            *slot = (char *)&solver->anderson;
+            return find_option(pd_anderson_options, path + sizeof anderson - 1);
+        }
         *slot = (char *)solver;
         return strcmp(path, "kind") == 0 || strcmp(path, "biased") == 0 ? NULL : find_option(pd_linear_options, path);
     }
     if (self->traits->chebyshev && strncmp(path, chebyshev, sizeof chebyshev - 1) == 0) {
         *slot = (char *)&self->outer;
         return find_option(pd_chebyshev_options, path + sizeof chebyshev - 1);
+    }
+    if (self->traits->anderson && strncmp(path, anderson, sizeof anderson - 1) == 0) {
+        *slot = (char *)&self->anderson;
+        return find_option(pd_anderson_options, path + sizeof anderson - 1);
     }
     *slot = (char *)&self->settings;
     if ((found = find_option(pd_frame_options, path))) return found;
@@ -185,6 +207,7 @@ static void set_linear(pdgpu_solver *self, int kind) {
                                    .rho = 0.5,
                                    .degree = 4,
                                    .order = kind == PD_LINEAR_A_JACOBI ? 2 : 1,
+                                   .anderson = UNUSED,
                                    .chebyshev = {0, 0.0, 10, 1.0}};
 }
 
@@ -213,6 +236,7 @@ pdgpu_status pdgpu_solver_create(pdgpu_solver **out, const char *name, pdgpu_err
                                    .initialization = traits->initialization,
                                    .lower_guess = traits->lower_guess};
     self->outer = (pd_chebyshev){0, 0.0, 10, 1.0};
+    self->anderson = UNUSED;
     if (!(self->method_settings = calloc(1, self->settings.method->settings_size + 1)))
         PD_TRY(pd_fail(&found, PD_ERROR_MEMORY, "out of memory for a solver"));
     set_linear(self, traits->linear);

@@ -13,15 +13,16 @@ typedef struct pd_solver_traits {
     unsigned linears; /* valid solvers as bits 1 << PD_LINEAR_... */
     int whole;        /* the linear solver solves completely, not one iteration */
     int projective;   /* requires elements with a constraint set */
-    int chebyshev, barrier, penalty;
+    int chebyshev, anderson, barrier, penalty;
 } pd_solver_traits;
 
 struct pdgpu_solver {
     const pd_solver_traits *traits;
-    pd_settings settings;      /* without dt, method_settings and acceleration */
-    void *method_settings;     /* as described by the options of settings.method */
-    pdgpu_functions functions; /* of CustomSolver */
-    pd_chebyshev outer;        /* enabled: the outer iteration is accelerated */
+    pd_settings settings;          /* without dt, method_settings and acceleration */
+    void *method_settings;         /* as described by the options of settings.method */
+    pdgpu_functions functions;     /* of CustomSolver */
+    pd_chebyshev outer;            /* enabled: the outer iteration is accelerated */
+    pd_anderson_settings anderson; /* window above 0: the same */
 };
 
 #endif

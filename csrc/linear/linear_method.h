@@ -41,7 +41,8 @@ struct pd_linear {
     pd_sweep_ends ends;               /* work folded into the first and the last sweep of a method that allows it */
     double *scalars;                  /* B [6 width + 2]; the last two are those of a check of the residual */
 
-    void *memory; /* of the method; NULL before its preparation */
+    pd_anderson *anderson; /* of the iterates of a solve; NULL: none */
+    void *memory;          /* of the method; NULL before its preparation */
 };
 
 typedef struct pd_linear_method {
@@ -73,6 +74,7 @@ typedef struct pd_linear_method {
     int polynomial;
     int exact;   /* one iteration solves the system, on the host */
     int waits;   /* an iteration synchronises: it cannot be captured into a graph */
+    int krylov;  /* it builds on all its iterates, and is no fixed-point iteration */
     int coupled; /* it takes 3x3 blocks on the diagonal */
 } pd_linear_method;
 

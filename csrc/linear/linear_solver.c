@@ -30,6 +30,7 @@ const pd_option pd_linear_options[] = {OPTION(kind, COUNT, 0, PD_LINEAR_COUNT - 
                                        PD_FLAG(pd_linear_settings, biased),
                                        PD_NUMBER_FROM(pd_linear_settings, threshold, 0.0),
                                        PD_FLAG(pd_linear_settings, positive),
+                                       OPTION(anderson, ANDERSON, 0, 0),
                                        OPTION(chebyshev, CHEBYSHEV, 0, 0),
                                        PD_OPTIONS_END};
 
@@ -54,6 +55,8 @@ void pd_linear_destroy(pd_linear *self) {
     pd_csr_destroy(&self->A);
     pd_csr_destroy(&self->bending);
     PD_MEMORIES_DESTROY(self->context, self->base, self->total, self->inverses, self->uploaded);
+    if (self->anderson) pd_anderson_destroy(self->anderson);
+    free(self->anderson);
     free(self->added);
     free(self);
 }
@@ -101,6 +104,25 @@ done:
     return status;
 }
 
+/* Over the iterates of a solve, which change in place. */
+static pd_status accelerate(pd_linear *self) {
+    pd_anderson_settings settings = self->settings.anderson;
+    const pd_linear_method *method = self->method;
+    pd_error *error = pd_context_error(self->context);
+    if (!settings.window) return PD_OK;
+    if (method->exact || method->krylov)
+        return pd_fail(error, PD_ERROR_VALUE, "acceleration: %s is no fixed-point iteration: give None", method->name);
+    if (self->settings.chebyshev.enabled || self->settings.biased)
+        return pd_fail(error, PD_ERROR_VALUE, "acceleration: Anderson's takes neither Chebyshev's next to it nor biased=True");
+    if (settings.safeguard == PD_SAFEGUARD_POTENTIAL)
+        return pd_fail(error, PD_ERROR_VALUE, "safeguard: a linear solver has no potential: give 'residual'");
+    if (settings.safeguard == PD_SAFEGUARD_AUTOMATIC) settings.safeguard = PD_SAFEGUARD_RESIDUAL;
+    if (!(self->anderson = calloc(1, sizeof *self->anderson))) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for an acceleration");
+    self->anderson->n_parts = 1;
+    self->anderson->parts[0] = (pd_anderson_part){.n = self->A.n, .width = self->width, .scale = 1.0, .in_place = 1};
+    return pd_anderson_create(self->anderson, self->context, &settings);
+}
+
 pd_status pd_linear_create(pd_linear **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_linear_settings *settings,
                            const pd_csr *A, const unsigned char *fixed, const pd_csr *bending, int width) {
     pd_error *error = pd_context_error(context);
@@ -118,6 +140,7 @@ pd_status pd_linear_create(pd_linear **out, pd_context *context, const pd_choles
     if (bending) PD_TRY(copy_matrix(&self->bending, bending, fixed, error));
     PD_TRY(pd_memory_create(context, (void **)&self->scalars, ((size_t)width * 6 + 2) * sizeof(double)));
     PD_TRY(upload_diagonal(self));
+    PD_TRY(accelerate(self));
     if (self->method->exact && fixed) goto done; // a simulation does not read its residual
     PD_TRY(pd_memory_create(context, (void **)&self->buffers[0], pd_linear_bytes(self)));
     PD_TRY(pd_memory_create(context, (void **)&self->buffers[1], pd_linear_bytes(self)));
@@ -264,7 +287,7 @@ pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, cons
     pd_linear_result result;
     pd_status status = PD_OK;
     PD_TRY(pd_linear_prepare(self));
-    int folds = self->method->folds && self->method->folds(self) && !(self->settings.tolerance > 0);
+    int folds = self->method->folds && self->method->folds(self) && !(self->settings.tolerance > 0) && !self->anderson;
     if (folds)
         self->ends = (pd_sweep_ends){gather, move};
     else
@@ -274,6 +297,27 @@ pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, cons
     if (!status && !folds) status = pd_move_now(self->context, move, direction);
 done:
     return status;
+}
+
+/* Iterations k .. k+n-1, each with the combination of its iterate. */
+static pd_status iterate_combined(pd_linear *self, int k, int n, const double *ones) {
+    pd_anderson *anderson = self->anderson;
+    pd_anderson_part *part = &anderson->parts[0];
+    pd_status status = PD_OK;
+    for (int j = 0; j < n; j++) {
+        PD_TRY(self->method->iterate(self, k + j, 1, ones + j, 1.0));
+        part->values = self->current;
+        PD_TRY(pd_anderson_observe(anderson));
+        PD_TRY(pd_anderson_combine(self->context, part, anderson->settings.window, anderson->state, NULL));
+    }
+done:
+    return status;
+}
+
+/* A sequence that begins at d = 0. */
+static pd_status begin_combinations(pd_linear *self) {
+    pd_status status = pd_anderson_reset(self->anderson);
+    return status ? status : pd_memory_clear(self->context, self->anderson->parts[0].held, pd_linear_bytes(self));
 }
 
 pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction, const pd_linear_observer *observer,
@@ -295,6 +339,7 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
         chebyshev.rho /= 2.0 - chebyshev.rho;
     }
 
+    if (self->anderson) PD_TRY(begin_combinations(self));
     // the last exchange should end in the caller's memory
     int other = method->exchanges && settings->iterations % 2;
     self->residual = residual;
@@ -327,7 +372,7 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
         if (measured && n > every - k % every) n = every - k % every;
         double start = pd_seconds();
         for (int j = 0; j < n; j++) omegas[j] = omega = pd_chebyshev_omega(&chebyshev, k + j, omega);
-        PD_TRY(method->iterate(self, k, n, omegas, gamma));
+        PD_TRY(self->anderson ? iterate_combined(self, k, n, omegas) : method->iterate(self, k, n, omegas, gamma));
         if (observer) PD_TRY(pd_context_wait(self->context)); // the clock is the host's
         double spent = pd_seconds() - start;
         result->iterations = k += n;

@@ -163,4 +163,5 @@ const pd_linear_method pd_pcg_method = {.name = "PCG",
                                         .refresh = refresh,
                                         .iterate = iterate,
                                         .residual_norm = residual_norm,
+                                        .krylov = 1,
                                         .coupled = 1};

@@ -22,6 +22,7 @@
     TEST(energies)                \
     TEST(lumped_masses)           \
     TEST(one_answer)              \
+    TEST(anderson)                \
     TEST(every_solver)            \
     TEST(threads)                 \
     TEST(convergence_record)      \

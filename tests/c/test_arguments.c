@@ -169,6 +169,7 @@ void test_solver_options(void) {
     REFUSED(pdgpu_solver_set(solver, "weight", 1.0, &error), PDGPU_ERROR_VALUE, "none of the name \"weight\"");
     REFUSED(pdgpu_solver_set(solver, "linear", 1.0, &error), PDGPU_ERROR_VALUE, "linear");
     REFUSED(pdgpu_solver_set(solver, "chebyshev.rho", 0.5, &error), PDGPU_ERROR_VALUE, "chebyshev.rho");
+    REFUSED(pdgpu_solver_set(solver, "anderson.window", 5.0, &error), PDGPU_ERROR_VALUE, "anderson.window");
     REFUSED(pdgpu_solver_set_linear(solver, "jacobi", &error), PDGPU_ERROR_TYPE, "does not take the linear solver \"jacobi\"");
     REFUSED(pdgpu_solver_set_linear(solver, "schur", &error), PDGPU_ERROR_VALUE, "there is no linear solver \"schur\"");
     pdgpu_solver_destroy(solver);

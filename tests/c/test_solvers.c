@@ -29,6 +29,19 @@ void test_one_answer(void) {
     for (int i = 0; i < 3 * CUBE_POINTS; i++) CHECK_NEAR(x[i], y[i], 1e-9);
 }
 
+/* The combined iteration has the same answer, after less than half of the iterations. */
+void test_anderson(void) {
+    static const char *const names[] = {"ProjectiveDynamics", "VertexBlockDescent", "ADMM"};
+    pdgpu_real x[3 * CUBE_POINTS], y[3 * CUBE_POINTS];
+    for (int s = 0; s < 3; s++) {
+        pdgpu_solver *solver = solver_of(names[s], 80, 0);
+        OK(pdgpu_solver_set(solver, "anderson.window", 5, &error));
+        run(simulate(hanging_cube(), solver, 0.02, 1), 1, x);
+        run(simulate(hanging_cube(), solver_of("Newton", 50, 1e-12), 0.02, 1), 1, y);
+        for (int i = 0; i < 3 * CUBE_POINTS; i++) CHECK_NEAR(x[i], y[i], sizeof(pdgpu_real) == 4 ? 1e-5 : 1e-9);
+    }
+}
+
 static void keep_ends(void *user, const pdgpu_row *row) {
     double *ends = user;
     if (!row->iteration) ends[0] = row->incremental_potential;

@@ -23,10 +23,15 @@ ANY_MATERIAL = {
     "Newton, CG": pdgpu.Newton(iterations=60, linear=pdgpu.PCG()),
     "ADMM": pdgpu.ADMM(iterations=3000),
     "quasi-Newton": pdgpu.QuasiNewton(iterations=200),
+    "VBD + Anderson": pdgpu.VertexBlockDescent(iterations=400, acceleration=pdgpu.Anderson()),
+    "Block Jacobi + Anderson": pdgpu.BlockJacobi(iterations=1500, acceleration=pdgpu.Anderson(window=10)),
+    "gradient descent + Anderson": pdgpu.GradientDescent(iterations=2000, acceleration=pdgpu.Anderson(window=10)),
+    "ADMM + Anderson": pdgpu.ADMM(iterations=500, acceleration=pdgpu.Anderson()),
     "quasi-Newton, no history": pdgpu.QuasiNewton(iterations=600, history=0),
 }
 PROJECTIVE = {
     "PD": pdgpu.ProjectiveDynamics(iterations=3000),
+    "PD + Anderson": pdgpu.ProjectiveDynamics(iterations=500, acceleration=pdgpu.Anderson()),
     "PD + Jacobi": pdgpu.ProjectiveDynamics(iterations=20000, linear=pdgpu.Jacobi()),
     "nonlinear CG": pdgpu.NonlinearCG(iterations=3000),
     **ANY_MATERIAL,

@@ -16,19 +16,21 @@ typedef struct outer_chebyshev {
     double omega; /* of the previous iteration */
 } outer_chebyshev;
 
-static void reset(void *self) {
+static pd_status reset(void *self, const pd_problem *problem) {
     outer_chebyshev *sequence = self;
+    (void)problem;
     sequence->k = 0;
     sequence->omega = 1.0;
+    return PD_OK;
 }
 
-static pd_status create(void **self, const pd_problem *problem, const void *settings) {
+static pd_status create(void **self, const pd_problem *problem, const pd_accelerated *iteration, const void *settings) {
     outer_chebyshev *sequence = *self = malloc(sizeof *sequence);
+    (void)iteration;
     if (!sequence) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for an acceleration");
     sequence->settings = *(const pd_chebyshev *)settings;
     sequence->settings.enabled = 1;
-    reset(sequence);
-    return PD_OK;
+    return reset(sequence, problem);
 }
 
 static void destroy(void *self, const pd_problem *problem) {

@@ -177,10 +177,24 @@ done:
     return status;
 }
 
+/* The duals, in the norm w |u|^2 + m/h^2 |x|^2 of energies. */
+static pd_status carries(const void *self, const pd_problem *problem, pd_carried *x, pd_carried *carried, int *n) {
+    const pd_admm *admm = self;
+    x->row_weights = problem->model->masses;
+    x->scale = problem->step.inverse_h * problem->step.inverse_h;
+    *n = problem->model->n_kinds;
+    for (int s = 0; s < *n; s++) {
+        const pd_elements *g = &problem->model->kinds[s];
+        carried[s] = (pd_carried){admm->duals[s], g->n, 3 * pd_kind_shape_of(g->kind).columns, admm->weights[s], 1.0};
+    }
+    return PD_OK;
+}
+
 const pd_method pd_admm_method = {.name = "ADMM",
                                   .options = options,
                                   .settings_size = sizeof(settings),
                                   .create = create,
                                   .destroy = destroy,
                                   .refresh = refresh,
-                                  .direction = direction};
+                                  .direction = direction,
+                                  .carries = carries};

@@ -194,6 +194,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     size_t bytes = pd_problem_bytes(problem);
     if (iterate->number == 0) {
         PD_TRY(start(xpbd, problem, iterate));
+        iterate->displaced = 1;
     } else {
         PD_TRY(pd_memory_copy(problem->context, xpbd->positions, iterate->x, bytes));
         PD_TRY(pd_memory_clear(problem->context, iterate->direction, bytes));
@@ -206,10 +207,28 @@ done:
     return status;
 }
 
+/* The multipliers, in the norm lambda^2/h^4 + m/h^2 |x|^2 of energies. */
+static pd_status carries(const void *self, const pd_problem *problem, pd_carried *x, pd_carried *carried, int *n) {
+    const pd_xpbd *xpbd = self;
+    const double inverse = problem->step.inverse_h * problem->step.inverse_h;
+    if (xpbd->touches)
+        return pd_fail(problem->error, PD_ERROR_TYPE,
+                       "acceleration: XPBD with contact has multipliers of pairs that come and go; give acceleration=None or no contact");
+    x->row_weights = problem->model->masses;
+    x->scale = inverse;
+    *n = problem->model->n_kinds;
+    for (int s = 0; s < *n; s++) {
+        const pd_elements *g = &problem->model->kinds[s];
+        carried[s] = (pd_carried){xpbd->sweep.multipliers[s], g->n, pd_kind_shape_of(g->kind).constraints, NULL, inverse * inverse};
+    }
+    return PD_OK;
+}
+
 const pd_method pd_xpbd_method = {.name = "XPBD",
                                   .options = options,
                                   .create = create,
                                   .destroy = destroy,
                                   .direction = direction,
                                   .capturable = capturable,
+                                  .carries = carries,
                                   .colours = colours_of};

@@ -8,6 +8,7 @@
 #include "dynamics/problem/rounding.h"
 
 #include "dynamics/rigid/rigid.h"
+#include "updates/potential_rounding.h"
 
 #include <stdlib.h>
 
@@ -93,11 +94,9 @@ double pd_rounding_size(const pd_problem *problem) {
 }
 
 double pd_rounding_of_potential(const pd_problem *problem, double magnitude) {
-    // E = w/2 |F - T|^2 with an error eps of F: the error is eps sqrt(2 E w), and eps^2 w for an E of rounding only
     const pd_rounding *self = problem->rounding;
-    double eps = 8.0 * (double)PD_EPSILON, size = pd_rounding_size(problem);
-    double w = self->stiffness_sums[0] + (self->stiffness_sums[1] + self->inertia_sum) * size * size;
-    return eps * (magnitude + sqrt(2.0 * magnitude * w)) + eps * eps * w;
+    double size = pd_rounding_size(problem);
+    return pd_potential_rounding(magnitude, self->stiffness_sums[0] + (self->stiffness_sums[1] + self->inertia_sum) * size * size);
 }
 
 double pd_rounding_of_gradient(const pd_problem *problem, const real *x) {

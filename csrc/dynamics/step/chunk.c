@@ -83,13 +83,13 @@ int pd_chunk_length(const pd_simulation *self, int recording) {
     return n < LONGEST ? n : LONGEST;
 }
 
-static void reset(pd_simulation *self) {
-    if (self->accelerator) self->accelerator->reset(self->accelerator_memory);
+static pd_status reset(pd_simulation *self) {
+    return self->accelerator ? self->accelerator->reset(self->accelerator_memory, self->problem) : PD_OK;
 }
 
-void pd_chunks_begin(pd_simulation *self) {
+pd_status pd_chunks_begin(pd_simulation *self) {
     self->iterate.replaced = 0;
-    reset(self);
+    return reset(self);
 }
 
 /* The weights of the next n moves. */
@@ -107,13 +107,13 @@ static pd_status find_direction(pd_simulation *self, double weights[2]) {
     pd_iterate *iterate = &self->iterate;
     const int replaced = iterate->replaced;
     pd_status status = self->method->direction(self->method_memory, self->problem, iterate);
-    if (iterate->replaced && !replaced) {
-        reset(self);
+    if (!status && iterate->replaced && !replaced) {
+        status = reset(self);
         next_weights(self, 1, (double(*)[2])weights);
     }
     if (status || iterate->stalled || !applies(self)) return status;
     iterate->beyond = 1; // a direction of the accelerator keeps no vertex within its reach
-    return self->accelerator->apply(self->accelerator_memory, self->problem, iterate->x, iterate->direction);
+    return self->accelerator->apply(self->accelerator_memory, self->problem, iterate);
 }
 
 /* The loops of a chunk, with the weights of its n moves. */
@@ -126,7 +126,7 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
         pd_readback report = j == n - 1 ? readback : PD_READBACK_NONE;
         double start = pd_seconds(), middle;
         if (j) iterate->number++;
-        iterate->stalled = 0;
+        iterate->stalled = iterate->displaced = 0;
         iterate->part = 1.0;
         iterate->cut = 0;
         iterate->setup = 0.0;
@@ -213,7 +213,10 @@ static int slot_of(table *kept, const chunk *wanted, int *known) {
 pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int recording, double seconds[2]) {
     double weights[LONGEST][2];
     seconds[0] = seconds[1] = 0.0;
-    if (self->iterate.replaced) reset(self);
+    if (self->iterate.replaced) {
+        pd_status status = reset(self);
+        if (status) return status;
+    }
     next_weights(self, n, weights);
     if (!capturable(self)) return run_loops(self, n, readback, weights, seconds);
 

@@ -29,7 +29,7 @@ typedef enum pd_readback {
 } pd_readback;
 
 /* Begins iterations without a predecessor: resets the accelerator. */
-void pd_chunks_begin(pd_simulation *self);
+pd_status pd_chunks_begin(pd_simulation *self);
 
 /* Runs n iterations from self->iterate.number on: direction, acceleration, move. seconds [2]: of the directions, of the moves; all in
  * the first for a graph, since a launch does not synchronise. If self->iterate.stalled is 1 afterwards, the last iteration has not

@@ -66,7 +66,7 @@ static pd_status first_guess(run *r, const real *targets) {
     if (problem->rigid) PD_TRY(pd_rigid_place(problem, self->iterate.x, self->iterate.offset));
     if (problem->rigid && self->settings.lower_guess && !r->guess && problem->h > 0) PD_TRY(pd_rigid_choose_first_guess(self));
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
-    pd_chunks_begin(self);
+    PD_TRY(pd_chunks_begin(self));
     PD_TRY(pd_contact_step_first_guess(self, r->guess != NULL));
     r->result->phases[PD_PHASE_FIRST_GUESS] += pd_seconds() - start;
 done:
@@ -307,7 +307,7 @@ static pd_status begin_pass(run *r) {
     PD_TRY(pd_memory_clear(problem->context, self->iterate.step, pd_problem_bytes(problem)));
     PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &r->growth.first_potential, &r->growth.first_magnitude));
     count_again(self, &before);
-    pd_chunks_begin(self);
+    PD_TRY(pd_chunks_begin(self));
     r->growth.potential = r->growth.first_potential; // of a pass that has nothing to do
     r->before = r->result->iterations;
     r->result->stop = PD_STOP_ITERATION_CAP;

@@ -162,9 +162,16 @@ pd_status pd_simulation_set_acceleration(pd_simulation *self, const pd_accelerat
     void *memory = NULL;
     if (accelerator && self->method->commits)
         return pd_fail(self->problem->error, PD_ERROR_TYPE, "acceleration: %s moves by itself and takes none", self->method->name);
-    pd_status status = accelerator ? accelerator->create(&memory, self->problem, acceleration->settings) : PD_OK;
+    pd_accelerated iteration = {self->method->minimises_potential, {NULL, 0, 0, NULL, 1.0}, 0, {{0}}};
+    pd_status status = PD_OK;
+    if (accelerator && accelerator->apply && self->method->carries) { // its arrays are in the memory of the method
+        status = need_method(self);
+        if (!status)
+            status = self->method->carries(self->method_memory, self->problem, &iteration.x, iteration.carried, &iteration.n_carried);
+    }
+    if (!status && accelerator) status = accelerator->create(&memory, self->problem, &iteration, acceleration->settings);
     if (status) {
-        accelerator->destroy(memory, self->problem);
+        if (accelerator) accelerator->destroy(memory, self->problem);
         return pd_problem_keep_error(self->problem, status);
     }
     if (self->accelerator) self->accelerator->destroy(self->accelerator_memory, self->problem);

@@ -36,9 +36,17 @@ int pd_check_spectrum(double weight, double omega, double rho) {
            pd_number_in_range(rho, 0.0, DBL_MAX, "rho");
 }
 
+/* None or a dict of pd_anderson_options. */
+static int read_anderson(PyObject *object, pd_anderson_settings *out) {
+    static const pd_option_reader reader = {"anderson", "an acceleration", NULL, NULL};
+    *out = (pd_anderson_settings){0, 0.0, PD_SAFEGUARD_AUTOMATIC};
+    return object == Py_None || pd_read_options(&reader, object, &(pd_option_list){pd_anderson_options, out}, 1);
+}
+
 static int read_part(const void *user, PyObject *value, const pd_option *option, void *place) {
     (void)user;
     if (option->type == PD_OPTION_FUNCTION) return pd_read_vector_function(value, place);
+    if (option->type == PD_OPTION_ANDERSON) return read_anderson(value, place);
     return option->type == PD_OPTION_CHEBYSHEV && pd_read_chebyshev(value, place);
 }
 

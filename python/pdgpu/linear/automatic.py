@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pdgpu.linear.linear_solvers import SOR, AJacobi, Jacobi, chebyshev_settings
+from pdgpu.linear.linear_solvers import SOR, AJacobi, Jacobi, chebyshev_of, chebyshev_settings
 from pdgpu.linear.spectrum import best_weight, extremes, jacobi_rho, over_relaxation, spectral_radius_of
 
 
@@ -22,7 +22,7 @@ class Parameters:
 
     def apply(self, solver, set_parameters):
         """Hand them to a backend object's `set` or `set_linear`; an extrapolation without a rho stays off."""
-        chebyshev = getattr(solver, "chebyshev", None)
+        chebyshev = chebyshev_of(solver)
         extrapolation = None if self.rho is None else chebyshev_settings(chebyshev, self.rho)
         set_parameters(self.weight, self.omega, self.composed_rho, extrapolation)
 
@@ -33,7 +33,7 @@ class Parameters:
             result["weight"] = self.weight
         if isinstance(solver, SOR):
             result["omega"] = self.omega
-        if getattr(solver, "chebyshev", None) is not None:
+        if chebyshev_of(solver) is not None:
             result["rho"] = self.rho
         elif getattr(solver, "variant", None) == "composed":
             result["rho"] = self.composed_rho
@@ -54,7 +54,7 @@ def resolve(solver, estimate, matrix, bending=None, outer=None, stacklevel=4):
     """
     weight, largest = estimate["weight"], estimate["largest_eigenvalue"]
     result = Parameters(weight=weight)
-    rho = getattr(getattr(solver, "chebyshev", None), "rho", None)
+    rho = getattr(chebyshev_of(solver), "rho", None)
     if isinstance(solver, SOR):
         result.omega = over_relaxation(*extremes(matrix())) if isinstance(solver.omega, str) else solver.omega
     if isinstance(solver, Jacobi | AJacobi):

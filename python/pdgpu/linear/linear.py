@@ -15,6 +15,7 @@ from pdgpu._internal.arguments import flag, integer
 from pdgpu._internal.attributes import GuardedAttributes
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default, thread_count
 from pdgpu._internal.counted import counted
+from pdgpu.linear import linear_solvers
 from pdgpu.linear.automatic import resolve
 from pdgpu.linear.chebyshev_search import floor_of, search, search_iterations
 from pdgpu.linear.linear_arguments import array_of_shape, array_or_none, right_hand_side, symmetric_matrix
@@ -225,7 +226,7 @@ class System(GuardedAttributes):
         first_iterate = np.ascontiguousarray(times_power(start, shift), dtype=self.dtype) if absolute else None
         if target is not None:
             target = self._target(target, base, shift)
-        chebyshev = getattr(self.solver, "chebyshev", None)
+        chebyshev = linear_solvers.chebyshev_of(self.solver)
         if chebyshev is not None and chebyshev.rho == "auto" and self._numbers.rho is None and residual.any():
             self._search(residual, chebyshev)
         rows = np.zeros((self._iterations + 1 if record else 2, len(COLUMNS)))
@@ -421,7 +422,7 @@ class System(GuardedAttributes):
         if isinstance(solver, Jacobi) or (isinstance(solver, AJacobi) and solver.suppression is None):
             R = (scipy.sparse.eye_array(n) - scipy.sparse.diags_array(numbers.weight / self._A.diagonal()) @ self._A).tocsr()
             return scipy.sparse.csr_matrix(R if isinstance(solver, Jacobi) else product_of(R, solver, numbers.composed_rho))
-        settings = linear_settings(solver, iterations=1) | {"iterations": 1, "tolerance": 0.0, "chebyshev": None}
+        settings = linear_solvers.without_acceleration(linear_settings(solver, iterations=1))
         core = backend("cpu", "float64").Linear(arrays(self._A), self._bending, 1, settings, self._threads)
         core.set(numbers.weight, numbers.omega, numbers.composed_rho, None)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu.linear.linear_arguments import symmetric_matrix
-from pdgpu.linear.linear_solvers import LINEAR_SOLVERS, PCG, AJacobi, Direct, calls_function
+from pdgpu.linear.linear_solvers import LINEAR_SOLVERS, PCG, AJacobi, Anderson, Direct, calls_function, chebyshev_of
 from pdgpu.linear.scaling import ordinary_matrix, times_power
 from pdgpu.linear.spectrum import arrays, chebyshev_rate, composed_radius, extremes, spectral_radius_of
 
@@ -75,9 +75,11 @@ def product_of(R, solver, rho):
 
 
 def predicted_rate(solver, A, bending, parameters):
-    chebyshev = getattr(solver, "chebyshev", None)
+    chebyshev = chebyshev_of(solver)
     if isinstance(solver, Direct):
         return 0.0
+    if isinstance(getattr(solver, "acceleration", None), Anderson):
+        return math.nan  # its combinations depend on the right-hand side
     if calls_function(solver):
         return math.nan  # the spectrum of M^-1 A is not known
     if isinstance(solver, PCG):

@@ -1,22 +1,25 @@
-"""Linear solvers and Chebyshev acceleration: plain, printable, picklable descriptions. What they do stands in csrc/linear."""
+"""Linear solvers and their accelerations: plain, printable, picklable descriptions. What they do stands in csrc/linear."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pdgpu._internal.arguments import choice, flag, integer, number
 from pdgpu._internal.backends import device_parts
+from pdgpu.linear.anderson import Anderson, anderson_settings
 from pdgpu.linear.applied_functions import AppliedFunction, check_function, is_operator
 
-__all__ = ["PCG", "SOR", "AJacobi", "Chebyshev", "Direct", "GaussSeidel", "Jacobi", "LinearFunction", "SymmetricGaussSeidel"]
+__all__ = ["PCG", "SOR", "AJacobi", "Anderson", "Chebyshev", "Direct", "GaussSeidel", "Jacobi", "LinearFunction", "SymmetricGaussSeidel"]
 
 # the order of PD_LINEAR_TABLE in csrc/linear/linear_solver.h
 KINDS = ("Direct", "Jacobi", "GaussSeidel", "SymmetricGaussSeidel", "SOR", "PCG", "AJacobi", "SchurDirect", "LinearFunction")
 # the order of PD_PRECONDITIONER_TABLE there
 PRECONDITIONERS = ("jacobi", "block", "chebyshev", "function")
+# of a field that files of earlier releases do not have
+WHERE_SET = {"written": "where set"}
 # a standalone solve looks at the residual so often where nothing asks for it
 CHECK_EVERY = {"cpu": 1, "cuda": 8}
 
@@ -70,16 +73,35 @@ class Chebyshev:
         choice("interval", self.interval, ("symmetric", "positive"))
 
 
-def check_chebyshev(value):
-    if value is not None and not isinstance(value, Chebyshev):
-        raise TypeError(f"chebyshev: expected pdgpu.Chebyshev or None, got {value!r}")
+def check_acceleration(solver):
+    """TypeError for what is no acceleration, or none of the solver; ValueError for two."""
+    chebyshev, acceleration = getattr(solver, "chebyshev", None), getattr(solver, "acceleration", None)
+    if chebyshev is not None and not isinstance(chebyshev, Chebyshev):
+        raise TypeError(f"chebyshev: expected pdgpu.Chebyshev or None, got {chebyshev!r}")
+    if acceleration is None:
+        return
+    if isinstance(acceleration, Chebyshev) and "chebyshev" not in solver.__dataclass_fields__:
+        raise TypeError(
+            f"acceleration: {type(solver).__name__} takes pdgpu.Anderson, not {acceleration!r}: its iteration has no real spectrum in "
+            "[-rho, rho]"
+        )
+    if not isinstance(acceleration, Chebyshev | Anderson):
+        raise TypeError(f"acceleration: expected pdgpu.Anderson, pdgpu.Chebyshev or None, got {acceleration!r}")
+    if chebyshev is not None:
+        raise ValueError(f"acceleration: chebyshev={chebyshev!r} is given too, and {type(solver).__name__} takes one; leave chebyshev out")
+
+
+def chebyshev_of(solver):
+    """The Chebyshev acceleration of a solver, by either of its two names, or None."""
+    acceleration = getattr(solver, "acceleration", None)
+    return acceleration if isinstance(acceleration, Chebyshev) else getattr(solver, "chebyshev", None)
 
 
 def _check_iteration(solver):
     if solver.iterations is not None:
         keep(solver, iterations=integer("iterations", solver.iterations, 1, 10**6))
     keep(solver, tolerance=number("tolerance", solver.tolerance, minimum=0.0, below=1.0))
-    check_chebyshev(getattr(solver, "chebyshev", None))
+    check_acceleration(solver)
 
 
 def _check_weight(solver):
@@ -108,14 +130,17 @@ class Jacobi:
         Per global step (1 by default), or of `pdgpu.linear.solve` (1000).
     tolerance : float
         Stop where the residual norm is at most tolerance x the first; 0: run all iterations.
-    chebyshev : Chebyshev, optional
+    acceleration : Anderson or Chebyshev, optional
         Inner acceleration, restarted in each global step.
+    chebyshev : Chebyshev, optional
+        An older name of `acceleration`.
     """
 
     weight: float | str = "auto"
     iterations: int | None = None
     tolerance: float = 0.0
     chebyshev: Chebyshev | None = None
+    acceleration: Anderson | Chebyshev | None = field(default=None, metadata=WHERE_SET)
 
     def __post_init__(self):
         _check_weight(self)
@@ -134,7 +159,7 @@ class AJacobi:
     ----------
     order : int
         1 to 4.
-    weight, iterations, tolerance, chebyshev
+    weight, iterations, tolerance, acceleration, chebyshev
         As for `Jacobi`; iterations counts its own steps.
     variant : "power" or "composed"
     suppression : float, "bending" or None
@@ -154,6 +179,7 @@ class AJacobi:
     iterations: int | None = None
     tolerance: float = 0.0
     chebyshev: Chebyshev | None = None
+    acceleration: Anderson | Chebyshev | None = field(default=None, metadata=WHERE_SET)
 
     def __post_init__(self):
         keep(self, order=integer("order", self.order, 1, 4))
@@ -170,6 +196,8 @@ class AJacobi:
             raise ValueError(f"suppression: order 1 has nothing to leave out, got {self.suppression!r}")
         if self.suppression is not None and self.variant == "composed":
             raise ValueError("suppression: works with variant='power' only")
+        if self.biased and isinstance(self.acceleration, Anderson):
+            raise ValueError("acceleration: biased=True iterates on x itself; give Chebyshev or None")
         _check_iteration(self)
 
 
@@ -189,7 +217,7 @@ class GaussSeidel:
     ----------
     order : "colour" or "natural"
         Rows by colours, in parallel (greedy colours of the matrix, ascending), or one after the other on one thread, for reference.
-    iterations, tolerance, chebyshev
+    iterations, tolerance, acceleration, chebyshev
         As for `Jacobi`.
     """
 
@@ -197,10 +225,11 @@ class GaussSeidel:
     iterations: int | None = None
     tolerance: float = 0.0
     chebyshev: Chebyshev | None = None
+    acceleration: Anderson | Chebyshev | None = field(default=None, metadata=WHERE_SET)
 
     def __post_init__(self):
         _check_gauss_seidel(self)
-        if self.chebyshev is not None:
+        if chebyshev_of(self) is not None:
             warnings.warn(
                 "Chebyshev acceleration of one-directional Gauss-Seidel is not sound: its iteration matrix has complex eigenvalues, and "
                 "it diverges on most meshes; SymmetricGaussSeidel has real ones",
@@ -214,7 +243,7 @@ class SymmetricGaussSeidel:
 
     Parameters
     ----------
-    order, iterations, tolerance, chebyshev
+    order, iterations, tolerance, acceleration, chebyshev
         As for `GaussSeidel`; rho is that of one (double) iteration.
     """
 
@@ -222,6 +251,7 @@ class SymmetricGaussSeidel:
     iterations: int | None = None
     tolerance: float = 0.0
     chebyshev: Chebyshev | None = None
+    acceleration: Anderson | Chebyshev | None = field(default=None, metadata=WHERE_SET)
 
     def __post_init__(self):
         _check_gauss_seidel(self)
@@ -240,12 +270,15 @@ class SOR:
         Jacobi at its best weight; optimal for consistently ordered matrices, a good guess otherwise.
     order, iterations, tolerance
         As for `GaussSeidel`.
+    acceleration : Anderson, optional
+        As for `Jacobi`.
     """
 
     omega: float | str = "auto"
     order: str = "colour"
     iterations: int | None = None
     tolerance: float = 0.0
+    acceleration: Anderson | None = field(default=None, metadata=WHERE_SET)
 
     def __post_init__(self):
         if isinstance(self.omega, str):
@@ -313,11 +346,14 @@ class LinearFunction:
         that f does not know.
     iterations, tolerance
         As for `Jacobi`.
+    acceleration : Anderson, optional
+        As for `Jacobi`.
     """
 
     function: Callable[[Any], Any] | Any
     iterations: int | None = None
     tolerance: float = 0.0
+    acceleration: Anderson | None = field(default=None, metadata=WHERE_SET)
 
     def __post_init__(self):
         check_function("function", self.function)
@@ -336,6 +372,11 @@ def calls_function(solver):
 
 
 LINEAR_SOLVERS = (Direct, Jacobi, GaussSeidel, SymmetricGaussSeidel, SOR, PCG, AJacobi, LinearFunction)
+
+
+def without_acceleration(settings):
+    """Settings of one plain iteration."""
+    return settings | {"iterations": 1, "tolerance": 0.0, "chebyshev": None, "anderson": None}
 
 
 def chebyshev_settings(chebyshev, rho=None):
@@ -364,7 +405,7 @@ def linear_settings(solver, *, iterations, device="cpu", blocks=False, factor=1.
     factor : float
         A of the core is that of the caller over this factor, which a function does not know.
     """
-    chebyshev = getattr(solver, "chebyshev", None)
+    chebyshev = chebyshev_of(solver)
     weight, suppression = getattr(solver, "weight", 0.0), getattr(solver, "suppression", None)
     omega = getattr(solver, "omega", 1.0)
     preconditioner = getattr(solver, "preconditioner", "jacobi")
@@ -389,5 +430,6 @@ def linear_settings(solver, *, iterations, device="cpu", blocks=False, factor=1.
         "biased": bool(getattr(solver, "biased", False)),
         "threshold": 0.0 if suppression is None or isinstance(suppression, str) else float(suppression),
         "positive": chebyshev is not None and chebyshev.interval == "positive",
+        "anderson": anderson_settings(getattr(solver, "acceleration", None)),
         "chebyshev": chebyshev_settings(chebyshev),
     }

@@ -19,6 +19,7 @@ from pdgpu.linear.linear_solvers import (
     LinearFunction,
     SymmetricGaussSeidel,
     linear_settings,
+    without_acceleration,
 )
 
 # up to this many rows eigenvalues are computed densely, to rounding
@@ -201,7 +202,7 @@ def _symmetric_gauss_seidel(A, solver):
 def _iteration_matrix(A, solver, bending, weight, omega, columns):
     """One iteration applied to errors: columns (n, k) -> (n, k). With b = 0, an error e becomes e + d where d answers r = -A e."""
     n, k = columns.shape
-    settings = linear_settings(solver, iterations=1) | {"iterations": 1, "tolerance": 0.0, "chebyshev": None}
+    settings = without_acceleration(linear_settings(solver, iterations=1))
     core = backend("cpu", "float64").Linear(arrays(A), bending, k, settings, 1)
     core.set(weight or 1.0, omega, 0.5, None)
 

@@ -10,7 +10,7 @@ import numpy as np
 from pdgpu.errors import DivergenceError
 from pdgpu.linear.chebyshev_search import floor_of, search, search_iterations, settle
 from pdgpu.linear.linear import System
-from pdgpu.linear.linear_solvers import chebyshev_settings
+from pdgpu.linear.linear_solvers import chebyshev_of, chebyshev_settings
 from pdgpu.results.records import COLUMNS
 from pdgpu.simulation.targets import pin_targets
 
@@ -44,13 +44,13 @@ def search_inner(core):
 def search_outer(core, end):
     """rho of the step that ends at a time, s. None where it ends before the acceleration would set in, or moves nothing: a later one tells
     more."""
-    solver, model = core.solver, core.backend
-    if solver.iterations <= solver.chebyshev.start:
+    solver, model, chebyshev = core.solver, core.backend, chebyshev_of(core.solver)
+    if solver.iterations <= chebyshev.start:
         return 0.0  # which has been warned of
     state, steps, targets, doublings = model.state(), model.steps(), pin_targets(core, end), model.doublings()
     least = 16.0 * float(np.finfo(core.dtype).eps) * float(np.linalg.norm(state["positions"].astype(np.float64)))
 
-    iterations, longest = solver.iterations, search_iterations(solver.iterations, solver.chebyshev.start)
+    iterations, longest = solver.iterations, search_iterations(solver.iterations, chebyshev.start)
 
     def run(rho, length=longest):
         def stop(row):
@@ -59,7 +59,7 @@ def search_outer(core, end):
 
         rows = np.zeros((core.most_iterations + 1, len(COLUMNS)))
         norms, moves = rows[:, COLUMNS.index("gradient_norm")], rows[:, COLUMNS.index("step_norm")]
-        model.set_chebyshev(None if rho is None else chebyshev_settings(solver.chebyshev, rho))
+        model.set_chebyshev(None if rho is None else chebyshev_settings(chebyshev, rho))
         try:
             count = model.step(targets, rows, None, stop if length < core.most_iterations else None, False)["rows"]
         except _SeenEnough:
@@ -70,7 +70,7 @@ def search_outer(core, end):
             model.set_state(**state)
             model.set_steps(steps)
             model.set_doublings(*doublings)
-        if rho is None and (count - 1 <= solver.chebyshev.start or moves[1:count].max() <= least):
+        if rho is None and (count - 1 <= chebyshev.start or moves[1:count].max() <= least):
             raise _NothingToSearch
         return norms[:count]
 
@@ -86,14 +86,14 @@ def search_outer(core, end):
 
 def _inner_of(solver):
     """The Chebyshev acceleration of the linear solver that leaves rho to a search, or None."""
-    inner = getattr(getattr(solver, "linear", None), "chebyshev", None)
+    inner = chebyshev_of(getattr(solver, "linear", None))
     return inner if inner is not None and inner.rho == "auto" else None
 
 
 def search_rho(core, at):
     """rho="auto", once, on a copy of the state [Wang 2015, Sec. 5.1]; put off while a step has nothing to accelerate. `at`: the time of a
     quasi-static step, s."""
-    outer = getattr(core.solver, "chebyshev", None)
+    outer = chebyshev_of(core.solver)
     inner_open = _inner_of(core.solver) is not None and core.numbers.rho is None
     outer_open = outer is not None and outer.rho == "auto" and core.rho is None
     if not inner_open and not outer_open:

@@ -201,7 +201,7 @@ def _searched(header, solver):
     """rho of the outer iteration and the numbers of the linear solver, checked."""
     rho, numbers = header.get("rho"), header.get("linear_numbers")
     if rho is not None:
-        rho = _found("rho", rho, getattr(solver, "chebyshev", None))
+        rho = _found("rho", rho, linear_solvers.chebyshev_of(solver))
     if numbers is None:
         return rho, None
     if not isinstance(numbers, dict) or not isinstance(solver, solvers.ProjectiveDynamics):
@@ -209,7 +209,7 @@ def _searched(header, solver):
     limits = {"weight": {"minimum": 0.0}, "omega": {"above": 0.0, "below": 2.0}, "composed_rho": {"above": 0.0, "below": 1.0}}
     checked = {name: number(name, numbers[name], **limit) for name, limit in limits.items()}
     checked["rho"] = numbers["rho"]
-    chebyshev = getattr(solver.linear, "chebyshev", None)
+    chebyshev = linear_solvers.chebyshev_of(solver.linear)
     if checked["rho"] is not None:
         checked["rho"] = _found("linear rho", checked["rho"], chebyshev, getattr(chebyshev, "rho", None))
     if getattr(solver.linear, "weight", None) is not None and not checked["weight"] > 0.0:

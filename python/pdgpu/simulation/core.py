@@ -19,7 +19,7 @@ from pdgpu.contact.penalty_contact import PenaltyContact
 from pdgpu.contact.proxy_contact import ProxyContact, ProxyScene
 from pdgpu.contact.two_way_contact import passes_of
 from pdgpu.linear.automatic import resolve
-from pdgpu.linear.linear_solvers import chebyshev_settings
+from pdgpu.linear.linear_solvers import chebyshev_of, chebyshev_settings
 from pdgpu.materials.custom_material import custom_kinds
 from pdgpu.materials.material_calls import MaterialCalls, WeakCalls
 from pdgpu.materials.materials import MATERIAL_OF_KIND
@@ -273,7 +273,7 @@ class SimulationCore:
         start = time.perf_counter()
         if isinstance(self.solver, ProjectiveDynamics):
             linear, weight = self.solver.linear, self.backend.linear_weight()
-            self.numbers = resolve(linear, weight, lambda: self.system_matrix(free=True), outer=self.solver.chebyshev, stacklevel=5)
+            self.numbers = resolve(linear, weight, lambda: self.system_matrix(free=True), outer=chebyshev_of(self.solver), stacklevel=5)
             self.numbers.apply(linear, self.backend.set_linear)
         self.backend.prepare()
         self.memory.setup_seconds += time.perf_counter() - start
@@ -375,7 +375,7 @@ class SimulationCore:
     def set_rho(self, rho: float | None) -> None:
         """rho of the outer iteration; None: not found yet, and no acceleration."""
         self.rho = rho
-        self.backend.set_chebyshev(None if rho is None else chebyshev_settings(self.solver.chebyshev, rho))
+        self.backend.set_chebyshev(None if rho is None else chebyshev_settings(chebyshev_of(self.solver), rho))
 
     def system_matrix(self, free: bool) -> scipy.sparse.csr_matrix:
         """As `Simulation.system_matrix`."""

@@ -11,6 +11,7 @@ from pdgpu._internal.arguments import TIME_STEP, number
 from pdgpu._internal.attributes import GuardedAttributes
 from pdgpu._internal.backends import device_or_default, dtype_or_default
 from pdgpu._internal.counted import counted
+from pdgpu.linear.linear_solvers import chebyshev_of
 from pdgpu.scene.scene import take_note
 from pdgpu.simulation.contact_queries import ContactQueries
 from pdgpu.simulation.core import SimulationCore, diagnostic_core
@@ -190,7 +191,7 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
         turn; "schur", a dict with sizes, bytes and seconds of SchurDirect; "contact", a dict with the "stiffness" of its law in the
         next step. What a search has not found yet is None."""
         core = self._core
-        chebyshev = getattr(core.solver, "chebyshev", None)
+        chebyshev = chebyshev_of(core.solver)
         result = {} if chebyshev is None else {"rho": core.rho if isinstance(chebyshev.rho, str) else chebyshev.rho}
         if core.numbers is not None:
             result["linear"] = core.numbers.described(core.solver.linear)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pdgpu._internal.arguments import choice
 from pdgpu.contact.barrier_contact import LAWS
-from pdgpu.linear.linear_solvers import Chebyshev
+from pdgpu.linear.linear_solvers import WHERE_SET, Anderson, Chebyshev
 from pdgpu.solvers.time_step_solver import (
     AFTER,
     COLOURINGS,
@@ -27,10 +27,12 @@ class VertexBlockDescent(TimeStepSolver):
     ----------
     iterations : int
         Sweeps over all vertices of a step.
+    acceleration : Anderson or Chebyshev, optional
+        Acceleration after each full sweep.
     chebyshev : Chebyshev, optional
-        Acceleration after each full sweep [Chen et al. 2024, Eqs. 18-19]. The iteration is no symmetric one, so a large rho
-        diverges: in one step of hundreds of iterations 0.95 is safe on most scenes, 0.99 on few. With few iterations a step, what is
-        left over grows from step to step, and less is safe: on bars 0.95 with 10, 0.9 with 5, 0.75 with 3.
+        An older name of `acceleration` [Chen et al. 2024, Eqs. 18-19]. The iteration is no symmetric one, so a large rho diverges: in one
+        step of hundreds of iterations 0.95 is safe on most scenes, 0.99 on few. With few iterations a step, what is left over grows from
+        step to step, and less is safe: on bars 0.95 with 10, 0.9 with 5, 0.75 with 3.
     line_search : bool
         Halve a vertex's step until its own part of the incremental potential decreases [Chen et al. 2024, Sec. 3.2].
     colouring : "balanced" or "greedy"
@@ -43,6 +45,7 @@ class VertexBlockDescent(TimeStepSolver):
 
     iterations: int = 20
     chebyshev: Chebyshev | None = None
+    acceleration: Anderson | Chebyshev | None = field(default=None, metadata=WHERE_SET)
     line_search: bool = False
     colouring: str = "balanced"
     initialization: str = "adaptive"
@@ -63,6 +66,7 @@ class _AllAtOnce(TimeStepSolver):
 
     iterations: int = 20
     chebyshev: Chebyshev | None = None
+    acceleration: Anderson | Chebyshev | None = field(default=None, metadata=WHERE_SET)
     line_search: bool = True
 
     materials = PROJECTIVE + HYPERELASTIC + ORIENTED + CUSTOM
@@ -78,7 +82,9 @@ class BlockJacobi(_AllAtOnce):
     Parameters
     ----------
     iterations : int
+    acceleration : Anderson or Chebyshev, optional
     chebyshev : Chebyshev, optional
+        An older name of `acceleration`.
     line_search : bool
         Test the incremental potential G after 1, 2, 4 and 8 iterations, and every 8 from there on; where it has not fallen by 0.4 of
         alpha g.d, which its first iteration promised, go back to the last state that passed and shorten alpha by 0.7 [Wang and Yang
@@ -95,6 +101,6 @@ class GradientDescent(_AllAtOnce):
 
     Parameters
     ----------
-    iterations, chebyshev, line_search, tolerance, initialization, check_every
+    iterations, acceleration, chebyshev, line_search, tolerance, initialization, check_every
         As for BlockJacobi.
     """

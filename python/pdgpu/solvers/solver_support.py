@@ -11,7 +11,8 @@ from pdgpu._internal.backends import device_parts
 from pdgpu._internal.counted import counted
 from pdgpu.contact.barrier_contact import LAWS, BarrierContact
 from pdgpu.contact.proxy_contact import ProxyContact
-from pdgpu.linear.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_settings, check_order, linear_settings
+from pdgpu.linear.anderson import anderson_settings
+from pdgpu.linear.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_of, chebyshev_settings, check_order, linear_settings
 from pdgpu.linear.schur import SchurDirect, resolved_region
 from pdgpu.materials.joint_elements import Slide, Swing
 from pdgpu.scene.rigid_bodies import RigidBody
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 
+LEFT_OUT = ("acceleration", "colouring", "preconditioner")  # fields that are no setting of the core by their own name
 KINDS = (*SOLVERS, CustomSolver)  # of what a simulation takes as a solver
 
 
@@ -85,13 +87,14 @@ def settings_of(solver, device, n_vertices=0):
     class go over as they stand, but for those that stand for something else there; colours are the simulation's to add."""
     newton = isinstance(solver, Newton)  # its matrix is the Hessian: blocks of three rows, and one iteration would be no solve
     own = isinstance(solver, CustomSolver)  # whose further fields are for its functions
-    names = [field.name for field in fields(TimeStepSolver if own else solver) if field.name not in ("preconditioner", "colouring")]
+    names = [field.name for field in fields(TimeStepSolver if own else solver) if field.name not in LEFT_OUT]
     settings = {name: getattr(solver, name) for name in names}
     settings.setdefault("step_tolerance", 0.0)
     settings["check_every"] = solver.check_every or (1 if device == "cpu" else 8)
     settings["lower_guess"] = solver.initialization is None
     settings["initialization"] = INITIALIZATIONS.index(solver.initialization or "inertial_target")
-    settings["chebyshev"] = chebyshev_settings(solver.chebyshev)
+    settings["chebyshev"] = chebyshev_settings(chebyshev_of(solver))
+    settings["anderson"] = anderson_settings(solver.acceleration)
     if "linear" in settings or hasattr(solver, "preconditioner"):
         settings["linear"] = linear_settings(_linear_of(solver), iterations=1000 if newton else 1, device=device, blocks=newton)
     if newton:  # a step tolerance asks how far the exact direction leads
@@ -177,12 +180,10 @@ def check_embedded(solver, scene, contact, device):
 
 def warn_idle_acceleration(solver, stacklevel):
     """Warn of Chebyshev accelerations that never set in: of the outer iteration, and of the linear solver within a global step."""
-    levels = [(type(solver).__name__, solver.chebyshev, solver.iterations, "a step")]
+    levels = [(type(solver).__name__, chebyshev_of(solver), solver.iterations, "a step")]
     if isinstance(solver, ProjectiveDynamics):
         inner = solver.linear
-        levels.append(
-            (f"linear={type(inner).__name__}", getattr(inner, "chebyshev", None), getattr(inner, "iterations", 1) or 1, "a global step")
-        )
+        levels.append((f"linear={type(inner).__name__}", chebyshev_of(inner), getattr(inner, "iterations", 1) or 1, "a global step"))
     for name, chebyshev, iterations, unit in levels:
         if chebyshev is not None and iterations <= chebyshev.start:
             warnings.warn(
@@ -218,8 +219,9 @@ def check_rigid(solver, scene, dt, contact):
         _check_rigid_contact(scene, names, contact)
     if dt is None:
         raise ValueError(f"dt: None (quasistatic) with the rigid body {names[0]!r}, whose position nothing determines then; give dt")
-    if solver.chebyshev is not None:
-        raise ValueError(f"chebyshev: rotations are not extrapolated, and {names[0]!r} is a rigid body; give chebyshev=None")
+    if solver.chebyshev is not None or solver.acceleration is not None:
+        name = "acceleration" if solver.chebyshev is None else "chebyshev"
+        raise ValueError(f"{name}: rotations are not extrapolated, and {names[0]!r} is a rigid body; give {name}=None")
 
 
 def _check_rigid_contact(scene, names, contact):

@@ -12,6 +12,8 @@ from pdgpu.contact.barrier_contact import LAWS
 from pdgpu.linear.linear_solvers import (
     LINEAR_SOLVERS,
     PCG,
+    WHERE_SET,
+    Anderson,
     Chebyshev,
     Direct,
     keep,
@@ -68,8 +70,10 @@ class ProjectiveDynamics(TimeStepSolver):
     linear : Direct, SchurDirect, Jacobi, AJacobi, GaussSeidel, SymmetricGaussSeidel, SOR, PCG, LinearFunction or a function
         Solver of the global step; an iterative one starts from the current iterate and does one iteration unless it says otherwise.
         A function r -> z, or a scipy LinearOperator, approximates the inverse of the matrix (`LinearFunction`).
+    acceleration : Anderson or Chebyshev, optional
+        Outer acceleration, over the local-global iterations [Peng et al. 2018, Algorithm 1; Wang 2015, Algorithm 1].
     chebyshev : Chebyshev, optional
-        Outer acceleration, over the local-global iterations [Wang 2015, Algorithm 1].
+        An older name of `acceleration`.
     tolerance : float
         Stop where the gradient norm is at most tolerance x its value at the first guess. In contact that value is at most
         |M (y - x_t)|/h^2 + |elastic forces|, since a first guess may press into a barrier. 0: run all iterations, or until nothing
@@ -84,6 +88,7 @@ class ProjectiveDynamics(TimeStepSolver):
 
     linear: LinearSolver | SchurDirect = field(default_factory=Direct)
     chebyshev: Chebyshev | None = None
+    acceleration: Anderson | Chebyshev | None = field(default=None, metadata=WHERE_SET)
 
     linear_solvers = (*LINEAR_SOLVERS, SchurDirect)
     contacts = (*LAWS, PENALTY, *DRIVERS, *AFTER, PROXIES)
@@ -199,8 +204,10 @@ class PBD(TimeStepSolver):
         the sum, and lambda is at most c. Larger values converge faster or diverge. Wang [2015, Sec. 5.3] takes 0.3 on triangle meshes,
         0.25 with Chebyshev; on tet meshes 0.045, and 0.0025 with Chebyshev. Measured here: 0.3 diverged on cloth with hinges, 0.2 did
         not; on seven tet meshes 0.1 diverged or climbed and 0.06 did not, and 0.045 held with Chebyshev too (rho 0.999).
-    chebyshev : Chebyshev, optional
+    acceleration : Anderson or Chebyshev, optional
         Outer acceleration [Wang 2015, Sec. 5.3].
+    chebyshev : Chebyshev, optional
+        An older name of `acceleration`.
     tolerance, initialization, check_every
         As for ProjectiveDynamics.
 
@@ -212,6 +219,7 @@ class PBD(TimeStepSolver):
 
     relaxation: float | None = None
     chebyshev: Chebyshev | None = None
+    acceleration: Anderson | Chebyshev | None = field(default=None, metadata=WHERE_SET)
 
     contacts = AFTER
 
@@ -292,6 +300,8 @@ class XPBD(TimeStepSolver):
     ----------
     iterations : int
         Sweeps over all constraints of a step.
+    acceleration : Anderson, optional
+        Over the sweeps, of positions and multipliers; without contact.
     tolerance, initialization, check_every
         As for ProjectiveDynamics.
 
@@ -302,6 +312,7 @@ class XPBD(TimeStepSolver):
     """
 
     iterations: int = 20
+    acceleration: Anderson | None = field(default=None, metadata=WHERE_SET)
 
     materials = PROJECTIVE + HYPERELASTIC
     contacts = (PENALTY, *AFTER)
@@ -335,6 +346,8 @@ class ADMM(TimeStepSolver):
         Factor on the weights of all materials, above 0: a larger one makes for smaller steps, and for convergence under larger strains.
     linear : Direct
         Solver of the systems with the constant matrix A = M/h^2 + sum w S^T S.
+    acceleration : Anderson, optional
+        Over the iterations, of positions and duals [Zhang, Peng, Ouyang, Deng 2019].
     tolerance, initialization, check_every
         As for ProjectiveDynamics.
     """
@@ -342,6 +355,7 @@ class ADMM(TimeStepSolver):
     iterations: int = 20
     weight: float = 1.0
     linear: Direct = field(default_factory=Direct)
+    acceleration: Anderson | None = field(default=None, metadata=WHERE_SET)
 
     materials = PROJECTIVE + HYPERELASTIC
     linear_solvers = (Direct,)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from pdgpu._internal.arguments import choice, flag, integer, number
-from pdgpu.linear.linear_solvers import SOR, GaussSeidel, as_linear_solver, check_chebyshev, keep
+from pdgpu.linear.linear_solvers import SOR, GaussSeidel, as_linear_solver, chebyshev_of, check_acceleration, keep
 from pdgpu.materials.materials import MATERIALS
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ CUSTOM = ("CustomMaterial",)  # whose functions are called before a solver asks 
 class TimeStepSolver:
     """Settings of all solvers of a time step; a dict of different solvers is a dict of these for type checkers.
 
-    A solver with a field `chebyshev`, `line_search` or `linear` has it checked here; a solver without one has the value below.
+    A solver with a field `acceleration`, `chebyshev`, `line_search` or `linear` has it checked here; one without it has the value below.
     """
 
     iterations: int = 10
@@ -49,7 +49,7 @@ class TimeStepSolver:
     devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda")
     embedded: ClassVar[tuple[str, ...]] = ()
     rigid = False
-    linear = chebyshev = cast("Any", None)
+    linear = chebyshev = acceleration = cast("Any", None)
 
     def __post_init__(self) -> None:
         keep(self, iterations=integer("iterations", self.iterations, 1))
@@ -67,20 +67,21 @@ class TimeStepSolver:
             kinds = [f"pdgpu.{kind.__name__}()" for kind in self.linear_solvers]
             names = " or ".join([*map(repr, self.linear_names), *kinds])
             raise TypeError(f"linear: {type(self).__name__} takes {names}, got {self.linear!r}")
-        check_outer_chebyshev(self)
+        check_outer_acceleration(self)
         if hasattr(self, "line_search"):
             keep(self, line_search=flag("line_search", self.line_search))
 
 
-def check_outer_chebyshev(solver: Any) -> None:
+def check_outer_acceleration(solver: Any) -> None:
     """Refuses what an outer acceleration cannot take, and warns of sweeps that it is not sound with."""
-    check_chebyshev(solver.chebyshev)
-    if solver.chebyshev is None:
+    check_acceleration(solver)
+    chebyshev = chebyshev_of(solver)
+    if chebyshev is None:
         return
-    if solver.chebyshev.rho == "lanczos":
+    if chebyshev.rho == "lanczos":
         raise ValueError("rho: 'lanczos' looks at a matrix; the outer iteration has none: give a number or 'auto'")
-    if solver.chebyshev.interval != "symmetric":
-        raise ValueError(f"interval: {solver.chebyshev.interval!r} is for linear solvers; the outer iteration takes 'symmetric'")
+    if chebyshev.interval != "symmetric":
+        raise ValueError(f"interval: {chebyshev.interval!r} is for linear solvers; the outer iteration takes 'symmetric'")
     if isinstance(solver.linear, GaussSeidel | SOR):
         warnings.warn(
             f"Chebyshev acceleration over {type(solver.linear).__name__} is not sound: one-directional sweeps have complex eigenvalues; "
