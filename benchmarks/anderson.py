@@ -78,7 +78,7 @@ def main():
     parser.add_argument("--out", help="a CSV file with the table, the machine, the date and the commit")
     chosen = parser.parse_args()
     header = ("scene", "method", "acceleration", *(f"to {part:g}" for part in PARTS), "last", "potentials")
-    write_table(chosen.out, header, rows_of(chosen.tiny))
+    write_table(chosen.out, header, rows_of(chosen.tiny), ["tiny"] if chosen.tiny else [])
 
 
 def rows_of(tiny):

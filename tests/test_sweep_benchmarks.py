@@ -99,6 +99,13 @@ def test_orders_of_vertices_are_compared_at_every_size(tmp_path):
     assert large["along the curve"] < large["as read"] < large["mixed"]
 
 
+def test_anderson_acceleration_is_measured_with_every_method(tmp_path):
+    """If not, a table of the documentation leaves out a method, or compares it with another run."""
+    rows = tiny_run("anderson", tmp_path / "anderson.csv")
+    assert len(rows) == 2 * 19 + 11 and {row["acceleration"] for row in rows} == {"none", "Chebyshev", "Anderson 5", "Anderson 10"}
+    assert all(float(row["last"]) < 1.0 for row in rows if row["method"] == "PD")
+
+
 @pytest.mark.stress
 def test_violent_contact_is_measured_in_every_case(tmp_path):
     """A build would be compared with another one at another state."""
