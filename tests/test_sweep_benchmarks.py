@@ -106,6 +106,13 @@ def test_anderson_acceleration_is_measured_with_every_method(tmp_path):
     assert all(float(row["last"]) < 1.0 for row in rows if row["method"] == "PD")
 
 
+def test_filters_of_the_hessian_are_compared_in_every_case(tmp_path):
+    """If not, a table of the documentation has a filter that ran another step, or none."""
+    rows = tiny_run("hessian_filters", tmp_path / "filters.csv")
+    assert len(rows) == 12 and {row["hessian"] for row in rows} == {"auto", "clamp", "absolute", "adaptive"}
+    assert all(row["to 0.01"] != "-" for row in rows)
+
+
 @pytest.mark.stress
 def test_violent_contact_is_measured_in_every_case(tmp_path):
     """A build would be compared with another one at another state."""

@@ -11,14 +11,16 @@
 #include "base/real.h"
 
 typedef enum pd_hessian_filter {
-    PD_FILTER_NONE, /* the Hessian as it is */
-    PD_FILTER_CLAMP /* negative eigenvalues become zero: the nearest positive semidefinite matrix in the Frobenius norm [Higham 1988] */
+    PD_FILTER_NONE,    /* the Hessian as it is */
+    PD_FILTER_CLAMP,   /* negative eigenvalues become zero: the nearest positive semidefinite matrix in the Frobenius norm [Higham 1988] */
+    PD_FILTER_ABSOLUTE /* they become their absolute values [Chen, Liu, Levin, Zheng, Jacobson 2024, Stabler Neo-Hookean] */
 } pd_hessian_filter;
 
 /* The filtered eigenvalue; >= 0 for every filter but PD_FILTER_NONE. */
 PD_LANE_FUNCTION real pd_filter_eigenvalue(pd_hessian_filter filter, real eigenvalue) {
     switch (filter) {
     case PD_FILTER_CLAMP: return pd_max(eigenvalue, 0);
+    case PD_FILTER_ABSOLUTE: return pd_fabs(eigenvalue);
     case PD_FILTER_NONE: break;
     }
     return eigenvalue;

@@ -32,6 +32,14 @@
 
 enum { MAX_SHIFTS = 8, LONGEST_PAUSE = 2 };
 
+/* The Hessians of the linear systems. AUTO: as it is, and clamped where that is not positive definite. ADAPTIVE: clamped where the quadratic
+ * model of the iteration before, with the Hessian as it is, has predicted the decrease of G, and absolute elsewhere [Chen, Liu, Jacobson,
+ * Levin, Zheng 2024, Trust-Region Eigenvalue Filtering for Projected Newton]. EXACT: as it is, or an error. */
+enum { AUTO, CLAMP, ABSOLUTE, ADAPTIVE, EXACT, HESSIAN_COUNT };
+
+/* A ratio of actual and predicted decrease that is no further from 1 says that the model holds. */
+static const double MODEL_HOLDS = 0.01;
+
 /* eta_k = GAMMA (|g_k| / |g_k-1|)^2, and GAMMA eta_k-1^2 where that is above MOST_FALL [Eisenstat and Walker 1996, Sec. 2]; at most
  * LOOSEST, and at least TIGHTEST: a gradient that falls to a thousandth in each iteration needs no more, and a factor of another Hessian
  * gains no quadratic convergence cheaply. */
@@ -39,21 +47,27 @@ static const double GAMMA = 0.9, MOST_FALL = 0.1, LOOSEST = 0.1, TIGHTEST = 1e-3
 
 typedef struct settings {
     int line_search;
+    int hessian;               /* AUTO, .. */
     int reuse;                 /* direct: the last factor as a preconditioner */
     pd_linear_settings linear; /* direct or conjugate gradients */
 } settings;
 
-static const pd_option options[] = {PD_FLAG(settings, line_search), PD_FLAG(settings, reuse), PD_LINEAR(settings, linear), PD_OPTIONS_END};
+static const pd_option options[] = {PD_FLAG(settings, line_search), PD_FLAG(settings, reuse),
+                                    PD_OPTION(settings, hessian, PD_OPTION_COUNT, AUTO, HESSIAN_COUNT - 1), PD_LINEAR(settings, linear),
+                                    PD_OPTIONS_END};
 
 typedef struct pd_newton {
     settings settings;
     int n_free;
     pd_hessian_factor *factor; /* one of the two; with settings.reuse both */
     pd_hessian_cg *cg;
-    double first_norm;     /* of the gradient in this step, N */
-    double norm, forcing;  /* of the gradient in the iteration before, N, and the forcing term there; 0: a factor was used */
-    int worn;              /* the last factor is no preconditioner any more */
-    int pause, next_pause; /* iterations without a trial of the Hessian as it is: left, and after the next that fails */
+    pd_hessian_cg *model;        /* ADAPTIVE: for products with the Hessian as it is */
+    double potential, predicted; /* ADAPTIVE: G where the iteration before began, J, and the decrease that its model predicts */
+    int near;                    /* ADAPTIVE: the model holds */
+    double first_norm;           /* of the gradient in this step, N */
+    double norm, forcing;        /* of the gradient in the iteration before, N, and the forcing term there; 0: a factor was used */
+    int worn;                    /* the last factor is no preconditioner any more */
+    int pause, next_pause;       /* iterations without a trial of the Hessian as it is: left, and after the next that fails */
 } pd_newton;
 
 static void destroy(void *self, const pd_problem *problem) {
@@ -61,6 +75,7 @@ static void destroy(void *self, const pd_problem *problem) {
     (void)problem;
     if (!newton) return;
     pd_hessian_cg_destroy(newton->cg);
+    pd_hessian_cg_destroy(newton->model);
     pd_hessian_factor_destroy(newton->factor);
     free(newton);
 }
@@ -80,12 +95,28 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
         PD_TRY(pd_hessian_factor_create(&newton->factor, problem));
     if (newton->factor && newton->settings.reuse && newton->n_free > 0)
         PD_TRY(pd_hessian_cg_create(&newton->cg, problem, &newton->settings.linear, newton->factor));
+    if (newton->settings.hessian == ADAPTIVE && newton->n_free > 0) {
+        const pd_linear_settings products = {.kind = PD_LINEAR_PCG, .iterations = 1, .check_every = 1, .degree = 1};
+        if (pd_problem_wants_whole(problem)) PD_TRY(pd_problem_need_reduced(problem));
+        PD_TRY(pd_hessian_cg_create(&newton->model, problem, &products, NULL));
+    }
 done:
     return status;
 }
 
-/* The Hessian as it is in the first attempt at a linear system, and clamped from the second one on. */
-static pd_hessian_filter filter_of(int attempt) { return attempt > 0 ? PD_FILTER_CLAMP : PD_FILTER_NONE; }
+/* The Hessian of an attempt at a linear system: with AUTO as it is in the first one, and clamped from the second one on. */
+static pd_hessian_filter filter_of(const pd_newton *newton, int attempt) {
+    switch (newton->settings.hessian) {
+    case CLAMP: return PD_FILTER_CLAMP;
+    case ABSOLUTE: return PD_FILTER_ABSOLUTE;
+    case ADAPTIVE: return newton->near ? PD_FILTER_CLAMP : PD_FILTER_ABSOLUTE;
+    case EXACT: return PD_FILTER_NONE;
+    default: return attempt > 0 ? PD_FILTER_CLAMP : PD_FILTER_NONE;
+    }
+}
+
+/* The first attempt where no earlier one says otherwise: 1 if the Hessian is filtered in all of them. */
+static int lowest_attempt(const pd_newton *newton) { return newton->settings.hessian != AUTO && newton->settings.hessian != EXACT; }
 
 /* The whole Hessian at the iterate on the host, in the six numbers of bodies where there are any. */
 static pd_status fill(const pd_problem *problem, const pd_iterate *iterate, pd_hessian_filter filter) {
@@ -94,6 +125,7 @@ static pd_status fill(const pd_problem *problem, const pd_iterate *iterate, pd_h
 
 /* The first attempt at the linear system of an iteration. */
 static int first_attempt(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
+    if (newton->settings.hessian != AUTO) return lowest_attempt(newton);
     if (iterate->number == 0) newton->pause = 0, newton->next_pause = 1;
     // a barrier is curved downwards along its contours, far from the minimum most often by more than all else makes up for
     int projected = problem->contact && newton->pause > 0;
@@ -109,24 +141,27 @@ static void pause(pd_newton *newton) { newton->pause = newton->next_pause, newto
 static pd_status factorise(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int first, int filled) {
     pd_status status = PD_OK;
     double shift = 0.0;
-    for (int attempt = first; attempt < 2 + MAX_SHIFTS; attempt++) {
+    const int exact = newton->settings.hessian == EXACT;
+    for (int attempt = first; attempt < (exact ? 1 : 2 + MAX_SHIFTS); attempt++) {
         if (attempt < 2) {
-            if (attempt > first || !filled) PD_TRY(fill(problem, iterate, filter_of(attempt)));
+            if (attempt > first || !filled) PD_TRY(fill(problem, iterate, filter_of(newton, attempt)));
         } else if (attempt == 2) {
             double trace = pd_hessian_factor_trace(newton->factor);
             // where all elements rest on no energy at all, such as cloth within its strain limits, their stiffness gives the scale
             shift = 1e-10 * (trace > 0.0 ? trace / 3.0 : problem->rounding->matrix_trace) / newton->n_free;
         } else
             shift *= 10.0;
-        status = pd_hessian_factor_update(newton->factor, problem, shift, attempt > 0);
+        status = pd_hessian_factor_update(newton->factor, problem, shift, attempt > 0 || exact);
         if (attempt == 0 && status == PD_ERROR_SINGULAR) pause(newton);
         if (status != PD_ERROR_SINGULAR) break;
     }
     if (status == PD_ERROR_SINGULAR) { // as where nothing is stiff, and no inertia helps
         problem->error->iteration = iterate->number + 1;
-        status = pd_fail(problem->error, PD_DIVERGED,
-                         "Newton diverged at iteration %d: the projected Hessian is not positive definite at vertex %d",
-                         problem->error->iteration, problem->error->vertex);
+        status =
+            pd_fail(problem->error, PD_DIVERGED,
+                    exact ? "Newton diverged at iteration %d: the Hessian is not positive definite at vertex %d; hessian='auto' filters it"
+                          : "Newton diverged at iteration %d: the projected Hessian is not positive definite at vertex %d",
+                    problem->error->iteration, problem->error->vertex);
     }
 done:
     return status;
@@ -141,12 +176,19 @@ static pd_status solve_inexactly(pd_newton *newton, const pd_problem *problem, c
     if (tolerance <= 0) tolerance = norm < newton->first_norm ? fmin(0.01, sqrt(norm / newton->first_norm)) : 0.01;
     double shift = fmax(1e-10, 8.0 * (double)PD_EPSILON) * problem->rounding->matrix_trace / newton->n_free;
     pd_hessian_cg_end end = {.indefinite = 1};
-    for (int attempt = 0; attempt < 3 && end.indefinite; attempt++) {
+    const int exact = newton->settings.hessian == EXACT;
+    for (int attempt = lowest_attempt(newton); attempt < (exact ? 1 : 3) && end.indefinite; attempt++) {
         if (attempt < 2)
-            PD_TRY(pd_problem_wants_whole(problem) ? fill(problem, iterate, filter_of(attempt))
-                                                   : pd_problem_hessian(problem, iterate->x, filter_of(attempt)));
+            PD_TRY(pd_problem_wants_whole(problem) ? fill(problem, iterate, filter_of(newton, attempt))
+                                                   : pd_problem_hessian(problem, iterate->x, filter_of(newton, attempt)));
         PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, tolerance, newton->settings.linear.iterations, attempt < 2 ? 0.0 : shift,
                                    attempt < 2, &end));
+    }
+    if (exact && end.indefinite) {
+        problem->error->iteration = iterate->number + 1;
+        status = pd_fail(problem->error, PD_DIVERGED,
+                         "Newton diverged at iteration %d: conjugate gradients met negative curvature; hessian='auto' filters it",
+                         problem->error->iteration);
     }
 done:
     return status;
@@ -180,9 +222,9 @@ static pd_status solve_with_last_factor(pd_newton *newton, const pd_problem *pro
     double eta = forcing_term(newton, norm);
     newton->norm = norm;
     for (int again = filled; again;) {
-        PD_TRY(fill(problem, iterate, filter_of(attempt)));
+        PD_TRY(fill(problem, iterate, filter_of(newton, attempt)));
         PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, eta, most, 0.0, 1, &end));
-        again = end.indefinite && attempt == 0;
+        again = end.indefinite && attempt == 0 && newton->settings.hessian == AUTO;
         if (again) pause(newton), attempt = 1;
     }
     *exact = !end.converged || end.indefinite;
@@ -193,10 +235,40 @@ done:
     return status;
 }
 
+/* ADAPTIVE: whether the model of the iteration before has held. Far from an answer until one has. */
+static pd_status judge_model(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
+    double magnitude, before = newton->potential;
+    pd_status status = pd_problem_potential(problem, iterate->x, iterate->offset, &newton->potential, &magnitude);
+    if (status) return status;
+    double actual = before - newton->potential, rounding = pd_rounding_of_potential(problem, magnitude);
+    if (iterate->number == 0)
+        newton->near = 0;
+    else if (fabs(newton->predicted) > rounding)
+        newton->near = fabs(actual / newton->predicted - 1.0) <= MODEL_HOLDS;
+    return PD_OK;
+}
+
+/* ADAPTIVE: the decrease g.d - d.H d/2 that the model with the Hessian as it is predicts for the move. */
+static pd_status predict(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
+    pd_status status = PD_OK;
+    double slope, curvature;
+    if (pd_problem_wants_whole(problem))
+        PD_TRY(pd_problem_reduced_hessian(problem, iterate->x, PD_FILTER_NONE, 1, 0));
+    else
+        PD_TRY(pd_problem_hessian(problem, iterate->x, PD_FILTER_NONE));
+    PD_TRY(pd_hessian_cg_multiply(newton->model, iterate->direction, problem->trial_gradient));
+    PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->direction, &curvature));
+    PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
+    newton->predicted = slope - 0.5 * curvature;
+done:
+    return status;
+}
+
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_newton *newton = self;
     pd_status status = PD_OK;
     int exact = 1;
+    if (newton->model) PD_TRY(judge_model(newton, problem, iterate));
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
     if (newton->n_free == 0) {
         iterate->stalled = 1;
@@ -210,12 +282,12 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     else
         PD_TRY(solve_exactly(newton, problem, iterate, first_attempt(newton, problem, iterate), 0));
     if (problem->contact) PD_TRY(pd_contact_remember_slips(problem->contact, iterate->x));
-    if (!newton->settings.line_search) goto done;
-    PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
-    if (iterate->stalled && !exact) { // only an exact direction says that there is no decrease
-        PD_TRY(solve_exactly(newton, problem, iterate, 0, 0));
+    if (newton->settings.line_search) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
+    if (newton->settings.line_search && iterate->stalled && !exact) { // only an exact direction says that there is no decrease
+        PD_TRY(solve_exactly(newton, problem, iterate, lowest_attempt(newton), 0));
         PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
     }
+    if (newton->model && !iterate->stalled) PD_TRY(predict(newton, problem, iterate));
 done:
     return status;
 }

@@ -38,9 +38,10 @@ static int check_pairs(pd_mirror *mirror, int n, npy_intp n_points) {
 static const struct {
     int quantity;
     pd_hessian_filter filter;
-} requests[] = {{PD_CONTACT_DISTANCE, PD_FILTER_NONE}, {PD_CONTACT_THRESHOLD, PD_FILTER_NONE}, {PD_CONTACT_ACTIVATION, PD_FILTER_NONE},
-                {PD_CONTACT_ENERGY, PD_FILTER_NONE},   {PD_CONTACT_GRADIENT, PD_FILTER_NONE},  {PD_CONTACT_HESSIAN, PD_FILTER_NONE},
-                {PD_CONTACT_HESSIAN, PD_FILTER_CLAMP}, {PD_CONTACT_BLOCKS, PD_FILTER_NONE},    {PD_CONTACT_BLOCKS, PD_FILTER_CLAMP}};
+} requests[] = {{PD_CONTACT_DISTANCE, PD_FILTER_NONE},   {PD_CONTACT_THRESHOLD, PD_FILTER_NONE}, {PD_CONTACT_ACTIVATION, PD_FILTER_NONE},
+                {PD_CONTACT_ENERGY, PD_FILTER_NONE},     {PD_CONTACT_GRADIENT, PD_FILTER_NONE},  {PD_CONTACT_HESSIAN, PD_FILTER_NONE},
+                {PD_CONTACT_HESSIAN, PD_FILTER_CLAMP},   {PD_CONTACT_BLOCKS, PD_FILTER_NONE},    {PD_CONTACT_BLOCKS, PD_FILTER_CLAMP},
+                {PD_CONTACT_HESSIAN, PD_FILTER_ABSOLUTE}};
 
 /* The arguments of both functions: a law, a quantity, n pairs and positions. */
 typedef struct batch {

@@ -16,7 +16,7 @@ typedef struct request {
 static const request requests[] = {{PD_BATCH_ENERGY, PD_FILTER_NONE},     {PD_BATCH_GRADIENT, PD_FILTER_NONE},
                                    {PD_BATCH_HESSIAN, PD_FILTER_NONE},    {PD_BATCH_HESSIAN, PD_FILTER_CLAMP},
                                    {PD_BATCH_PROJECTION, PD_FILTER_NONE}, {PD_BATCH_STRESS, PD_FILTER_NONE},
-                                   {PD_BATCH_BLOCKS, PD_FILTER_CLAMP}};
+                                   {PD_BATCH_BLOCKS, PD_FILTER_CLAMP},    {PD_BATCH_HESSIAN, PD_FILTER_ABSOLUTE}};
 
 /* Shape of the result of a request. Returns its number of dimensions, 0 for an unknown number. */
 static int result_shape(int number, npy_intp n, const pd_kind_shape *shape, npy_intp out[4]) {

@@ -18,7 +18,7 @@ from pdgpu.materials.joint_elements import Slide, Swing
 from pdgpu.scene.rigid_bodies import RigidBody
 from pdgpu.solvers.custom_solver import CustomSolver
 from pdgpu.solvers.solvers import PBD, SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
-from pdgpu.solvers.time_step_solver import AFTER, DRIVERS, INITIALIZATIONS, ORIENTED, PENALTY, PROXIES, TimeStepSolver
+from pdgpu.solvers.time_step_solver import AFTER, DRIVERS, FILTERS, INITIALIZATIONS, ORIENTED, PENALTY, PROXIES, TimeStepSolver
 
 __all__ = [
     "KINDS",
@@ -98,6 +98,7 @@ def settings_of(solver, device, n_vertices=0):
     if "linear" in settings or hasattr(solver, "preconditioner"):
         settings["linear"] = linear_settings(_linear_of(solver), iterations=1000 if newton else 1, device=device, blocks=newton)
     if newton:  # a step tolerance asks how far the exact direction leads
+        settings["hessian"] = FILTERS.index(solver.hessian)
         settings["reuse"] = solver.linear == "auto" and not solver.step_tolerance > 0.0
     if isinstance(solver, ProjectiveDynamics):
         settings |= {"prone": None, "inner": getattr(solver.linear, "inner", 1), "active": getattr(solver.linear, "active", None) or 0.0}

@@ -24,6 +24,7 @@ from pdgpu.solvers.time_step_solver import (
     AFTER,
     CUSTOM,
     DRIVERS,
+    FILTERS,
     HYPERELASTIC,
     ORIENTED,
     PENALTY,
@@ -113,6 +114,12 @@ class Newton(TimeStepSolver):
         gradient; tolerance=0 leaves that to the forcing term min(0.01, sqrt(|g|/|g_0|)), which keeps the convergence superlinear [Nocedal
         and Wright 2006, Eq. 7.3]. Its preconditioners "block" and "chebyshev" take the vertices' 3x3 blocks. At negative curvature the
         solve starts again with projected elements.
+    hessian : "auto", "clamp", "absolute", "adaptive" or "exact"
+        Filter of the eigenvalues of each element's and contact pair's Hessian. "auto": none, and "clamp" in a system that is not positive
+        definite. "clamp": negative ones become 0. "absolute": they become their absolute values [Chen, Liu, Levin, Zheng, Jacobson 2024,
+        Stabler Neo-Hookean Simulation]. "adaptive": "clamp" where the actual decrease of the last iteration was within 1 % of that of its
+        unfiltered quadratic model, else "absolute" [Chen, Liu, Jacobson, Levin, Zheng 2024, Trust-Region Eigenvalue Filtering]; it costs
+        one more Hessian and potential per iteration. "exact": none; DivergenceError where a system is not positive definite.
     line_search : bool
         Halve the step until the incremental potential decreases; near its rounding, until the gradient norm does. With `BarrierContact`
         a step that decreases it by more than the quadratic model predicts is doubled, if the double step decreases it further.
@@ -130,6 +137,7 @@ class Newton(TimeStepSolver):
 
     iterations: int = 20
     linear: Direct | PCG | str = field(default_factory=Direct)
+    hessian: str = field(default="auto", metadata=WHERE_SET)
     line_search: bool = True
     step_tolerance: float = field(default=0.0, metadata={"written": "where set"})
     initialization: str | None = field(default=None, metadata={"written": "where set"})
@@ -144,6 +152,7 @@ class Newton(TimeStepSolver):
     def __post_init__(self) -> None:
         super().__post_init__()
         keep(self, step_tolerance=number("step_tolerance", self.step_tolerance, minimum=0.0))
+        choice("hessian", self.hessian, FILTERS)
 
 
 @dataclass(frozen=True, kw_only=True)

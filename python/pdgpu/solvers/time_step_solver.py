@@ -19,6 +19,7 @@ AFTER = ("TwoWayContact",)  # those that answer after any solver
 PROXIES = "ProxyContact"  # springs that are a term of the matrix of Projective Dynamics alone
 
 INITIALIZATIONS = ("previous", "inertia", "inertial_target", "adaptive")  # order of PD_GUESS_... in csrc/updates/time_step.h
+FILTERS = ("auto", "clamp", "absolute", "adaptive", "exact")  # order of the enumeration in csrc/dynamics/methods/newton.c
 PRECONDITIONERS = ("jacobi", "direct")
 COLOURINGS = ("greedy", "balanced")
 # materials whose energy is the distance to a constraint set, and those that have no nearest point of one, so no PD and no PBD
