@@ -216,6 +216,22 @@ def test_the_prose_gives_the_figures_of_orders_of_vertices():
     assert f"| armadillo | {before[0]} | {after[0]} | | the same, cut | {before[1]} | {after[1]} |" in text
 
 
+def test_the_theory_gives_the_figures_of_accelerations_and_filters():
+    """If not, the equations stand next to iterations that no run needed."""
+    page = (ROOT / "docs" / "theory" / "solvers.md").read_text()
+    found = {(row["scene"], row["method"], row["acceleration"]): row for row in results("anderson.csv")}
+    for scene, method in dict.fromkeys(key[:2] for key in found):
+        part = "0.001" if scene == "cloth" else "1e-06"
+        runs = (found.get((scene, method, name)) for name in ("none", "Chebyshev", "Anderson 5", "Anderson 10"))
+        cells = ["not taken" if run is None else run[f"to {part}"].replace("-", "> 500") for run in runs]
+        assert f"| {scene} | {method} | {part} | {' | '.join(cells)} |" in page
+    counts = {(row["start"], row["poisson"], row["hessian"]): row for row in results("hessian_filters.csv")}
+    for start, poisson in dict.fromkeys(key[:2] for key in counts):
+        runs = [counts[start, poisson, name] for name in ("auto", "clamp", "absolute", "adaptive")]
+        cells = [", ".join(run[f"to {part}"] for run in runs) for part in ("0.01", "1e-06", "1e-08")]
+        assert f"| {start} | {poisson} | {' | '.join(cells)} |" in page
+
+
 def test_the_prose_gives_the_figures_of_grains():
     """If not, a cost of grains is claimed that is not what was measured."""
     text, rows = prose(), results("grains.csv")
