@@ -161,9 +161,9 @@ def test_auto_is_the_default_and_in_no_file():
 
 
 def test_what_is_refused():
-    """If not, an indefinite system is solved as it is, or a misspelt filter is another one."""
+    """If not, an indefinite system is solved as it is, or an unknown filter is another one."""
     with pytest.raises(ValueError, match="hessian: expected one of 'auto', 'clamp'"):
-        pdgpu.Newton(hessian="absolut")
+        pdgpu.Newton(hessian="positive")
     scene, *_, x = inverted_bar()
     for linear in (pdgpu.Direct(), pdgpu.PCG(preconditioner="block"), "auto"):
         sim = pdgpu.Simulation(scene, pdgpu.Newton(hessian="exact", linear=linear, initialization="previous"), dt=10.0)
