@@ -211,11 +211,46 @@ size_t pd_hessian_scratch(const pd_model *model) {
     }
 PD_ELEMENT_TABLE(PD_HESSIAN_BLOCK)
 
+/* Tells whether the Hessian of each element is a multiple of the identity in F: of bending that is flat at rest. */
+static int has_scalar_hessians(const pd_elements *g) {
+    if (g->kind != PD_BENDING) return 0;
+    for (int e = 0; e < g->n; e++)
+        if (g->parameters[2 * (size_t)e + 1] > 0) return 0;
+    return 1;
+}
+
+/* The same blocks and order of sums as in the function above, as multiples of the identity and without a matrix per element. */
+static void scalar_hessians(pd_context *context, const pd_elements *g, const pd_step_data *step, const int *slots, real *blocks) {
+    enum { CORNERS = 4, OTHERS = CORNERS - 1 };
+    const int team = pd_threads(context, g->n, PD_HESSIAN_NANOSECONDS(CORNERS, 1) / 8);
+#pragma omp parallel for num_threads(team) schedule(static, 1)
+    for (int own = 0; own < team; own++)
+        for (int e = 0; e < g->n; e++) {
+            const real *rest = g->rest + (size_t)e * OTHERS;
+            real w = g->parameters[2 * (size_t)e], K[CORNERS][CORNERS];
+            if (g->damping && g->damping[e] > 0) w += g->damping[e] * (real)step->inverse_h * g->damping_hessian[9 * (size_t)e];
+            for (int j = 0; j < OTHERS; j++)
+                for (int i = 0; i <= j; i++) K[i + 1][j + 1] = K[j + 1][i + 1] = rest[i] * (w * rest[j]);
+            for (int j = 1; j < CORNERS; j++) K[0][j] = K[j][0] = -(K[1][j] + K[2][j] + K[3][j]);
+            K[0][0] = -(K[0][1] + K[0][2] + K[0][3]);
+            for (int a = 0; a < CORNERS; a++) {
+                const int *to = slots + (size_t)CORNERS * ((size_t)CORNERS * (size_t)e + (size_t)a);
+                if (g->vertices[(size_t)CORNERS * (size_t)e + (size_t)a] / 16 % team != own) continue;
+                for (int b = 0; b < CORNERS; b++)
+                    for (int c = 0; c < 9; c += 4) blocks[9 * (size_t)to[b] + (size_t)c] += K[a][b];
+            }
+        }
+}
+
 pd_status pd_hessian(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, pd_hessian_filter filter,
                      int *const *slots, const int *diagonal_slots, int n_blocks, real *blocks) {
     memset(blocks, 0, (size_t)n_blocks * 9 * sizeof(real));
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements *g = &model->kinds[kind];
+        if (has_scalar_hessians(g)) {
+            scalar_hessians(context, g, step, slots[kind], blocks);
+            continue;
+        }
 #define PD_CASE(KIND, name, k, d, count, ...) \
     case KIND: hessian_##name(context, g, step, x, filter, slots[kind], model->element_hessians, blocks); break;
         PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
