@@ -274,9 +274,9 @@ PDGPU_API void pdgpu_solver_destroy(pdgpu_solver *solver); /* NULL is allowed */
 /* Sets an option. Counts and flags are whole numbers.
  *   all solvers          iterations, tolerance (of the gradient norm, relative to its first value; 0: all iterations), step_tolerance (m/s),
  *                        check_every, initialization (0 previous, 1 inertia, 2 inertial_target, 3 adaptive), lower_guess (0, 1)
- *   of single solvers    line_search (0, 1), reuse (0, 1: Newton's last factor as a preconditioner, for steps without a step_tolerance),
- *                        hessian (of Newton: 0 auto, 1 clamp, 2 absolute, 3 adaptive, 4 exact), history, weight,
- *                        relaxation (0: found from the scene), inner, active
+ *   of single solvers    line_search (0, 1), reuse (0, 1: Newton's conjugate gradients by blocks, then by the last factor, for steps
+ *                        without a step_tolerance), hessian (of Newton: 0 auto, 1 clamp, 2 absolute, 3 adaptive, 4 exact), history,
+ *                        weight, relaxation (0: found from the scene), inner, active
  *   "linear."            iterations, tolerance, check_every, weight, omega, rho, natural, preconditioner (0 jacobi, 1 block, 2 chebyshev),
  *                        degree (of chebyshev), order, ..
  *   "chebyshev."         rho (< 1), start, under_relaxation: acceleration of the outer iteration, off until rho is set

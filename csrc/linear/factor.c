@@ -141,14 +141,21 @@ pd_status pd_factor_refresh(pd_factor *self, int sure, pd_upper_triangle triangl
     return self->library->factor(self->cholesky, self->values, self->error);
 }
 
-/* The rate of a factorisation relative to that of a solve. An iteration reads the factor twice, with a multiplication and an addition
- * per entry, and is limited by memory. The cost of a library's factor in backend memory is unknown. */
-static const double SLOWER = 6.0;
-enum { WORTH_IN_BACKEND = 8, MOST_WORTH = 1000 };
+/* The rate of a factorisation relative to that of a solve, which reads the factor twice, with a multiplication and an addition per entry, and
+ * to that of a product, which reads the matrix once. Both are limited by memory; a matrix is more often in the cache. PER_UNKNOWN: operations
+ * of the vectors of an iteration and the blocks on the diagonal. The cost of a library's factor in backend memory is unknown. */
+static const double SLOWER = 6.0, SLOWER_PRODUCT = 4.0;
+enum { WORTH_IN_BACKEND = 8, PRODUCTS_IN_BACKEND = 200, MOST_WORTH = 1000, PER_UNKNOWN = 20 };
 
 int pd_factor_worth(const pd_factor *self) {
     if (!self->cholesky || !self->by_host) return WORTH_IN_BACKEND;
     double worth = self->library->factor_work(self->cholesky) / (4.0 * SLOWER * (double)self->library->factor_entries(self->cholesky));
+    return worth > 1.0 ? worth < MOST_WORTH ? (int)worth : MOST_WORTH : 1;
+}
+
+int pd_factor_products(const pd_factor *self, double entries) {
+    if (!self->cholesky) return PRODUCTS_IN_BACKEND;
+    double worth = self->library->factor_work(self->cholesky) / (SLOWER_PRODUCT * (2.0 * entries + PER_UNKNOWN * self->unknowns.n));
     return worth > 1.0 ? worth < MOST_WORTH ? (int)worth : MOST_WORTH : 1;
 }
 

@@ -57,6 +57,8 @@ pd_status pd_factor_refresh(pd_factor *self, int sure, pd_upper_triangle triangl
 /* The number of iterations of conjugate gradients, preconditioned by this factor, that cost as much as a factorisation; >= 1. From the
  * work of both, so that it is the same in every run. */
 int pd_factor_worth(const pd_factor *self);
+/* The same of iterations preconditioned by blocks, with a matrix of this many entries. */
+int pd_factor_products(const pd_factor *self, double entries);
 /* Frees the values and keeps the factor, if no other values follow. */
 void pd_factor_forget_values(pd_factor *self);
 

@@ -1,6 +1,7 @@
 """Counts of work against counts by hand, from the formulas of the iterations."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import own_solvers
@@ -117,13 +118,22 @@ def test_inexact_newton(check_every):
     assert by_hand > 3 * 5
 
 
-def test_newton_that_keeps_its_factor():
-    """If not, the solves with the last factor as a preconditioner are lost or counted twice."""
+def test_newton_that_chooses_between_blocks_and_a_factor():
+    """If not, solves with the last factor as a preconditioner, or products before there is one, are lost or counted twice."""
     record = bar(pdgpu.Newton(iterations=6, linear="auto"), stretch=1.3, cells=(12, 4, 4)).step(record=True)
-    found = counts(record)
-    assert found["factorizations"] < record.iteration and found["products"] > 0
-    # every factorisation is followed by a solve, and conjugate gradients begin with one and have one after each product but the last
-    assert found["solves"] == found["factorizations"] + found["products"]
+    found = [counts(record, k) for k in range(record.iteration + 1)]
+    kinds = set()
+    for before, after in itertools.pairwise(found):
+        factors, solves, products = (after.get(name, 0) - before.get(name, 0) for name in ("factorizations", "solves", "products"))
+        kind = "factor" if factors else "by factor" if solves else "by blocks"
+        kinds.add(kind)
+        if kind == "by factor":  # a solve to begin with, and one after each product but the last
+            assert solves == products > 0 and before["factorizations"] > 0
+        elif kind == "by blocks":
+            assert products > 0 and "factorizations" not in before
+        else:
+            assert solves >= 1
+    assert kinds >= {"factor", "by factor"}
 
 
 def test_vertex_block_descent_and_its_kin():

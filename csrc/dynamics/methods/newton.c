@@ -10,10 +10,11 @@
  * line search would otherwise shorten the steps of all vertices for the sake of a few that slip to and fro, and a shortened step hides that
  * they do.
  *
- * With `reuse` the factor of the first iteration of a pass is the preconditioner of conjugate gradients in the next ones, on the Hessian of
- * the iterate. They end at the forcing term of Eisenstat and Walker [1996, Choice 2], and at the work of a factorisation: then the Hessian
- * is factorised. It is factorised at once where the last solve took half of that. All of this follows from the state that the step begins
- * with, and from work that is counted, so that a run that is resumed has the same bits.
+ * With `reuse` a pass begins with conjugate gradients, preconditioned by the inverses of 3x3 blocks. They end at the forcing term of
+ * Eisenstat and Walker [1996, Choice 2], and at the work of a factorisation or, where they are slow, at half of it: then the Hessian is
+ * factorised. That factor is the preconditioner in the next iterations, which end at the forcing term or at the work of another one. The
+ * Hessian is factorised again at once where the last solve took half of that. All of this follows from the state that the step begins with,
+ * and from work that is counted, so that a run that is resumed has the same bits.
  *
  * Conjugate gradients (inexact Newton) follow the same rule: where they meet negative curvature in the full Hessian they restart
  * with the projected one, and where even that is singular with a shift on its diagonal. Where the tolerance is left to this method it is
@@ -48,7 +49,7 @@ static const double GAMMA = 0.9, MOST_FALL = 0.1, LOOSEST = 0.1, TIGHTEST = 1e-3
 typedef struct settings {
     int line_search;
     int hessian;               /* AUTO, .. */
-    int reuse;                 /* direct: the last factor as a preconditioner */
+    int reuse;                 /* direct: conjugate gradients where they are less work */
     pd_linear_settings linear; /* direct or conjugate gradients */
 } settings;
 
@@ -59,15 +60,20 @@ static const pd_option options[] = {PD_FLAG(settings, line_search), PD_FLAG(sett
 typedef struct pd_newton {
     settings settings;
     int n_free;
-    pd_hessian_factor *factor; /* one of the two; with settings.reuse both */
-    pd_hessian_cg *cg;
-    pd_hessian_cg *model;        /* ADAPTIVE: for products with the Hessian as it is */
-    double potential, predicted; /* ADAPTIVE: G where the iteration before began, J, and the decrease that its model predicts */
-    int near;                    /* ADAPTIVE: the model holds */
-    double first_norm;           /* of the gradient in this step, N */
-    double norm, forcing;        /* of the gradient in the iteration before, N, and the forcing term there; 0: a factor was used */
-    int worn;                    /* the last factor is no preconditioner any more */
-    int pause, next_pause;       /* iterations without a trial of the Hessian as it is: left, and after the next that fails */
+    pd_hessian_factor *factor; /* direct; NULL else */
+    pd_hessian_cg *cg;         /* of the settings, or by blocks with settings.reuse; NULL: neither */
+    pd_hessian_cg *by_factor;  /* settings.reuse: by the last factor */
+    int most_by_blocks;        /* iterations of the former, as much work as a factorisation */
+    double first_norm;         /* of the gradient in this step, N */
+    double norm, forcing;      /* of the gradient in the iteration before, N, and the forcing term there; 0: it was exact */
+    int factored, worn;        /* in this pass there is a factor; it is no preconditioner any more */
+    int filled, assembled;     /* the attempt whose Hessian problem->hessian has at the iterate, -1: none; it is assembled, too */
+    int covered;               /* the pattern of the assembled Hessian has been rebuilt in this pass */
+    pd_hessian_cg *model;      /* ADAPTIVE: for products with the Hessian as it is */
+    double potential;          /* ADAPTIVE: G where the iteration before began, J */
+    double predicted;          /* ADAPTIVE: the decrease that its model predicts, J */
+    int near;                  /* ADAPTIVE: the model holds */
+    int pause, next_pause;     /* iterations without a trial of the Hessian as it is: left, and after the next that fails */
 } pd_newton;
 
 static void destroy(void *self, const pd_problem *problem) {
@@ -75,9 +81,23 @@ static void destroy(void *self, const pd_problem *problem) {
     (void)problem;
     if (!newton) return;
     pd_hessian_cg_destroy(newton->cg);
+    pd_hessian_cg_destroy(newton->by_factor);
     pd_hessian_cg_destroy(newton->model);
     pd_hessian_factor_destroy(newton->factor);
     free(newton);
+}
+
+/* What settings.reuse needs beside a factor. The work of a factorisation is that on the pattern of the elements: that of the last pattern
+ * would depend on steps before. */
+static pd_status create_choice(pd_newton *newton, const pd_problem *problem) {
+    pd_linear_settings by_blocks = newton->settings.linear;
+    pd_status status = PD_OK;
+    by_blocks.preconditioner = PD_PRECONDITIONER_BLOCK;
+    newton->most_by_blocks = pd_hessian_factor_products(newton->factor, problem);
+    PD_TRY(pd_hessian_cg_create(&newton->cg, problem, &by_blocks, NULL));
+    PD_TRY(pd_hessian_cg_create(&newton->by_factor, problem, &newton->settings.linear, newton->factor));
+done:
+    return status;
 }
 
 static pd_status create(void **self, const pd_problem *problem, const void *given) {
@@ -93,8 +113,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
         PD_TRY(pd_hessian_cg_create(&newton->cg, problem, &newton->settings.linear, NULL));
     else // without contact the pattern stays: it is analysed here, where it counts as setup
         PD_TRY(pd_hessian_factor_create(&newton->factor, problem));
-    if (newton->factor && newton->settings.reuse && newton->n_free > 0)
-        PD_TRY(pd_hessian_cg_create(&newton->cg, problem, &newton->settings.linear, newton->factor));
+    if (newton->factor && newton->settings.reuse && newton->n_free > 0) PD_TRY(create_choice(newton, problem));
     if (newton->settings.hessian == ADAPTIVE && newton->n_free > 0) {
         const pd_linear_settings products = {.kind = PD_LINEAR_PCG, .iterations = 1, .check_every = 1, .degree = 1};
         if (pd_problem_wants_whole(problem)) PD_TRY(pd_problem_need_reduced(problem));
@@ -118,15 +137,24 @@ static pd_hessian_filter filter_of(const pd_newton *newton, int attempt) {
 /* The first attempt where no earlier one says otherwise: 1 if the Hessian is filtered in all of them. */
 static int lowest_attempt(const pd_newton *newton) { return newton->settings.hessian != AUTO && newton->settings.hessian != EXACT; }
 
-/* The whole Hessian at the iterate on the host, in the six numbers of bodies where there are any. */
-static pd_status fill(const pd_problem *problem, const pd_iterate *iterate, pd_hessian_filter filter) {
-    return pd_problem_reduced_hessian(problem, iterate->x, filter, 1, iterate->number == 0);
+/* The Hessian of an attempt at the iterate; `assembled`: on the host as a whole, in the six numbers of bodies where there are any. */
+static pd_status fill(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int attempt, int assembled) {
+    pd_status status = PD_OK;
+    if (newton->filled != attempt) {
+        newton->filled = -1, newton->assembled = 0;
+        PD_TRY(pd_problem_hessian(problem, iterate->x, filter_of(newton, attempt)));
+        newton->filled = attempt;
+    }
+    if (!assembled || newton->assembled) return PD_OK;
+    PD_TRY(pd_problem_reduced_assemble(problem, iterate->x, filter_of(newton, attempt), 1, !newton->covered));
+    newton->covered = newton->assembled = 1;
+done:
+    return status;
 }
 
 /* The first attempt at the linear system of an iteration. */
-static int first_attempt(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
+static int first_attempt(pd_newton *newton, const pd_problem *problem) {
     if (newton->settings.hessian != AUTO) return lowest_attempt(newton);
-    if (iterate->number == 0) newton->pause = 0, newton->next_pause = 1;
     // a barrier is curved downwards along its contours, far from the minimum most often by more than all else makes up for
     int projected = problem->contact && newton->pause > 0;
     newton->pause -= projected;
@@ -137,14 +165,14 @@ static int first_attempt(pd_newton *newton, const pd_problem *problem, const pd_
 static void pause(pd_newton *newton) { newton->pause = newton->next_pause, newton->next_pause = LONGEST_PAUSE; }
 
 /* Factorises the Hessian at the iterate: as it is, then projected, then projected and shifted until it is positive
- * definite (a quasistatic body may leave a projected Hessian singular). From attempt `first` on, whose Hessian is there where `filled`. */
-static pd_status factorise(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int first, int filled) {
+ * definite (a quasistatic body may leave a projected Hessian singular). From attempt `first` on. */
+static pd_status factorise(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int first) {
     pd_status status = PD_OK;
     double shift = 0.0;
     const int exact = newton->settings.hessian == EXACT;
     for (int attempt = first; attempt < (exact ? 1 : 2 + MAX_SHIFTS); attempt++) {
         if (attempt < 2) {
-            if (attempt > first || !filled) PD_TRY(fill(problem, iterate, filter_of(newton, attempt)));
+            PD_TRY(fill(newton, problem, iterate, attempt, 1));
         } else if (attempt == 2) {
             double trace = pd_hessian_factor_trace(newton->factor);
             // where all elements rest on no energy at all, such as cloth within its strain limits, their stiffness gives the scale
@@ -178,9 +206,7 @@ static pd_status solve_inexactly(pd_newton *newton, const pd_problem *problem, c
     pd_hessian_cg_end end = {.indefinite = 1};
     const int exact = newton->settings.hessian == EXACT;
     for (int attempt = lowest_attempt(newton); attempt < (exact ? 1 : 3) && end.indefinite; attempt++) {
-        if (attempt < 2)
-            PD_TRY(pd_problem_wants_whole(problem) ? fill(problem, iterate, filter_of(newton, attempt))
-                                                   : pd_problem_hessian(problem, iterate->x, filter_of(newton, attempt)));
+        if (attempt < 2) PD_TRY(fill(newton, problem, iterate, attempt, pd_problem_wants_whole(problem)));
         PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, tolerance, newton->settings.linear.iterations, attempt < 2 ? 0.0 : shift,
                                    attempt < 2, &end));
     }
@@ -195,9 +221,9 @@ done:
 }
 
 /* direction = H^-1 gradient by a factor of the Hessian at the iterate. */
-static pd_status solve_exactly(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int first, int filled) {
-    pd_status status = factorise(newton, problem, iterate, first, filled);
-    newton->worn = 0;
+static pd_status solve_exactly(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int first) {
+    pd_status status = factorise(newton, problem, iterate, first);
+    newton->factored = 1, newton->worn = 0;
     newton->forcing = 0.0;
     return status ? status : pd_hessian_factor_solve(newton->factor, problem, iterate->gradient, iterate->direction);
 }
@@ -210,27 +236,27 @@ static double forcing_term(const pd_newton *newton, double norm) {
     return fmax(TIGHTEST, fmin(eta, LOOSEST));
 }
 
-/* The same by conjugate gradients with the last factor as their preconditioner, as long as these are less work than another factor, which is
- * made otherwise. *exact: it was. */
-static pd_status solve_with_last_factor(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int *exact) {
+/* The same by conjugate gradients, as long as these are less work than a factorisation, and else exactly. *exact: it was. */
+static pd_status solve_by_choice(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int *exact) {
     pd_status status = PD_OK;
-    double norm;
-    int attempt = first_attempt(newton, problem, iterate), most = pd_hessian_factor_worth(newton->factor);
-    int filled = !newton->worn && iterate->number > 0; // by conjugate gradients, which otherwise are not tried
+    const int factored = newton->factored;
+    pd_hessian_cg *cg = factored ? newton->worn ? NULL : newton->by_factor : newton->cg;
+    int attempt = first_attempt(newton, problem), most = factored ? pd_hessian_factor_worth(newton->factor) : newton->most_by_blocks;
     pd_hessian_cg_end end = {.indefinite = 1};
+    double norm;
     PD_TRY(pd_problem_norm(problem, iterate->gradient, &norm));
     double eta = forcing_term(newton, norm);
     newton->norm = norm;
-    for (int again = filled; again;) {
-        PD_TRY(fill(problem, iterate, filter_of(newton, attempt)));
-        PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, eta, most, 0.0, 1, &end));
+    for (int again = cg != NULL; again;) {
+        PD_TRY(fill(newton, problem, iterate, attempt, factored || pd_problem_wants_whole(problem)));
+        PD_TRY(pd_hessian_cg_solve(cg, iterate, eta, most, 0.0, factored ? PD_CG_GIVES_UP : PD_CG_GIVES_UP_SLOW, &end));
         again = end.indefinite && attempt == 0 && newton->settings.hessian == AUTO;
         if (again) pause(newton), attempt = 1;
     }
     *exact = !end.converged || end.indefinite;
     newton->worn = 2 * end.iterations > most;
     newton->forcing = eta;
-    if (*exact) status = solve_exactly(newton, problem, iterate, attempt, filled);
+    if (*exact) status = solve_exactly(newton, problem, iterate, attempt);
 done:
     return status;
 }
@@ -252,16 +278,26 @@ static pd_status judge_model(pd_newton *newton, const pd_problem *problem, const
 static pd_status predict(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
     double slope, curvature;
-    if (pd_problem_wants_whole(problem))
-        PD_TRY(pd_problem_reduced_hessian(problem, iterate->x, PD_FILTER_NONE, 1, 0));
-    else
-        PD_TRY(pd_problem_hessian(problem, iterate->x, PD_FILTER_NONE));
+    newton->filled = -1, newton->assembled = 0;
+    PD_TRY(pd_problem_hessian(problem, iterate->x, PD_FILTER_NONE));
+    if (pd_problem_wants_whole(problem)) {
+        PD_TRY(pd_problem_reduced_assemble(problem, iterate->x, PD_FILTER_NONE, 1, !newton->covered));
+        newton->covered = 1;
+    }
     PD_TRY(pd_hessian_cg_multiply(newton->model, iterate->direction, problem->trial_gradient));
     PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->direction, &curvature));
     PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
     newton->predicted = slope - 0.5 * curvature;
 done:
     return status;
+}
+
+/* Nothing of what earlier steps have found is used. */
+static void begin_pass(pd_newton *newton, const pd_problem *problem) {
+    newton->factored = newton->worn = newton->covered = 0;
+    newton->norm = newton->forcing = 0.0;
+    newton->pause = 0, newton->next_pause = 1;
+    if (problem->contact) pd_contact_forget_slips(problem->contact);
 }
 
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
@@ -274,17 +310,18 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
         iterate->stalled = 1;
         return PD_OK;
     }
-    if (problem->contact && iterate->number == 0) pd_contact_forget_slips(problem->contact);
+    if (iterate->number == 0) begin_pass(newton, problem);
+    newton->filled = -1;
     if (!newton->factor)
         PD_TRY(solve_inexactly(newton, problem, iterate));
     else if (newton->cg)
-        PD_TRY(solve_with_last_factor(newton, problem, iterate, &exact));
+        PD_TRY(solve_by_choice(newton, problem, iterate, &exact));
     else
-        PD_TRY(solve_exactly(newton, problem, iterate, first_attempt(newton, problem, iterate), 0));
+        PD_TRY(solve_exactly(newton, problem, iterate, first_attempt(newton, problem)));
     if (problem->contact) PD_TRY(pd_contact_remember_slips(problem->contact, iterate->x));
     if (newton->settings.line_search) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
     if (newton->settings.line_search && iterate->stalled && !exact) { // only an exact direction says that there is no decrease
-        PD_TRY(solve_exactly(newton, problem, iterate, lowest_attempt(newton), 0));
+        PD_TRY(solve_exactly(newton, problem, iterate, lowest_attempt(newton)));
         PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
     }
     if (newton->model && !iterate->stalled) PD_TRY(predict(newton, problem, iterate));

@@ -225,6 +225,7 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
         goto done;
     }
     begun = *pd_context_tally(context);
+    const double half_way = give_up == PD_CG_GIVES_UP_SLOW ? sqrt(sqrt(sums[3]) * self->cg.end.norm) : HUGE_VAL;
     // the first by itself: where it has no or negative curvature its p is the answer. Between two looks the device ends them, and d stays
     for (int k = 0, n = 1; k < most && sums[7] == PD_PCG_GOES_ON; k += n, n = self->look_every) {
         if (n > most - k) n = most - k;
@@ -234,6 +235,7 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
         }
         PD_TRY(pd_memory_download(context, sums, self->cg.sums, sizeof sums));
         end->iterations = k + n;
+        if (sums[7] == PD_PCG_GOES_ON && 2 * end->iterations >= most && sqrt(sums[3]) > half_way) break;
         if (sums[7] != PD_PCG_NOT_CONVEX) continue;
         end->indefinite = 1;
         if (!give_up) PD_TRY(check_preconditioner(self, sums, k + n));

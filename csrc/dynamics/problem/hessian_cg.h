@@ -20,6 +20,10 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
                                pd_hessian_factor *factor);
 void pd_hessian_cg_destroy(pd_hessian_cg *self); /* NULL is allowed */
 
+/* When a solve gives up: never, at negative curvature, or also where half of the iterations have reduced the residual by less than half of
+ * the digits. */
+enum { PD_CG_GOES_ON, PD_CG_GIVES_UP, PD_CG_GIVES_UP_SLOW };
+
 /* direction = an approximation of H^-1 gradient, both the iterate's. H is the problem's hessian->blocks, or with rigid bodies those of
  * rigid.h, which include contact pairs, plus `shift` [N/m] on the diagonal. At most `most` iterations from 0, up to |g - H d| <=
  * tolerance |g|, or to the precision of the numbers. end->indefinite = 1 after a direction p with p.Hp <= 0, or if the preconditioner is

@@ -1,6 +1,7 @@
 /* A sparse Cholesky factor of the Hessian of the incremental potential; see hessian_factor.h. */
 #include "dynamics/problem/hessian_factor.h"
 
+#include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/reduced_hessian.h"
 #include "dynamics/rigid/rigid.h"
 #include "linear/factor.h"
@@ -106,6 +107,11 @@ double pd_hessian_factor_trace(const pd_hessian_factor *self) {
 }
 
 int pd_hessian_factor_worth(const pd_hessian_factor *self) { return pd_factor_worth(&self->factor); }
+
+int pd_hessian_factor_products(const pd_hessian_factor *self, const pd_problem *problem) {
+    const pd_csr *pattern = &problem->hessian->pattern;
+    return pd_factor_products(&self->factor, 9.0 * pattern->row_start[pattern->n]);
+}
 
 pd_status pd_hessian_factor_solve(pd_hessian_factor *self, const pd_problem *problem, const real *residual, real *direction) {
     if (self->factor.n_free == 0) return pd_memory_clear(problem->context, direction, pd_problem_bytes(problem));

@@ -271,8 +271,8 @@ done:
     return status;
 }
 
-/* Assembles problem->reduced from problem->hessian and the Hessians of the pairs. */
-static pd_status put_together(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild) {
+pd_status pd_problem_reduced_assemble(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild) {
+    if (!problem->rigid) return pd_problem_whole_assemble(problem, filled, rebuild);
     pd_reduced_hessian *self = problem->reduced;
     pd_whole_hessian *reduced = &self->whole;
     const pd_csr *of_vertices = &problem->hessian->pattern;
@@ -298,13 +298,11 @@ done:
 }
 
 pd_status pd_problem_reduced_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild) {
-    if (!problem->rigid) return pd_problem_whole_hessian(problem, x, filter, filled, rebuild);
     pd_status status = pd_problem_hessian(problem, x, filter);
-    return status ? status : put_together(problem, x, filter, filled, rebuild);
+    return status ? status : pd_problem_reduced_assemble(problem, x, filter, filled, rebuild);
 }
 
 pd_status pd_problem_reduced_upon(const pd_problem *problem, const real *base, const real *x, int rebuild) {
-    if (!problem->rigid) return pd_problem_whole_upon(problem, base, x, rebuild);
     pd_status status = pd_problem_hessian_upon(problem, base, x);
-    return status ? status : put_together(problem, x, PD_FILTER_CLAMP, 1, rebuild);
+    return status ? status : pd_problem_reduced_assemble(problem, x, PD_FILTER_CLAMP, 1, rebuild);
 }

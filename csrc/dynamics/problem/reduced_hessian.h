@@ -19,6 +19,7 @@ void pd_reduced_hessian_destroy(pd_reduced_hessian *self);
 const pd_whole_hessian *pd_problem_reduced(const pd_problem *problem);
 pd_status pd_problem_need_reduced(const pd_problem *problem);
 pd_status pd_problem_reduced_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild);
+pd_status pd_problem_reduced_assemble(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild);
 pd_status pd_problem_reduced_upon(const pd_problem *problem, const real *base, const real *x, int rebuild);
 
 #endif

@@ -299,8 +299,7 @@ static int list_vertices(const void *owner, int pair, int *rows) {
     return movers.n;
 }
 
-/* Assembles problem->whole from problem->hessian and the Hessians of the pairs. */
-static pd_status put_together(const pd_problem *problem, int filled, int rebuild) {
+pd_status pd_problem_whole_assemble(const pd_problem *problem, int filled, int rebuild) {
     pd_whole_hessian *self = problem->whole;
     const pd_csr *elements = &problem->hessian->pattern;
     int n = problem->model->n_vertices;
@@ -336,10 +335,10 @@ done:
 
 pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild) {
     pd_status status = pd_problem_hessian(problem, x, filter);
-    return status ? status : put_together(problem, filled, rebuild);
+    return status ? status : pd_problem_whole_assemble(problem, filled, rebuild);
 }
 
 pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, const real *x, int rebuild) {
     pd_status status = pd_problem_hessian_upon(problem, base, x);
-    return status ? status : put_together(problem, 1, rebuild);
+    return status ? status : pd_problem_whole_assemble(problem, 1, rebuild);
 }

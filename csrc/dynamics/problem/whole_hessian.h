@@ -60,6 +60,8 @@ pd_status pd_problem_need_whole(const pd_problem *problem);
  * iteration of a step: so that the order of elimination, and with it every bit, depends on the begin of the step only. Memory: allocates
  * only for growth. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE for more than 2^31 - 1 blocks. */
 pd_status pd_problem_whole_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild);
+/* The same from problem->hessian and the Hessians of the pairs, which pd_problem_hessian has computed. */
+pd_status pd_problem_whole_assemble(const pd_problem *problem, int filled, int rebuild);
 /* The same with `base` replacing inertia and elements (pd_problem_hessian_upon), filled. */
 pd_status pd_problem_whole_upon(const pd_problem *problem, const real *base, const real *x, int rebuild);
 

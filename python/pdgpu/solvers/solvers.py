@@ -104,12 +104,13 @@ class Newton(TimeStepSolver):
     ----------
     iterations : int
     linear : Direct, PCG or "auto"
-        Solver of the linear systems with the Hessian. "auto" factorises the Hessian in the first iteration of a step. The next iterations
-        run conjugate gradients with that factor as the preconditioner. They end at the forcing term of Eisenstat and Walker
-        [1996, Choice 2], min(0.1, 0.9 (|g_k|/|g_{k-1}|)^2) and at least 1e-3. The Hessian is factorised again where a solve would take
-        more work than a factorisation, and in the iteration after a solve that took half of it. Work is counted and not timed, so the
-        same input gives the same bits. No factor outlives its step. With a `step_tolerance`, which compares exact steps, "auto" is
-        Direct. It pays where a factor is much more work than a solve, as on fine tet meshes (docs/speed.md). PCG makes it an inexact Newton
+        Solver of the linear systems with the Hessian. "auto" chooses in each iteration. A step begins with conjugate gradients,
+        preconditioned by 3x3 blocks. They end at the forcing term of Eisenstat and Walker [1996, Choice 2],
+        min(0.1, 0.9 (|g_k|/|g_{k-1}|)^2) and at least 1e-3. The Hessian is factorised where they would take more work than that, or are
+        slow after half of it. The factor is the preconditioner in the next iterations, until a solve takes half of the work of another
+        factor. Work is counted and not timed, so the same input gives the same bits. No factor outlives its step. With a
+        `step_tolerance`, which compares exact steps, "auto" is Direct. docs/speed.md has
+        its time relative to that of Direct. PCG makes it an inexact Newton
         method: every solve starts from 0 and ends after `PCG.iterations`, by default 1000, or at a residual of `PCG.tolerance` times the
         gradient; tolerance=0 leaves that to the forcing term min(0.01, sqrt(|g|/|g_0|)), which keeps the convergence superlinear [Nocedal
         and Wright 2006, Eq. 7.3]. Its preconditioners "block" and "chebyshev" take the vertices' 3x3 blocks. At negative curvature the
