@@ -44,7 +44,7 @@ PARTS = {
     "upper_triangle": "triangle for the factor",
     "pd_contact_hessians": "Hessians of pairs",
     "pd_contact_add_blocks": "Hessians of pairs",
-    "put_together": "one matrix of elements and pairs",
+    "pd_problem_whole_assemble": "one matrix of elements and pairs",
     "pd_hessian": "Hessians of elements",
     "pd_hessian_cg_solve": "conjugate gradients",
     "pd_guard_part": "step limit (CCD)",
