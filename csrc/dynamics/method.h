@@ -1,4 +1,4 @@
-/* What a solver contributes to the common frame (frame.c): a table of functions over memory of its own, which no other file looks into. */
+/* The interface of a solver to the common frame (frame.c): a table of functions over its own private memory. */
 #ifndef PD_DYNAMICS_METHOD_H
 #define PD_DYNAMICS_METHOD_H
 
@@ -6,7 +6,7 @@
 #include "dynamics/problem/problem.h"
 #include "linear/linear_solver.h"
 
-/* What an iteration moves. Vectors B [n,3], in the same memory as long as the simulation lives. */
+/* The data of an iteration. Vectors B [n,3], at constant addresses for the life of the simulation. */
 typedef struct pd_iterate {
     real *x, *offset;    /* where the iteration starts, and x - y */
     real *direction;     /* what the frame subtracts */
@@ -29,7 +29,7 @@ typedef struct pd_iterate {
     const struct pd_callback *callback; /* of the step being solved (callback.h), for the method that calls it; NULL: none */
 } pd_iterate;
 
-/* The move of an iteration: pd_advance by weights [2] of direction and step, with a report into the scalars of the problem or without. */
+/* The move of an iteration: pd_advance by weights [2] of direction and step, with or without a report into the scalars of the problem. */
 static inline pd_status pd_iterate_advance(const pd_problem *problem, const pd_iterate *iterate, const pd_step_data *data,
                                            const double *weights, int report) {
     return pd_advance(problem->context, problem->model, data, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,
@@ -46,38 +46,41 @@ typedef struct pd_carried {
 
 /* The kinds of contact that not every method can treat: a simulation is refused where its method does not name its kind in `takes`. */
 enum {
-    PD_TAKES_PROJECTIVE = 1, /* contact by projections, which go into the right-hand side of a global step */
-    PD_TAKES_PROXIES = 2     /* proxies, whose springs lie in the matrix of a global step alone */
+    PD_TAKES_PROJECTIVE = 1, /* contact by projections, in the right-hand side of a global step */
+    PD_TAKES_PROXIES = 2     /* proxies, whose springs are only in the matrix of a global step */
 };
 
 typedef struct pd_method {
-    const char *name;         /* as Python calls it */
-    const pd_option *options; /* its settings, beside those of the frame (methods.h) */
-    size_t settings_size;     /* bytes of the structure that they fill */
+    const char *name;         /* the name in Python */
+    const pd_option *options; /* its settings, in addition to those of the frame (methods.h) */
+    size_t settings_size;     /* bytes of the settings structure */
 
-    /* Memory of its own, and all that a step needs and that costs no factorisation. `settings`, the filled structure, lasts for the call,
-     * and the problem as long as *self. A *self that is half made after a failure is destroyed, and the next step tries again. */
+    /* Creates the memory of the method, and the data of a step that need no factorisation. `settings`, the filled structure, is valid
+     * during the call, the problem for the life of *self. After a failure an incomplete *self is destroyed, and the next step tries
+     * again. */
     pd_status (*create)(void **self, const pd_problem *problem, const void *settings);
     void (*destroy)(void *self, const pd_problem *problem); /* NULL is allowed for self */
-    /* What the frozen numbers of the problem determine, factors above all: before the first step, and when they change. NULL: nothing. */
+    /* Computes the data that depend on constants of the problem, mainly factors: before the first step, and after a change. NULL:
+     * nothing. */
     pd_status (*refresh)(void *self, const pd_problem *problem);
     /* Writes iterate->direction from x and offset. */
     pd_status (*direction)(void *self, const pd_problem *problem, pd_iterate *iterate);
-    /* After the last iteration's move, inside the clock; NULL: nothing to do. */
+    /* Called after the last iteration's move, within the timing; NULL: nothing to do. */
     pd_status (*finish)(void *self, const pd_problem *problem, pd_iterate *iterate);
 
-    /* Whether direction can be captured into a graph: it waits for nothing, never stalls or goes back (iterate->replaced), passes the same
-     * pointers and numbers every time (iteration 0 of a step may differ from the others), and ends with its buffers as it found them. NULL:
-     * it cannot. */
+    /* Tells whether direction can be captured into a graph: it never synchronises, stalls or goes back (iterate->replaced), passes the same
+     * pointers and numbers every time (iteration 0 of a step may differ from the others), and restores its buffers at its end. NULL: it
+     * cannot. */
     int (*capturable)(const void *self);
-    /* Whether it goes back by itself from iterates that blow up: the frame does not test for them then. NULL: it does not. */
+    /* Tells whether the method has its own safeguard and returns from divergent iterates: then the frame does not test for them. NULL:
+     * no. */
     int (*guarded)(const void *self);
-    /* Rows first .. first + n - 1 of the shape targets have become `rows` H [n,count] (elements/table.h); the model has them already. NULL:
-     * the method keeps no copy of what an element seeks. */
+    /* Rows first .. first + n - 1 of the shape targets are now `rows` H [n,count] (elements/table.h), in the model too. NULL: the method
+     * stores no copy of targets. */
     pd_status (*set_targets)(void *self, const pd_problem *problem, int first, int n, const real *rows);
-    /* The linear solver of its global step, for others to set what only the spectrum tells; NULL: it has none. */
+    /* The linear solver of its global step, for settings that depend on the spectrum; NULL: none. */
     pd_linear *(*linear)(const void *self);
-    /* Colours of the elements in a sweep over constraints; NULL: there is no such sweep. */
+    /* The number of element colours in a sweep over constraints; NULL: no such sweep. */
     int (*colours)(const void *self);
 
     /* The arrays that its iterations change next to x, carried [PD_KIND_COUNT], and the norm of x; an accelerator changes their values

@@ -97,7 +97,7 @@ struct pd_contact_response {
     pd_status (*held_back)(const struct pd_simulation *simulation, double *held);
     /* The row of the record and the keys of the recorder, at x H [n_vertices,3] or the iterate; see contact_record.h. NULL: zeros. */
     pd_status (*row)(struct pd_simulation *simulation, struct pd_contact_recorder *recorder, const real *x, struct pd_contact_row *row);
-    /* Seconds so far. NULL: none of its own. */
+    /* Seconds so far. NULL: no timing. */
     void (*seconds)(const pd_problem *problem, struct pd_contact_seconds *spent);
 
     int waits;       /* an iteration reads numbers back: no graph can contain it */

@@ -1,4 +1,4 @@
-/* The forces that contact has to balance; see balance.h. */
+/* The unbalanced forces of a step with contact; see balance.h. */
 #include "dynamics/contact/balance.h"
 
 #include "dynamics/problem/custom_elements.h"
@@ -48,7 +48,7 @@ pd_status pd_simulation_unbalanced(pd_simulation *self, real *forces, int *known
     pd_status status = PD_OK;
     *known = self->has_ended;
     if (!*known) return PD_OK;
-    // damping refers to the start of the step; the next question begins at the present positions again
+    // damping refers to the start of the step; the next query begins at the present positions again
     PD_TRY(pd_memory_copy(problem->context, problem->x_t, self->begun_at, bytes));
     PD_TRY(pd_custom_refresh_damping(problem, problem->x_t));
     PD_TRY(pd_damping_prepare(problem->context, problem->model, problem->x_t));

@@ -1,4 +1,4 @@
-/* What the record of a step says of contact; see contact_record.h. */
+/* The contact quantities in the record of a step; see contact_record.h. */
 #include "dynamics/contact/contact_record.h"
 
 #include "contact/potential/contact.h"
@@ -38,7 +38,7 @@ static pd_status need(pd_contact_recorder *r, size_t n, pd_error *error) {
     return PD_OK;
 }
 
-/* Keys of one sorted list that the other has not. */
+/* The number of keys of one sorted list that the other lacks. */
 static size_t count_missing(const uint64_t *keys, size_t n, const uint64_t *others, size_t n_others) {
     size_t missing = 0, j = 0;
     for (size_t i = 0; i < n; i++) {
@@ -68,7 +68,7 @@ static pd_status need_recorder(pd_simulation *self) {
     return pd_fail(self->problem->error, PD_ERROR_MEMORY, "out of memory for a record of contact");
 }
 
-/* What came and went since the row before; `first`: of a record. */
+/* The numbers of new and removed pairs since the previous row; `first`: the first row of a record. */
 static void compare_keys(const pd_contact_recorder *r, int first, pd_contact_row *row) {
     row->active = (double)r->n;
     row->entered = first ? 0.0 : (double)count_missing(r->keys, r->n, r->previous, r->n_previous);

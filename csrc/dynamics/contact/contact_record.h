@@ -1,4 +1,4 @@
-/* What the record of a step says of contact, beside what frame.c knows of it. */
+/* The contact quantities in the record of a step, in addition to those of frame.c. */
 #ifndef PD_DYNAMICS_CONTACT_CONTACT_RECORD_H
 #define PD_DYNAMICS_CONTACT_CONTACT_RECORD_H
 
@@ -7,12 +7,12 @@
 typedef struct pd_contact_row {
     double potential;         /* J */
     double friction;          /* its potential, J */
-    double active;            /* pairs nearer than they act */
-    double entered, left;     /* of them, since the row before; 0 in the first */
-    double smallest_distance; /* m, radii subtracted and the separation not; infinite where no pair may act */
+    double active;            /* pairs below their activation distance */
+    double entered, left;     /* changes of this set since the previous row; 0 in the first */
+    double smallest_distance; /* m, radii subtracted and the separation not; infinite without pairs */
 } pd_contact_row;
 
-/* The pairs of this row and of the one before, for responses to fill. */
+/* The pairs of this row and of the previous one, filled by responses. */
 typedef struct pd_contact_recorder {
     size_t capacity;
     uint64_t *keys, *previous; /* [capacity] of the active pairs, ascending */
@@ -20,18 +20,18 @@ typedef struct pd_contact_recorder {
     real *distance, *activation, *separation; /* [capacity] */
 } pd_contact_recorder;
 
-/* Room for n pairs; the keys of the row before become the previous ones. Errors: PD_ERROR_MEMORY. */
+/* Provides capacity for n pairs; the present keys become the previous ones. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_recorder_next(pd_contact_recorder *recorder, size_t n, pd_error *error);
-/* Of n pairs whose distances and separations have been read: less what their separations are above that of the scene. */
+/* The minimum over n pairs, already read, of distance - (separation - thickness), thickness the separation of the scene. */
 double pd_contact_recorder_least(const pd_contact_recorder *recorder, size_t n, double thickness);
 void pd_contact_recorder_destroy(pd_contact_recorder *recorder); /* NULL is allowed */
 
-/* The row at x [n,3] H with what is driven where it goes, or at the iterate (NULL) with what is driven where it is; `first`: of a record.
- * Without contact zeros, and an infinite distance. Waits. Errors: PD_ERROR_MEMORY. */
+/* The row at x [n,3] H with prescribed points at their targets, or at the iterate (NULL) with prescribed points at their positions;
+ * `first`: the first row of a record. Without contact: zeros, and an infinite distance. Synchronises. Errors: PD_ERROR_MEMORY. */
 pd_status pd_simulation_contact_row(pd_simulation *self, const real *x, int first, pd_contact_row *row);
 
-/* The least distance of the pairs that an update looks at, m, radii subtracted and the separation not; infinite where there is none. To be
- * called from pd_observer.update. Errors: PD_ERROR_MEMORY. */
+/* The smallest distance of the pairs of an update, m, radii subtracted and the separation not; infinite without pairs. Valid only inside
+ * pd_observer.update. Errors: PD_ERROR_MEMORY. */
 pd_status pd_simulation_update_gap(pd_simulation *self, double *smallest);
 
 #endif

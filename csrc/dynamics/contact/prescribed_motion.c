@@ -103,7 +103,7 @@ static pd_status copy_driven(const pd_prescribed *self, const pd_problem *proble
     return pd_memory_copy(problem->context, to, from, 3 * (size_t)self->n_driven * sizeof(real));
 }
 
-/* Moves the rows of one motion in x and driven by this fraction of their path to x_1 and driven_1. */
+/* Moves the rows of one motion in x and of the prescribed points by this fraction of their path to x_1 and driven_1. */
 static pd_status go(const pd_problem *problem, const motion *m, double part, const real *x_1, const real *driven_1, real *x, real *driven) {
     size_t first = 3 * (size_t)m->first, first_driven = 3 * (size_t)m->driven_first;
     pd_status status = PD_OK;

@@ -9,10 +9,10 @@
 #include "dynamics/response.h"
 #include "loops/proximity_loops.h"
 
-/* The step limiter leaves a tenth of a gap; a first guess that goes this part of its free way leaves half. */
+/* The step limiter keeps a tenth of a gap; a first guess after this fraction of its contact-free path keeps half. */
 static const double HALF_A_GAP = 5.0 / 9.0;
 
-/* A step is no answer where a vertex would have gone farther by more than this part of the activation distance. */
+/* A step has not converged if displacement bounds shortened a vertex's move by more than this fraction of the activation distance. */
 static const double HELD_BACK = 1e-2;
 
 pd_status pd_safe_create(pd_simulation *self) {
@@ -84,7 +84,7 @@ static pd_status bound_first_guess(pd_simulation *self, double *cut) {
     pd_status status = PD_OK;
     PD_TRY(pd_contact_reach(problem->contact, self->safe.x, &bounds));
     if (!pd_contact_is_by_reach(problem->contact))
-        bounds.bounds.outer = (double)INFINITY; // the time of impact of all of the way is asked for
+        bounds.bounds.outer = (double)INFINITY; // the time of impact of the whole path is computed first
     PD_TRY(pd_memory_clear(context, iterate->direction, pd_problem_bytes(problem)));
     PD_TRY(pd_add_scaled(context, problem->model, iterate->direction, 1.0, self->safe.x, iterate->direction));
     PD_TRY(pd_add_scaled(context, problem->model, iterate->direction, -1.0, iterate->x, iterate->direction));
@@ -94,8 +94,8 @@ done:
     return status;
 }
 
-/* Whether some vertex goes farther than displacement bounds certify. The time of impact of all of the way is asked for first then: most
- * often nothing is met, and the bounds are not needed. Touching vertices, which an accelerator asks for, come with the bounds. */
+/* Tells whether a vertex exceeds its displacement bound. Then the time of impact of the whole path is computed first: usually there is
+ * none, and the bounds are not needed. Touching vertices, which an accelerator needs, are found with the bounds. */
 static pd_status is_far(pd_simulation *self, int *far) {
     const pd_problem *problem = self->problem;
     double move[2] = {0.0};
@@ -109,7 +109,7 @@ done:
     return status;
 }
 
-/* Whether a first guess in which nothing was cut needs no time of impact: nothing is driven, and no vertex leaves what is listed. */
+/* Tells whether an unshortened first guess needs no time of impact: no prescribed motion, and no vertex leaves the neighbour list. */
 static pd_status is_certain(pd_simulation *self, int *certain) {
     const pd_problem *problem = self->problem;
     double move[2] = {0.0};
@@ -125,8 +125,8 @@ done:
     return status;
 }
 
-/* The first guess of a method that keeps each vertex in its displacement bound: each goes as far from safe.x as its own allows. One length
- * for all would hold back vertices far from any contact, and a vertex-wise method takes many iterations to make up for that. */
+/* The first guess of a method with displacement bounds: each vertex moves from safe.x up to its own bound. One length for all would shorten
+ * the moves of vertices far from contact, and a vertex-wise method needs many iterations to make up for that. */
 static pd_status take_bounded_guess(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
@@ -140,7 +140,7 @@ static pd_status take_bounded_guess(pd_simulation *self) {
     PD_TRY(pd_advance_touching(context, problem->model, -1.0, iterate->direction, 0.0, pd_contact_touching(problem->contact), NULL,
                                iterate->step, problem->trial, problem->trial_offset, NULL));
     PD_TRY(pd_memory_clear(context, iterate->step, bytes));
-    // what is pinned goes where it was to go
+    // pinned vertices stay at their targets
     PD_TRY(pd_move_towards(context, n, fixed, 1.0, iterate->x, problem->trial));
     PD_TRY(pd_move_towards(context, n, fixed, 1.0, iterate->offset, problem->trial_offset));
     PD_TRY(pd_memory_copy(context, iterate->x, problem->trial, bytes));
@@ -149,8 +149,8 @@ done:
     return status;
 }
 
-/* The first guess of the free vertices alone, where something stops it: pins and obstacles follow before the first iteration. bounded: each
- * vertex is in its displacement bound already. */
+/* The first guess of the free vertices only, if contact limits it: pins and obstacles follow before the first iteration. bounded: each
+ * vertex is already within its displacement bound. */
 static pd_status limit_free_first_guess(pd_simulation *self, int bounded) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
@@ -184,7 +184,7 @@ pd_status pd_safe_limit_first_guess(pd_simulation *self) {
     if (bounded && !far && cut == 0.0) PD_TRY(is_certain(self, &certain));
     if (certain) return PD_OK;
     PD_TRY(pd_path_limit(problem, safe->x, self->iterate.x, 1, &safe->part));
-    if (safe->part == 1.0) return PD_OK; // also where parts that lie close move together
+    if (safe->part == 1.0) return PD_OK; // also if close parts move together
     if (far) PD_TRY(bound_first_guess(self, &cut));
     if (cut > 0.0) PD_TRY(take_bounded_guess(self));
     if (cut > 0.0) PD_TRY(pd_path_limit(problem, safe->x, self->iterate.x, 1, &safe->part));
@@ -209,7 +209,7 @@ pd_status pd_safe_choose_first_guess(pd_simulation *self) {
     PD_TRY(pd_inertia_offset(problem, safe->x, self->v, safe->offset));
     PD_TRY(pd_problem_potential(problem, safe->x, safe->offset, &start, NULL));
     if (!isfinite(start) || guess < start) return PD_OK;
-    // pins and obstacles moved along with the guess: now they move alone
+    // pins and obstacles moved together with the guess; from here on they move separately
     if (safe->arrived) {
         PD_TRY(pd_orientation_limit(problem, problem->x_t, safe->x, &oriented));
         if (oriented < 1.0) return PD_OK;
@@ -229,11 +229,11 @@ pd_status pd_safe_limit(pd_simulation *self) {
     pd_safe *safe = &self->safe;
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
-    if (iterate->limit > 0.0 && !self->accelerator) { // what is accelerated goes farther
+    if (iterate->limit > 0.0 && !self->accelerator) { // an accelerated iterate leaves the limited direction
         safe->part = iterate->limit;
         return PD_OK;
     }
-    if (self->method->keeps_reach && !iterate->beyond) { // only who had nothing near may have gone farther than what is certain
+    if (self->method->keeps_reach && !iterate->beyond) { // only vertices without neighbours may exceed the certified bounds
         double move[2] = {0.0};
         int by_reach = pd_contact_is_by_reach(problem->contact);
         if (!by_reach) PD_TRY(pd_contact_largest_move(problem->contact, iterate->x, safe->x, problem->scalars));

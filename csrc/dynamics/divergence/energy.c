@@ -1,16 +1,14 @@
-/* Whether the steps of a run gain more energy than load and pins can give them: a blow-up that each step by itself looks innocent in.
+/* The test whether the steps of a run gain more energy than load and pins supply: a blow-up that no single step shows.
  *
- * A step of implicit Euler with a convex elastic energy E loses energy but for what it is given: the minimum x of G obeys
+ * A step of implicit Euler with a convex elastic energy E gains energy only from load and pins: the minimum x of G satisfies
  *     |v|^2/2 + E(x) <= |v_t + h a|^2/2 + E(z),      |v|^2 = sum of m |v_i|^2 over free vertices,
- * z = x_t with the pins where they go (test the condition at the minimum with x - z). So R, with R^2/2 the energy at the start of the run,
+ * z = x_t with the pins at their targets (test the condition at the minimum with x - z). Let R^2/2 be the energy at the start of the run. R
  * bounds |v| at all times if it grows in every step by
- *     h |a| + sqrt(sum over pins of r_i |z_i - x_i|^2):
- * the second is what moving the pins stretches, since sqrt(2 E) of squared distances to sets grows by no more than the move's norm in
- * K = sum w S^T S, whose rows the r_i of rounding.c bound. Rounding counts as a force too. What falls short of the bound: energies that
- * are not convex, and iterations that end early, which leave E too large and give it back later. LIMIT is the room for these: of 726 runs
- * of 40 steps (solids, cloth, chains; held, free, stretched, squashed, spinning, shaken, twisted, bouncing; 14 solvers with 1 to 20
- * iterations) those that held stayed below 1.3 R, XPBD below 3.2 R, and the eleven that blew up were 12 to 300 R at the first check that
- * found them. */
+ *     h |a| + sqrt(sum over pins of r_i |z_i - x_i|^2).
+ * The second term is the stretch by moving pins: sqrt(2 E) of squared distances to sets grows by at most the norm of the move in K = sum w
+ * S^T S, whose rows the r_i of rounding.c bound. Rounding counts as a force too. The bound does not cover energies that are not convex, nor
+ * iterations that end early, since these leave E too large and release it later. LIMIT is the margin for both. In test runs stable solvers
+ * stayed below 1.3 R and XPBD below 3.2 R, and runs that diverged reached 12 R or more at the first check. */
 #include "dynamics/divergence/energy.h"
 
 #include "dynamics/problem/inertia.h"
@@ -18,16 +16,16 @@
 #include "dynamics/problem/rounding.h"
 #include "dynamics/response.h"
 
-/* Steps from one check of the velocities to the next, and how far beyond the bound they may be: a hundredfold energy. */
+/* Steps between two checks of the velocities, and the accepted multiple of the bound: a hundredfold energy. */
 enum { CHECK_EVERY = 8 };
 static const double LIMIT = 10.0;
 
-/* Not with contact: what obstacles give by pushing has no bound of this kind. */
+/* Off with contact: the energy supplied by obstacles has no bound of this kind. */
 static int watched(const pd_simulation *self) {
     return self->settings.h > 0 && !self->shared && !self->method->ignores_material && !self->problem->response->create;
 }
 
-/* sqrt(sum m |v|^2) over free vertices of v [n,3] H, and the vertex that has most of it. */
+/* sqrt(sum m |v|^2) over free vertices of v [n,3] H, and the vertex with the largest share. */
 static double mass_norm(const pd_simulation *self, const real *v, int *vertex) {
     double sum = 0.0, largest = -1.0;
     for (int i = 0; i < self->problem->model->n_vertices; i++) {
@@ -89,7 +87,7 @@ done:
     return status;
 }
 
-/* What the pins' moves of this step add to R. */
+/* The increase of R by this step's moves of pins. */
 static pd_status reach_of_pins(pd_simulation *self, const real *targets, double *reach) {
     double sum = 0.0;
     pd_status status = download(self, self->problem->x_t);

@@ -1,21 +1,19 @@
-/* ADMM on the incremental potential [Overby, Brown, Li, Narain 2017, ADMM ⊇ Projective Dynamics: Fast Simulation of Hyperelastic
- * Models with Dynamic Constraints].
+/* ADMM on the incremental potential [Overby, Brown, Li, Narain 2017, ADMM ⊇ Projective Dynamics: Fast Simulation of Hyperelastic Models
+ * with Dynamic Constraints].
  *
- * G is split into inertia in x and the elements' energies in z, with z = F(x) as the constraint and u its scaled dual. One iteration is
- * the local problem of every element (updates/elements/admm.h), and one solve with the matrix of Projective Dynamics, written for d = x -
- * x':
+ * G is split into inertia in x and the elements' energies in z, with the constraint z = F(x) and its scaled dual u. One iteration is the
+ * local problem of every element (updates/elements/admm.h), and one solve with the matrix of Projective Dynamics, written for d = x - x':
  *
  *     A d = M/h^2 (x - y) + sum w S^T (F(x) - z + u),   A = M/h^2 + sum w S^T S.
  *
- * With contact its gradient joins the right-hand side and the projected Hessians of the pairs at x' the matrix (global_step.h): the energy
- * of contact has no z of its own. So the solve is a step of Newton's method, and is held back until its objective, w/2 |F(x) - z + u|^2 +
- * inertia + contact, falls: whole steps against a stiff barrier with friction cycle.
+ * With contact its gradient is added to the right-hand side, and the projected Hessians of the pairs at x' to the matrix (global_step.h):
+ * the energy of contact has no z. So the solve is a Newton step. A line search halves it until its objective decreases, which is w/2 |F(x)
+ * - z + u|^2 + inertia + contact: full steps against a stiff barrier with friction cycle.
  *
- * u = 0 at the start of a step. A fixed point has z = F(x) and w u = dE/dF there, so that x is stationary for G; on the way to it G
- * may rise, and may end a short run above where it began, which is no divergence. The weights are those of rest. Where an energy's
- * curvature exceeds them, as that of neo-Hookean volume does in much stretched tets (lam (s_j s_k)^2), or is negative, as in inverted
- * or crushed ones, the iteration may cycle about the stationary point: larger weights end the first and the last, while weights of 2 mu + 4
- * lam did not end the second on a bunny whose minimum has one inverted tet. */
+ * u = 0 at the start of a step. A fixed point has z = F(x) and w u = dE/dF, so x is stationary for G. On the way G may rise, and a short
+ * run may end above its start, which is no divergence. The weights are those at rest. The iteration may cycle about the stationary point if
+ * the curvature of an energy exceeds its weight, as neo-Hookean volume in strongly stretched tets (lam (s_j s_k)^2), or is negative, as in
+ * inverted or crushed tets. Larger weights usually help in the first case, not always in the second. */
 #include "contact/potential/contact.h"
 #include "dynamics/problem/global_step.h"
 #include "dynamics/problem/line_search.h"
@@ -36,7 +34,7 @@ typedef struct settings {
 static const pd_option options[] = {PD_NUMBER_FROM(settings, weight, 0.0), PD_LINEAR(settings, linear), PD_OPTIONS_END};
 
 typedef struct pd_admm {
-    pd_global_step step;          /* with A */
+    pd_global_step step;          /* factor of the weights of all elements */
     real *weights[PD_KIND_COUNT]; /* B [elements] of each kind of the model */
     real *duals[PD_KIND_COUNT];   /* B [elements,3,d] */
 } pd_admm;
@@ -54,7 +52,7 @@ static void destroy(void *self, const pd_problem *problem) {
 
 static size_t dual_bytes(const pd_elements *g) { return (size_t)g->n * 3 * (size_t)pd_kind_shape_of(g->kind).columns * sizeof(real); }
 
-/* The weights of a set: to the backend, and as column 0 of a copy of its parameters, which is what the system matrix reads. */
+/* The weights of a set: to the backend, and to column 0 of a copy of its parameters, for the system matrix. */
 static pd_status weigh(const pd_problem *problem, double weight, const pd_element_set *set, double *parameters, real **weights) {
     size_t count = (size_t)pd_kind_shape_of(set->kind).parameters;
     double *column = malloc((size_t)set->n * sizeof(double) + 1);
@@ -101,7 +99,7 @@ static pd_status refresh(void *self, const pd_problem *problem) {
     return pd_linear_prepare(((pd_admm *)self)->step.linear);
 }
 
-/* The objective of the solve along d, less what it is at x: the quadratic part, which is known, and contact at x - alpha d; and its
+/* The objective of the solve along d minus its value at x: the quadratic part, in closed form, and contact at x - alpha d; and its
  * slope. */
 typedef struct line {
     double slope;     /* of the quadratic part: g . d without contact */
@@ -126,7 +124,7 @@ static pd_status contact_energy(const pd_problem *problem, const real *x, double
     return status;
 }
 
-/* Goes as far along d as touches nothing, and half as far until the objective of the solve falls, which is quadratic but for contact. */
+/* Limits d to its contact-free part, then halves it until the objective of the solve decreases, which is quadratic except for contact. */
 static pd_status hold_back(pd_admm *admm, const pd_problem *problem, pd_iterate *iterate) {
     pd_context *context = problem->context;
     const real *x = iterate->x, *d = iterate->direction;
@@ -140,7 +138,7 @@ static pd_status hold_back(pd_admm *admm, const pd_problem *problem, pd_iterate 
     line.slope = slope - of_contact;
     PD_TRY(pd_add_scaled(context, problem->model, x, -1.0, d, problem->trial));
     PD_TRY(pd_contact_limit(problem->contact, x, problem->trial, 0, &alpha));
-    if (!(alpha > 0.0)) return PD_OK; // the frame finds the same
+    if (!(alpha > 0.0)) return PD_OK; // the frame has the same test
     iterate->limit = alpha;
     for (int k = 0; k < MAX_HALVINGS; k++, alpha *= 0.5) {
         double contact, change, rounding;

@@ -1,9 +1,8 @@
-/* The method whose iteration is a function of the caller; see dynamics/callback.h. An iteration is a call of the function, which moves the
- * iterate any number of times. Each move goes as far as the step limiter allows and is done at once, so that the frame has nothing left to
- * move or to limit.
+/* The method with a function of the caller as its iteration; see dynamics/callback.h. The function may move the iterate any number of
+ * times. Each move is limited by the step limiter and made immediately, so the frame has nothing left to move or to limit.
  *
- * What a function asks for is made on its first use: the Hessian, the matrix A of Projective Dynamics and its factor. The time that takes
- * is setup (pd_iterate.setup), as it is for the methods that make theirs before the first step. */
+ * Data for queries are created at first use: the Hessian, the matrix A of Projective Dynamics and its factor. Their time counts as setup
+ * (pd_iterate.setup), as for methods that create them before the first step. */
 #include "dynamics/callback.h"
 
 #include "base/clock.h"
@@ -23,14 +22,14 @@ enum { NO_PRODUCT = -1 };
 typedef struct memory {
     real *moved;       /* B [n,3] by the moves of this iteration */
     double changed;    /* coordinates, by all of them */
-    double part;       /* the least part of a move that the step limiter left */
-    int cut;           /* it has shortened one */
-    int has_gradient;  /* iterate->gradient is that at x */
-    real *looked_at;   /* H [n,3] the last d that a limit was found for, from x; */
-    double free_part;  /* the part of it; 0: there is none */
-    int product;       /* the filter of the Hessian at x that cg multiplies by, or NO_PRODUCT */
-    pd_hessian_cg *cg; /* products; NULL until they are asked for */
-    pd_linear *linear; /* the factor of A, as well */
+    double part;       /* the smallest accepted fraction of a move by the step limiter */
+    int cut;           /* it has shortened a move */
+    int has_gradient;  /* iterate->gradient is the gradient at x */
+    real *looked_at;   /* H [n,3] the last d with a known limit, from x; */
+    double free_part;  /* its contact-free fraction; 0: unknown */
+    int product;       /* the filter of the Hessian at x in cg, or NO_PRODUCT */
+    pd_hessian_cg *cg; /* products; NULL until first used */
+    pd_linear *linear; /* the factor of A; likewise */
     real *solution;    /* H [n,3] scratch, with it */
 } memory;
 
@@ -53,7 +52,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     return pd_memory_create(problem->context, (void **)&made->moved, pd_problem_bytes(problem));
 }
 
-/* x is another one, or is asked about where something driven is elsewhere. */
+/* Discards data of x: it has changed, or a query places prescribed points elsewhere. */
 static void forget(memory *self) {
     self->has_gradient = 0;
     self->free_part = 0.0;
@@ -73,7 +72,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     if (iterate->number == 0 && callback->begin) PD_TRY(callback->begin(callback->user, &step));
     PD_TRY(callback->iterate(callback->user, &step));
 
-    // what a line search has left of itself is no answer of this method
+    // a stall of a line search is not one of this method
     iterate->stalled = 0;
     iterate->limit = memory->part;
     iterate->cut = memory->cut;
@@ -84,13 +83,14 @@ done:
     return status;
 }
 
-/* ---- the point that is asked about ---------------------------------------------------------------------------------------------------- */
+/* ---- the point of a query
+ * ------------------------------------------------------------------------------------------------------------- */
 
 typedef struct point {
     const real *x, *offset; /* B [n,3] */
 } point;
 
-/* Uses trial and trial_offset where x is not the iterate. */
+/* Uses trial and trial_offset if x is not the iterate. */
 static pd_status place(const pd_callback_step *step, const real *x, point *at) {
     const pd_problem *problem = step->problem;
     const pd_model *model = problem->model;
@@ -98,7 +98,7 @@ static pd_status place(const pd_callback_step *step, const real *x, point *at) {
     pd_status status = PD_OK;
     *at = (point){step->iterate->x, step->iterate->offset};
     if (!x) return PD_OK;
-    if (problem->contact) memory->product = NO_PRODUCT; // pairs, with their Hessians, are those of the last point
+    if (problem->contact) memory->product = NO_PRODUCT; // pairs and their Hessians are those of the last point
     PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));
     PD_TRY(pd_add_scaled(problem->context, model, problem->trial, -1.0, step->iterate->x, problem->trial_offset));
     PD_TRY(pd_add_scaled(problem->context, model, step->iterate->offset, 1.0, problem->trial_offset, problem->trial_offset));
@@ -131,7 +131,7 @@ pd_status pd_callback_potential(pd_callback_step *step, const real *x, double *p
     return status ? status : pd_problem_potential(step->problem, at.x, at.offset, potential, NULL);
 }
 
-/* iterate->gradient = that at the iterate. */
+/* iterate->gradient = the gradient at the iterate. */
 static pd_status need_gradient(const pd_callback_step *step) {
     memory *memory = step->memory;
     const pd_iterate *iterate = step->iterate;
@@ -158,7 +158,7 @@ done:
 
 /* ---- the Hessian ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Its pattern and memory, and with `products` what multiplies by it. */
+/* Its pattern and memory, and with `products` the operator. */
 static pd_status need_hessian(pd_callback_step *step, int products) {
     memory *memory = step->memory;
     const pd_problem *problem = step->problem;
@@ -236,7 +236,7 @@ static pd_status need_matrix(pd_callback_step *step, const pd_csr **A) {
     return status;
 }
 
-/* dG/dx at x, whose work counts as a local step; none where the gradient at the iterate is known. */
+/* dG/dx at x, counted as a local step; not computed again if the gradient at the iterate is known. */
 static pd_status count_as_projection(pd_callback_step *step, const real *x, real *gradient) {
     pd_tally *tally = pd_context_tally(step->problem->context);
     const long long before = tally->gradients;
@@ -324,7 +324,7 @@ done:
 
 /* ---- moves ---------------------------------------------------------------------------------------------------------------------------- */
 
-/* iterate->direction = -fraction d at the free vertices, in the lines and planes that they are held in. */
+/* iterate->direction = -fraction d at the free vertices, projected on their lines and planes. */
 static pd_status take_direction(pd_callback_step *step, const real *d, double fraction) {
     const pd_problem *problem = step->problem;
     pd_iterate *iterate = step->iterate;
@@ -339,7 +339,7 @@ done:
     return status;
 }
 
-/* The part of iterate->direction that the step limiter allows. */
+/* The fraction of iterate->direction within the step limit. */
 static pd_status find_limit(const pd_callback_step *step, double *part) {
     const pd_problem *problem = step->problem;
     const pd_iterate *iterate = step->iterate;

@@ -8,7 +8,7 @@
 
 enum { MOST_KINDS = 2, STRIDE = 4 };
 
-/* Of one kind: elements of each colour, ascending. A colour has an element at most once, since its vertices share none. */
+/* Of one kind: the elements of each colour, ascending. A colour has an element at most once, since its vertices share none. */
 typedef struct listing {
     int set;
     int *start;             /* H [n_colours+1] */
@@ -37,7 +37,7 @@ static pd_status list_elements(listing *out, const pd_problem *problem, int n_co
     out->listed = malloc((size_t)set->n * (size_t)k * sizeof(int) + 1);
     if (!out->start || !out->listed)
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the colours of %d elements", set->n);
-    int *next = out->start + 1; // each place is one behind until the lists are filled
+    int *next = out->start + 1; // start is shifted by one until the lists are filled
     for (int corner = 0; corner < set->n * k; corner++)
         if (!problem->fixed[set->vertices[corner]]) next[colours[set->vertices[corner]] + 1]++;
     for (int c = 0; c < n_colours; c++) next[c + 1] += next[c];

@@ -1,5 +1,5 @@
-/* Elements of materials of the caller, by the colours of a sweep that moves the vertices of one colour after the other: before a colour the
- * functions are asked about the elements of its vertices, where all vertices are then. */
+/* Elements of materials of the caller, by the colours of a sweep. Before the vertices of a colour move, the functions are evaluated for the
+ * elements of these vertices at the present positions. */
 #ifndef PD_DYNAMICS_METHODS_CUSTOM_COLOURS_H
 #define PD_DYNAMICS_METHODS_CUSTOM_COLOURS_H
 
@@ -8,7 +8,7 @@
 
 typedef struct pd_custom_colours pd_custom_colours;
 
-/* *out = NULL where no material is the caller's. `colours` [n_vertices] are those of the sweep. Errors: PD_ERROR_MEMORY. */
+/* *out = NULL without materials of the caller. `colours` [n_vertices] are those of the sweep. Errors: PD_ERROR_MEMORY. */
 pd_status pd_custom_colours_create(pd_custom_colours **out, const pd_problem *problem, const pd_vertex_sweep *sweep, const int *colours);
 void pd_custom_colours_destroy(pd_custom_colours *self, pd_context *context); /* NULL is allowed */
 

@@ -3,24 +3,23 @@
  *     r = -dG/dx(x),  z = B^-1 r,  beta = (z.r) / (z'.r') of this and the last iteration,  p <- z + beta p,
  *     alpha = (p.r) / (p.A p),  x <- x + alpha p,
  *
- * with A the matrix of Projective Dynamics and B its diagonal ("jacobi") or A itself ("direct"). Two misprints of Algorithm 2 are put
- * right: the line search is done for k = 0 too, and what it moves are the positions q (printed: x). Its argument rho is unused.
+ * with the matrix A of Projective Dynamics, and B its diagonal ("jacobi") or A itself ("direct"). Two misprints of Algorithm 2 are
+ * corrected: the line search is made for k = 0 too, and it moves the positions q (printed: x). The argument rho is unused.
  *
- * Half the squared distance to a set, |F - T(F)|^2 / 2, is |F|^2 / 2 minus a convex function, so A bounds the Hessian of G from above,
+ * Half the squared distance to a set, |F - T(F)|^2 / 2, is |F|^2 / 2 minus a convex function. So A is an upper bound of the Hessian of G,
  * everywhere and along every p:
  *     G(x + alpha p) <= G(x) - alpha p.r + alpha^2/2 p.A p.
- * alpha is the minimum of the right-hand side: G falls by (p.r)^2 / (2 p.A p) or more in every iteration, without a line search that
- * would evaluate G, and whatever beta is. alpha never passes the minimum of G along p, so the new r has r.p >= 0 and the next
- * direction p.r >= z.r > 0: it is a descent direction, and the restart p = z, for p.r <= 0, is for rounding. The price: where
- * G is much softer along p than A, alpha is too short, r.p is not 0 and the directions are not conjugate. With B = A nothing is
- * gained on Projective Dynamics: its step is z, and alpha p is the A-orthogonal projection of z onto p, at best as good in the bound
- * (gradient norm down to 1e-8: 225 iterations, Projective Dynamics 221, "jacobi" 172, Chebyshev 52; twisted bar of 756 vertices).
- * Where G is quadratic with Hessian A (attachments, hinges flat at rest) this is the linear method.
+ * alpha minimises the right-hand side. For any beta, G decreases by at least (p.r)^2 / (2 p.A p) in every iteration, without a line search
+ * that evaluates G. alpha never passes the minimum of G along p, so the new r has r.p >= 0, and the next direction has p.r >= z.r > 0. It
+ * is a descent direction; the restart p = z for p.r <= 0 covers rounding. The price: if G is much softer along p than A, alpha is too
+ * short, r.p is not 0 and the directions are not conjugate. With B = A there is no gain over Projective Dynamics: its step is z, and alpha
+ * p is the A-orthogonal projection of z onto p, at best as good in the bound. For a quadratic G with Hessian A (attachments, hinges flat at
+ * rest) this is the linear method.
  *
- * With contact A is A + K(x) in p.A p, with the projected Hessians of the pairs that are near, and in the preconditioner (global_step.h). K
- * bounds nothing, so a line search along p begins at alpha; where it finds no decrease p = z is tried before the step ends. After a move
- * that was cut r is not conjugate to p, which still points into what cut it: the next one restarts with p = z. The
- * Hessian of a material of the caller has no bound either, and the same line search is made.
+ * With contact A becomes A + K(x) in p.A p and in the preconditioner, with the projected Hessians of the neighbour list (global_step.h). K
+ * is no bound, so a line search along p starts at alpha; if it finds no decrease, p = z is tried before the step ends. After a shortened
+ * move r is not conjugate to p, which still points into the obstacle: the next iteration restarts with p = z. The Hessian of a material of
+ * the caller has no bound either, and the same line search is made.
  *
  * Signs: the frame subtracts the direction, so gradient, z and p here are the negatives of the above. */
 #include "contact/potential/contact.h"
@@ -32,17 +31,17 @@
 #include <stdlib.h>
 
 typedef struct settings {
-    pd_linear_settings linear; /* direct: B = A; another: B is the diagonal */
+    pd_linear_settings linear; /* direct: B = A; otherwise B is the diagonal */
 } settings;
 
 static const pd_option options[] = {PD_LINEAR(settings, linear), PD_OPTIONS_END};
 
 typedef struct pd_nonlinear_cg {
     real *p;             /* B [n,3] search direction */
-    int cut;             /* the last move was: it did not end where the gradient is conjugate to p */
+    int cut;             /* the last move was shortened: it did not end where the gradient is conjugate to p */
     double *sums;        /* B [PD_CONJUGATE_COUNT] */
     pd_global_step step; /* the preconditioner: A^-1 r, or D^-1 r by one Jacobi sweep of weight 1 */
-    pd_linear *matrix;   /* A for the product A p, where the preconditioner does not hold it as it is; or NULL */
+    pd_linear *matrix;   /* A for the product A p, if the preconditioner does not store it; or NULL */
 } pd_nonlinear_cg;
 
 static void destroy(void *self, const pd_problem *problem) {
@@ -87,7 +86,7 @@ static pd_status go_on(pd_nonlinear_cg *cg, const pd_problem *problem, pd_iterat
     const pd_model *model = problem->model;
     pd_status status = PD_OK;
     real *z = iterate->direction, *A_p = problem->trial;
-    double *sums = cg->sums; // the scalars stay where the vectors are: the host decides nothing
+    double *sums = cg->sums; // the scalars stay in backend memory: no decision on the host
     if (!also) {
         PD_TRY(pd_memory_clear(context, cg->p, pd_problem_bytes(problem)));
         PD_TRY(pd_memory_clear(context, sums, PD_CONJUGATE_COUNT * sizeof *sums));
@@ -121,7 +120,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     PD_TRY(go_on(cg, problem, iterate, iterate->number > 0 && !cg->cut));
     if (!searches(problem)) goto done;
     PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
-    if (iterate->stalled) { // before it ends, the preconditioned gradient alone
+    if (iterate->stalled) { // before the step ends, only the preconditioned gradient
         PD_TRY(pd_global_step_refresh(&cg->step, problem, iterate->x, 0));
         PD_TRY(go_on(cg, problem, iterate, 0));
         PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));

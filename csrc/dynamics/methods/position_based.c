@@ -2,13 +2,13 @@
  *
  *     q_i^{k+1} = q_i^k + alpha sum_c dq_{i,c},    q^0 = y,
  *
- * with dq_{i,c} the moves of updates/elements/position_based.h, which put constraint c where it belongs. Wang's sum, not the average of
- * Macklin et al.: a vertex of few constraints is then moved no further than its share, and linear momentum is preserved.
+ * with dq_{i,c} the moves of updates/elements/position_based.h, which satisfy constraint c. This is Wang's sum, not the average of Macklin
+ * et al.: so a vertex with few constraints moves no further than its share, and linear momentum is conserved.
  *
- * No potential is minimised and no stiffness occurs: how stiff a body looks follows from the number of iterations. Inertia enters
- * only through the first guess y, so there is no quasistatic form. The iteration is I - alpha sum_c P_c near its limit, with P_c
- * the mass-weighted projections, so alpha must stay below 2 / lambda, lambda their sum's largest eigenvalue: at most the number of
- * constraints that meet in a vertex, which is why tets want so much less than springs. */
+ * The method minimises no potential and has no stiffness parameter: the apparent stiffness of a body depends on the number of iterations.
+ * Inertia enters only through the first guess y, so there is no quasistatic form. Close to its limit the iteration is I - alpha sum_c P_c,
+ * with the mass-weighted projections P_c. So alpha must stay below 2 / lambda, lambda the largest eigenvalue of their sum. lambda is at
+ * most the number of constraints of a vertex, so tets need a much smaller alpha than springs. */
 #include "dynamics/method.h"
 
 #include <stdlib.h>

@@ -1,17 +1,17 @@
 /* Projective Dynamics [Bouaziz et al. 2014, Algorithm 1; Wang 2015, Sec. 4; Lan et al. 2022, Eqs. 1-3].
  *
- * One iteration projects every element (local step) and solves one linear system with the constant matrix
- * A = M/h^2 + sum w S^T S (global step):
+ * One iteration projects every element (local step) and solves one linear system with the constant matrix A = M/h^2 + sum w S^T S (global
+ * step):
  *
  *     A x^{k+1} = M/h^2 y + sum w S^T T^k,   T^k = projection of S x^k.
  *
- * Written for the correction d = x^{k+1} - x^k this is A d = M/h^2 (y - x^k) + sum w S^T (T^k - S x^k) = -dG/dx, so the right-hand
- * side is the gradient of the incremental potential, and float32 loses nothing to the size of the coordinates. Since every
- * element's Hessian is at most w S^T S, A is an upper bound of the Hessian of G and an exact global step never raises G.
+ * For the correction d = x^{k+1} - x^k this reads A d = M/h^2 (y - x^k) + sum w S^T (T^k - S x^k) = -dG/dx. The right-hand side is the
+ * gradient of the incremental potential, and float32 loses no digits to the size of the coordinates. Every element's Hessian is at most w
+ * S^T S. So A is an upper bound of the Hessian of G, and an exact global step never raises G.
  *
- * With contact the matrix is A + K(x^k), K of the pairs that are near (global_step.h), and since no constant bounds the curvature of a
- * barrier a line search goes along d: as far as nothing touches, and halved until G falls. So G falls in every iteration there too,
- * whatever linear solver made d. A Schur complement has a global step of its own (schur_step.h). */
+ * With contact the matrix is A + K(x^k), K of the neighbour list (global_step.h). No constant bounds the curvature of a barrier, so a line
+ * search goes along d: up to the step limit, then halved until G decreases. So G decreases in every iteration, for any linear solver. A
+ * Schur complement has its own global step (schur_step.h). */
 #include "dynamics/methods/schur_step.h"
 #include "dynamics/problem/global_step.h"
 #include "dynamics/problem/line_search.h"
@@ -22,7 +22,7 @@
 
 typedef struct settings {
     pd_linear_settings linear;
-    const unsigned char *prone; /* [n] of PD_LINEAR_SCHUR */
+    const unsigned char *prone; /* [n] of PD_LINEAR_SCHUR: 1 in the contact region */
     int inner;                  /* of the same: solves of the small system in a global step */
     double active;              /* of the same */
 } settings;
@@ -32,7 +32,7 @@ static const pd_option options[] = {PD_LINEAR(settings, linear), PD_OPTION(setti
 
 typedef struct memory {
     pd_global_step step;
-    pd_schur_step *schur; /* NULL: the linear solver alone */
+    pd_schur_step *schur; /* NULL: only the linear solver */
 } memory;
 
 static void destroy(void *self, const pd_problem *problem) {
@@ -63,7 +63,7 @@ static pd_status refresh(void *self, const pd_problem *problem) {
     return pd_linear_prepare(((memory *)self)->step.linear);
 }
 
-/* Whether an iteration is the local step, one linear solve and the move, with nothing in between. */
+/* Tells whether an iteration is exactly the local step, one linear solve and the move. */
 static int is_plain(const memory *self, const pd_problem *problem) {
     return !problem->response->gradient && !problem->rigid && !self->schur;
 }

@@ -1,17 +1,18 @@
-/* Quasi-Newton on the incremental potential, started from the matrix of Projective Dynamics [Liu et al. 2017, Quasi-Newton Methods for
+/* Quasi-Newton on the incremental potential, initialised with the matrix of Projective Dynamics [Liu et al. 2017, Quasi-Newton Methods for
  * Real-Time Simulation of Hyperelastic Materials, Sec. 4 and 5].
  *
  *     d = B dG/dx(x),    x <- x - alpha d,
  *
- * with alpha from a backtracking line search and B the inverse that L-BFGS builds out of A^-1, A = M/h^2 + sum w S^T S, and the last
- * `history` pairs s = x_{k+1} - x_k, y = g_{k+1} - g_k, by the two-loop recursion [Nocedal and Wright 2006, Algorithm 7.4]. A, the first
- * guess of the Hessian, is constant and factorised once; for a material without a projection its w is that of the Laplacian which
- * Liu et al. take, 2 mu volume for the solids here, and the line search makes up for what it leaves out.
+ * with alpha from a backtracking line search. L-BFGS builds the inverse B from A^-1, A = M/h^2 + sum w S^T S, and the last `history` pairs
+ * s = x_{k+1} - x_k, y = g_{k+1} - g_k, by the two-loop recursion [Nocedal and Wright 2006, Algorithm 7.4]. A, the initial Hessian, is
+ * constant and factorised once. For a material without a projection w is that of the Laplacian of Liu et al., 2 mu volume for solids; the
+ * line search compensates for the difference.
  *
- * With contact the first guess is A + K(x), K of the pairs that are near (global_step.h): their curvature is as large as it is new.
+ * With contact the initial Hessian is A + K(x), K of the neighbour list (global_step.h): its curvature is too large and too new for the
+ * history.
  *
- * A pair whose curvature s.y is not positive, to rounding, is left out: B stays positive definite and d a descent direction. Pairs of
- * another step belong to another potential, so the history starts empty in each. Without history and line search this is
+ * A pair whose curvature s.y is not positive, to rounding, is omitted: so B is positive definite and d a descent direction. Pairs of
+ * another step belong to another potential, so the history is empty at the start of each step. Without history and line search this is
  * Projective Dynamics to the bit.
  *
  * Signs: the frame subtracts the direction d. */
@@ -22,7 +23,7 @@
 #include <stdlib.h>
 
 typedef struct settings {
-    int history; /* pairs that are kept */
+    int history; /* the number of stored pairs */
     int line_search;
     pd_linear_settings linear;
 } settings;
@@ -32,10 +33,10 @@ static const pd_option options[] = {PD_COUNT_FROM(settings, history, 0), PD_FLAG
 
 typedef struct pd_quasi_newton {
     int line_search;
-    int size, count, next; /* capacity, pairs held, slot of the next one */
+    int size, count, next; /* capacity, pairs stored, slot of the next one */
     pd_global_step step;   /* with A */
-    real *last_gradient;   /* B [n,3] of the iterate before */
-    real *last_direction;  /* B [n,3] that it was left by, of rigid bodies their six numbers; without any the step says it */
+    real *last_gradient;   /* B [n,3] of the previous iterate */
+    real *last_direction;  /* B [n,3] from it, six numbers of a rigid body; without bodies the step contains it */
     real **s, **y;         /* [size] of B [n,3] */
     double *curvature;     /* [size] s.y */
     double *factor;        /* [size] scratch of the recursion */
@@ -90,7 +91,7 @@ static pd_status refresh(void *self, const pd_problem *problem) {
     return pd_global_step_prepare(&((pd_quasi_newton *)self)->step);
 }
 
-/* Takes the pair of the iteration before into the history; the oldest makes room. */
+/* Adds the pair of the previous iteration to the history; replaces the oldest pair of a full history. */
 static pd_status remember(pd_quasi_newton *memory, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
     size_t bytes = pd_problem_bytes(problem);
@@ -113,7 +114,7 @@ static pd_status remember(pd_quasi_newton *memory, const pd_problem *problem, co
         memory->next = (memory->next + 1) % memory->size;
         if (!full) memory->count++;
     } else if (full)
-        memory->count--; // the slot holds a pair that is none
+        memory->count--; // the pair in the slot is not valid
 done:
     return status;
 }
@@ -147,12 +148,12 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
     if (iterate->number == 0)
         memory->count = memory->next = 0;
-    else if (memory->size && !(problem->rigid && iterate->replaced)) // bodies went a part of that direction, on arcs
+    else if (memory->size && !(problem->rigid && iterate->replaced)) // bodies moved by a part of that direction, on arcs
         PD_TRY(remember(memory, problem, iterate));
     PD_TRY(pd_global_step_refresh(&memory->step, problem, iterate->x, iterate->number == 0));
     PD_TRY(two_loops(memory, problem, iterate));
     if (memory->count) PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
-    if (!(slope > 0)) { // only rounding can do that; the matrix alone cannot
+    if (!(slope > 0)) { // only by rounding; not with A^-1 without history
         memory->count = 0;
         PD_TRY(two_loops(memory, problem, iterate));
     }

@@ -232,7 +232,7 @@ done:
     return status;
 }
 
-/* The pairs near self->x; `first` of the step. The listing distance of other users is restored. */
+/* The neighbour pairs at self->x; `first` of the step. The listing distance of other users is restored. */
 static pd_status find_pairs(pd_rigid_descent *self, const pd_problem *problem, int first) {
     pd_contact *contact = problem->contact;
     pd_body_sweep *sweep = &self->sweep;

@@ -1,28 +1,28 @@
 /* Vertex Block Descent [Chen et al. 2024, Algorithm 1, lines 5-33; collisions by a barrier].
  *
- * An iteration is one Gauss-Seidel sweep over the vertices: of each, G is minimised by one Newton step with the 3x3 block of its
- * Hessian, the vertices of a colour in parallel. Where the block is exact and positive definite, as it always is for neo-Hookean
- * tets, G restricted to the vertex is a convex quadratic and the step its minimum: G falls with every vertex, from any state, inverted
- * ones included. The extrapolation after the full sweep (Eqs. 18-19) is an accelerator (accelerator.h).
+ * An iteration is one Gauss-Seidel sweep over the vertices. Each vertex minimises G by one Newton step with the 3x3 block of its Hessian,
+ * the vertices of a colour in parallel. If the block is exact and positive definite, as always for neo-Hookean tets, G restricted to the
+ * vertex is a convex quadratic and the step reaches its minimum: G decreases with every vertex, from any state, also inverted ones. The
+ * extrapolation after the full sweep (Eqs. 18-19) is an accelerator (accelerator.h).
  *
- * In contact a vertex adds the gradient and block of its pairs, where all corners are now. It stays in its displacement bound
- * (vertex_bound.h), so that nothing is touched however few iterations there are. It halves its step until G falls by a tenth of what the
- * slope promised (vertex_update.h). The block lacks the turning of the normals: with a barrier that is a part of (distance / edge)^2. Where
- * two corners of a pair have one colour, each takes its share of the energy by Jensen's inequality. So the share of contact plus the
- * quadratic of the elements falls with every vertex. G may still grow in an iteration in which a vertex without pairs meets something from
- * afar: in 9 of 16 320 recorded iterations of tests/contact_scenes.py, by both guards, with and without line_search, 20 a step.
+ * In contact a vertex adds the gradient and block of its pairs, at the present corners. It stays in its displacement bound
+ * (vertex_bound.h), so that surfaces never touch, with any number of iterations. It halves its step until G decreases by a tenth of the
+ * prediction of the slope (vertex_update.h). The block lacks the rotation of the normals: with a barrier a fraction (distance / edge)^2. If
+ * two corners of a pair have one colour, each gets its share of the energy by Jensen's inequality. So the sum of the contact share and the
+ * quadratic of the elements decreases with every vertex. G may still grow in an iteration, rarely: a vertex without pairs may approach a
+ * distant surface.
  *
- * The sweep moves a copy of the positions, the auxiliary buffer of Algorithm 1, and hands the frame the sum of each vertex's moves,
- * so that x - y is accumulated from moves and float32 loses nothing to the size of the coordinates.
+ * The sweep moves a copy of the positions, the auxiliary buffer of Algorithm 1, and passes the sum of each vertex's moves to the frame. So
+ * x - y is accumulated from moves, and float32 loses no digits to the size of the coordinates.
  *
- * Block Jacobi and gradient descent are the same sweep with all vertices at once, which needs a step length [Chen et al. 2024, Sec. 5.4;
- * Wang and Yang 2016, Algorithm 1]: G is tested after 1, 2, 4 and 8 iterations and every TEST_EVERY from there on; where it has not fallen
- * enough since the last state that passed, that state comes back, alpha shrinks by SHRINK, and the acceleration restarts. Enough is
- * DEMANDED of what the first of those iterations promised, alpha g.d [Nocedal and Wright 2006, Eq. 3.4, Armijo's condition]: that G has not
- * grown is no test, for too long a step ends in a cycle, whose states have one G whatever the period. On a quadratic, 0.4 lets a step
- * overshoot by a fifth; by more than a third, and a mode that one iteration a step treats grows from step to step. Where less is demanded
- * than the rounding of G, rounding decides. What ends a step must have passed too; where it does not, one line search from the last state
- * that did takes its place, so that no step ends where it began while something lowers G. */
+ * Block Jacobi and gradient descent are the same sweep with all vertices at once, and need a step length [Chen et al. 2024, Sec. 5.4; Wang
+ * and Yang 2016, Algorithm 1]. G is tested after 1, 2, 4 and 8 iterations, then after every TEST_EVERY. If it has not decreased enough
+ * since the last accepted state, that state is restored, alpha shrinks by SHRINK, and the acceleration restarts. Enough is the fraction
+ * DEMANDED of alpha g.d, the prediction in the first of these iterations [Nocedal and Wright 2006, Eq. 3.4, Armijo's condition]. A test for
+ * any decrease fails: too long a step ends in a cycle, whose states have the same G for any period. On a quadratic, 0.4 accepts steps that
+ * overshoot by a fifth; beyond a third, a mode that gets one iteration per step grows from step to step. If the required decrease is below
+ * the rounding of G, rounding decides. The last state of a step must pass too; otherwise one line search from the last accepted state
+ * replaces it, so that a step never ends at its start if a direction lowers G. */
 #include "contact/potential/contact.h"
 #include "dynamics/methods/custom_colours.h"
 #include "dynamics/methods/rigid_descent.h"
@@ -38,7 +38,7 @@
 enum { TEST_EVERY = 8 };
 static const double SHRINK = 0.7, DEMANDED = 0.4;
 
-/* Of all three; `colours` is that of vertex block descent alone. */
+/* Of all three methods; `colours` is for vertex block descent only. */
 typedef struct settings {
     int line_search;
     const int *colours; /* [n] */
@@ -50,15 +50,15 @@ static const pd_option jacobi_options[] = {PD_FLAG(settings, line_search), PD_OP
 typedef struct pd_descent {
     pd_vertex_sweep sweep;
     real *positions;           /* B [n,4] of the sweep */
-    pd_custom_colours *custom; /* NULL: no material is the caller's, or all vertices move at once */
-    int ahead;                 /* 1: the last sweep moved the offset, and x is behind the positions */
-    pd_rigid_descent *bodies;  /* NULL: none is rigid, or all move at once: */
+    pd_custom_colours *custom; /* NULL: no materials of the caller, or all vertices move at once */
+    int ahead;                 /* 1: the last sweep moved the offset, and x lags the positions */
+    pd_rigid_descent *bodies;  /* NULL: no rigid bodies, or all move at once: */
     pd_rigid_sweep *all_bodies;
     int line_search;
     /* with a step length only: */
-    real *good_x, *good_offset; /* B [n,3] last state that passed */
+    real *good_x, *good_offset; /* B [n,3] last accepted state */
     double good_potential, alpha;
-    int good_drives, good_detections; /* of the step until then */
+    int good_drives, good_detections; /* of the step at that state */
     double promised;                  /* alpha g.d of the first iteration since */
 } pd_descent;
 
@@ -104,7 +104,7 @@ static pd_status sweep(pd_descent *descent, const pd_problem *problem, const pd_
     if (problem->contact) PD_TRY(pd_contact_reach(problem->contact, iterate->x, touched));
     pd_context_tally(problem->context)->sweeps++;
     if (!in_place) PD_TRY(pd_custom_refresh(problem, iterate->x, PD_ASK_STRESS | PD_ASK_HESSIAN));
-    // the functions of a material are asked where the colours before have gone
+    // the functions of a material are evaluated after the moves of the earlier colours
     for (int colour = descent->custom ? -1 : 0; colour < n_colours; colour += each) {
         bounds.first_colour = colour < 0 ? 0 : colour;
         bounds.end_colour = colour + each;
@@ -126,15 +126,15 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     if (settings->line_search && problem->custom)
         return pd_fail(problem->error, PD_ERROR_TYPE,
                        "line_search: it asks for energies of single vertices, which functions of a material do not answer; take 0");
-    return make(self, problem, settings, !settings->line_search, 0); // a line search wants energies, not groups
+    return make(self, problem, settings, !settings->line_search, 0); // a line search needs energies, not groups
 }
 
-/* Whether a sweep may move the offset itself: the move that follows is x -= direction, and the next sweep starts from the positions. */
+/* Tells whether a sweep may move the offset: the following move is x -= direction, and the next sweep starts from the positions. */
 static int moves_within(const pd_descent *descent, const pd_iterate *iterate) {
     return iterate->move && !iterate->last && iterate->move->alpha == -1.0 && iterate->move->beta == 0.0 && !descent->line_search;
 }
 
-/* A search along the step of a vertex is made where the vertex is. */
+/* The line search of a vertex is made inside the sweep. */
 static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_descent *descent = self;
     const pd_sweep_bounds bounds = {.gathers = iterate->first || !descent->ahead, .moves = moves_within(descent, iterate)};
@@ -167,7 +167,7 @@ static pd_status create_jacobi(void **self, const pd_problem *problem, const voi
     return make(self, problem, settings, 1, 1);
 }
 
-/* The direction of vertices and bodies from where they are. */
+/* The direction of vertices and bodies from the present positions. */
 static pd_status sweep_at_once(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, pd_sweep_step kind) {
     pd_contact_sweep touched;
     pd_status status = sweep(descent, problem, iterate, kind, 0, (pd_sweep_bounds){.gathers = 1}, &touched);
@@ -176,9 +176,9 @@ static pd_status sweep_at_once(pd_descent *descent, const pd_problem *problem, p
     return pd_rigid_sweep_at_once(descent->all_bodies, problem, iterate, kind == PD_SWEEP_DIAGONAL);
 }
 
-/* Goes back to the last good state where G has not fallen enough since; the first state of a step is good. Where the pairs of a penalty
- * have been found again since, G is that of the new ones in both states, and must not have grown: what was promised was of others. (Without
- * it a detection in every iteration let every state pass, and too long a step diverged.) */
+/* Restores the last accepted state if G has not decreased enough since; the first state of a step is accepted. If penalty pairs were
+ * detected since, G is that of the new pairs in both states, and must not have grown: the prediction belongs to the old pairs. (Without
+ * this rule a detection in every iteration accepted every state, and too long a step diverged.) */
 static pd_status test_potential(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, int first, int *passed) {
     pd_context *context = problem->context;
     pd_status status = PD_OK;
@@ -210,13 +210,13 @@ done:
     return status;
 }
 
-/* gradient at x, and its product with direction. */
+/* The gradient at x, and its product with direction. */
 static pd_status slope(const pd_problem *problem, const pd_iterate *iterate, double *out) {
     pd_status status = pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient);
     return status ? status : pd_problem_product(problem, iterate->gradient, iterate->direction, out);
 }
 
-/* Before iteration 0 and after 1, 2, 4, 8, 16, 24, ...: a few iterations are to find a step length as well. */
+/* Before iteration 0 and after 1, 2, 4, 8, 16, 24, ...: so a step length is found within few iterations. */
 static int is_tested(int iteration) { return iteration % TEST_EVERY == 0 || iteration == 1 || iteration == 2 || iteration == 4; }
 
 static pd_status jacobi(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, pd_sweep_step kind) {
@@ -264,7 +264,7 @@ static pd_status diagonal_finish(void *self, const pd_problem *problem, pd_itera
     return finish(self, problem, iterate, PD_SWEEP_DIAGONAL);
 }
 
-/* Whether G fell is decided on the host. */
+/* The test for a decrease of G runs on the host. */
 static int capturable_jacobi(const void *self) { return !((const pd_descent *)self)->line_search; }
 
 static int guarded(const void *self) { return ((const pd_descent *)self)->line_search; }

@@ -143,7 +143,7 @@ static pd_status read_update_threads(const pd_problem *self, int *threads) {
     return PD_OK;
 }
 
-/* The corners of the elements as slots, for sets with ungrouped corners: a grouped corner has slots of its own. */
+/* The corners of the elements as slots, for sets with ungrouped corners: a grouped corner has its own slots. */
 static pd_status number_elements(builder *b, pd_vertex_sweep *out, int grouped) {
     const pd_problem *self = b->problem;
     for (int s = 0; s < self->n_sets; s++) {

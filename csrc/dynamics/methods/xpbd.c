@@ -1,19 +1,19 @@
 /* Extended position-based dynamics [Macklin, Müller, Chentanez 2016, XPBD, Algorithm 1].
  *
- * Every element is a constraint with compliance (updates/sweeps/xpbd.h; a neo-Hookean tet is two), and an iteration is one Gauss-Seidel
- * sweep over all of them, colour after colour. The multipliers are zero at the start of a step and are kept through it: the more
- * iterations, the nearer the stiffness is to the material's, whatever their number. The sweeps start from the inertial target y; another
- * first guess is where the record begins, and the first iteration leaves it for y.
+ * Every element is a constraint with compliance (updates/sweeps/xpbd.h; a neo-Hookean tet is two). An iteration is one Gauss-Seidel sweep
+ * over all constraints, by colour. The multipliers are zero at the start of a step and accumulate in it: the more iterations, the closer
+ * the stiffness is to the material's. The sweeps start from the inertial target y. With another first guess the record begins there, and
+ * the first iteration replaces it by y.
  *
- * No potential is minimised. Where the constraints' gradients are constant, as in a chain along a line, the limit is the step of
- * implicit Euler; else it is not quite, since the moves of a multiplier are not turned with the gradient they were made along, and the
- * Hessians of C are left out [Macklin et al. 2016, Eq. 16]. The method has a damping of its own, which is not built:
- * the damping of G plays no part. There is no quasistatic form, since inertia enters through y.
+ * The method minimises no potential. If the constraints' gradients are constant, as in a chain along a line, the limit is the step of
+ * implicit Euler. Otherwise the limit differs: the moves of a multiplier keep the direction of their gradient, and the Hessians of C are
+ * omitted [Macklin et al. 2016, Eq. 16]. The method's own damping is not implemented, and the damping of G has no effect. There is no
+ * quasistatic form, since inertia enters through y.
  *
- * Contact by a penalty is constraints as well (contact_constraint_update.h), which follow those of the elements in each iteration; where
- * pairs are found again within a step, those that were known before keep their multipliers.
+ * Contact by a penalty is a set of constraints too (contact_constraint_update.h), after those of the elements in each iteration. After a
+ * new detection within a step, pairs that existed before keep their multipliers.
  *
- * The sweep moves a copy of the positions, and hands the frame the sum of each vertex's moves: float32 loses nothing to the size of
+ * The sweep moves a copy of the positions, and passes the sum of each vertex's moves to the frame: float32 loses no digits to the size of
  * the coordinates. */
 #include "contact/potential/contact.h"
 #include "contact/room.h"
@@ -25,7 +25,7 @@
 
 static const pd_option options[] = {PD_OPTIONS_END};
 
-/* Of pairs in contact, by their names. */
+/* Of contact pairs, by their keys. */
 typedef struct pair_multipliers {
     size_t capacity;
     uint64_t *keys; /* B [capacity] */
@@ -41,7 +41,7 @@ typedef struct pd_xpbd {
 
     /* with contact only: of its pairs */
     int touches, n_pairs;
-    long long detections; /* when they were these */
+    long long detections; /* the count at their detection */
     pair_multipliers last, next;
     int *shares; /* B [n] */
 } pd_xpbd;
@@ -68,7 +68,7 @@ static size_t multiplier_bytes(const pd_elements *g) { return (size_t)g->n * (si
 
 static size_t normal_bytes(const pd_elements *g) { return (size_t)g->n * 3 * (size_t)pd_kind_shape_of(g->kind).columns * sizeof(real); }
 
-/* Elements by colour, and by set and number within a colour; segments end where colour or set changes. */
+/* Elements by colour, and by set and number within a colour; a segment ends at a change of colour or set. */
 static pd_status sort_elements(const pd_problem *problem, pd_xpbd *xpbd, const int *colours, int n_elements) {
     size_t bytes = ((size_t)n_elements + 2) * sizeof(int), most = (size_t)xpbd->n_colours * (size_t)problem->n_sets + 2;
     int *start = calloc((size_t)xpbd->n_colours + 2, sizeof(int)), *order = malloc(bytes), *set_of = malloc(bytes), *number = malloc(bytes);
@@ -139,7 +139,7 @@ done:
     return status;
 }
 
-/* Multipliers to zero, positions to y, or to what is nearest to it where a vertex is held on a line or in a plane. */
+/* Sets multipliers to zero, and positions to y, or to the closest point on the line or plane of a vertex. */
 static pd_status start(pd_xpbd *xpbd, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
     for (int s = 0; s < problem->model->n_kinds; s++) {

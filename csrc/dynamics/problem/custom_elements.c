@@ -23,7 +23,7 @@ void pd_custom_elements_destroy(pd_custom_elements *self, pd_context *context) {
     free(self);
 }
 
-/* Whether the functions of a set have each element once; `most` = the largest batch. */
+/* Tests that the functions of a set contain each element once; `most` = the largest batch. */
 static pd_status check(const pd_element_set *set, size_t *most, pd_error *error) {
     const char *kind = pd_kind_shape_of(set->kind).name;
     int next = 0;
@@ -67,15 +67,15 @@ done:
     return status;
 }
 
-/* Where a batch finds its elements. */
+/* The list of elements of a batch. */
 typedef struct place {
-    const int *listed, *in_backend; /* NULL: one after the other */
+    const int *listed, *in_backend; /* NULL: consecutive elements */
     int stride;
     const real *positions;
     const int *corners;
 } place;
 
-/* Elements number begin .. begin + n - 1 of the place, all of functions `f`. */
+/* Elements number begin .. begin + n - 1 of the list, all of functions `f`. */
 static pd_status refresh_batch(const pd_problem *problem, int s, const pd_material_functions *f, int asked, const place *at, int begin,
                                int n) {
     const pd_custom_elements *self = problem->custom;
@@ -93,7 +93,7 @@ static pd_status refresh_batch(const pd_problem *problem, int s, const pd_materi
     for (int i = 0; i < n; i++) f->elements[i] = (at->listed ? at->listed[begin + i] : begin + i) - f->first;
     PD_TRY(pd_material_values(f, asked, n, d, self->found, problem->error));
 
-    // the columns that were asked for are next to each other, as energies, stresses, or stresses and Hessians
+    // the requested columns are contiguous: energies, stresses, or stresses and Hessians
     for (int q = 0; q < PD_MATERIAL_QUANTITIES; q++) {
         int first, end;
         if (!(asked & 1 << q)) continue;

@@ -1,4 +1,4 @@
-/* The matrix of the Projective Dynamics global step, with contact on it, and linear solvers over it; see global_step.h. */
+/* The matrix of the Projective Dynamics global step, with contact, and linear solvers over it; see global_step.h. */
 #include "dynamics/problem/global_step.h"
 
 #include "contact/potential/contact.h"
@@ -34,7 +34,7 @@ pd_status pd_problem_system_matrix(const pd_problem *problem, const pd_csr **out
     return problem->system_matrix->row_start ? PD_OK : create_matrix(problem->system_matrix, problem, problem->sets);
 }
 
-/* The part of the system matrix that comes from bending of shells; out->n = 0 where none bends. */
+/* The part of the system matrix by bending of shells; out->n = 0 without bending. */
 static pd_status create_bending(pd_csr *out, const pd_problem *problem) {
     int n = problem->model->n_vertices, threads = pd_context_threads(problem->context), one;
     pd_corners corners = {0};
@@ -54,7 +54,7 @@ done:
     return status;
 }
 
-/* A linear solver over A, and `base`: its blocks, where they are asked for. */
+/* A linear solver over A, and `base`: its blocks, if requested. */
 static pd_status create_linear(pd_global_step *self, const pd_problem *problem, const pd_linear_settings *settings, const pd_csr *A) {
     pd_csr bending = {0};
     pd_status status = PD_OK;
@@ -69,7 +69,7 @@ done:
     return status;
 }
 
-/* base = A in blocks on the pattern of the elements' Hessian, in which A leaves out what cancels. */
+/* base = A in blocks on the pattern of the elements' Hessian; A lacks entries that cancel. */
 static pd_status upload_base(pd_global_step *self, const pd_problem *problem, const pd_csr *A) {
     const pd_csr *pattern = &problem->hessian->pattern;
     size_t count = (size_t)pattern->row_start[A->n];
@@ -101,9 +101,9 @@ pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem,
         PD_TRY(pd_csr_with_room(&roomy, A, response->pattern(problem), problem->error));
         A = &roomy;
     }
-    // of two factors there is never another
+    // with two factors it is always exact
     self->exact = settings->kind == PD_LINEAR_DIRECT || (settings->kind == PD_LINEAR_SCHUR && !(settings->active > 0));
-    if (!problem->rigid) PD_TRY(create_linear(self, problem, settings, A)); // rows of bodies have no block of their own in A
+    if (!problem->rigid) PD_TRY(create_linear(self, problem, settings, A)); // rows of bodies have no blocks of their own in A
     if (!self->contact && !problem->rigid) goto done;
     if (sets) {
         pd_linear_settings product = {.kind = PD_LINEAR_JACOBI, .iterations = 1, .check_every = 1, .weight = 1.0};
@@ -139,7 +139,8 @@ pd_status pd_global_step_prepare(pd_global_step *self) { return self->linear ? p
 
 int pd_global_step_capturable(const pd_global_step *self) { return !self->contact && !self->extra && pd_linear_capturable(self->linear); }
 
-/* A + K is positive definite but for rounding: in blocks of float a pair that is very near can leave it none. Then it is shifted. */
+/* A + K is positive definite except for rounding: with float blocks, a pair at a very small distance can make it indefinite. Then it is
+ * shifted. */
 static pd_status factorise(pd_global_step *self, const pd_problem *problem) {
     pd_status status = pd_hessian_factor_update(self->factor, problem, 0.0, 1);
     double shift = (double)PD_EPSILON * pd_hessian_factor_trace(self->factor) / (3.0 * problem->model->n_vertices);
@@ -191,7 +192,7 @@ pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, 
     if (self->touched && self->factor) {
         pd_status status = pd_hessian_factor_solve(self->factor, problem, residual, direction);
         if (status || !problem->subspace) return status;
-        // what the rounding of its blocks leads out
+        // removes components by rounding of the blocks
         return pd_project(problem->context, problem->model->n_vertices, problem->model->subspace, direction);
     }
     if (!self->touched || !self->cg) return pd_linear_solve(self->linear, residual, direction, NULL, &result);

@@ -34,8 +34,8 @@ typedef struct pd_global_step {
     int most;                  /* iterations of it */
     double *bounds;            /* B [n] N/m, the others */
     pd_linear *alone;          /* A without contact, for products, if it was made from `sets` */
-    int touched;               /* a pair is near, or a body is rigid: A is not the matrix of the solve */
-    int extra;                 /* the response of contact has entries of its own in the matrix (dynamics/response.h) */
+    int touched;               /* there are neighbour pairs or rigid bodies: A is not the matrix of the solve */
+    int extra;                 /* the response of contact has its own entries in the matrix (dynamics/response.h) */
     int exact;                 /* the solver takes these, and not a diagonal */
 } pd_global_step;
 

@@ -1,7 +1,6 @@
-/* Conjugate gradients on the Hessian of the incremental potential; see hessian_cg.h. An iteration stands in linear/conjugate_gradients.h;
- * the operator has rows of 3x3 blocks, those of fixed vertices are left out where they lie, and pairs in contact add theirs. Where
- * that does not do (whole_hessian.h) the rows are those of the whole Hessian, with rigid bodies those of rigid.h, with the pairs in their
- * blocks already: made on the host, and taken from there by every solve. */
+/* Conjugate gradients on the Hessian of the incremental potential; see hessian_cg.h. The iteration is in linear/conjugate_gradients.h. The
+ * operator has rows of 3x3 blocks without those of fixed vertices, plus the contact pairs. Otherwise (whole_hessian.h) the rows are those
+ * of the assembled Hessian, with rigid bodies those of rigid.h. This matrix contains the pairs; every solve copies it from the host. */
 #include "dynamics/problem/hessian_cg.h"
 
 #include "contact/potential/contact.h"
@@ -15,22 +14,22 @@
 struct pd_hessian_cg {
     pd_context *context;
     const pd_problem *problem;
-    int look_every;            /* iterations from one look to the next */
+    int look_every;            /* iterations between two device reads */
     pd_hessian_factor *factor; /* NULL, or the preconditioner */
     pd_hessian_matrix H;
-    pd_matrix rows; /* 3n rows and the scratch of their reductions, for the passes that ask for no more */
+    pd_matrix rows; /* 3n rows and the scratch of their reductions, for passes that need nothing else */
     pd_operator A;
     pd_preconditioned M;
     int *row_start, *columns;  /* B, owned */
-    pd_conjugate_gradients cg; /* its sums B [6], and right after them, read together: */
-    double *indefinite;        /* [1], and why they have ended [2] */
+    pd_conjugate_gradients cg; /* its sums B [6], and directly after them, for one read: */
+    double *indefinite;        /* [1], and the reason of the end [2] */
     int whole;                 /* all blocks are in one pattern: */
     int *slots;                /* B [n] of the diagonal */
     int *host_slots;           /* H [n] */
     unsigned char *excluded;   /* B [n] */
     real *blocks;              /* B [capacity,3,3], as columns */
     size_t capacity;
-    int revision; /* of the pattern that row_start, columns and slots are of */
+    int revision; /* of the pattern of row_start, columns and slots */
 };
 
 void pd_hessian_cg_destroy(pd_hessian_cg *self) {
@@ -56,7 +55,8 @@ static pd_status invert(void *owner, const pd_block_inverses *M, double *indefin
     return pd_hessian_inverses(self->context, &self->H, M, indefinite);
 }
 
-/* ---- the factor as the preconditioner: that of an earlier Hessian, whatever the settings name ----------------------------------------- */
+/* ---- a factor as the preconditioner: of an earlier Hessian, with any settings
+ * ---------------------------------------------------------- */
 
 static void keep_factor(void *self, pd_context *context) { (void)self, (void)context; }
 
@@ -77,7 +77,7 @@ static const pd_preconditioner by_factor = {
 
 /* ---- the operator -------------------------------------------------------------------------------------------------------------------- */
 
-/* H = the blocks of the whole Hessian: their pattern, where it is another than that of the last solve, and their values. */
+/* H = the blocks of the assembled Hessian: the pattern, if it changed since the last solve, and the values. */
 static pd_status take_whole(pd_hessian_cg *self) {
     pd_context *context = self->context;
     const pd_whole_hessian *reduced = pd_problem_reduced(self->problem);
@@ -108,7 +108,7 @@ done:
     return status;
 }
 
-/* What take_whole fills; the projectors are in the blocks. */
+/* The buffers of take_whole; the projectors are in the blocks. */
 static pd_status make_whole(pd_hessian_cg *self) {
     size_t n = (size_t)self->H.n;
     pd_status status = PD_OK;
@@ -123,9 +123,9 @@ done:
     return status;
 }
 
-/* A look is a wait, and what the device does past the end of a solve is for nothing: of a solve of 50 iterations, 600 bytes a vertex and
- * iteration, they cost the same at 8 iterations a look for 100,000 vertices, and at 8 sqrt(100,000 / n) for n (10 us a wait and 3.84 TB/s,
- * both assumed). */
+/* A read synchronises, and the work of the device after the end of a solve is lost. At 100,000 vertices both costs are equal at check_every
+ * iterations between reads; with fewer vertices the interval shrinks as sqrt(n / 100,000). Model: solves of 50 iterations, 600 bytes per
+ * vertex and iteration, 10 us per read, 3.84 TB/s, both assumed. */
 static int look_every(int check_every, double n) { return (int)fmax(1.0, check_every * fmin(1.0, sqrt(1e5 / n))); }
 
 pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, const pd_linear_settings *settings,
@@ -183,7 +183,7 @@ done:
     return status;
 }
 
-/* A block-diagonal one is positive definite by construction, or the answer where nothing else is (updates/linear/preconditioner.h). */
+/* A block-diagonal one is positive definite by construction, or a fallback (updates/linear/preconditioner.h). */
 static pd_status check_preconditioner(const pd_hessian_cg *self, const double *sums, int iteration) {
     if (self->M.inverses || sums[1] > 0.0) return PD_OK;
     return pd_fail(self->problem->error, PD_ERROR_SINGULAR,
@@ -191,8 +191,8 @@ static pd_status check_preconditioner(const pd_hessian_cg *self, const double *s
                    self->M.kind->name, sums[1], iteration);
 }
 
-/* The tally without what was done past the end, between two looks: `counted` iterations came before it. All have as many products, and with
- * the factor one solve, but for the last where it converged (conjugate_gradients.c). */
+/* The tally without the work after the end, between two reads: `counted` iterations came before it. All have the same products, and with
+ * the factor one solve, except the last if it converged (conjugate_gradients.c). */
 static void count_until_end(const pd_hessian_cg *self, const pd_tally *begun, const pd_hessian_cg_end *end, long long counted) {
     pd_tally *tally = pd_context_tally(self->context);
     if (end->iterations > 0) tally->products = begun->products + (tally->products - begun->products) / end->iterations * counted;

@@ -30,7 +30,7 @@ pd_status pd_problem_potential(const pd_problem *self, const real *x, const real
     return PD_OK;
 }
 
-/* dG/dx, which is not counted. */
+/* dG/dx, not counted as work. */
 static pd_status find_gradient(const pd_problem *self, const real *x, const real *offset, real *gradient) {
     pd_status status = pd_custom_refresh(self, x, PD_ASK_STRESS);
     if (!status) status = pd_gradient(self->context, self->model, &self->step, x, offset, gradient);

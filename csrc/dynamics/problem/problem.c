@@ -1,4 +1,4 @@
-/* Makes the problem of a simulation, and what it points at; see problem.h. */
+/* Creates the problem of a simulation, and its parts; see problem.h. */
 #include "dynamics/problem/problem.h"
 
 #include "contact/potential/prescribed_pairs.h"
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The problem and all that lies in host memory of it. */
+/* The problem and all of its host memory. */
 typedef struct whole {
-    pd_problem problem; /* first: a pointer to it is one to the whole */
+    pd_problem problem; /* first, so that a pointer to it is one to the structure */
     pd_error error;
     pd_model model;
     pd_corners corners;

@@ -8,7 +8,7 @@ struct pd_rounding {
     double stiffness_sums[2];  /* sum of PD weights: of dimensionless F, and of F in metres */
     double inertia_sum;        /* sum of m/h^2 */
     double matrix_trace;       /* of the system matrix: inertia_sum + sum of w |g|^2, N/m */
-    double *stiffness_rows;    /* H [n] bound of the Hessian's row sums near rest, N/m */
+    double *stiffness_rows;    /* H [n] bound of the Hessian's row sums at rest, N/m */
     double stiffness_norm;     /* of those of free vertices, N/m */
     double stiffness_by_mass;  /* sqrt(sum of their squares over the masses), N/m/sqrt(kg) */
     double largest_coordinate; /* of x_t, m; negative: unknown */
@@ -20,7 +20,7 @@ void pd_rounding_destroy(pd_rounding *self);
 
 /* Announces another x_t. */
 void pd_rounding_begin(const pd_problem *problem);
-/* The largest |coordinate| of x_t, m. Read back on the first call of a step, so that it follows from the state alone. */
+/* The largest |coordinate| of x_t, m. Read back on the first call of a step, so that it depends only on the state. */
 double pd_rounding_size(const pd_problem *problem);
 /* The rounding error of a potential whose parts sum to `magnitude`, J. */
 double pd_rounding_of_potential(const pd_problem *problem, double magnitude);

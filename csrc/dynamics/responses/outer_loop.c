@@ -93,8 +93,8 @@ static pd_status set_translated(const pd_simulation *self, double part) {
 }
 
 /* Applies the translations that restore the momentum (momentum.h) at the end of a round. With `settled` or `last`, the iterate is the
- * state, and moves up to the first contact. After a contact, the groups are those of all near pairs, which then do not meet each other.
- * *settled: also, the translations were within the limit of a settled round. */
+ * state, and moves up to the first contact. After a contact, the groups are those of all neighbour pairs, which then do not meet each
+ * other. *settled: also, the translations were within the limit of a settled round. */
 static pd_status restore_momentum(pd_simulation *self, int last, int *settled) {
     pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
@@ -217,7 +217,8 @@ static pd_status ask_move(pd_simulation *self) {
                                   &outer->round);
 }
 
-/* Enqueues all work at the end of a round, for one synchronisation: its measures, the step limit, the move, and the near pairs after it. */
+/* Enqueues all work at the end of a round, for one synchronisation: its measures, the step limit, the move, and the search for neighbour
+ * pairs after it. */
 static pd_status ask_end(pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
     pd_projective *projective = outer->projective;

@@ -1,4 +1,4 @@
-/* Contact by projections (contact/projective/projective.h) as a response: a term of G on the matrix of a global step, and rounds of its own
+/* Contact by projections (contact/projective/projective.h) as a response: a term of G on the matrix of a global step, with its own rounds
  * (outer_loop.h). */
 #ifndef PD_DYNAMICS_RESPONSES_PROJECTIVE_RESPONSE_H
 #define PD_DYNAMICS_RESPONSES_PROJECTIVE_RESPONSE_H

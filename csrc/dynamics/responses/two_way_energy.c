@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-/* The tolerance: relative to the initial energy; the distance, in delta, of a motion of everything by the load; and the time, s, in
- * which everything moves by delta. */
+/* The tolerance: relative to the initial energy; the distance, in delta, of a motion of all vertices by the load; and the time, s, in which
+ * all vertices move by delta. */
 static const double ROOM = 0.1, FALL = 2.0, SLOW = 0.1;
 
 /* sum m a.b over free vertices of a, b [n,3] H. */

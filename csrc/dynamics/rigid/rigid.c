@@ -38,7 +38,7 @@ static void prepare(pd_rigid *self, const double *arms, int number) {
     self->excluded[carrier + 1] = 0;
 }
 
-/* What the loops read and write. */
+/* Allocates the inputs and outputs of the loops. */
 static pd_status make_set(pd_rigid *self, const pd_problem *problem, const pd_description *description) {
     pd_context *context = problem->context;
     size_t n = (size_t)description->n_vertices, n_bodies = (size_t)self->n;

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LONGEST bounds a graph, and how long a Ctrl-C waits. PLACES and NODES bound the memory: with an accelerator every chunk of a step may
- * have weights of its own, and one iteration may be a thousand sweeps. Chunks beyond them run as loops. */
+/* LONGEST limits the length of a graph, and the delay of a Ctrl-C. PLACES and NODES limit the memory: with an accelerator every chunk of a
+ * step may have its own weights, and one iteration may be a thousand sweeps. Further chunks run as loops. */
 enum { LONGEST = 16, PLACES = 64, NODES = 32768 };
 
-/* All that tells the loops of one chunk from those of another. */
+/* The key of a chunk: all data that its loops depend on. */
 typedef struct chunk {
     int n;
-    int first; /* iteration 0 of a step, which a method may begin differently */
+    int first; /* iteration 0 of a step, which may differ in a method */
     pd_readback readback;
     real weights[LONGEST][2]; /* alpha and beta of pd_advance */
 } chunk;
@@ -29,11 +29,11 @@ typedef struct table {
 } table;
 
 struct pd_chunks {
-    table kept[2];   /* of runs that are recorded, and of those that are not: one long record fills a table */
-    int revision;    /* of the linear solver when they were made */
-    int refused;     /* a capture failed: everything runs as loops until all is forgotten */
+    table kept[2];   /* of recorded runs, and of others: one long record fills a table */
+    int revision;    /* of the linear solver at the time of capture */
+    int refused;     /* a capture failed: all chunks run as loops until the graphs are discarded */
     long long nodes; /* of all graphs */
-    pd_error reason; /* of the last refusal; no text: there was none */
+    pd_error reason; /* of the last refusal; empty text: none */
 };
 
 pd_status pd_chunks_create(pd_chunks **out, pd_error *error) {
@@ -61,7 +61,7 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
 
 const char *pd_chunks_refusal(const pd_chunks *chunks) { return chunks->reason.text; }
 
-/* Whether an accelerator makes another direction of that of the method. */
+/* Tells whether an accelerator changes the direction of the method. */
 static int applies(const pd_simulation *self) { return self->accelerator && self->accelerator->apply; }
 
 static int capturable(const pd_simulation *self) {
@@ -101,7 +101,7 @@ static void next_weights(pd_simulation *self, int n, double (*weights)[2]) {
     }
 }
 
-/* The direction of the method, and of the accelerator. A method that goes back (iterate->replaced) begins another sequence, in a chunk of
+/* The direction of the method, then of the accelerator. A method that goes back (iterate->replaced) restarts the sequence, in a chunk of
  * one iteration. */
 static pd_status find_direction(pd_simulation *self, double weights[2]) {
     pd_iterate *iterate = &self->iterate;
@@ -130,12 +130,12 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
         iterate->part = 1.0;
         iterate->cut = 0;
         iterate->setup = 0.0;
-        // without a report, the move may be made where the direction is found
+        // without a report, the method may make the move while it computes the direction
         const int within = self->method->moves && !report && !response->advance && !problem->rigid && !applies(self);
         const pd_move move = {problem->model, &problem->step, weights[j][0], weights[j][1], iterate->step, iterate->x, iterate->offset};
         iterate->move = within ? &move : NULL;
         iterate->first = j == 0;
-        iterate->last = j == n - 1 || self->accelerator; // which reads the step before, or x
+        iterate->last = j == n - 1 || self->accelerator; // the accelerator reads the previous step
         status = find_direction(self, weights[j]);
         const int moved = self->method->commits || (within && !iterate->move);
         iterate->move = NULL;
@@ -160,9 +160,9 @@ done:
     return status;
 }
 
-/* Records a chunk. Where that fails, for want of memory or because something that cannot be recorded happened meanwhile, *out is NULL and
- * nothing was run: the same loops are called without a graph, and what is really broken, such as a device that is lost, fails there again.
- * The refusal is counted, and its reason kept. */
+/* Captures a chunk. After a failure, for lack of memory or because of an operation that no graph can contain, *out is NULL and nothing has
+ * run. The same loops then run without a graph, so that a persistent error, such as a lost device, occurs there again. The refusal is
+ * counted, and its reason stored. */
 static pd_status capture(pd_simulation *self, int n, pd_readback readback, double (*weights)[2], pd_graph **out, pd_tally *work) {
     pd_context *context = self->problem->context;
     pd_tally *tally = pd_context_tally(context);
@@ -178,8 +178,8 @@ static pd_status capture(pd_simulation *self, int n, pd_readback readback, doubl
     *work = *tally;
     *tally = before;
     self->iterate.number = begin;
-    if (status) reason = *pd_context_error(context); // the end of the capture has only its consequence to tell
-    // a capture that was begun must end, whatever happened in it
+    if (status) reason = *pd_context_error(context); // the error at the end of the capture is only a consequence
+    // a started capture must end, also after an error
     pd_status ended = pd_capture_end(context, out);
     if (status && !ended) {
         pd_graph_destroy(context, *out);
@@ -194,11 +194,11 @@ failed:
     self->chunks->reason = reason;
     pd_capture_refused(context);
     if (status != PD_ERROR_DEVICE && status != PD_ERROR_MEMORY) return status;
-    pd_context_error(context)->text[0] = 0; // or a later error of another origin would get this text
+    pd_context_error(context)->text[0] = 0; // otherwise a later error without a text would get this one
     return PD_OK;
 }
 
-/* The slot of a chunk in its table; one that was not there is entered. -1: no room. */
+/* The slot of a chunk in its table; a new chunk is entered. -1: the table is full. */
 static int slot_of(table *kept, const chunk *wanted, int *known) {
     for (int i = 0; i < kept->n; i++) {
         *known = memcmp(&kept->chunks[i], wanted, sizeof *wanted) == 0;
@@ -234,7 +234,7 @@ pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int rec
         wanted.weights[j][0] = (real)weights[j][0];
         wanted.weights[j][1] = (real)weights[j][1];
     }
-    // the first time as loops: a step that comes once is not worth a graph, and by the second time every kernel has been loaded
+    // the first time as loops: a single occurrence is not worth a graph, and by the second time every kernel has been loaded
     table *kept = &self->chunks->kept[recording != 0];
     int known, slot = slot_of(kept, &wanted, &known);
     if (!known || (!kept->graphs[slot] && (self->chunks->refused || self->chunks->nodes >= NODES)))

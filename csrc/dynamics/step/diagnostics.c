@@ -1,4 +1,4 @@
-/* What a simulation tells of the step about to be solved, at any point; nothing here moves it. See simulation.h. */
+/* Diagnostics of the next step, at any point. They change nothing; see simulation.h. */
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/inertia.h"
 #include "dynamics/problem/potential.h"
@@ -8,7 +8,7 @@
 #include "dynamics/rigid/rigid.h"
 #include "dynamics/step/frame.h"
 
-/* trial, trial_offset = the point a diagnostic is asked for, and what is driven where it goes. */
+/* trial, trial_offset = the point of a diagnostic, with prescribed points at their targets. */
 static pd_status place_trial(pd_simulation *self, const real *x, int ahead) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
@@ -50,7 +50,7 @@ pd_status pd_simulation_hessian(pd_simulation *self, const real *x, pd_hessian_f
     pd_status status = PD_OK;
     PD_TRY(pd_problem_need_hessian(problem));
     PD_TRY(place_trial(self, x, 1));
-    // the curvature of rotations is that of the last gradient
+    // the curvature of rotations is computed by the last gradient
     if (rigid) PD_TRY(pd_problem_gradient(problem, problem->trial, problem->trial_offset, problem->trial_gradient));
     if (rigid)
         PD_TRY(pd_problem_reduced_hessian(problem, problem->trial, filter, 0, 0));

@@ -1,14 +1,14 @@
-/* The step that every solver runs in:
+/* The step of all solvers:
  *
  *     begin(x_t), first guess
- *     iterations of the solver, in chunks: direction, acceleration, move, a readback of what came of it
+ *     iterations of the solver, in chunks: direction, acceleration, move, readback of the result
  *     the update of contact, if its response has one
  *     velocity
  *
- * Where lists turn out to have been too short for what contact found (safe.outgrown), all but the velocity comes again, from x_t.
+ * If contact found more pairs than its lists can store (safe.outgrown), the step is repeated from x_t up to the velocity.
  *
- * A solver contributes the direction (method.h), an accelerator what is made of it (accelerator.h), and a kind of contact all that it does
- * in a step (response.h, called by contact_step.h). The order of the stopping rules, records and the clock are here; convergence.c and
+ * A solver contributes the direction (method.h), an accelerator changes it (accelerator.h), and a kind of contact contributes its functions
+ * (response.h, called by contact_step.h). This file has the order of the stopping rules, the records and the timing; convergence.c and
  * divergence.c have the rules. */
 #include "base/clock.h"
 #include "dynamics/contact/balance.h"
@@ -24,21 +24,21 @@
 #include "dynamics/step/convergence.h"
 #include "dynamics/step/rigid_step.h"
 
-/* A step under way. */
+/* The state of a step in progress. */
 typedef struct run {
     pd_simulation *simulation;
     const pd_observer *observer;
     pd_step_result *result;
     int recording;
-    int unrecorded; /* the row of the last iteration is still to come */
-    int before;     /* iterations of the passes before this one: a step with several lags of friction has as many */
+    int unrecorded; /* the row of the last iteration is not yet written */
+    int before;     /* iterations of earlier passes: a step with several friction lags has several passes */
     pd_growth growth;
     pd_reference reference; /* of the tolerance */
     pd_iteration row;       /* of the record */
-    const real *guess;      /* H [n,3] instead of the first guess, or NULL */
+    const real *guess;      /* H [n,3], replaces the first guess; or NULL */
 } run;
 
-/* What follows is no work of the step: a record, a stopping rule. */
+/* Stops counting work: records and stopping rules are no part of the step. */
 static pd_tally stop_counting(const pd_simulation *self) {
     pd_tally *tally = pd_context_tally(self->problem->context), before = *tally;
     tally->counting = 0;
@@ -59,7 +59,7 @@ static pd_status first_guess(run *r, const real *targets) {
         PD_TRY(pd_memory_copy(problem->context, self->targets, self->iterate.x, bytes));
     PD_TRY(pd_inertia_first_guess(problem, self->settings.initialization, self->v, self->v_previous, self->has_previous, self->targets,
                                   self->iterate.x, self->iterate.offset));
-    if (r->guess) { // G is that of the state all the same
+    if (r->guess) { // G refers to the state in any case
         PD_TRY(pd_memory_upload(problem->context, self->iterate.x, r->guess, bytes));
         PD_TRY(pd_inertia_offset(problem, self->iterate.x, self->v, self->iterate.offset));
     }
@@ -73,7 +73,7 @@ done:
     return status;
 }
 
-/* What the record says of pins and obstacles. */
+/* The measures of pins and obstacles in the record. */
 static pd_status measure_driven(run *r) {
     r->row.outer = r->simulation->safe.drives;
     r->row.stagnations = r->simulation->safe.stagnations;
@@ -81,7 +81,7 @@ static pd_status measure_driven(run *r) {
     return status ? status : pd_safe_behind(r->simulation, &r->row.behind);
 }
 
-/* G, the sum of the sizes of its parts unless NULL, and the gradient norm at the iterate: what a record says and rules go by. */
+/* G, the sum of the magnitudes of its parts unless NULL, and the gradient norm at the iterate, for records and stopping rules. */
 static pd_status evaluate(const pd_simulation *self, double *potential, double *magnitude, double *gradient_norm) {
     const pd_problem *problem = self->problem;
     const pd_iterate *iterate = &self->iterate;
@@ -116,13 +116,13 @@ done:
     return status;
 }
 
-/* Whether the row of an iteration is recorded as soon as it is there. A last iteration that is not comes after the loop. */
+/* Tells whether the row of an iteration is recorded immediately. A last iteration that is not chosen is recorded after the loop. */
 static int is_chosen(const run *r, int iteration) {
     const unsigned char *chosen = r->observer->chosen;
     return !chosen || iteration > r->simulation->settings.iterations || chosen[iteration];
 }
 
-/* What growth is measured from, and row 0 of the record. */
+/* Computes the reference values of the growth test, and row 0 of the record. */
 static pd_status read_first_guess(run *r) {
     pd_simulation *self = r->simulation;
     pd_growth *growth = &r->growth;
@@ -130,7 +130,8 @@ static pd_status read_first_guess(run *r) {
     r->row.step_limit = self->safe.part;
     r->row.work = *pd_context_tally(self->problem->context);
     if (r->recording) PD_TRY(measure_driven(r));
-    int guarded = self->method->guarded && self->method->guarded(self->method_memory); // who guards himself needs a finite beginning
+    int guarded = self->method->guarded &&
+                  self->method->guarded(self->method_memory); // a method with its own safeguard needs a finite initial objective
     if (r->recording || self->settings.tolerance > 0 || guarded) {
         PD_TRY(evaluate(self, &growth->first_potential, &growth->first_magnitude, &growth->first_norm));
         r->row.potential = growth->first_potential, r->row.gradient_norm = growth->first_norm;
@@ -145,8 +146,8 @@ done:
     return status;
 }
 
-/* Nothing moves, or nothing lowers G: the answer where the gradient is within the tolerance or what rounding leaves of it. Not where
- * contact has shortened the step, since a gap that rounding could close stops every motion. */
+/* No vertex moves, or no move lowers G: converged if the gradient is within the tolerance or rounding. Not if contact has shortened the
+ * step, since a gap as small as rounding stops every motion. */
 static pd_status end_without_decrease(run *r, int iteration) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
@@ -168,8 +169,8 @@ done:
     return status;
 }
 
-/* The next n iterations inside the clock; with `readback` they end with reading back the report of pd_chunk_run. On a device whose loops
- * run on after their call, a phase is billed for what it waits for: the readback for all of it. */
+/* The next n iterations within the timing; with `readback` they end with a read of the report of pd_chunk_run. On an asynchronous device a
+ * phase is charged for its synchronisation: the readback for all kernels. */
 static pd_status run_chunk(run *r, int n, pd_readback readback, double report[3], int *stalled) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
@@ -191,7 +192,7 @@ static pd_status run_chunk(run *r, int n, pd_readback readback, double report[3]
         report[0] *= self->safe.kept * self->safe.kept;
         r->row.advance_seconds += pd_seconds() - start;
     }
-    after = pd_contact_step_seconds(self); // what a record asks for is left out
+    after = pd_contact_step_seconds(self); // the time of records is excluded
     r->row.culling_seconds += after.culling - before.culling;
     r->row.ccd_seconds += after.impact - before.impact;
     r->row.projection_seconds += after.projection - before.projection;
@@ -203,8 +204,8 @@ done:
     return status;
 }
 
-/* What came of the iterations up to this one: the record, divergence, and whether the step ends here. `check`: one at which a run
- * without a record reads it too, so that both end at the same iteration. */
+/* Processes the results up to this iteration: record, divergence, end of the step. `check`: a run without a record reads this iteration
+ * too, so that both end at the same iteration. */
 static pd_status read_iterate(run *r, pd_readback readback, const double report[3], int check) {
     pd_simulation *self = r->simulation;
     const pd_settings *settings = &self->settings;
@@ -215,7 +216,7 @@ static pd_status read_iterate(run *r, pd_readback readback, const double report[
         growth->norm = sqrt(report[2]);
         if (growth->first_norm <= 0.0) growth->first_norm = growth->norm;
     }
-    // without a gradient at hand, or a potential (forces may grow with what is soft), it is the moves that must not grow
+    // without a gradient, or a potential (forces may grow with soft bodies), the test of growth uses the moves
     if (!self->method->fills_gradient) {
         growth->moves = sqrt(report[0]);
         if (growth->first_moves <= 0.0) growth->first_moves = growth->moves;
@@ -229,8 +230,8 @@ static pd_status read_iterate(run *r, pd_readback readback, const double report[
     else if (check && settings->tolerance > 0)
         PD_TRY(evaluate(self, &growth->potential, NULL, &growth->norm));
     PD_TRY(pd_divergence_of_iterate(self, growth, report[0], iteration));
-    if (self->problem->response->rounds) return PD_OK; // it ends by its own rules
-    if (!self->safe.arrived) return PD_OK;             // an answer for where pins and obstacles are is none yet
+    if (self->problem->response->rounds) return PD_OK; // such a response has its own rule
+    if (!self->safe.arrived) return PD_OK; // a solution for the present positions of pins and obstacles is not yet that of the step
     if (!check) return PD_OK;
     if (report[1] == 0.0) {
         PD_TRY(end_without_decrease(r, iteration));
@@ -250,13 +251,14 @@ done:
     return status;
 }
 
-/* Iterations of the solver until one of the rules stops them; a method sees those of one pass. */
+/* Iterations of the solver until a rule stops them; a method sees those of one pass. */
 static pd_status iterate(run *r) {
     pd_simulation *self = r->simulation;
     const pd_settings *settings = &self->settings;
     pd_step_result *result = r->result;
     pd_status status = PD_OK;
-    if (self->safe.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED; // before any, as contact by projections does as printed
+    if (self->safe.rounds == PD_ROUNDS_SETTLED)
+        result->stop = PD_STOP_CONVERGED; // possible before the first iteration, for contact by projections as printed
     while (result->iterations - r->before < settings->iterations && result->stop == PD_STOP_ITERATION_CAP &&
            self->safe.rounds != PD_ROUNDS_SPENT) {
         if (r->observer && r->observer->interrupted && r->observer->interrupted(r->observer->user)) return PD_INTERRUPTED;
@@ -266,18 +268,18 @@ static pd_status iterate(run *r) {
         double report[3] = {0.0, 1.0, 0.0};
         int moved;
         PD_TRY(pd_contact_step_before(self, &moved));
-        // the gradient that the direction started from comes with the report: a lagging test for runs without a record
+        // the gradient at the start of the direction arrives with the report: a lagging test for runs without a record
         pd_readback readback = self->method->fills_gradient && check && !r->recording && settings->tolerance <= 0 ? PD_READBACK_GRADIENT
                                : check || r->recording                                                            ? PD_READBACK_MOVES
                                                                                                                   : PD_READBACK_NONE;
         PD_TRY(run_chunk(r, n, readback, report, &stalled));
         if (self->safe.outgrown) return PD_OK;
         if (stalled && !moved) return end_without_decrease(r, result->iterations);
-        if (stalled) report[1] = 0.0; // for where the driven points were: they have moved, and may again
+        if (stalled) report[1] = 0.0; // for the old positions of the prescribed points: they have moved, and may move again
         result->iterations = r->before + end;
         if (readback) PD_TRY(read_iterate(r, readback, report, check));
         if (result->stop == PD_STOP_ITERATION_CAP && pd_contact_step_is_due(self, end)) {
-            int ignored; // they go on in any case
+            int ignored; // they continue in any case
             PD_TRY(pd_contact_step_update(self, r->observer, result, &ignored));
         }
         if (self->safe.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED;
@@ -291,14 +293,14 @@ static pd_status iterations(run *r) {
     pd_problem *problem = r->simulation->problem;
     pd_status status = iterate(r);
     if (!r->unrecorded || r->simulation->safe.outgrown || (status && status != PD_DIVERGED)) return status;
-    const pd_error why = *problem->error; // of a divergence, which stays what the step ends with
+    const pd_error why = *problem->error; // of a divergence, which remains the error of the step
     const pd_status recorded = record_row(r);
     if (recorded || !status) return recorded;
     *problem->error = why;
     return status;
 }
 
-/* The iterations begin again, from the iterate. */
+/* Restarts the iterations from the iterate. */
 static pd_status begin_pass(run *r) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
@@ -316,7 +318,7 @@ done:
     return status;
 }
 
-/* The same with the impulses of contact, which a free flight has none of: growth is measured from there. */
+/* The same with the impulses of contact, absent in free flight: the growth test restarts from there. */
 static pd_status begin_loaded_pass(run *r) {
     pd_simulation *self = r->simulation;
     pd_growth *growth = &r->growth;
@@ -330,8 +332,8 @@ done:
     return status;
 }
 
-/* The iterations of a step: one pass, and another each time that contact makes another G of it, as with each further lag of friction. The
- * first norm stays, since what a tolerance is a part of is where the step began. */
+/* The iterations of a step: one pass, and another after each change of G by contact, such as a further friction lag. The first norm stays,
+ * since the tolerance refers to the beginning of the step. */
 static pd_status passes(run *r) {
     pd_simulation *self = r->simulation;
     pd_status status = PD_OK;
@@ -362,8 +364,8 @@ static pd_status velocity(run *r) {
     return status;
 }
 
-/* Whether the pairs of a penalty may be found without waiting for their number: a sweep over vertices takes them by the lists of its
- * vertices, and the potential is not needed. A backend on the host never waits. */
+/* Tells whether penalty pairs can be found without a read of their number: a vertex sweep uses the lists of its vertices, and the potential
+ * is not needed. A backend on the host never synchronises. */
 static int asks(const run *r) {
     const pd_simulation *self = r->simulation;
     const pd_method *method = self->method;
@@ -371,7 +373,7 @@ static int asks(const run *r) {
            !(self->settings.tolerance > 0) && !pd_fetches_at_once(self->problem->context);
 }
 
-/* The step from x_t to where its velocity is known. *begun: there is a state to come back to. */
+/* The step from x_t up to the velocity update. *begun: there is a state to restore. */
 static pd_status solve(run *r, const real *targets, int *begun) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
@@ -380,7 +382,7 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     pd_status status = PD_OK;
     self->safe.asks = asks(r);
     pd_tally *tally = pd_context_tally(problem->context);
-    *tally = self->set_up; // a step that runs again, with longer lists, counts once
+    *tally = self->set_up; // a repeated step, with longer lists, adds to the counts
     tally->counting = 1;
     PD_TRY(pd_simulation_begin(self));
     PD_TRY(pd_balance_begin(self));
@@ -390,7 +392,7 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     PD_TRY(first_guess(r, targets));
     PD_TRY(read_first_guess(r));
     PD_TRY(pd_mark(problem->context, PD_MARK_BEGIN));
-    PD_TRY(pd_mark(problem->context, PD_MARK_END)); // of a run that is never looked at
+    PD_TRY(pd_mark(problem->context, PD_MARK_END)); // of a run without reads
     PD_TRY(passes(r));
     if (self->safe.outgrown) return PD_OK;
     PD_TRY(pd_divergence_of_run(self, targets, result->iterations));

@@ -1,4 +1,4 @@
-/* What the frame does in a step for rigid bodies; see rigid_step.h. */
+/* The rules of a step for rigid bodies; see rigid_step.h. */
 #include "dynamics/step/rigid_step.h"
 
 #include "dynamics/problem/inertia.h"
@@ -6,7 +6,7 @@
 #include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 
-/* Inertia and elements at x, without contact; offset stands for x - y. */
+/* Inertia and elements at x, without contact; offset replaces x - y. */
 static pd_status find_energies(const pd_problem *problem, const real *x, const real *offset, double *inertia, double *elements) {
     double energies[PD_ENERGY_COUNT];
     pd_status status = pd_problem_element_energies(problem, x, offset, energies);
@@ -17,8 +17,8 @@ static pd_status find_energies(const pd_problem *problem, const real *x, const r
     return PD_OK;
 }
 
-/* The part of G at the inertial target that another guess must be below. The target has what soft modes move by, which methods of first
- * order find last: a guess that is a little lower costs quasi-Newton thousands of iterations. */
+/* Another guess is used if its G is below this fraction of G at the inertial target. The target contains the motion of soft modes, which
+ * first-order methods find last. So a guess with a slightly lower G costs quasi-Newton thousands of iterations. */
 static const double LOWER_GUESS = 0.1;
 
 pd_status pd_rigid_choose_first_guess(pd_simulation *self) {
@@ -60,8 +60,8 @@ done:
     return status;
 }
 
-/* before and after: kinetic energy, elements, and the work of the load. With an offset o the inertia of G is the sum of m |o|^2 / (2h^2):
- * h v makes the kinetic energy of it, and half of the difference of two the work. */
+/* before and after: kinetic energy, elements, and the work of the load. With an offset o the inertia of G is the sum of m |o|^2 / (2h^2): o
+ * = h v gives the kinetic energy, and half the difference of two such terms the work. */
 static pd_status find_balance(pd_simulation *self, double *before, double *after) {
     const pd_problem *problem = self->problem;
     double h = problem->h, kinetic, elements, more, less, ignored;

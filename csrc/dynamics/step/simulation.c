@@ -1,4 +1,4 @@
-/* Makes a simulation, and what its method needs before the first step; see simulation.h. */
+/* Creates a simulation, and the data of its method before the first step; see simulation.h. */
 #include "dynamics/step/simulation.h"
 
 #include "base/clock.h"
@@ -98,7 +98,7 @@ done:
     return status;
 }
 
-/* Work that the next step will say, begun: what the tally was. */
+/* Begins to count work for the report of the next step: the tally so far. */
 static pd_tally begin_set_up(const pd_simulation *self) {
     pd_tally *tally = pd_context_tally(self->problem->context), before = *tally;
     *tally = self->set_up;
@@ -111,7 +111,7 @@ static void end_set_up(pd_simulation *self, const pd_tally *before) {
     *tally = *before;
 }
 
-/* What the method needs but for its factorisations. */
+/* The data of the method except its factorisations. */
 static pd_status need_method(pd_simulation *self) {
     if (self->method_memory) return PD_OK;
     pd_status status = self->method->create(&self->method_memory, self->problem, self->settings.method_settings);
@@ -130,7 +130,7 @@ pd_status pd_simulation_prepare(pd_simulation *self, double *seconds) {
     pd_status status = need_method(self);
     if (!status && self->method->refresh) status = self->method->refresh(self->method_memory, self->problem);
     end_set_up(self, &before);
-    if (!status && seconds) status = pd_context_wait(self->problem->context); // the clock is the host's
+    if (!status && seconds) status = pd_context_wait(self->problem->context); // the timing is the host's
     if (status) return pd_problem_keep_error(self->problem, status);
     self->prepared = 1;
     if (seconds) *seconds = pd_seconds() - start;
@@ -177,7 +177,7 @@ pd_status pd_simulation_set_acceleration(pd_simulation *self, const pd_accelerat
     if (self->accelerator) self->accelerator->destroy(self->accelerator_memory, self->problem);
     self->accelerator = accelerator;
     self->accelerator_memory = memory;
-    pd_chunks_forget(self->chunks, self->problem->context); // those of the old weights will not come again
+    pd_chunks_forget(self->chunks, self->problem->context); // graphs of the old weights are not used again
     return PD_OK;
 }
 

@@ -26,7 +26,7 @@ pd_status pd_simulation_get_state(pd_simulation *self, real *positions, real *ve
     pd_context *context = self->problem->context;
     pd_status status = PD_OK;
     size_t bytes = pd_problem_bytes(self->problem);
-    // in a step whose iterate may have passed through something, where it would end now
+    // in a step whose iterate may have penetrated something: the positions of an end now
     if (positions) PD_TRY(pd_memory_download(context, positions, self->safe.apart ? self->safe.x : self->iterate.x, bytes));
     if (velocities) PD_TRY(pd_memory_download(context, velocities, self->v, bytes));
     if (previous_velocities) PD_TRY(pd_memory_download(context, previous_velocities, self->v_previous, bytes));
@@ -51,7 +51,7 @@ pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
     pd_status status = PD_OK;
     double h = problem->h;
     pd_energy_set_load(self, load);
-    // the adaptive guess asks what elasticity left of the load in the last step: as if the new load had acted in it
+    // the adaptive guess needs the acceleration by elasticity in the last step, as if the new load had acted in it
     if (self->has_previous) PD_TRY(pd_add_scaled(problem->context, problem->model, self->v_previous, h, problem->load, self->v_previous));
     PD_TRY(pd_memory_upload(problem->context, problem->load, load, pd_problem_bytes(problem)));
     if (self->has_previous) PD_TRY(pd_add_scaled(problem->context, problem->model, self->v_previous, -h, problem->load, self->v_previous));
@@ -59,7 +59,7 @@ done:
     return pd_problem_keep_error(problem, status);
 }
 
-/* The elements of a kind, of which there are rows first .. first + n - 1; NULL where there are none. */
+/* The elements of a kind with rows first .. first + n - 1; NULL without such rows. */
 static pd_status find_rows(const pd_problem *problem, int kind, int first, int n, const pd_element_set **set,
                            const pd_elements **elements) {
     *set = NULL, *elements = NULL;
