@@ -49,7 +49,7 @@ PD_FUNCTION real pd_polar3_newton_lane(const real *X, real *Y, int stride) {
 /* The same for one row-major matrix: X [9] in, Y [9] out. */
 PD_FUNCTION real pd_polar3_newton_step(const real X[9], real Y[9]) { return pd_polar3_newton_lane(X, Y, 1); }
 
-/* 1 if the Newton iteration from F is safe: det F >= 1e-3 |F|_F^3 (a rotation has 0.19) and |F|_F^2 between 2^-20 and 2^20, so that no
+/* 1 if the Newton iteration converges from F: det F >= 1e-3 |F|_F^3 (a rotation has 0.19) and |F|_F^2 between 2^-20 and 2^20, so that no
  * power over- or underflows in float. Evaluated without a branch; 0 for F not finite. */
 PD_FUNCTION int pd_polar3_newton_applies(const real F[9]) {
     real f_f = pd_matrix3_dot(F, F), determinant = pd_matrix3_determinant(F);

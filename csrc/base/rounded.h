@@ -1,7 +1,7 @@
 /* Products and differences with their own rounding.
  *
- * nvcc fuses a product into a sum where it can, and differently in two kernels that inline the same formula. These functions give two
- * kernels the same bits, such as the move of a vertex with and without a report. On the CPU they are plain operations. */
+ * nvcc fuses a product into a sum if it can, and differently in two kernels that inline the same formula. These functions give two kernels
+ * the same bits, such as the move of a vertex with and without a report. On the CPU they are plain operations. */
 #ifndef PD_BASE_ROUNDED_H
 #define PD_BASE_ROUNDED_H
 

@@ -1,15 +1,15 @@
 /* Signed singular value decomposition F = U diag(sigma) V^T of 3x3 and 3x2 matrices.
  *
- * U and V are rotations (determinant +1), so a reflection in F gives a negative smallest singular value: an inverted tet has sigma_2 <
- * 0, and U V^T is the nearest rotation for any sign of det F [Irving, Teran, Fedkiw 2004, Invertible Finite Elements].
+ * U and V are rotations (determinant +1), so a reflection in F gives a negative smallest singular value: an inverted tet has sigma_2 < 0,
+ * and U V^T is the closest rotation for any sign of det F [Irving, Teran, Fedkiw 2004, Invertible Finite Elements].
  *
- * Method: one-sided Jacobi [Hestenes 1958], with the columns ordered during the rotations [de Rijk 1989]. The columns of B = F V are
- * made orthogonal relative to their own lengths. This keeps the relative accuracy of tiny singular values where the entries determine
- * them [Demmel and Veselic 1992]; F^T F would lose everything below 1e-8 of the largest.
+ * Method: one-sided Jacobi [Hestenes 1958], with the columns ordered during the rotations [de Rijk 1989]. The columns of B = F V are made
+ * orthogonal relative to their own lengths. This keeps the relative accuracy of tiny singular values if the entries determine them [Demmel
+ * and Veselic 1992]; F^T F would lose all digits below 1e-8 of the largest.
  *
- * F is divided by its largest entry first: 1e-200 to 1e200 in double and 1e-30 to 1e30 in float give the same U and V as near 1. For
- * rank-deficient input, undetermined vectors are chosen close to those of V, so that F = 0 and nonnegative diagonal F give U V^T = I. At
- * most PD_SVD_SWEEPS sweeps; three to five in practice, at most six in a million random matrices. */
+ * F is divided by its largest entry first: 1e-200 to 1e200 in double and 1e-30 to 1e30 in float give the same U and V as entries of size 1.
+ * For rank-deficient input, undetermined vectors are chosen close to those of V, so that F = 0 and nonnegative diagonal F give U V^T = I.
+ * At most PD_SVD_SWEEPS sweeps; three to five in practice, at most six in a million random matrices. */
 #ifndef PD_BASE_SVD_H
 #define PD_BASE_SVD_H
 

@@ -1,8 +1,8 @@
-/* A vertex held at a target by a spring of rest length zero.
+/* A vertex attached to a target by a spring of rest length zero.
  *
  *     E(F) = k/2 |F|^2,    F = x_0 - target [m],    p = {k [N/m]}
  *
- * The positional constraint of [Bouaziz et al. 2014, Projective Dynamics, Sec. 5]. Quadratic: nothing degenerates. */
+ * The positional constraint of [Bouaziz et al. 2014, Projective Dynamics, Sec. 5]. Quadratic, without degenerate cases. */
 #ifndef PD_ELEMENTS_ATTACHMENT_H
 #define PD_ELEMENTS_ATTACHMENT_H
 

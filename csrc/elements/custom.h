@@ -1,9 +1,9 @@
-/* An element of a material of the caller (base/material_functions.h). Its functions read what the caller's functions have found at F; who
- * evaluates asks them first (dynamics/problem/custom_elements.h).
+/* An element of a material of the caller (base/material_functions.h). Its functions read results of the caller's functions at F, which
+ * dynamics/problem/custom_elements.h evaluates before.
  *
  *     p = {weight w, largest eigenvalue at rest, volume or area, E, P = dE/dF [3d], upper triangle of d2E/dF2 by rows [3d (3d+1)/2]}
  *
- * w is the median of the positive eigenvalues of d2E/dF2 at rest: 2 mu volume for an isotropic material, as the built-in ones have it. */
+ * w is the median of the positive eigenvalues of d2E/dF2 at rest: 2 mu volume for an isotropic material, as for the built-in ones. */
 #ifndef PD_ELEMENTS_CUSTOM_H
 #define PD_ELEMENTS_CUSTOM_H
 
@@ -23,7 +23,7 @@ PD_FUNCTION void pd_custom_unpack(int d, const real *p, real *H) {
         for (int j = i; j < n; j++, at++) H[n * i + j] = H[n * j + i] = p[at];
 }
 
-/* The 3x3 block, then clamped: what is indefinite of the block alone, so that it is exact where it is positive definite. */
+/* The 3x3 block, then its clamp: only negative eigenvalues of the block itself, so a positive definite block is exact. */
 PD_FUNCTION void pd_custom_block(int d, const real *p, const real *g, real *B) {
     real H[81];
     const int n = 3 * d;

@@ -1,10 +1,10 @@
-/* The chain rule of every element, once: corner positions -> F, and dE/dF, d2E/dF2 -> derivatives in the corners.
+/* The chain rule of all elements: corner positions -> F, and dE/dF, d2E/dF2 -> derivatives in the corners.
  *
- * See table.h for the map F = sum_{i>=1} (x_i - x_0) g_i^T and the list of elements. k (vertices) and d (columns of F) are
- * constants at every call, so that the loops unroll once inlined. `rest` is
+ * See table.h for the map F = sum_{i>=1} (x_i - x_0) g_i^T and the list of elements. k (vertices) and d (columns of F) are constants at
+ * every call, so that inlined loops unroll. `rest` is
  *     k > 1   [k-1, d]   the gradients g_1 .. g_{k-1}, 1/m (cotangent weights, m, for bending); g_0 = -sum g_i is not stored
  *     k = 1   [3]        the target, m
- * This header also includes every element, so that a loop includes nothing else. */
+ * This header includes every element, so a loop includes only this header. */
 #ifndef PD_ELEMENTS_ELEMENT_H
 #define PD_ELEMENTS_ELEMENT_H
 
@@ -30,17 +30,17 @@
 
 #include <stddef.h>
 
-/* Numbers of `rest` of one element. */
+/* The size of `rest` of one element. */
 enum { PD_REST_COUNT_POINT = 3 };
 #define PD_REST_COUNT(k, d) ((k) > 1 ? ((k) - 1) * (d) : PD_REST_COUNT_POINT)
 
-/* Corner positions at [k,3] of one element out of x [n,stride]. */
+/* Copies the corner positions at [k,3] of one element from x [n,stride]. */
 PD_LANE_FUNCTION void pd_element_gather(int k, int stride, const real *x, const int *vertices, real *at) {
     for (int a = 0; a < k; a++)
         for (int c = 0; c < 3; c++) at[3 * a + c] = x[(size_t)stride * (size_t)vertices[a] + (size_t)c];
 }
 
-/* F [3,d] out from the corner positions x [k,3]. Differences are taken first: a body far from the origin loses no digits. */
+/* F [3,d] out from the corner positions x [k,3]. Differences come first, so a body far from the origin loses no digits. */
 PD_FUNCTION void pd_element_deformation(int k, int d, const real *x, const real *rest, real *F) {
     if (k == 1) {
         for (int a = 0; a < 3; a++) F[a] = x[a] - rest[a];
@@ -54,8 +54,8 @@ PD_FUNCTION void pd_element_deformation(int k, int d, const real *x, const real 
         }
 }
 
-/* f [k,3] out: dE/dx_i = P g_i from P = dE/dF [3,d]. This is the gradient; the force is its negative.
- * Vertex 0 gets minus the sum of the others, so that f_1 + ... + f_{k-1} + f_0, added in this order, is exactly zero. */
+/* f [k,3] out: dE/dx_i = P g_i from P = dE/dF [3,d]. This is the gradient; the force is its negative. Vertex 0 gets minus the sum of the
+ * others, so that f_1 + ... + f_{k-1} + f_0, added in this order, is exactly zero. */
 PD_FUNCTION void pd_element_forces_from_gradient(int k, int d, const real *rest, const real *P, real *f) {
     if (k == 1) {
         for (int a = 0; a < 3; a++) f[a] = P[a];
@@ -73,9 +73,9 @@ PD_FUNCTION void pd_element_forces_from_gradient(int k, int d, const real *rest,
     }
 }
 
-/* Numbers behind a Hessian by F, and whether an element uses them. nvcc 13.0 gives two arrays the same memory and takes H[0] for undefined
- * where large functions are calls, and where H is no array of registers: hinges and materials of the caller. These keep one array. Elsewhere
- * two arrays stay in registers. */
+/* The size of a work array after a Hessian by F, and the kinds of elements with one. nvcc 13.0 gives two arrays the same memory and treats
+ * H[0] as undefined, if large functions are calls or if H is not in registers: hinges and materials of the caller. These use one array. All
+ * others use two arrays in registers. */
 enum { PD_HESSIAN_ROOM = 27 };
 #if defined(__CUDACC__) && defined(PD_CALL_LARGE_FUNCTIONS)
 #define PD_HESSIAN_ROOM_USED(kind) 1
@@ -83,9 +83,8 @@ enum { PD_HESSIAN_ROOM = 27 };
 #define PD_HESSIAN_ROOM_USED(kind) ((kind) == PD_HINGE || (kind) == PD_CUSTOM_TET || (kind) == PD_CUSTOM_TRIANGLE)
 #endif
 
-/* K [3k,3k] out, row-major with index 3i+a: block (i,j) is g_i^T (d2E/dF2) g_j, from H = d2E/dF2 [3d,3d] with index a*d+b, behind which
- * there is room for PD_HESSIAN_ROOM numbers.
- * H is symmetric to the bit, and so is K; rows and columns of vertex 0 are minus the sums of the others. */
+/* K [3k,3k] out, row-major with index 3i+a: block (i,j) is g_i^T (d2E/dF2) g_j, from H = d2E/dF2 [3d,3d] with index a*d+b, followed by
+ * PD_HESSIAN_ROOM unused numbers. H is symmetric to the bit, and so is K; rows and columns of vertex 0 are minus the sums of the others. */
 PD_FUNCTION void pd_element_hessian_from_F(pd_kind kind, int k, int d, const real *rest, real *H, real *K) {
     const int n = 3 * k;
     real apart[PD_HESSIAN_ROOM], *H_g = PD_HESSIAN_ROOM_USED(kind) ? H + 9 * d * d : apart; /* [3d,3]: H contracted with g_j */
@@ -122,8 +121,8 @@ PD_FUNCTION void pd_element_hessian_from_F(pd_kind kind, int k, int d, const rea
         }
 }
 
-/* Damping of one element with H = d2E/dF2 at the start of the step, projected, n = 3d numbers in F: the potential is
- * k_d/(2h) (F - F_t) : H : (F - F_t), which does not brake rigid motion. Both without the factor k_d/h. */
+/* Damping of one element with the projected H = d2E/dF2 at the start of the step, n = 3d numbers in F. The potential is k_d/(2h) (F - F_t)
+ * : H : (F - F_t), which does not brake rigid motion. Both functions omit the factor k_d/h. */
 PD_FUNCTION real pd_element_damping_energy(int n, const real *H, const real *F, const real *F_t) {
     real sum = 0;
     for (int i = 0; i < n; i++)

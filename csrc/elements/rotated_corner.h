@@ -218,8 +218,8 @@ PD_LANE_FUNCTION real pd_rotated_add_lane(int stride, const real *F, const real 
     return ((p == 0) & (l == 0)) ? (real)0 : left; // an unused lane
 }
 
-/* The remaining work of pd_rotated_add_root: a corner with `good` 0, whose R pd_polar3 computes, and the stiffness in tension. F, g and
- * sum of its own. */
+/* The remaining work of pd_rotated_add_root: a corner with `good` 0, whose R pd_polar3 computes, and the stiffness in tension. F, g and sum
+ * are separate arrays. */
 PD_FUNCTION void pd_rotated_finish(const real *F, const real *g, int good, real p, real l, real sum[9]) {
     real R[9], y[3], q[3];
     pd_polar3(F, R);

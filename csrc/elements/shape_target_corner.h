@@ -52,7 +52,7 @@ PD_LANE_FUNCTION real pd_shape_target_add_root(int stride, const real *F, const 
     return (is_good | (p == 0)) ? (real)0 : (real)1; // an unused lane has no weight
 }
 
-/* A corner whose R pd_polar3 computes. F, g, S and sum of its own. */
+/* A corner whose R pd_polar3 computes. F, g, S and sum are separate arrays. */
 PD_FUNCTION void pd_shape_target_finish(const real *F, const real *S, const real *g, real p, real sum[9]) {
     real M[9], R[9], h[3], y[3], q[3];
     for (int row = 0; row < 3; row++)

@@ -1,30 +1,29 @@
 /* Preservation of volume (tet, det F = 1) and of area (triangle, sigma_0 sigma_1 = 1).
  *
- *     E(F) = w/2 |F - T|^2,    T = the nearest matrix with det T = 1 (or area factor 1),    dE/dF = w (F - T)
+ *     E(F) = w/2 |F - T|^2,    T = the closest matrix with det T = 1 (or area factor 1),    dE/dF = w (F - T)
  *
- * p = {w [J] = k volume, or k area}. [Bouaziz et al. 2014, Projective Dynamics, Sec. 5, Area and Volume]. T must be the exact
- * nearest point, or w (F - T) is not the gradient of E. It is T = U diag(p) V^T with the signed singular values sigma of
- * F (svd.h) and the p > 0 nearest to sigma with product 1.
+ * p = {w [J] = k volume, or k area}. [Bouaziz et al. 2014, Projective Dynamics, Sec. 5, Area and Volume]. T must be the exact closest
+ * point, otherwise w (F - T) is not the gradient of E. It is T = U diag(p) V^T with the signed singular values sigma of F (svd.h) and the p
+ * > 0 closest to sigma with product 1.
  *
  * Volume. Stationary points: p_i (sigma_i - p_i) = lambda, so p_i = (sigma_i +- sqrt(sigma_i^2 - 4 lambda))/2.
  *   product of sigma < 1: lambda < 0, only the roots + are positive, and their product decreases with lambda: one solution.
- *   product > 1: lambda > 0; only the smallest, p_2, can take the root -. Along x = p_2/sigma_2 with the other roots +, log of the
- *     product rises with slope 1 to 3 (in log x) on [1/2, 1], where p_2 is a root +, and rises on (0, 1/3], but may fall in
+ *   product > 1: lambda > 0; only the smallest, p_2, can be the root -. Along x = p_2/sigma_2 with the other roots +, the log of the
+ *     product increases with slope 1 to 3 (in log x) on [1/2, 1], where p_2 is a root +. It increases on (0, 1/3], but may decrease in
  *     between: up to three solutions, of which the first and the last are local minima. Product < 2: only the last exists;
- *     product > 12: only the first; between, both are searched, from either end, and the nearer wins. Where they are
- *     equally near E has a kink and T jumps: for sigma = (s, s, s) at s = 1.9019.
- *   The searches run in log x, or in log(-lambda) where sigma_2 <= 0 or the product is below 1/e; outside the fold the slope lies
- *   between 0.38 and 3. Newton with a bracket: a few steps, never more than PD_VOLUME_STEPS.
+ *     product > 12: only the first. In between both are searched, one from either end, and the closer one is used. At equal distances
+ *     E has a kink and T jumps: for sigma = (s, s, s) at s = 1.9019.
+ *   The searches use log x, or log(-lambda) for sigma_2 <= 0 or a product below 1/e; outside the fold the slope lies between 0.38
+ *   and 3. Newton with a bracket: a few steps, at most PD_VOLUME_STEPS.
  * Area. With x = p_0 + p_1, y = p_0 - p_1: x^2 - y^2 = 4 and Sigma/x + Delta/y = 2, where Sigma = sigma_0 + sigma_1,
  *   Delta = sigma_0 - sigma_1; that is 2 y - Sigma y/x = Delta, convex in y with one positive root: Newton from above is monotone.
  *
- * Hessian of 1/2 dist^2: I - dp/dsigma in the block, with dp/dsigma = N (N^T K N)^-1 N^T, N a basis of the tangent plane of the
- * constraint and K = I + lambda Hess(product) (implicit function theorem); pairs (i,j), k the third (area: p_k = 1):
+ * Hessian of 1/2 dist^2: I - dp/dsigma in the block, with dp/dsigma = N (N^T K N)^-1 N^T, N a basis of the tangent plane of the constraint
+ * and K = I + lambda Hess(product) (implicit function theorem); pairs (i,j), k the third (area: p_k = 1):
  *     symmetric  1 - 1/(1 - lambda p_k)        twist  1 - 1/(1 + lambda p_k)        normal (area)  1 - p_i/sigma_i
- * A denominator vanishes where T is not unique (sigma_1 + sigma_2 = 0 for a tet, sigma_1 = 0 for a triangle, sigma_i = sigma_j
- * where T is not symmetric in i and j); pd_singular_quotient keeps the eigenvalue finite.
- * Every finite sigma, zero and inverted included, gives a finite p. Where p_2 would be less than exp(-700) sigma_2 (float:
- * exp(-80)), it stops there: the nearest point to rounding, but not of product 1. */
+ * A denominator vanishes where T is not unique: sigma_1 + sigma_2 = 0 for a tet, sigma_1 = 0 for a triangle, sigma_i = sigma_j where T is
+ * not symmetric in i and j. pd_singular_quotient keeps the eigenvalue finite. Every finite sigma, also zero or inverted, has a finite p. A
+ * p_2 below exp(-700) sigma_2 (float: exp(-80)) is set to this limit: the closest point to rounding, but its product is not 1. */
 #ifndef PD_ELEMENTS_VOLUME_H
 #define PD_ELEMENTS_VOLUME_H
 
@@ -33,7 +32,7 @@
 
 #define PD_VOLUME_STEPS 60
 
-/* Bound on |log p| in the searches: exp of it is representable. */
+/* Bound of |log p| in the searches: its exp is representable. */
 #define PD_VOLUME_LOG_LIMIT ((real)(sizeof(real) == sizeof(float) ? 80 : 700))
 
 PD_FUNCTION real pd_exp(real x) { return sizeof(real) == sizeof(float) ? (real)expf((float)x) : (real)exp((double)x); }
@@ -76,8 +75,8 @@ PD_FUNCTION real pd_volume_at_multiplier(const real s[3], real u, real p[3], rea
     return pd_log(p[2] * p[0] * p[1]);
 }
 
-/* Finds the u in [low, high] where log(p_0 p_1 p_2), increasing there, is zero; p and d are those of that u.
- * Newton, replaced by a bisection when it leaves the bracket and, after 16 steps, every other time. */
+/* Finds the u in [low, high] with log(p_0 p_1 p_2) = 0, which increases there; p and d are those at u. Newton, replaced by a bisection
+ * outside the bracket and, after 16 steps, every other time. */
 PD_FUNCTION void pd_volume_search(const real s[3], int at_ratio, real low, real high, real u, real p[3], real d[3]) {
     for (int step = 0; step < PD_VOLUME_STEPS; step++) {
         real slope;
@@ -94,11 +93,11 @@ PD_FUNCTION void pd_volume_search(const real s[3], int at_ratio, real low, real 
     }
 }
 
-/* p = the nearest point to s with p_0 p_1 p_2 = 1, and d = s - p; s_0 >= s_1 >= |s_2|. */
+/* p = the closest point to s with p_0 p_1 p_2 = 1, and d = s - p; s_0 >= s_1 >= |s_2|. */
 PD_LARGE_FUNCTION void pd_volume_project(const real s[3], real p[3], real d[3]) {
     real product = s[0] * s[2] * s[1], slope;
     if (!(s[2] > 0 && product > (real)0.36787944117144233)) {
-        /* Every p_i >= s_i and the slope is at least 0.38, which bounds u from below by its value at u = 0. */
+        /* Every p_i >= s_i and the slope is at least 0.38: with the value at u = 0 this bounds u from below. */
         real value = pd_volume_at_multiplier(s, 0, p, d, &slope);
         real low = pd_max((real)-3 * value, (real)-2 * PD_VOLUME_LOG_LIMIT);
         pd_volume_search(s, 0, low, 0, 0, p, d);
@@ -109,8 +108,8 @@ PD_LARGE_FUNCTION void pd_volume_project(const real s[3], real p[3], real d[3]) 
         pd_volume_search(s, 1, -log_product / (real)3, -log_product, -log_product / (real)3, p, d);
         return;
     }
-    /* The product is at most x times that of s, below 2 thus less than 1 on x < 1/2; and at least x/4 times, above 12 thus more
-     * than 1 on x > 1/3. */
+    /* The product is at most x times that of s: below 2, it is less than 1 on x < 1/2. It is at least x/4 times: above 12, it is more than
+     * 1 on x > 1/3. */
     if (product < 2) {
         pd_volume_search(s, 1, -log_product, -log_product / (real)3, -log_product / (real)3, p, d);
         return;
@@ -184,8 +183,8 @@ PD_FUNCTION void pd_volume_parts(const real *F, const real *p, real U[9], real V
 
 PD_ISOTROPIC_TET(volume)
 
-/* q = the nearest point to s with q_0 q_1 = 1, d = s - q, and 1 - lambda, 1 + lambda; s_0 >= s_1 >= 0.
- * Equal singular values above 2 make T not unique: then q_0 > q_1 are the two roots of q + 1/q = s. */
+/* q = the closest point to s with q_0 q_1 = 1, d = s - q, and 1 - lambda, 1 + lambda; s_0 >= s_1 >= 0. For equal singular values above 2 T
+ * is not unique: then q_0 > q_1 are the two roots of q + 1/q = s. */
 PD_LARGE_FUNCTION void pd_area_project(const real s[2], real q[2], real d[2], real *minus, real *plus) {
     real sum = s[0] + s[1], difference = s[0] - s[1], excess = sum - (real)4;
     /* Upper bounds of the root: y = s_0 always, and those of the cubic y^3 <= alpha y + beta that x <= x(s_0) gives. */
@@ -194,7 +193,7 @@ PD_LARGE_FUNCTION void pd_area_project(const real s[2], real q[2], real d[2], re
     if (excess < 0) y = pd_min(y, difference * x / -excess);
     for (int step = 0; step < PD_VOLUME_STEPS && y > 0; step++) {
         x = pd_volume_hypotenuse(2, y);
-        /* 2x - sum written without cancellation near the fork at sum = 4, difference = 0. */
+        /* 2x - sum without cancellation around the fork at sum = 4, difference = 0. */
         real value = y / x * ((real)2 * (y / (x + (real)2)) * y - excess) - difference;
         real next = y - value / ((real)2 - sum / x * ((real)2 / x) * ((real)2 / x));
         if (!(next < y)) break;

@@ -1,4 +1,4 @@
-/* The solver of the C interface with the caller's iteration: dynamics/callback.h behind pdgpu_functions. */
+/* The solver of the C interface with the caller's iteration: dynamics/callback.h for pdgpu_functions. */
 #include "library/simulation_object.h"
 #include "library/solver_object.h"
 

@@ -1,4 +1,4 @@
-/* A material of the C interface whose energy is a function of the caller: base/material_functions.h behind pdgpu_material_functions. */
+/* A material of the C interface with a function of the caller as its energy: base/material_functions.h for pdgpu_material_functions. */
 #include "library/scene_object.h"
 
 #include "base/symmetric.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions, and the batch that they work on. */
+/* Functions, and their batch. */
 typedef struct own_material {
     pdgpu_material_functions given;
     pd_material_functions *batch;

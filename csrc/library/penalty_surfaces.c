@@ -95,7 +95,7 @@ static face face_of(int a, int b, int c, int slot) {
     return made;
 }
 
-/* neighbours [n_tets,4], behind [n_triangles]: the tets on the other sides of faces, -1: none. */
+/* neighbours [n_tets,4], behind [n_triangles]: the tets on the inner sides of faces, -1: none. */
 static pd_status fill_neighbours(int *neighbours, int *behind, const pd_touching *touching, pd_error *error) {
     int m = touching->n_tets, n = 4 * m + touching->n_triangles;
     face *faces = malloc(((size_t)n + 1) * sizeof *faces);

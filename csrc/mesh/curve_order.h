@@ -1,4 +1,4 @@
-/* An order of points in which spatial neighbours are near in memory: along a Morton curve [Morton 1966]. */
+/* An order of points with spatial neighbours close in memory: along a Morton curve [Morton 1966]. */
 #ifndef PD_MESH_CURVE_ORDER_H
 #define PD_MESH_CURVE_ORDER_H
 

@@ -1,4 +1,4 @@
-/* Calls the functions of a material of the caller, and checks what they answer; see material_values.h. */
+/* Calls the functions of a material of the caller, and checks their results; see material_values.h. */
 #include "mesh/material_values.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ void pd_material_columns(pd_material_quantity quantity, int d, int *first, int *
     *end = ends[quantity];
 }
 
-/* Numbers of one element in `out`. */
+/* The size of one element in `out`. */
 static int count_of(pd_material_quantity quantity, int d) {
     return quantity == PD_MATERIAL_ENERGY ? 1 : quantity == PD_MATERIAL_STRESS ? 3 * d : 9 * d * d;
 }
@@ -50,7 +50,7 @@ static pd_status call(const pd_material_functions *f, pd_material_quantity quant
     return PD_OK;
 }
 
-/* Place of entry (i,j), i <= j, of a matrix of n rows in its upper triangle by rows. */
+/* Index of entry (i,j), i <= j, of a matrix of n rows in its upper triangle by rows. */
 static int place(int n, int i, int j) { return i * n - i * (i - 1) / 2 + j - i; }
 
 static pd_status add_analytic(const pd_material_functions *f, int n, int d, double *values, pd_error *error) {
@@ -72,7 +72,7 @@ static double step_of(const double *F, int rows) {
     return PD_MATERIAL_STEP * largest;
 }
 
-/* f->F = F with entry j of every element moved by `sign` steps. */
+/* f->F = F, with entry j of every element changed by `sign` steps. */
 static void shift(const pd_material_functions *f, int n, int rows, const double *F, int j, double sign) {
     memcpy(f->F, F, (size_t)n * (size_t)rows * sizeof *F);
     for (size_t e = 0; e < (size_t)n; e++) f->F[e * (size_t)rows + (size_t)j] += sign * step_of(F + e * (size_t)rows, rows);

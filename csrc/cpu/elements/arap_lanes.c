@@ -18,7 +18,7 @@ typedef struct lanes {
 static void find_differences(const pd_elements *g, const real *x, int e0, int end, lanes *at) {
     int count = end - e0 < LANES ? end - e0 : LANES;
     real R[9][LANES];
-    int scalar[LANES]; // lanes for which the Newton iteration is not safe
+    int scalar[LANES]; // lanes in which the Newton iteration may not converge
 
     // gather; missing lanes repeat the last tet
     real corners[9][LANES];

@@ -1,4 +1,4 @@
-/* Elements of materials of the caller: their deformation gradients, and their numbers put in place. */
+/* Elements of materials of the caller: output of their deformation gradients, input of the results. */
 #include "updates/elements/custom_update.h"
 
 #include "cpu/context.h"

@@ -1,4 +1,4 @@
-/* Elements of materials of the caller: their deformation gradients, and their numbers put in place; one thread per element. */
+/* Elements of materials of the caller: output of their deformation gradients, input of the results; one thread per element. */
 #include "updates/elements/custom_update.h"
 
 #include "cuda/context.cuh"

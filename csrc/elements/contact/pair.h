@@ -155,7 +155,7 @@ PD_LANE_FUNCTION pd_points4 pd_contact_gradient(pd_contact_law law, pd_contact_l
                          pd_vector_add(out.d, of_f));
 }
 
-/* The terms of one corner while the others rest, for a step of its own. */
+/* The terms of one corner while the others rest, for its own step. */
 typedef struct pd_contact_corner {
     real energy;      /* the corner's share of the energy, 1/`partners` of it, J; infinite for a closed gap */
     pd_vector slope;  /* its rows of the gradient, N; this and the following are NaN for a closed gap */

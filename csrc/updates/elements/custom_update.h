@@ -1,4 +1,4 @@
-/* One element of a material of the caller, for both backends: its deformation gradient out, and what the caller's functions found in. */
+/* One element of a material of the caller, for both backends: output of its deformation gradient, input of the functions' results. */
 #ifndef PD_UPDATES_ELEMENTS_CUSTOM_UPDATE_H
 #define PD_UPDATES_ELEMENTS_CUSTOM_UPDATE_H
 
@@ -7,7 +7,7 @@
 
 PD_FUNCTION int pd_element_of_part(pd_element_part part, int i) { return part.listed ? part.listed[i] : part.first + i; }
 
-/* F [3,d] of number i of the part into its place. */
+/* Writes F [3,d] of element number i of the part. */
 #define PD_CUSTOM_UPDATE(KIND, name, k, d, count, ...)                                                                              \
     PD_FUNCTION void pd_custom_update_deformation_##name(const pd_elements *g, pd_element_part part, int stride, const real *x,     \
                                                          const int *corners, int i, real *F) {                                      \
