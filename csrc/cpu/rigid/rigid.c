@@ -1,11 +1,11 @@
-/* Loops over rigid bodies, one after the other in all of a body's rows. */
+/* Loops over rigid bodies, serial over the rows of a body. */
 #include "cpu/rigid/body_loops.h"
 
 #include <string.h>
 
 enum { BODY_NANOSECONDS = 1500, ROW_NANOSECONDS = 15, SOLVE_NANOSECONDS = 300 };
 
-/* The team of a loop over bodies, most of them alike. */
+/* The team of a loop over bodies of similar size. */
 static int team(const pd_context *context, const pd_bodies *bodies) {
     return pd_bodies_team(context, bodies, BODY_NANOSECONDS, ROW_NANOSECONDS);
 }

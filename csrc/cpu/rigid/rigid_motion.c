@@ -1,4 +1,4 @@
-/* Loops over rigid bodies that begin and end a step, one after the other in all of a body's rows. */
+/* Loops over rigid bodies at the start and end of a step, serial over the rows of a body. */
 #include "updates/rigid/rigid_motion.h"
 #include "cpu/rigid/body_loops.h"
 

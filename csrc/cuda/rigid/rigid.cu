@@ -1,4 +1,4 @@
-/* Loops over rigid bodies, one block per body: its first thread finds out where it is, and all of them share its rows out. */
+/* Loops over rigid bodies, one block per body: its first thread finds the pose, and all threads share its rows. */
 #include "cuda/block_sum.cuh"
 #include "cuda/rigid/body_loops.cuh"
 

@@ -1,5 +1,5 @@
-/* Loops over rigid bodies that begin and end a step, one block per body: its first thread finds its motion, and all of them share its rows
- * out. */
+/* Loops over rigid bodies at the start and end of a step, one block per body: its first thread finds the motion, and all threads share its
+ * rows. */
 #include "cuda/rigid/body_loops.cuh"
 
 #include "updates/rigid/rigid_motion.h"

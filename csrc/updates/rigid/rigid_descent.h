@@ -1,7 +1,7 @@
-/* One rigid body of a sweep, for the loops of both backends: its step, how far it may go, its line search.
+/* One rigid body of a sweep, for the loops of both backends: its step, its step limit, its line search.
  *
- * A visit takes up to PD_BODY_STEPS Newton steps: from where another body has come close to, a step makes a gap twice as large at the most,
- * since so stiff is the barrier there, and with one step a sweep two bodies that have met part slowly. */
+ * A visit makes up to PD_BODY_STEPS Newton steps. After the approach of another body the barrier is so stiff that one step at most doubles
+ * a gap. With one step per sweep two bodies in contact would separate slowly. */
 #ifndef PD_UPDATES_RIGID_RIGID_DESCENT_H
 #define PD_UPDATES_RIGID_RIGID_DESCENT_H
 
@@ -10,17 +10,17 @@
 
 enum { PD_BODY_STEPS = 6, PD_BODY_HALVINGS = 30, PD_BODY_SHORTER_WAYS = 20 };
 
-/* Of what the slope promises, the least that a step must gain. */
+/* The smallest accepted decrease of a step, as a fraction of the prediction of the slope. */
 #define PD_BODY_WORTH 1e-4
-/* A visit ends with a step that promises less than this part of what the first did. */
+/* A visit ends with a step whose predicted decrease is below this fraction of the first one. */
 #define PD_BODY_ENOUGH 1e-2
-/* The part of a gap that a body may use up. */
+/* The fraction of a gap that a body may use. */
 #define PD_BODY_GAP_FRACTION 0.9
 
 /* ---- its step ------------------------------------------------------------------------------------------------------------------------ */
 
-/* Gradient and block of what the body may do: turns alone where it is held, about its axis where it is held in two points. `curved`: with
- * what the gradient adds to the Hessian of the rotations, d2/dt2 of f . exp(t) r = (f r^T + r f^T)/2 - (f.r) 1. */
+/* Gradient and block of the free motions of the body: rotations only if it is held, about its axis if it is held in two points. `curved`:
+ * with the gradient's part of the Hessian of the rotations, d2/dt2 of f . exp(t) r = (f r^T + r f^T)/2 - (f.r) 1. */
 PD_FUNCTION void pd_body_restrict(const pd_body_way *way, int curved, pd_body_sum *sum) {
     double *A = sum->block, *g = sum->gradient, trace = sum->outer[0] + sum->outer[4] + sum->outer[8];
     for (int c = 0; c < 9 && curved; c++) {
@@ -44,7 +44,7 @@ PD_FUNCTION void pd_body_restrict(const pd_body_way *way, int curved, pd_body_su
     }
 }
 
-/* shift and turn of a Newton step; returns what they promise, J: 0 or less where there is none. */
+/* shift and turn of a Newton step; returns the predicted change of G, J: 0 or less if there is no step. */
 PD_UPDATE_FUNCTION double pd_body_newton(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int body, double here,
                                          pd_body_way *way, pd_body_sum *sum) {
     double b[6], gradient[6], slope = 0.0;
@@ -55,7 +55,7 @@ PD_UPDATE_FUNCTION double pd_body_newton(const pd_model *model, const pd_body_sw
         pd_body_add_inertia(model, sweep, step, body, way, sum);
         pd_body_restrict(way, with < 2, sum);
         for (int c = 0; c < 6; c++) b[c] = gradient[c] = sum->gradient[c];
-        // lengths alike: an angle counts for what it moves the radius of gyration by
+        // one unit of length: an angle counts as the displacement at the radius of gyration
         double r = sweep->bodies[body].radius;
         for (int i = 0; i < 36; i++) sum->block[i] /= (i / 6 > 2 ? r : 1.0) * (i % 6 > 2 ? r : 1.0);
         for (int c = 3; c < 6; c++) b[c] /= r;
@@ -72,10 +72,10 @@ PD_UPDATE_FUNCTION double pd_body_newton(const pd_model *model, const pd_body_sw
     return slope;
 }
 
-/* ---- how far it may go --------------------------------------------------------------------------------------------------------------- */
+/* ---- the step limit ------------------------------------------------------------------------------------------------------------------ */
 
-/* The part of its way after which a point may leave the plane of a pair. It approaches by `speed` along its chord, and by `bend` more at
- * the most, m, since its way is an arc. A gap that rounding could close has to open. */
+/* The fraction of its path after which a point may cross the plane of a pair. It approaches by `speed` along its chord, and by at most
+ * `bend` more, m, since its path is an arc. A gap as small as rounding has to open. */
 PD_FUNCTION double pd_body_plane_part(const pd_separating_plane *plane, double room, double speed, double bend) {
     double approach = speed + bend;
     if (!(plane->share > 0) && !(approach <= 4.0 * (double)plane->share)) return 0.0;
@@ -108,7 +108,7 @@ PD_FUNCTION double pd_body_row_part(const pd_body_sweep *sweep, int i, const dou
     return part;
 }
 
-/* The part of the way after which a point may leave its displacement bound (vertex_bound.h), of a body that has not gone yet. */
+/* The fraction of the path after which a point may leave its displacement bound (vertex_bound.h), for a body at its start. */
 PD_FUNCTION double pd_body_reach(const pd_body_sweep *sweep, int number, const pd_body_way *way) {
     const pd_rigid_body *body = &sweep->bodies[number];
     double part = (double)INFINITY, shift = pd_body_length(way->shift), turn = pd_body_length(way->turn);
@@ -125,14 +125,15 @@ PD_FUNCTION double pd_body_reach(const pd_body_sweep *sweep, int number, const p
     return part;
 }
 
-/* shift and turn = all that a body has gone, from where the sweep began. */
+/* shift and turn = the total displacement of a body from the start of the sweep. */
 PD_FUNCTION void pd_body_whole(pd_body_way *way) {
     pd_pose_logarithm(way->turned, way->turn);
     for (int c = 0; c < 9; c++) way->turned[c] = (double)(c % 4 == 0);
     for (int c = 0; c < 3; c++) way->shift[c] = way->gone[c], way->gone[c] = 0.0;
 }
 
-/* Whether, with this part of the way gone, it is within the bounds of all of its points on the one arc from where the sweep began. */
+/* Tells whether the body, after this fraction of its path, keeps the bounds of all of its points on the single arc from the start of the
+ * sweep. */
 PD_FUNCTION int pd_body_within_reach(const pd_body_sweep *sweep, int body, const pd_body_way *way, double part) {
     pd_body_way whole = *way;
     pd_body_rotation_after(way, part, whole.turned);
@@ -141,7 +142,8 @@ PD_FUNCTION int pd_body_within_reach(const pd_body_sweep *sweep, int body, const
     return pd_body_reach(sweep, body, &whole) >= 1.0;
 }
 
-/* The part of the way at `length`, a chord of which points are off by `slack` at the most, that pair p can go while the others stay. */
+/* The fraction of the path at `length` within the step limit of pair p, with the others at rest; points are at most `slack` off the
+ * chord. */
 PD_UPDATE_FUNCTION double pd_body_impact(const pd_model *model, const pd_body_sweep *sweep, int p, int number, const pd_body_way *way,
                                          const double E[9], double length, double slack, double stop) {
     const int *points = sweep->pairs.points + 4 * (size_t)p;
@@ -165,7 +167,8 @@ PD_UPDATE_FUNCTION double pd_body_impact(const pd_model *model, const pd_body_sw
     return (double)pd_pair_collision(by, PD_CCD_CERTIFIED, from, to, separation, (real)stop).time;
 }
 
-/* The part of its way that a body can go while all others stay, at most `part`: on the arcs, as in dynamics/problem/path.c. */
+/* The fraction of the path of a body within the step limit, with all others at rest, at most `part`: on arcs, as in
+ * dynamics/problem/path.c. */
 PD_UPDATE_FUNCTION double pd_body_free(const pd_model *model, const pd_body_sweep *sweep, int number, double gone, const pd_body_way *way,
                                        double part) {
     double turn = pd_body_length(way->turn), arc = pd_body_arc(way), length = part, free = 0.0;
@@ -183,7 +186,7 @@ PD_UPDATE_FUNCTION double pd_body_free(const pd_model *model, const pd_body_swee
     return free;
 }
 
-/* The part of its way that a body may go which has `gone` so far, m. */
+/* The fraction of its path that a body with the displacement `gone` so far, m, may move. */
 PD_UPDATE_FUNCTION double pd_body_limit(const pd_model *model, const pd_body_sweep *sweep, int body, double gone, const pd_body_way *way,
                                         const pd_body_sum *sum) {
     double arc = pd_body_arc(way), turn = pd_body_length(way->turn), part = turn > 1.0 ? 1.0 / turn : 1.0, room = sweep->room - gone;
@@ -198,10 +201,10 @@ PD_UPDATE_FUNCTION double pd_body_limit(const pd_model *model, const pd_body_swe
     return pd_body_free(model, sweep, body, gone, way, part);
 }
 
-/* One Newton step of a body that has `gone` so far; returns what it promised, J, 0 where it stays. */
+/* One Newton step of a body with the displacement `gone` so far; returns the predicted decrease, J, 0 without a move. */
 PD_UPDATE_FUNCTION double pd_body_step(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int body, double *gone,
                                        pd_body_way *way, int *lost) {
-    pd_body_sum sum; // of the beginning, then of each trial
+    pd_body_sum sum; // at the start, then at each trial
     double slope = pd_body_newton(model, sweep, step, body, *gone, way, &sum), size = 0.0;
     *lost = !(sum.energy - sum.energy == 0.0);
     if (*lost || !(slope > 0.0)) return 0.0;
@@ -212,7 +215,7 @@ PD_UPDATE_FUNCTION double pd_body_step(const pd_model *model, const pd_body_swee
         double magnitude = 0.0, change = pd_body_inertia(model, sweep, step, body, way, part, &magnitude);
         pd_body_place(sweep, body, way, part);
         pd_body_sum_up(model, sweep, step, body, way, *gone + part * arc, 0, &sum);
-        // what is rounded: the sums, and positions, by which forces work
+        // rounding of the sums, and of positions, by the work of forces
         double noise = 4.0 * (double)PD_EPSILON * (rounded + magnitude + size * forces);
         if (change + sum.energy - energy > noise - PD_BODY_WORTH * part * slope) continue;
         pd_body_rotation_after(way, part, way->turned);
@@ -224,7 +227,7 @@ PD_UPDATE_FUNCTION double pd_body_step(const pd_model *model, const pd_body_swee
     return 0.0;
 }
 
-/* Moves body `body` in sweep->points, and says by what. */
+/* Moves body `body` in sweep->points, and writes its move. */
 PD_UPDATE_FUNCTION void pd_body_update(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int body) {
     pd_body_way way;
     double gone = 0.0, first = 0.0;
@@ -237,7 +240,7 @@ PD_UPDATE_FUNCTION void pd_body_update(const pd_model *model, const pd_body_swee
         if (!(promised > PD_BODY_ENOUGH * first)) break;
     }
     pd_body_whole(&way);
-    for (int c = 0; c < 3; c++) { // the frame has to see it where nothing is left of a gap
+    for (int c = 0; c < 3; c++) { // the frame must detect a step without a move at a closed gap
         sweep->moves[6 * (size_t)body + (size_t)c] = lost ? (real)NAN : (real)-way.shift[c];
         sweep->moves[6 * (size_t)body + 3 + (size_t)c] = (real)(-way.turn[c] * sweep->bodies[body].radius);
     }

@@ -1,16 +1,16 @@
-/* The free motion of one rigid body over a step, and its velocity after it; see loops/rigid_loops.h. In double whatever `real` is.
+/* The free motion of one rigid body over a step, and its velocity at the end; see loops/rigid_loops.h. In double for any `real`.
  *
- * A body turns about its pivot: its centre, or its first pin. All is by its mass: w = I^-1 l with the angular momentum l about the pivot
- * and the inertia tensor I of four quarters at the rows that carry the mass.
+ * A body rotates about its pivot: its centre, or its first pin. All quantities are per mass: w = I^-1 l with the angular momentum l about
+ * the pivot and the inertia tensor I of four quarters at the rows with mass.
  *
- * The inertial target of the rows is the pose that the free body has after the step, so that the rotational part of
+ * The inertial target of the rows is the pose of the free body after the step. So the rotational part of
  *     G = sum of m/4 |x_i - y_i|^2 / (2h^2) + E,   y_i = c* + R* p_i
- * has the gradient sum of m/4 r_i x (x_i - y_i) / h^2 by a rotation vector of the world. It is zero at R = R*, and at a minimum it is the
- * torque of E there. So l_{t+1} = l_t + 1/h sum of 1/4 r_i x (x_i - y_i) is l_t and h times that torque, exactly.
+ * has the gradient sum of m/4 r_i x (x_i - y_i) / h^2 by a rotation vector in world coordinates. It is zero at R = R*, and at a minimum it
+ * is the torque of E there. So l_{t+1} = l_t + 1/h sum of 1/4 r_i x (x_i - y_i) is exactly l_t plus h times that torque.
  *
  * R* = R_t exp(xi) is the midpoint rule on the rotations [Simo and Wong 1991; Hairer, Lubich and Wanner 2006, Sec. IV.8]:
  *     xi = h I^-1 exp(-xi/2) P_t,   P_t = R_t^T l_t.
- * It keeps l, is symmetric in time and of second order, and is exact about an axis of symmetry. */
+ * It conserves l, is symmetric in time and of second order, and is exact about an axis of symmetry. */
 #ifndef PD_UPDATES_RIGID_RIGID_MOTION_H
 #define PD_UPDATES_RIGID_RIGID_MOTION_H
 
@@ -19,25 +19,25 @@
 
 enum { PD_MOTION_PARTS = 256, PD_MOTION_ITERATIONS = 60 };
 
-/* The largest rotation of a part of a step, rad: the iteration for xi contracts by half of it at the most. */
+/* The largest rotation of a substep, rad: the iteration for xi contracts by at most half of it. */
 #define PD_MOTION_TURN 0.25
 
 /* A body at the start of a step. */
 typedef struct pd_rigid_motion {
     pd_rigid_stand stand;
     double velocity[3]; /* of the pivot, m/s */
-    double load[3];     /* the mean acceleration of the rows that carry the mass, m/s^2 */
-    double momentum[3]; /* about the pivot, by the mass, with that of the torque of the load in the step, m^2/s */
-    int turns;          /* 0: neither turns nor is turned, and the targets of its rows are those of vertices */
+    double load[3];     /* the mean acceleration of the rows with mass, m/s^2 */
+    double momentum[3]; /* about the pivot, per mass, including that of the torque of the load in the step, m^2/s */
+    int turns;          /* 0: no rotation and no torque, and the targets of its rows are those of vertices */
 } pd_rigid_motion;
 
-/* The mean over the rows that carry the mass; of four equal numbers it is the number. */
+/* The mean over the rows with mass; exact for four equal numbers. */
 PD_FUNCTION void pd_motion_mean(const pd_rigid_body *body, const real *v, double mean[3]) {
     const real *of = v + 3 * (size_t)pd_rigid_first_carrier(body);
     for (int c = 0; c < 3; c++) mean[c] = 0.25 * (((double)of[c] + (double)of[c + 3]) + ((double)of[c + 6] + (double)of[c + 9]));
 }
 
-/* The inertia tensor about the pivot, by the mass, in the world with R and in the body with NULL. */
+/* The inertia tensor about the pivot, per mass: in the world with R, in the body with R NULL. */
 PD_FUNCTION void pd_motion_inertia(const double *arms, const pd_rigid_body *body, const double *R, double inertia[9]) {
     size_t first = 3 * (size_t)pd_rigid_first_carrier(body), pin = 3 * (size_t)(body->rows.first + body->rows.pins[0]);
     for (int c = 0; c < 9; c++) inertia[c] = 0.0;
@@ -59,7 +59,7 @@ PD_FUNCTION void pd_motion_spin(const double I[9], const double l[3], double w[3
     for (int c = 0; c < 3; c++) w[c] /= determinant;
 }
 
-/* Adds sum of 1/4 r_i x b_i over the rows that carry the mass, r_i from the pivot and b [n_vertices,3] less `mean`. */
+/* Adds sum of 1/4 r_i x b_i over the rows with mass, r_i from the pivot and b [n_vertices,3] minus `mean`. */
 PD_FUNCTION void pd_motion_add_moment(const double *arms, const pd_rigid_body *body, const pd_rigid_stand *stand, const real *b,
                                       const double mean[3], double factor, double moment[3]) {
     for (int a = 0; a < PD_RIGID_CARRIERS; a++) {
@@ -72,8 +72,8 @@ PD_FUNCTION void pd_motion_add_moment(const double *arms, const pd_rigid_body *b
     }
 }
 
-/* Returns 0 where the body has lost its shape. The mean of the load acts at the centre: on a body that is held it is a part of G, as for
- * vertices. Its torque about the centre is that at x_t, constant over the step. */
+/* Returns 0 if the body is no longer rigid. The mean of the load acts at the centre; for a held body it is a part of G, as for vertices.
+ * Its torque about the centre is that at x_t, constant over the step. */
 PD_FUNCTION int pd_motion_of(const double *arms, const pd_rigid_body *body, double h, const real *x_t, const real *v, const real *load,
                              pd_rigid_motion *motion) {
     size_t pin = 3 * (size_t)(body->rows.first + body->rows.pins[0]);
@@ -141,7 +141,7 @@ PD_FUNCTION void pd_motion_drift(const double *arms, const pd_rigid_motion *moti
 
 /* ---- pd_bodies_first_guess, pd_bodies_offset ----------------------------------------------------------------------------------------- */
 
-/* drift, and x and offset of the guess that all rows make together; `back` [3], the mean of x - y that vertices were given. */
+/* drift, and x and offset of the first guess of all rows; `back` [3], the mean of x - y after pd_first_guess. */
 PD_FUNCTION void pd_motion_first_guess(const pd_rigid_body *body, int guess, const double to[3], const double back[3], int row,
                                        const real *x_t, real *x, real *offset, real *drift) {
     if (pd_rigid_is_pin(body, row)) return;
@@ -171,7 +171,7 @@ PD_FUNCTION double pd_motion_turn(double h, const double spin[3]) {
     return h * sqrt(spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2]);
 }
 
-/* What the axis through two pins has turned by in the step, over h. */
+/* The rotation of the axis through two pins in the step, divided by h. */
 PD_FUNCTION void pd_motion_axis_spin(double h, const double before[3], const double axis[3], double spin[3]) {
     double across[3];
     pd_pose_cross(before, axis, across);
@@ -180,8 +180,7 @@ PD_FUNCTION void pd_motion_axis_spin(double h, const double before[3], const dou
     for (int c = 0; c < 3; c++) spin[c] = sine > 0.0 ? across[c] / sine * angle / h : 0.0;
 }
 
-/* Where a body is and how it moves. v: of vertices, as pd_vertex_velocity leaves them, of which pins keep theirs. Returns 0 where the body
- * has lost its shape. */
+/* The pose and velocity of a body. v: of vertices, after pd_vertex_velocity; pins keep theirs. Returns 0 if the body is no longer rigid. */
 PD_FUNCTION int pd_motion_end(const double *arms, const pd_rigid_body *body, double h, const pd_rigid_motion *motion, const real *x,
                               const real *offset, const real *v, pd_rigid_end *end) {
     double momentum[3], inertia[9], fall[3];
@@ -190,7 +189,7 @@ PD_FUNCTION int pd_motion_end(const double *arms, const pd_rigid_body *body, dou
     pd_motion_mean(body, offset, end->velocity);
     for (size_t c = 0; c < 3; c++) {
         momentum[c] = motion->momentum[c];
-        // of a body that is held the load is a force on it, and its momentum is that in the frame of the pin
+        // for a held body the load is a force, and its momentum is relative to the pin
         fall[c] =
             pd_rigid_pins(body) ? end->stand.about[c] - motion->stand.about[c] - h * (motion->velocity[c] + h * motion->load[c]) : 0.0;
         end->velocity[c] = motion->velocity[c] + h * motion->load[c] + end->velocity[c] / h;

@@ -1,8 +1,7 @@
-/* The terms of G that one rigid body of a sweep is in, for the loops of both backends: energy, gradient and 6x6 block of its own elements
- * and pairs.
+/* The terms of G of one rigid body in a sweep, for the loops of both backends: energy, gradient and 6x6 block of its elements and pairs.
  *
- * A body moves by a shift s of what it turns about, o, and a rotation vector t: a row at o + r goes to o + part s + exp(part t) r, on an
- * arc no longer than part (|s| + |t x r|). Of its pairs only those are evaluated that may act after what the bodies have moved in the
+ * A body moves by a shift s of its pivot o, and a rotation vector t: a row at o + r moves to o + part s + exp(part t) r, on an arc of
+ * length at most part (|s| + |t x r|). Only those of its pairs are evaluated that can be active after the moves of the bodies in the
  * sweep. */
 #ifndef PD_UPDATES_RIGID_RIGID_TERMS_H
 #define PD_UPDATES_RIGID_RIGID_TERMS_H
@@ -13,21 +12,21 @@
 #include "updates/rigid/rigid_update.h"
 #include "updates/sweeps/touching_vertex.h"
 
-/* How a body has gone since the sweep began, and how it would go on: a row at about + r stands at about + gone + turned r, and would go to
- * about + gone + part shift + exp(part turn) turned r. */
+/* The displacement of a body since the start of the sweep, and its next move: a row at about + r is at about + gone + turned r, and moves
+ * to about + gone + part shift + exp(part turn) turned r. */
 typedef struct pd_body_way {
-    double about[3], axis[3]; /* what it turns about where the sweep begins; the axis of one that is held in two points */
-    double extent;            /* of its rows from there, at most, m */
+    double about[3], axis[3]; /* its pivot at the start of the sweep; the axis of a body held in two points */
+    double extent;            /* the largest distance of its rows from the pivot, m */
     double gone[3], turned[9];
     double shift[3], turn[3];
-    int held;       /* points it is held in, 0 to 2 */
+    int held;       /* the number of pinned points, 0 to 2 */
     int own, n_own; /* its pairs: sweep->own[own .. own + n_own - 1] */
 } pd_body_way;
 
 typedef struct pd_body_sum {
     double gradient[6], block[36], outer[9]; /* by shift and turn; outer = sum of f r^T */
     double energy, magnitude, forces;        /* J, J, N: sums of values, of absolute ones, and of the lengths of forces */
-    double least;                            /* gap of its pairs, at the least, m */
+    double least;                            /* the smallest gap of its pairs, m */
 } pd_body_sum;
 
 PD_FUNCTION int pd_body_has(const pd_model *model, const pd_body_sweep *sweep, int body, int point) {
@@ -36,7 +35,7 @@ PD_FUNCTION int pd_body_has(const pd_model *model, const pd_body_sweep *sweep, i
 
 PD_FUNCTION double pd_body_length(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
-/* r where the body stands. */
+/* r at the present pose of the body. */
 PD_FUNCTION void pd_body_arm(const pd_body_way *way, const real *start, int row, double arm[3]) {
     double r[3];
     for (int c = 0; c < 3; c++) r[c] = (double)start[3 * (size_t)row + (size_t)c] - way->about[c];
@@ -70,7 +69,7 @@ PD_FUNCTION void pd_body_begin(const pd_body_sweep *sweep, int number, pd_body_w
 
 PD_FUNCTION double pd_body_arc(const pd_body_way *way) { return pd_body_length(way->shift) + pd_body_length(way->turn) * way->extent; }
 
-/* By how much a row at `start` has moved after a part of the way, E the rotation until then. */
+/* The displacement of a row at `start` after a fraction of the path, E the rotation until then. */
 PD_FUNCTION void pd_body_row_move(const pd_body_way *way, const double E[9], double part, const real start[3], double move[3]) {
     double arm[3], turned[3];
     for (int c = 0; c < 3; c++) arm[c] = (double)start[c] - way->about[c];
@@ -91,7 +90,7 @@ PD_FUNCTION void pd_body_rotation_after(const pd_body_way *way, double part, dou
     pd_pose_multiply(further, way->turned, E);
 }
 
-/* The rows of a body go to this part of the way. */
+/* Moves the rows of a body to this fraction of the path. */
 PD_FUNCTION void pd_body_place(const pd_body_sweep *sweep, int number, const pd_body_way *way, double part) {
     const pd_rigid_body *body = &sweep->bodies[number];
     double E[9];
@@ -100,16 +99,16 @@ PD_FUNCTION void pd_body_place(const pd_body_sweep *sweep, int number, const pd_
         if (!pd_rigid_is_pin(body, i)) pd_body_row_after(way, E, part, sweep->start + 3 * (size_t)i, sweep->points + 3 * (size_t)i);
 }
 
-/* ---- what a body is in -------------------------------------------------------------------------------------------------------------- */
+/* ---- elements and pairs of a body ---------------------------------------------------------------------------------------------------- */
 
-/* Whether a role is the first that its pair has with the body. */
+/* Tells whether a role is the first of its pair with the body. */
 PD_FUNCTION int pd_body_first_role(const pd_model *model, const pd_body_sweep *sweep, int body, const int *points, int corner) {
     for (int j = 0; j < corner; j++)
         if (pd_body_has(model, sweep, body, points[j])) return 0;
     return 1;
 }
 
-/* The least distance that a pair can have, less what it is held apart by, while the body has not moved, m. */
+/* A lower bound of the distance of a pair minus its separation, before the body moves, m. */
 PD_FUNCTION double pd_body_gap(const pd_model *model, const pd_body_sweep *sweep, int body, int pair) {
     const int *points = sweep->pairs.points + 4 * (size_t)pair;
     double others = 0.0;
@@ -143,7 +142,7 @@ PD_FUNCTION void pd_body_add_force(const double arm[3], const double f[3], pd_bo
     sum->forces += pd_body_length(f);
 }
 
-/* J [3,6] of a row: how it moves by shift and turn. */
+/* J [3,6] of a row: its derivative by shift and turn. */
 PD_FUNCTION void pd_body_jacobian(const double arm[3], double J[18]) {
     for (int i = 0; i < 18; i++) J[i] = 0.0;
     J[0] = J[7] = J[14] = 1.0;
@@ -152,7 +151,7 @@ PD_FUNCTION void pd_body_jacobian(const double arm[3], double J[18]) {
     J[15] = arm[1], J[16] = -arm[0];
 }
 
-/* block += J^T K J with the rows and columns of these corners alone, K [width,width], J [n,3,6]. */
+/* block += J^T K J with the rows and columns of these corners only, K [width,width], J [n,3,6]. */
 PD_FUNCTION void pd_body_add_block(int n, const int *corners, int width, const real *K, const double *J, double block[36]) {
     for (int row = 0; row < 3 * n; row++) {
         double moved[6] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
@@ -167,7 +166,7 @@ PD_FUNCTION void pd_body_add_block(int n, const int *corners, int width, const r
     }
 }
 
-/* f and K [k,3], [3k,3k] of an element or pair with these corners; K NULL: of none. */
+/* Adds f and K [k,3], [3k,3k] of an element or pair with these corners; K NULL: f only. */
 PD_UPDATE_FUNCTION void pd_body_add(const pd_model *model, const pd_body_sweep *sweep, int body, const pd_body_way *way, int corners,
                                     const int *points, const real *f, const real *K, pd_body_sum *sum) {
     double J[72];
@@ -186,7 +185,7 @@ PD_UPDATE_FUNCTION void pd_body_add(const pd_model *model, const pd_body_sweep *
 
 PD_FUNCTION void pd_body_add_energy(double energy, pd_body_sum *sum) { sum->energy += energy, sum->magnitude += fabs(energy); }
 
-/* The carriers of its mass; their energy is a difference, pd_body_inertia. */
+/* The rows with its mass; their energy is a difference, pd_body_inertia. */
 PD_FUNCTION void pd_body_add_inertia(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int number,
                                      const pd_body_way *way, pd_body_sum *sum) {
     const pd_rigid_body *body = &sweep->bodies[number];
@@ -204,7 +203,7 @@ PD_FUNCTION void pd_body_add_inertia(const pd_model *model, const pd_body_sweep 
     }
 }
 
-/* What inertia has more at this part of the way than at its beginning, J. */
+/* The inertia at this fraction of the path minus that at its start, J. */
 PD_FUNCTION double pd_body_inertia(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int number,
                                    const pd_body_way *way, double part, double *magnitude) {
     const pd_rigid_body *body = &sweep->bodies[number];
@@ -224,7 +223,7 @@ PD_FUNCTION double pd_body_inertia(const pd_model *model, const pd_body_sweep *s
     return sum;
 }
 
-/* `with` of the functions below: 0: the energy alone; 1: forces and the matrix too; 2: with the clamped matrix. */
+/* `with` of the functions below: 0: only the energy; 1: forces and the matrix too; 2: with the clamped matrix. */
 PD_FUNCTION pd_hessian_filter pd_body_filter(int with) { return with > 1 ? PD_FILTER_CLAMP : PD_FILTER_NONE; }
 
 #define PD_BODY_ELEMENT(KIND, name, k, d, count, ...)                                                                           \
@@ -252,7 +251,7 @@ PD_UPDATE_FUNCTION void pd_body_add_elements(const pd_model *model, const pd_bod
     }
 }
 
-/* One pair that may act. */
+/* One pair that may be active. */
 PD_UPDATE_FUNCTION void pd_body_add_pair(const pd_model *model, const pd_body_sweep *sweep, int p, int body, const pd_body_way *way,
                                          int with, pd_body_sum *sum) {
     int kind = sweep->pairs.kind[p], corners = pd_contact_corners(kind);
@@ -271,7 +270,7 @@ PD_UPDATE_FUNCTION void pd_body_add_pair(const pd_model *model, const pd_body_sw
     pd_body_add(model, sweep, body, way, corners, sweep->pairs.points + 4 * (size_t)p, f, K, sum);
 }
 
-/* All of them, after the body has gone `here`, m. */
+/* All of them, at the displacement `here` of the body, m. */
 PD_UPDATE_FUNCTION void pd_body_add_pairs(const pd_model *model, const pd_body_sweep *sweep, int body, const pd_body_way *way, double here,
                                           int with, pd_body_sum *sum) {
     for (int k = way->own; k < way->own + way->n_own; k++) {
@@ -283,7 +282,7 @@ PD_UPDATE_FUNCTION void pd_body_add_pairs(const pd_model *model, const pd_body_s
     }
 }
 
-/* J [3,6] of the move of a pair with friction, sum over its corners of weight x move. */
+/* J [3,6] of the slip of a pair with friction, sum over its corners of weight x displacement. */
 PD_FUNCTION void pd_body_slip_jacobian(const pd_model *model, const pd_body_sweep *sweep, int body, const pd_body_way *way,
                                        const int points[4], const real *weights, double J[18]) {
     for (int i = 0; i < 18; i++) J[i] = 0.0;
@@ -307,7 +306,7 @@ PD_UPDATE_FUNCTION void pd_body_add_friction(const pd_model *model, const pd_bod
             real strength = lagged->strength[p], f[12], M[9];
             double J[18];
             const real *weights = lagged->weights + 4 * p;
-            int points[4]; // roles without weight are not listed
+            int points[4]; // roles with zero weight are not listed
             for (int j = 0; j < 4; j++) points[j] = weights[j] != 0 ? lagged->points[4 * p + (size_t)j] : -1;
             if (!pd_body_first_role(model, sweep, number, points, sweep->lagged_incidence.roles[r] % 4)) continue;
             if (!(strength > 0)) continue;
@@ -323,7 +322,7 @@ PD_UPDATE_FUNCTION void pd_body_add_friction(const pd_model *model, const pd_bod
         }
 }
 
-/* All but inertia, where the body is; `here`: how far it has gone from where the sweep began. */
+/* All except inertia, at the present pose; `here`: the displacement of the body from the start of the sweep. */
 PD_UPDATE_FUNCTION void pd_body_sum_up(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int body,
                                        const pd_body_way *way, double here, int with, pd_body_sum *sum) {
     for (int i = 0; i < 6; i++) sum->gradient[i] = 0.0;

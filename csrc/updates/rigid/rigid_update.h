@@ -1,16 +1,17 @@
-/* What the loops over rigid bodies do with one body, and with one of its rows; see loops/rigid_loops.h. In double whatever `real` is.
+/* The work of the loops over rigid bodies on one body, and on one of its rows; see loops/rigid_loops.h. In double for any `real`.
  *
- * A body is first asked where it is, by its rows that carry the mass and its pins, then each of its rows is moved by itself: a loop may
- * share the rows of a body out among threads as soon as all of them know the pose. */
+ * First the pose of a body is found from its rows with mass and its pins. Then each of its rows moves independently: a loop may distribute
+ * the rows of a body over threads once all of them have the pose. */
 #ifndef PD_UPDATES_RIGID_RIGID_UPDATE_H
 #define PD_UPDATES_RIGID_RIGID_UPDATE_H
 
 #include "base/pose.h"
 #include "loops/rigid_loops.h"
 
-/* ---- where a body is ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the pose of a body
+ * ---------------------------------------------------------------------------------------------------------------- */
 
-/* Its pose, what it turns about: its first pin, or its centre; and the axis of one that is held in two points. */
+/* Its pose; its pivot, which is its first pin or its centre; and the axis of a body held in two points. */
 typedef struct pd_rigid_stand {
     pd_pose pose;
     double about[3], axis[3];
@@ -25,7 +26,7 @@ PD_FUNCTION int pd_rigid_is_pin(const pd_rigid_body *body, int row) {
     return place == body->rows.pins[0] || place == body->rows.pins[1];
 }
 
-/* Turns R by the smallest rotation that brings R (body's axis) onto the axis through the two pins. */
+/* Rotates R by the smallest rotation that maps R (body's axis) onto the axis through the two pins. */
 PD_FUNCTION void pd_rigid_turn_onto_axis(const double *arms, const pd_rigid_body *body, const real *x, double R[9], double axis[3]) {
     size_t first = 3 * (size_t)(body->rows.first + body->rows.pins[0]), second = 3 * (size_t)(body->rows.first + body->rows.pins[1]);
     double arm[3], now[3], length = 0.0, across[3], along, sine;
@@ -47,7 +48,7 @@ PD_FUNCTION void pd_rigid_turn_onto_axis(const double *arms, const pd_rigid_body
     for (int c = 0; c < 9; c++) R[c] = turned[c];
 }
 
-/* The centre of a body that is held, where its rotation is known. */
+/* The centre of a held body with known rotation. */
 PD_FUNCTION void pd_rigid_centre_by_pin(const double *arms, const pd_rigid_body *body, const real *x, pd_pose *pose) {
     size_t pin = 3 * (size_t)(body->rows.first + body->rows.pins[0]);
     double turned[3];
@@ -55,8 +56,8 @@ PD_FUNCTION void pd_rigid_centre_by_pin(const double *arms, const pd_rigid_body 
     for (size_t c = 0; c < 3; c++) pose->centre[c] = (double)x[pin + c] - turned[c];
 }
 
-/* The pose nearest to the rows that carry the mass; of one that is held, among those that keep its pins where they are. Returns 0 where
- * there is none: the body has been turned inside out. */
+/* The pose closest to the rows with mass; for a held body, among those that keep its pins in place. Returns 0 if there is none: the body is
+ * inverted. */
 PD_FUNCTION int pd_rigid_fit(const double *arms, const pd_rigid_body *body, const real *x, pd_rigid_stand *stand) {
     size_t first = 3 * (size_t)pd_rigid_first_carrier(body), pin = 3 * (size_t)(body->rows.first + body->rows.pins[0]);
     int pins = pd_rigid_pins(body);
@@ -83,8 +84,8 @@ PD_FUNCTION void pd_rigid_place_row(const double *arms, const pd_pose *pose, int
     for (int c = 0; c < 3; c++) at[c] += pose->centre[c];
 }
 
-/* What rounding of positions has put between the mean of the rows that carry the mass, which is the centre, and the centre of a pose: taken
- * out of every move, a free body keeps its linear momentum to the rounding of moves. */
+/* The rounding of positions between the mean of the rows with mass, which is the centre, and the centre of a pose. It is subtracted from
+ * every move, so a free body conserves its linear momentum to the rounding of moves. */
 PD_FUNCTION void pd_rigid_drift(const double *arms, const pd_rigid_body *body, const real *x, const pd_pose *pose, double drift[3]) {
     double at[3];
     for (int c = 0; c < 3; c++) drift[c] = 0.0;
@@ -96,7 +97,7 @@ PD_FUNCTION void pd_rigid_drift(const double *arms, const pd_rigid_body *body, c
     }
 }
 
-/* v <- its part along the axis of a body held in one. */
+/* v <- its part along the axis, for a body held in one. */
 PD_FUNCTION void pd_rigid_keep_along(const pd_rigid_body *body, const double axis[3], double v[3]) {
     if (pd_rigid_pins(body) < 2) return;
     double along = v[0] * axis[0] + v[1] * axis[1] + v[2] * axis[2];
@@ -136,7 +137,7 @@ PD_FUNCTION void pd_rigid_update_gather(const double *arms, const pd_rigid_stand
     }
 }
 
-/* The six numbers of a body, and what it adds to the Hessian of its rotations. */
+/* The six numbers of a body, and its part of the Hessian of its rotations. */
 PD_FUNCTION void pd_rigid_finish_gather(const pd_rigid_body *body, const pd_rigid_stand *stand, pd_rigid_sums *sums, real *gradient,
                                         double *curvature) {
     // the second derivative of g . exp(theta) r at theta = 0 is (g r^T + r g^T)/2 - (g.r) 1
@@ -153,7 +154,7 @@ PD_FUNCTION void pd_rigid_finish_gather(const pd_rigid_body *body, const pd_rigi
 
 /* ---- pd_bodies_spread ---------------------------------------------------------------------------------------------------------------- */
 
-/* The pose where -alpha times the six numbers of a direction lead, and the drift there, less the way of the centre. */
+/* The pose after -alpha times the six numbers of a direction, and the drift there minus the displacement of the centre. */
 PD_FUNCTION void pd_rigid_move(const double *arms, const pd_rigid_body *body, const pd_rigid_stand *stand, const real *x, double alpha,
                                const real *direction, pd_pose *moved, double drift[3]) {
     const real *carrier = direction + 3 * (size_t)pd_rigid_first_carrier(body);
@@ -180,13 +181,13 @@ PD_FUNCTION void pd_rigid_update_spread(const double *arms, const pd_rigid_body 
 
 /* ---- pd_bodies_go, pd_bodies_bend ---------------------------------------------------------------------------------------------------- */
 
-/* How a body goes: where from, the rotation vector to where it ends, and the way of its centre; a body that is held has none. */
+/* The path of a body: its start, the rotation vector to its end, and the displacement of its centre, zero for a held body. */
 typedef struct pd_rigid_way {
     pd_rigid_stand start;
     double turn[3], shift[3];
 } pd_rigid_way;
 
-/* Returns 0 where a body has lost its shape at either end. */
+/* Returns 0 if a body is not rigid at either end. */
 PD_FUNCTION int pd_rigid_find_way(const double *arms, const pd_rigid_body *body, const real *x_0, const real *x_1, pd_rigid_way *way) {
     pd_rigid_stand end;
     double between[9];
@@ -197,7 +198,7 @@ PD_FUNCTION int pd_rigid_find_way(const double *arms, const pd_rigid_body *body,
     return 1;
 }
 
-/* The rotation after a part of the way. */
+/* The rotation after a fraction of the path. */
 PD_FUNCTION void pd_rigid_turn_so_far(const pd_rigid_way *way, double part, double E[9]) {
     double turn[3];
     for (int c = 0; c < 3; c++) turn[c] = part * way->turn[c];
@@ -218,13 +219,13 @@ PD_FUNCTION void pd_rigid_update_go(const double *arms, const pd_rigid_body *bod
     }
 }
 
-/* A curve is off its chord by an eighth of its second derivative, r |turn|^2, at most. */
+/* A curve is off its chord by at most an eighth of its second derivative, r |turn|^2. */
 PD_FUNCTION real pd_rigid_bend_of(const pd_rigid_body *body, const pd_rigid_way *way) {
     double square = way->turn[0] * way->turn[0] + way->turn[1] * way->turn[1] + way->turn[2] * way->turn[2];
     return (real)(0.125 * body->extent * square);
 }
 
-/* A straight way from x_0 that is as long as the arc of a row, |shift| + |turn x r| at the most. */
+/* A straight path from x_0 with the length of the arc of a row, at most |shift| + |turn x r|. */
 PD_FUNCTION void pd_rigid_update_stretch(const double *arms, const pd_rigid_way *way, int row, const real *x_0, real *ends) {
     double at[3], across[3];
     const double *s = way->shift;
@@ -262,7 +263,7 @@ PD_FUNCTION void pd_rigid_update_arm(const double *arms, const pd_rigid_body *bo
 
 /* ---- pd_bodies_solve ----------------------------------------------------------------------------------------------------------------- */
 
-/* b = A^-1 b by Cholesky, A [6,6], of which the lower triangle is used up; returns 0 where it is not positive definite. */
+/* b = A^-1 b by Cholesky, A [6,6], whose lower triangle is overwritten; returns 0 if it is not positive definite. */
 PD_FUNCTION int pd_rigid_solve6(double *A, double *b) {
     for (int j = 0; j < 6; j++) {
         double pivot = A[7 * j];
@@ -285,7 +286,7 @@ PD_FUNCTION int pd_rigid_solve6(double *A, double *b) {
     return 1;
 }
 
-/* Returns whether it is left. */
+/* Returns 1 if it is not positive definite. */
 PD_FUNCTION int pd_rigid_update_solve(const pd_rigid_body *body, double *system, int limited, const real *gradient, real *direction) {
     size_t first = 3 * (size_t)pd_rigid_first_carrier(body);
     double *d = system + 36;
