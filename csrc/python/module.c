@@ -1,5 +1,5 @@
-/* A backend module: the type Simulation, batches of elements, and what this backend is. Built once per device and precision;
- * PD_MODULE_NAME says which one this is. */
+/* A backend module: the type Simulation, batches of elements, and properties of the backend. Built once per device and precision;
+ * PD_MODULE_NAME selects these. */
 #define PD_IMPORT_ARRAY
 #include "python/binding/backend_module.h"
 
@@ -122,7 +122,7 @@ static int module_execute(PyObject *module) {
     if (pd_arrays_import() < 0) return -1;
     pd_module_state *state = PyModule_GetState(module);
 
-    // the factorisation lives in _host alone
+    // only _host contains the factorisation
     PyObject *host = PyImport_ImportModule("pdgpu._host");
     PyObject *capsule = host ? PyObject_GetAttrString(host, "cholesky") : NULL;
     state->cholesky = capsule ? PyCapsule_GetPointer(capsule, PD_CHOLESKY_CAPSULE) : NULL;

@@ -43,7 +43,7 @@ static const struct {
                 {PD_CONTACT_HESSIAN, PD_FILTER_CLAMP},   {PD_CONTACT_BLOCKS, PD_FILTER_NONE},    {PD_CONTACT_BLOCKS, PD_FILTER_CLAMP},
                 {PD_CONTACT_HESSIAN, PD_FILTER_ABSOLUTE}};
 
-/* The arguments of both functions: a law, a quantity, n pairs and positions. */
+/* The arguments of both functions: a contact potential, a quantity, n pairs and positions. */
 typedef struct batch {
     pd_contact_law law;
     pd_hessian_filter filter;

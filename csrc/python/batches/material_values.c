@@ -1,4 +1,4 @@
-/* What the functions of a material in Python find for a batch of single elements, as parameters of element_batch. */
+/* The results of the functions of a material in Python for a batch of single elements, as parameters of element_batch. */
 #include "python/binding/backend_module.h"
 
 #include "elements/custom.h"
@@ -18,7 +18,7 @@ typedef struct batch {
     real *parameters;
 } batch;
 
-/* Elements begin .. begin + n - 1, which one material has. */
+/* Elements begin .. begin + n - 1, all of one material. */
 static pd_status fill_batch(const batch *self, const pd_material_functions *f, int begin, int n, double *found, pd_error *error) {
     const int k = self->shape.vertices, d = self->shape.columns, width = pd_material_width(d);
     for (int i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* What the files of a backend module (_cpu_f32, _cpu_f64, _cuda_f32, _cuda_f64) share. */
+/* Declarations shared by the files of a backend module (_cpu_f32, _cpu_f64, _cuda_f32, _cuda_f64). */
 #ifndef PD_PYTHON_BINDING_BACKEND_MODULE_H
 #define PD_PYTHON_BINDING_BACKEND_MODULE_H
 
@@ -12,13 +12,14 @@
 /* The NumPy type of `real`. */
 #define PD_NPY_REAL (sizeof(real) == sizeof(float) ? NPY_FLOAT32 : NPY_FLOAT64)
 
-/* Coordinates whose differences, sums with a margin and lengths can still be formed, m (LARGEST of python/pdgpu/_internal/arguments.py). */
+/* The largest coordinate, m: differences, sums with a margin and lengths do not overflow (LARGEST of
+ * python/pdgpu/_internal/arguments.py). */
 #define PD_LARGEST_COORDINATE (sizeof(real) == sizeof(float) ? 1e37 : 1e307)
 
-/* Of a point that lies in the element it follows, or not far outside. */
+/* Of a point inside the element that carries it, or not far outside. */
 #define PD_LARGEST_WEIGHT 1e3
 
-/* Returns 0, or -1 with a ValueError, where a value of x is not a number or beyond it. */
+/* Returns 0, or -1 with a ValueError if a value of x is not finite or exceeds the limit. */
 static inline int pd_check_coordinates(PyArrayObject *x, const char *name) {
     return pd_array_check_range(x, -PD_LARGEST_COORDINATE, PD_LARGEST_COORDINATE, name);
 }
@@ -30,8 +31,8 @@ typedef struct pd_module_state {
     PyTypeObject *broad_phase_type;
     PyTypeObject *proximity_type;
     PyTypeObject *results_type;
-    int device;                            /* which one the module works on, by its number */
-    pd_workspace workspace;                /* between two batches */
+    int device;                            /* the number of the module's device */
+    pd_workspace workspace;                /* kept between batches */
     double loop_seconds;                   /* of the last batch of pairs */
     const pd_cholesky_functions *cholesky; /* kept alive by the module _host, which is never unloaded */
 } pd_module_state;
@@ -50,19 +51,18 @@ int pd_add_solvers(PyObject *module);
 
 /* None or a dict of pd_chebyshev_options. Returns 0 with an exception set. (linear.c) */
 int pd_read_chebyshev(PyObject *object, pd_chebyshev *out);
-/* Whether the numbers of pd_linear_set make sense: 1, or 0 with a ValueError. (linear.c) */
+/* Checks the range of the numbers of pd_linear_set: 1, or 0 with a ValueError. (linear.c) */
 int pd_check_spectrum(double weight, double omega, double rho);
-/* The dict of pd_linear_options that python/pdgpu/linear/linear_solvers.py makes of a linear solver. Returns 0 with an exception set.
- * (linear.c) */
+/* The dict of pd_linear_options from python/pdgpu/linear/linear_solvers.py. Returns 0 with an exception set. (linear.c) */
 int pd_read_linear_settings(PyObject *object, pd_linear_settings *out);
 /* linear_function.c: a callable or None. out->user is the callable, borrowed. Returns 0 with an exception set. */
 int pd_read_vector_function(PyObject *value, pd_vector_function *out);
 /* A dict: weight, largest_eigenvalue; zeros for NULL. (linear.c) */
 PyObject *pd_build_weight(const pd_linear *linear);
-/* A dict of what a context has been asked for. (linear.c) */
+/* A dict of the work counts of a context. (linear.c) */
 PyObject *pd_build_counts(pd_counts counts);
 
-/* A collider but for the values of its grid, which the caller finds in *values, or NULL: a BORROWED reference. Returns 0, or -1 with an
+/* A collider without the values of its grid, which the caller gets in *values, or NULL: a BORROWED reference. Returns 0, or -1 with an
  * exception. (geometry.c) */
 int pd_read_collider(int shape, PyObject *frame, PyObject *size, double spacing, PyObject *values_object, pd_collider *collider,
                      PyArrayObject **values);

@@ -11,7 +11,7 @@ extern PyType_Spec pd_device_array_type_spec;
 typedef struct pd_memory_owner {
     /* Waits until all work requested of the device is visible to other streams. */
     int (*settle)(PyObject *owner);
-    /* target (H) = source (B). Waits. */
+    /* target (H) = source (B). Synchronises. */
     int (*download)(PyObject *owner, void *target, const void *source, size_t bytes);
 } pd_memory_owner;
 

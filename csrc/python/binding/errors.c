@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* The module with the exception classes, new reference: `errors` beside the extension module. The classes are Python classes, one set
- * for all extension modules. They are needed too rarely for the module state. */
+/* The module with the exception classes, new reference: `errors` of the same package. The classes are Python classes, one set for all
+ * extension modules. They are needed too rarely for the module state. */
 static PyObject *import_errors(PyObject *module) {
     PyObject *module_name = module ? PyObject_GetAttrString(module, "__name__") : PyUnicode_FromString("pdgpu.");
     if (!module_name) return NULL;

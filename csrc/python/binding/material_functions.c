@@ -1,16 +1,16 @@
-/* Functions of a material in Python, as the core calls them; see material_functions.h. */
+/* Functions of a material in Python, called by the core; see material_functions.h. */
 #include "python/binding/material_functions.h"
 
 #include "python/binding/arrays.h"
 
 #include <stdlib.h>
 
-/* Of one material, each a reference that the list of the description keeps. */
+/* Of one material; the list of the description holds the references. */
 typedef struct material_call {
     PyObject *callable, *F, *elements, *out[PD_MATERIAL_QUANTITIES];
 } material_call;
 
-/* An exception that is pending is of a function that was called before, and the core has not returned yet. */
+/* A pending exception is from a function that was called before, and the core has not returned yet. */
 static pd_status evaluate(void *user, pd_material_quantity quantity, int n) {
     const material_call *self = user;
     PyGILState_STATE state = PyGILState_Ensure();
@@ -24,7 +24,7 @@ static pd_status evaluate(void *user, pd_material_quantity quantity, int n) {
 
 static void free_capsule(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, NULL)); }
 
-/* Zeroed memory that the list keeps; NULL with an exception set. */
+/* Zeroed memory, owned by the list; NULL with an exception set. */
 static void *keep_memory(PyObject *kept, size_t count, size_t size) {
     void *memory = calloc(count + 1, size);
     PyObject *capsule = memory ? PyCapsule_New(memory, NULL, free_capsule) : PyErr_NoMemory();
@@ -37,7 +37,7 @@ static void *keep_memory(PyObject *kept, size_t count, size_t size) {
     return failed ? NULL : memory;
 }
 
-/* A new array that the list keeps: BORROWED, or NULL with an exception set. */
+/* A new array, owned by the list: BORROWED, or NULL with an exception set. */
 static PyArrayObject *keep_array(PyObject *kept, int type, int n_dimensions, const npy_intp *shape) {
     PyArrayObject *array = pd_array_out(type, n_dimensions, shape);
     int failed = !array || PyList_Append(kept, (PyObject *)array) < 0;
@@ -59,7 +59,7 @@ static int make_buffers(PyObject *kept, int d, pd_material_functions *f, materia
         if (!scratch) return 0;
         f->shifted = PyArray_DATA(scratch);
     }
-    // what a function keeps of these stays readable after the simulation
+    // if a function stores references to these, they stay readable after the simulation
     PyArrayObject *views[5] = {pd_array_view(NPY_FLOAT64, 3, F_shape, f->F, (PyObject *)F),
                                pd_array_view(NPY_INT32, 1, F_shape, f->elements, (PyObject *)elements),
                                pd_array_view(NPY_FLOAT64, 1, F_shape, f->out, (PyObject *)out),
@@ -112,7 +112,7 @@ int pd_read_material_functions(PyObject *kept, PyObject *functions, pd_element_s
         PyErr_Format(PyExc_TypeError, "functions: expected a list of tuples for %s, got %R", shape.name, functions);
         return 0;
     }
-    PyObject *items = PyList_AsTuple(functions); // our own: reading one may run code that changes the list
+    PyObject *items = PyList_AsTuple(functions); // a private copy: reading one may run code that changes the list
     if (!items) return 0;
     Py_ssize_t count = PyTuple_Size(items);
     pd_material_functions *all = keep_memory(kept, (size_t)count, sizeof *all);

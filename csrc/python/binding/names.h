@@ -1,12 +1,11 @@
-/* The names of what results are made of, each beside its constant: Python builds tables and dicts by them. _host shows them
- * (host_names.c). */
+/* The names in results, each next to its constant, for tables and dicts in Python. _host exports them (host_names.c). */
 #ifndef PD_PYTHON_BINDING_NAMES_H
 #define PD_PYTHON_BINDING_NAMES_H
 
 #include "dynamics/step/simulation.h"
 
-/* X(constant, name, part, field) for every column of the record of a step. OBSERVED: a field of pd_iteration that an observer gets too, by
- * the same name. RECORDED: a field of pd_iteration for the record alone. CONTACT: a field of pd_contact_row. */
+/* X(constant, name, part, field) for every column of the record of a step. OBSERVED: a field of pd_iteration that an observer gets too,
+ * with the same name. RECORDED: a field of pd_iteration for the record only. CONTACT: a field of pd_contact_row. */
 #define PD_RECORD_TABLE(X)                                                    \
     X(ITERATION, "iteration", OBSERVED, number)                               \
     X(SECONDS, "seconds", OBSERVED, seconds)                                  \
@@ -68,8 +67,7 @@ enum { PD_RECORD_TABLE(PD_RECORD_CONSTANT) PD_RECORD_COLUMNS };
 enum { PD_UPDATE_TABLE(PD_UPDATE_CONSTANT) PD_UPDATE_COLUMNS };
 enum { PD_LINEAR_RECORD_TABLE(PD_LINEAR_RECORD_CONSTANT) PD_LINEAR_RECORD_COLUMNS };
 
-/* X(constant, name) for every part of the time of a step, every way in which one ends, an update in it does, and a linear
- * solve does. */
+/* X(constant, name) for every timed part of a step, every end of a step, of an update in it, and of a linear solve. */
 #define PD_PHASE_TABLE(X)                  \
     X(PD_PHASE_BEGIN, "begin")             \
     X(PD_PHASE_FIRST_GUESS, "first_guess") \
@@ -98,7 +96,7 @@ enum { PD_LINEAR_RECORD_TABLE(PD_LINEAR_RECORD_CONSTANT) PD_LINEAR_RECORD_COLUMN
     X(PD_LINEAR_STALLED, "stalled")             \
     X(PD_LINEAR_DIVERGED, "diverged")
 
-/* An array of names, each at the place of its constant: const char *const names[] = {PD_STOP_TABLE(PD_NAME_AT)}; */
+/* An array of names, each at the index of its constant: const char *const names[] = {PD_STOP_TABLE(PD_NAME_AT)}; */
 #define PD_NAME_AT(constant, name) [constant] = name,
 
 #endif

@@ -1,4 +1,4 @@
-/* Settings from Python by name: a dict that holds exactly what lists of options declare (base/option.h). */
+/* Settings from Python by name: a dict with exactly the declared options of some lists (base/option.h). */
 #ifndef PD_PYTHON_BINDING_OPTIONS_H
 #define PD_PYTHON_BINDING_OPTIONS_H
 
@@ -12,8 +12,8 @@ typedef struct pd_option_list {
     void *settings;
 } pd_option_list;
 
-/* Texts of the messages: the name of the dict, and the declaration of its options. `read` converts types other than flag, count and
- * number. It returns 0 with an exception set, or without one for an unknown type. NULL: there are no such types. */
+/* Texts of the messages: the name of the dict, and the declaration of its options. `read` converts types other than flag, count and number.
+ * It returns 0 with an exception set, or without one for an unknown type. NULL: no such types. */
 typedef struct pd_option_reader {
     const char *argument, *owner;
     int (*read)(const void *user, PyObject *value, const pd_option *option, void *slot);

@@ -22,7 +22,7 @@ pd_status pd_passage_open(pd_passage *self, pd_context *context, size_t bytes) {
     return PD_OK;
 }
 
-/* Space of so many bytes, or NULL. */
+/* Space of `bytes` bytes, or NULL. */
 static char *take(pd_passage *self, size_t bytes, size_t *from) {
     if (!self->memory || bytes > self->bytes - self->used) return NULL;
     *from = self->used;

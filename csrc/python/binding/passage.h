@@ -5,8 +5,8 @@
 
 #include "loops/backend.h"
 
-/* PASSAGE_MOST: the maximum of pinned bytes that are kept. A larger transfer goes directly between array and device, with a wait of its
- * own. */
+/* PASSAGE_MOST: the maximum of pinned bytes that are kept. A larger transfer goes directly between array and device, with its own
+ * synchronisation. */
 enum { PD_PASSAGE_ARRAYS = 8, PD_PASSAGE_MOST = 1 << 26 };
 
 typedef struct pd_passage {

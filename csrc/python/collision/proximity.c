@@ -122,7 +122,7 @@ static PyObject *proximity_set_collider(ProximityObject *self, PyObject *argumen
     Py_RETURN_NONE;
 }
 
-/* Positions (n,3) of vertices (x; NULL for None, those of the simulation) and of driven points. No point that follows x may exceed the
+/* Positions (n,3) of vertices (x; NULL for None, those of the simulation) and of prescribed points. No point that follows x may exceed the
  * largest coordinate. Returns 0 with an exception set. */
 static int read_positions(ProximityObject *self, PyObject *x_object, PyObject *driven_object, const real **x, const real **driven) {
     const pd_surface *surface = self->surface;

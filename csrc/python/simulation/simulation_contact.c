@@ -1,4 +1,4 @@
-/* What touches in a simulation: the driven points, and the pairs as they are. */
+/* Contact of a simulation: prescribed points, and the present pairs. */
 #include "python/simulation/simulation_object.h"
 
 #include "dynamics/contact/contact_record.h"
@@ -9,7 +9,8 @@
 #include <float.h>
 #include <limits.h>
 
-/* ---- driven points ------------------------------------------------------------------------------------------------------------------- */
+/* ---- prescribed points
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 static npy_intp n_driven(pd_simulation_object *self) {
     pd_contact *contact = pd_simulation_contact(self->core);
@@ -51,7 +52,8 @@ PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
-/* ---- the stiffness of an adaptive law ------------------------------------------------------------------------------------------------ */
+/* ---- the stiffness of an adaptive contact potential
+ * ------------------------------------------------------------------------------------ */
 
 PyObject *pd_call_doublings(pd_simulation_object *self, PyObject *unused) {
     pd_contact *contact = pd_simulation_contact(self->core);
@@ -89,7 +91,8 @@ PyObject *pd_call_find_pairs_at(pd_simulation_object *self, PyObject *object) {
     Py_RETURN_NONE;
 }
 
-/* ---- what a record says -------------------------------------------------------------------------------------------------------------- */
+/* ---- contact in a record
+ * --------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const real *x;
@@ -121,7 +124,7 @@ static pd_status slot(pd_simulation *core) {
     return pd_simulation_keep_error(core, pd_contact_find(contact, pd_simulation_positions(core)));
 }
 
-/* A dict for columns, with the simulation entered, or NULL with an exception. */
+/* A dict for columns; the call has entered the simulation. NULL with an exception. */
 static PyObject *begin_columns(pd_simulation_object *self) {
     if (!pd_simulation_contact(self->core)) return PyErr_Format(PyExc_ValueError, "contact: this simulation has none");
     PyObject *columns = PyDict_New();
@@ -130,7 +133,7 @@ static PyObject *begin_columns(pd_simulation_object *self) {
     return NULL;
 }
 
-/* Leaves the simulation. The dict where all went well, else NULL with an exception; `complete` = 0: it is set already. */
+/* Leaves the simulation. Returns the dict after success, else NULL with an exception; `complete` = 0: the exception is already set. */
 static PyObject *end_columns(pd_simulation_object *self, PyObject *columns, int complete, pd_status status) {
     pd_simulation_keep_error(self->core, status);
     pd_object_leave(self);
@@ -139,7 +142,7 @@ static PyObject *end_columns(pd_simulation_object *self, PyObject *columns, int 
     return status ? pd_object_raise(self, status) : NULL;
 }
 
-/* Columns of the pairs with friction in the last step, as they are where the state is. */
+/* Columns of the pairs with friction in the last step, at the present state. */
 typedef struct {
     npy_intp n;
     uint64_t *keys;
@@ -189,7 +192,7 @@ PyObject *pd_call_friction_columns(pd_simulation_object *self, PyObject *unused)
     return end_columns(self, columns, complete, status);
 }
 
-/* Columns of the pairs with a penalty of the last step, as they are where the state is. */
+/* Columns of the penalty pairs of the last step, at the present state. */
 typedef struct {
     npy_intp n;
     uint64_t *keys;

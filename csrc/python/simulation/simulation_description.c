@@ -1,4 +1,4 @@
-/* The arrays that a simulation is made of, checked and kept: what the core trusts later. */
+/* The arrays of a simulation, checked and stored: the core relies on the checks. */
 #include "python/binding/material_functions.h"
 #include "python/simulation/simulation_object.h"
 
@@ -6,16 +6,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { PD_RIGID_FEWEST = 8 }; /* a tetrahedron, and what carries the mass */
+enum { PD_RIGID_FEWEST = 8 }; /* a tetrahedron, and the four rows with the mass */
 
-/* What the core borrows as long as it lives is kept in a list; *array = NULL for None. Returns 0 with an exception set. */
+/* Stores an array in a list, since the core borrows it for its life; *array = NULL for None. Returns 0 with an exception set. */
 static int keep_or_none(PyArrayObject **array, PyObject *kept, PyObject *object, int type, int n_dimensions, const npy_intp *shape,
                         const char *name) {
     *array = object == Py_None ? NULL : pd_array_in_kept(kept, object, type, n_dimensions, shape, name);
     return *array || object == Py_None;
 }
 
-/* (kind, vertices, rest, parameters, damping or None[, functions]) -> set of arrays kept in the list. Returns 0 with an exception set. */
+/* (kind, vertices, rest, parameters, damping or None[, functions]) -> a set of arrays stored in the list. Returns 0 with an exception
+ * set. */
 static int read_set(PyObject *item, PyObject *kept, int n_vertices, pd_element_set *set) {
     int kind;
     PyObject *vertices_object, *rest_object, *parameters_object, *damping_object, *functions = Py_None;
@@ -59,7 +60,7 @@ static int read_set(PyObject *item, PyObject *kept, int n_vertices, pd_element_s
 /* The list of sets, each kind at most once. Returns 0 with an exception set. */
 static int read_sets(PyObject *list, PyObject *kept, pd_description *out) {
     int seen[PD_KIND_COUNT] = {0}, done = 0;
-    // a tuple of our own: reading a kind may call __index__, and that could change the list
+    // a private tuple: reading a kind may call __index__, which could change the list
     PyObject *elements = PyList_AsTuple(list);
     if (!elements) return 0;
     Py_ssize_t n_sets = PyTuple_Size(elements);
@@ -108,7 +109,7 @@ int pd_read_description(PyObject *kept, PyObject *masses_object, PyObject *fixed
     return read_sets(elements, kept, out);
 }
 
-/* Whether rows of `bodies` are runs of vertices behind each other, with what a body needs. Returns 0 with an exception set. */
+/* Checks that rows of `bodies` are consecutive ranges of vertices with the structure of a body. Returns 0 with an exception set. */
 static int check_rigid(const pd_rigid_rows *bodies, const pd_description *description) {
     int next = 0;
     for (int b = 0; b < description->n_rigid; b++) {

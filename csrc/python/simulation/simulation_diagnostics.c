@@ -1,7 +1,7 @@
 /* Diagnostics of a simulation for the next step: energies, derivatives, matrices. They do not change its state. */
 #include "python/simulation/simulation_object.h"
 
-/* The arguments at a point: positions of driven points, or the filter of a Hessian. */
+/* The arguments at a point: positions of prescribed points, or the filter of a Hessian. */
 typedef struct {
     const real *x;
     int choice, of_bodies;

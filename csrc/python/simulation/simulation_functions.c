@@ -76,7 +76,7 @@ static PyObject *leave(pd_simulation_object *self, pd_status status, PyObject *r
 typedef pd_status (*vector_function)(pd_callback_step *step, const real *given, real *out);
 typedef pd_status (*number_function)(pd_callback_step *step, const real *given, double *out);
 
-/* An argument of this name; NULL for None where it is `optional`. Returns 0 with an exception set. */
+/* An argument of this name; NULL for an `optional` None. Returns 0 with an exception set. */
 static int read_given(pd_simulation_object *self, PyObject *object, const char *name, int optional, const real **given) {
     if (optional || object != Py_None) return pd_object_read_vectors(self, object, name, given);
     PyErr_Format(PyExc_TypeError, "%s: expected an array, got None", name);

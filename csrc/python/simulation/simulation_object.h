@@ -66,7 +66,7 @@ int pd_read_vertices(PyObject *kept, PyObject *object, const pd_description *des
 /* simulation_settings.c: the name of a solver and the dict of its settings; out->h is already set. The caller frees
  * `out->method_settings` and `out->acceleration.settings`, after a failure too. Returns 0 with an exception set. */
 int pd_read_settings(PyObject *kept, PyObject *solver, PyObject *dict, const pd_description *description, pd_settings *out);
-/* The accelerator of that name with the settings in a dict; None leaves *out alone. `out->settings` and errors as above. */
+/* The accelerator of that name with the settings in a dict; for None *out is unchanged. `out->settings` and errors as above. */
 int pd_read_acceleration(PyObject *value, const char *name, pd_acceleration *out);
 
 /* simulation_contact.c: a dict of the contact (python/pdgpu/contact/contact_scene.py), or None. Returns 0 with an exception set. */

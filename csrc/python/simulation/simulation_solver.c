@@ -22,7 +22,7 @@ static pd_status linear_solver(pd_simulation *core, const void *given, void *lin
     return pd_simulation_linear(core, linear);
 }
 
-/* The linear solver of the global step in *linear, NULL where the solver has none. Returns 0 with an exception set. */
+/* The linear solver of the global step in *linear, NULL if the solver has none. Returns 0 with an exception set. */
 static int linear_of(pd_simulation_object *self, pd_linear **linear) { return pd_object_call(self, linear_solver, NULL, linear); }
 
 PyObject *pd_call_constraint_colours(pd_simulation_object *self, PyObject *unused) {

@@ -1,4 +1,4 @@
-/* The state of a simulation: arrays in and out, memory that others read and write in place, and how many steps it is old. */
+/* The state of a simulation: arrays in and out, shared memory, and the number of completed steps. */
 #include "python/binding/device_array.h"
 #include "python/simulation/simulation_object.h"
 
@@ -30,7 +30,7 @@ PyObject *pd_call_state(pd_simulation_object *self, PyObject *unused) {
     return result;
 }
 
-/* One of them, without the transfer of the others. */
+/* One of the arrays, without the transfer of the others. */
 static pd_status copy_positions(pd_simulation *core, const void *given, void *out) {
     (void)given;
     return pd_simulation_get_state(core, out, NULL, NULL);
@@ -51,7 +51,7 @@ PyObject *pd_call_velocities(pd_simulation_object *self, PyObject *unused) {
     return pd_object_fill(self, copy_velocities, NULL, pd_object_new_vectors(self));
 }
 
-/* NULL for what was not given. */
+/* NULL for absent arguments. */
 typedef struct {
     const real *positions, *velocities, *previous;
 } given_state;
@@ -104,7 +104,7 @@ static pd_status set_attachments(pd_simulation *core, const void *given, void *o
     return pd_simulation_set_attachments(core, targets->first, targets->n, targets->rows);
 }
 
-/* (first, rows) for one of the two, rows of so many numbers. */
+/* (first, rows) for one of the two, rows of `width` numbers. */
 static PyObject *call_with_rows(pd_simulation_object *self, PyObject *arguments, npy_intp width, const char *name,
                                 pd_status (*set)(pd_simulation *, const void *, void *)) {
     PyObject *object;
@@ -129,7 +129,7 @@ PyObject *pd_call_set_attachments(pd_simulation_object *self, PyObject *argument
     return call_with_rows(self, arguments, 3, "targets", set_attachments);
 }
 
-/* ---- what lies in the backend's memory --------------------------------------------------------------------------------------- */
+/* ---- backend memory --------------------------------------------------------------------------------------------------------- */
 
 static pd_status wait_for_all(pd_simulation *core, const void *given, void *out) {
     (void)given;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one step records, and where. */
+/* The buffers of the record of one step. */
 typedef struct {
     pd_simulation_object *self;
     PyThreadState *thread; /* saved while the core runs */
@@ -17,7 +17,7 @@ typedef struct {
     PyObject *observer;    /* callable or NULL */
     int rows;
 
-    /* of updates of contact: [reports, PD_UPDATE_COLUMNS], and where all points were, [reports, n_points, 3]; grown by doubling */
+    /* of updates of contact: [reports, PD_UPDATE_COLUMNS], and positions of all points, [reports, n_points, 3]; grown by doubling */
     size_t reports, capacity, n_points;
     double *columns;
     real *path;
@@ -38,14 +38,14 @@ static void fill_row(double *row, const pd_iteration *iteration, const pd_contac
 #undef FILL
 }
 
-/* Takes the value. Returns 0, or -1 with an exception. */
+/* Takes the reference to the value. Returns 0, or -1 with an exception. */
 static int put(PyObject *dict, const char *name, PyObject *value) {
     int failed = value ? PyDict_SetItemString(dict, name, value) : -1;
     Py_XDECREF(value);
     return failed;
 }
 
-/* {name: value} of an iteration as its observer gets it, a new reference. */
+/* {name: value} of an iteration for its observer, a new reference. */
 static PyObject *build_observed(const pd_iteration *iteration, PyObject *positions) {
     PyObject *dict = PyDict_New();
     int failed = !dict;
@@ -97,7 +97,7 @@ static void forget_reports(Watch *watch) {
     free(watch->path);
 }
 
-/* Room for one more report of an update. */
+/* Extends the buffers by one report of an update. */
 static pd_status make_room(Watch *watch) {
     size_t size = watch->capacity ? 2 * watch->capacity : 16;
     if (watch->reports < watch->capacity) return PD_OK;
@@ -139,7 +139,7 @@ static PyObject *build_seconds(const char *const *names, const double *seconds, 
     return dict;
 }
 
-/* What became of the updates of contact, a new reference: None where there were none. */
+/* The results of the updates of contact, a new reference: None without updates. */
 static PyObject *build_update(const pd_step_result *result, const Watch *watch) {
     static const char *const exits[] = {PD_UPDATE_EXIT_TABLE(PD_NAME_AT)}, *const part_names[] = {PD_UPDATE_PART_TABLE(PD_NAME_AT)};
     const pd_two_way_report *report = &result->update.report;
@@ -163,7 +163,7 @@ static PyObject *build_update(const pd_step_result *result, const Watch *watch) 
                          path_array ? (PyObject *)path_array : Py_None);
 }
 
-/* What `step` returns: a dict by name. */
+/* The result of `step`: a dict by name. */
 static PyObject *build_result(const pd_step_result *result, const Watch *watch) {
     static const char *const stops[] = {PD_STOP_TABLE(PD_NAME_AT)}, *const phase_names[] = {PD_PHASE_TABLE(PD_NAME_AT)};
     PyObject *phases = build_seconds(phase_names, result->phases, PD_PHASE_COUNT), *of_update = phases ? build_update(result, watch) : NULL;
@@ -233,7 +233,7 @@ PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
     if (status) {
         forget_reports(&watch);
         pd_object_raise(self, status);
-        // the rows written so far go with the exception
+        // the rows written so far are attached to the exception
         if (status == PD_DIVERGED) {
             PyObject *type, *value, *traceback;
             PyErr_Fetch(&type, &value, &traceback);
