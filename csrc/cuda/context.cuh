@@ -5,7 +5,7 @@
 #include "cuda/launch.cuh"
 #include "loops/backend.h"
 
-/* The launch mode of several sweeps of an iterative solver: one persistent launch where it is faster, always, or never. The environment
+/* The launch mode of several sweeps of an iterative solver: one persistent launch if it is faster, always, or never. The environment
  * variable PDGPU_JACOBI=persistent|launches, read with the context, forces a mode for measurements and tests. */
 typedef enum pd_sweeps_way { PD_SWEEPS_BY_SIZE, PD_SWEEPS_PERSISTENT, PD_SWEEPS_LAUNCHES } pd_sweeps_way;
 
@@ -85,7 +85,7 @@ static inline unsigned pd_sum_blocks(int n) { return (unsigned)((n + PD_SUM_BLOC
 /* Sums partial[0 .. blocks) of each of `count` interleaved sums into out[0 .. count), in a fixed order. */
 pd_status pd_add_partial_sums(pd_context *context, const double *partial, unsigned blocks, unsigned count, double *out);
 
-/* Destroys the context's handle of cuSOLVER, which has a stream of its own; see dense.cu. */
+/* Destroys the context's handle of cuSOLVER, which has its own stream; see dense.cu. */
 void pd_solver_destroy(pd_context *context);
 
 #endif

@@ -23,7 +23,7 @@ PD_LANE_FUNCTION pd_vector pd_apart_between_edges(pd_points4 x) {
     return pd_vector_along(pd_vector_along(r, t, f), -s, e);
 }
 
-/* The vector from the point q behind it to the approximate nearest point of a segment along e, and the squared distance. */
+/* The vector from the point q to the approximate closest point of a segment along e that starts at the origin, and the squared distance. */
 PD_LANE_FUNCTION pd_vector pd_apart_to_segment(pd_vector q, pd_vector e, real *square) {
     real place = pd_apart_place(pd_vector_dot(q, e), pd_vector_dot(e, e));
     pd_vector way = pd_vector_along(pd_vector_scale(-1, q), place, e);

@@ -42,7 +42,7 @@ PD_FUNCTION pd_collision pd_collision_certified(const pd_motion *motion, real di
         real next = t + step;
         if (next >= 1) return pd_collision_of(1, k, PD_NO_CONTACT);
         d = pd_motion_distance(motion, next);
-        // the first step ends at the target, or beyond it by the loss of the bound: it is safe by construction
+        // the first step ends at the target, or beyond it by the loss of the bound: it is contact-free by construction
         if (d - xi < (real)0.999 * gap) return pd_collision_of(t > 0 ? t : next, k, PD_CONTACT);
         if (!(next > t)) return pd_collision_of(t, k, PD_CUT_SHORT);
         t = next;

@@ -1,8 +1,8 @@
-/* The minimum-gradient Newton search of Projective IPC [Lan et al. 2022, Sec. 6], made safe.
+/* The minimum-gradient Newton search of Projective IPC [Lan et al. 2022, Sec. 6], made conservative.
  *
  * The volume of the four corners is a cubic of t. Its critical points divide [0,1] into at most three monotone pieces. On a piece that
- * falls to zero the search steps by (value - target) / |m|, with m the steepest slope on the bracket, which cannot overshoot.
- * Differences from the paper, with reasons:
+ * falls to zero the search steps by (value - target) / |m|, with m the steepest slope on the bracket, which cannot overshoot. Differences
+ * from the paper, with reasons:
  *   - m is that of the remaining bracket, whose far end is halved while the value there is past zero. With one slope for all steps, a
  *     piece that is steep at its start or end takes hundreds of steps.
  *   - Target and stop are eta/2 and eta of the piece's initial value, not zero. For a vertex that falls on a resting triangle the cubic is
@@ -70,7 +70,7 @@ PD_FUNCTION pd_collision pd_collision_min_gradient(const pd_motion *motion, real
     real slope_error = (real)64 * u * pd_largest(b, 4), ends[3] = {1, 1, 1};
     int n_pieces = pd_cubic_pieces(A, B, C, ends), k = 0;
 
-    // a step within the distance is safe for any volume: no result is earlier
+    // a step within the distance is contact-free for any volume: no result is earlier
     const real first = pd_motion_step(distance, xi, motion->speed);
     real t = 0;
     for (int piece = 0; piece < n_pieces; piece++) {

@@ -103,7 +103,7 @@ enum {
     PD_NO_CONTACT,      /* none in [0,1]; time is 1 */
     PD_CONTACT,         /* time: no contact up to it; a contact soon after it cannot be excluded */
     PD_START_TOO_CLOSE, /* at t = 0 the distance is at most the separation plus the rounding of the coordinates; time 0 */
-    PD_CUT_SHORT        /* the iterations are used up: time is as safe as PD_CONTACT's, but earlier */
+    PD_CUT_SHORT        /* the iterations are used up: time is as conservative as PD_CONTACT's, but earlier */
 };
 
 typedef struct pd_collision {

@@ -199,8 +199,8 @@ typedef struct pdgpu_material_functions {
 
 /* Gives it to all elements of a solid or shell, once. The functions are called at F = 1 here, and their derivatives are not compared.
  * `user` must outlive the scene and its simulations. Newton, QuasiNewton, NonlinearCG, VertexBlockDescent without a line search,
- * BlockJacobi, GradientDescent and CustomSolver take it.
- * Errors: PDGPU_ERROR_NOT_FINITE for an answer that is not finite, here and in every later call; those of the functions. */
+ * BlockJacobi, GradientDescent and CustomSolver support it. Errors: PDGPU_ERROR_NOT_FINITE for a result that is not finite, here and in
+ * every later call; those of the functions. */
 PDGPU_API pdgpu_status pdgpu_scene_add_material_functions(pdgpu_scene *scene, int body, const pdgpu_material_functions *functions,
                                                           pdgpu_error *error);
 

@@ -1,10 +1,10 @@
-/* Verification of distances: every pair of simplices that comes nearer than a separation while all vertices move along straight lines at
+/* Verification of distances: every pair of simplices that comes closer than a separation while all vertices move along straight lines at
  * constant speed. With an added radius, the same test covers the centre of a ball and the axis of a capsule.
  *
  * No such pair is missed. Without motion the result is exact. Between two frames it may also report a pair
- *   - that cannot be distinguished from a near one on an interval of 2^-40;
+ *   - that cannot be distinguished from a touching one on an interval of 2^-40;
  *   - at the separation, to rounding, while a simplex is degenerate or edges are parallel;
- *   - with a radius alone, whose smallest distance on the path is within 2^-80 of it. */
+ *   - with a radius only, whose smallest distance on the path is within 2^-80 of it. */
 #ifndef PD_JUDGE_APPROACHES_H
 #define PD_JUDGE_APPROACHES_H
 

@@ -123,7 +123,7 @@ static void gather(double *x, const scene *s, const int *corners, int n) {
         for (int i = 0; i < n; i++) memcpy(x + 3 * (n * time + i), s->points[time] + 3 * (size_t)corners[i], 3 * sizeof *x);
 }
 
-/* The corners of a pair; 0 where it shares a vertex. */
+/* The corners of a pair; 0 for a pair with a common vertex. */
 static int vertex_triangle_corners(const scene *s, int query, int triangle, int corners[4]) {
     corners[0] = s->vertices[query];
     memcpy(corners + 1, s->simplices->triangles + 3 * (size_t)triangle, 3 * sizeof *corners);

@@ -18,7 +18,7 @@ enum { MOST_FEATURES = 9, MOST_BOUNDS = 4, DEEPEST = 40, PATIENCE = 8 };
 
 typedef struct feature {
     pd_polynomial closer;              /* negative: nearer than R; multiplied by `square` */
-    pd_polynomial square;              /* zero if the feature is degenerate, while other features are equally near */
+    pd_polynomial square;              /* zero if the feature is degenerate, while other features are equally close */
     pd_polynomial bounds[MOST_BOUNDS]; /* all nonnegative: inside */
     int n_bounds;
 } feature;

@@ -1,6 +1,6 @@
 /* A function of the caller as a linear solver: d += f(r - A d), f an approximation of A^-1 on the host, such as a multigrid cycle. The
- * iteration converges where the spectral radius of I - f A is below 1 [Saad 2003, Iterative Methods for Sparse Linear Systems, Sec. 4.2].
- * Contact may add to the diagonal of A what f does not know of. */
+ * iteration converges if the spectral radius of I - f A is below 1 [Saad 2003, Iterative Methods for Sparse Linear Systems, Sec. 4.2].
+ * Contact may add entries to the diagonal of A that f does not contain. */
 #include "linear/linear_method.h"
 
 #include <stdlib.h>

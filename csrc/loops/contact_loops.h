@@ -54,8 +54,8 @@ static inline int pd_contact_quantity_size(int quantity) {
     return quantity < 0 || quantity >= PD_CONTACT_QUANTITY_COUNT ? 0 : sizes[quantity];
 }
 
-/* One quantity of every pair; law H, x B [.,3] m, out B. `filter` applies to Hessians and blocks only. Errors: PD_ERROR_VALUE for an
- * unknown quantity. */
+/* One quantity of every pair; law: the contact potential, H; x B [.,3] m, out B. `filter` applies to Hessians and blocks only. Errors:
+ * PD_ERROR_VALUE for an unknown quantity. */
 pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, pd_hessian_filter filter,
                            const pd_contact_pairs *pairs, const real *x, real *out);
 

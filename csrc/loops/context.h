@@ -54,17 +54,17 @@ typedef struct pd_counts {
 } pd_counts;
 pd_counts pd_context_counts(const pd_context *context);
 
-/* The work of a step so far, in units that no machine changes. Each is counted by the host in the one function that does the work, so that
- * it is the same on every device and for any number of threads; a graph adds what its loops were counted for (dynamics/step/chunk.c). */
+/* The work of a step so far, in machine-independent units. The host counts it in the functions that do the work, so it is the same on every
+ * device and for any number of threads; a graph adds the counts of its loops (dynamics/step/chunk.c). */
 typedef struct pd_tally {
     long long potentials, gradients, hessians; /* of G, over all elements */
     long long products;                        /* of A or H with a vector of all vertices */
     long long factorizations, solves;          /* of a sparse or dense matrix; forwards and backwards through a factor, once for [n,3] */
     long long projections;                     /* local steps over all elements */
     long long sweeps;                          /* over all vertices, rows of A or constraints */
-    long long searches, ccd_pairs;             /* for pairs near each other; pairs whose time of impact was computed */
+    long long searches, ccd_pairs;             /* searches for neighbour pairs; pairs whose time of impact was computed */
     long long launches, waits;                 /* of kernels, for the device; 0 on the CPU */
-    int counting;                              /* 0 outside steps, and while a step is recorded: what is counted then is put back */
+    int counting;                              /* 0 outside steps, and while a step is recorded: counts of that time are reset */
 } pd_tally;
 pd_tally *pd_context_tally(pd_context *context);
 static inline void pd_tally_add(pd_tally *tally, const pd_tally *more) {

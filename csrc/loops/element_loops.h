@@ -140,9 +140,9 @@ enum {
     PD_BATCH_BLOCKS  /* pd_NAME_block of every corner, [k,3,3] */
 };
 
-/* One quantity of n elements of a kind, each with its own corner positions x [n,k,3]; `filter` is for the Hessian alone.
- * out  B: energy [n] J; gradient [n,k,3] N; hessian [n,3k,3k] N/m; projection and stress dE/dF [n,3,d]; blocks [n,k,3,3] N/m.
- * Errors: PD_ERROR_VALUE for an unknown kind, or the projection of one that has none. */
+/* One quantity of n elements of a kind, each with its own corner positions x [n,k,3]; `filter` is for the Hessian only. out  B: energy [n]
+ * J; gradient [n,k,3] N; hessian [n,3k,3k] N/m; projection and stress dE/dF [n,3,d]; blocks [n,k,3,3] N/m. Errors: PD_ERROR_VALUE for an
+ * unknown kind, or the projection of a kind without one. */
 pd_status pd_element_batch(pd_context *context, int kind, int quantity, pd_hessian_filter filter, int n, const real *x, const real *rest,
                            const real *parameters, real *out);
 

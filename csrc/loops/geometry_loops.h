@@ -1,4 +1,4 @@
-/* The loops over pairs of primitives, their times of impact, and points near a collider. The rules of backend.h hold. */
+/* The loops over pairs of primitives, their times of impact, and points with a collider. The rules of backend.h apply. */
 #ifndef PD_LOOPS_GEOMETRY_LOOPS_H
 #define PD_LOOPS_GEOMETRY_LOOPS_H
 

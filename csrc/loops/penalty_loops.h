@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* The tets of solids, all B: those behind the triangles of their surface. */
+/* The tets of solids, all B: those on the inner side of the triangles of their surface. */
 typedef struct pd_penalty_tets {
     const int *corners;    /* [.,4] points */
     const int *neighbours; /* [.,4] the tet opposite each corner, -1: none */

@@ -28,8 +28,8 @@ typedef struct pd_proxy_points {
     int *free_rows;       /* [n,4] free ones among target_rows, otherwise -1 */
 } pd_proxy_points;
 
-/* The triangles of a rest surface in a tree of boxes, in preorder, so that a search needs no stack: the next node after k is k + 1 if
- * its box is near, and skip[k] otherwise. Lengths are in units of 1/scale, relative to the grid of the distance. */
+/* The triangles of a rest surface in a tree of boxes, in preorder, so that a search needs no stack: the next node after k is k + 1 if its
+ * box is within the search distance, and skip[k] otherwise. Lengths are in units of 1/scale, relative to the grid of the distance. */
 typedef struct pd_rest_surface {
     int n_nodes, n_triangles;
     real scale;          /* 1/m, a power of two: products of four lengths stay in the range */
@@ -50,7 +50,7 @@ typedef struct pd_rest_field {
     real cell;        /* m: side of the cells that divide the box of the grid */
     int cells[3];     /* their number along each axis, by x, then y, then z */
     const int *start; /* B [cells+1] */
-    const int *tets;  /* B rows: the tets near each cell, ascending */
+    const int *tets;  /* B rows: the tets next to each cell, ascending */
 } pd_rest_field;
 
 /* All B. */

@@ -86,8 +86,8 @@ typedef enum pd_sweep_step {
     PD_SWEEP_SEARCH    /* the block's d, halved until the potential of the vertex does not grow */
 } pd_sweep_step;
 
-/* How a sweep begins and ends, and its colours. One that moves the offset leaves x and direction behind: the next sweep starts from the
- * positions. */
+/* How a sweep begins and ends, and its colours. A sweep that moves the offset does not update x and direction: the next sweep starts from
+ * the positions. */
 typedef struct pd_sweep_bounds {
     int gathers;                  /* 1: positions are copied from x first; 0: the sweep before has left them */
     int moves;                    /* 1: offset_i -= d_i, and direction is not written; in place, without contact and without a search */

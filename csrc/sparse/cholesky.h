@@ -31,8 +31,8 @@ typedef struct pd_cholesky_functions {
     /* Multiplications and additions of a factorisation. */
     double (*factor_work)(const pd_cholesky *self);
 
-    /* The same for A = [[A11, A12], [A21, A22]], A22 its last n_last rows, 0 < n_last < n. A11 is eliminated first, and its factor can
-     * be used alone [Wang et al. 2021, Sec. 4.3: a partial Cholesky factorisation]. Memory: 8 n_last^2 bytes more than the factor. */
+    /* The same for A = [[A11, A12], [A21, A22]], A22 its last n_last rows, 0 < n_last < n. A11 is eliminated first, and its factor can be
+     * used separately [Wang et al. 2021, Sec. 4.3: a partial Cholesky factorisation]. Memory: 8 n_last^2 bytes more than the factor. */
     pd_status (*create_partitioned)(pd_cholesky **out, int n, int n_last, const int *column_start, const int *row_index, pd_error *error);
 
     /* sigma [n_last,n_last] = A22 - A21 A11^-1 A12 = L22 L22^T of the last factorisation: by columns, the lower triangle, zeros above. */

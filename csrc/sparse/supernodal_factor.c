@@ -1,7 +1,7 @@
 /* The numeric supernodal Cholesky factorisation; see supernodal_factor.h.
  *
  * Supernode s subtracts the product C of every supernode d with rows among its columns: C = L_d[from its first such row on] L_d[its such
- * rows]^T. Then it is factorised alone, in strips of columns. A supernode waits in the list of the next one that it changes. */
+ * rows]^T. Then its own factorisation follows, in strips of columns. A supernode waits in the list of the next one that it changes. */
 #include "sparse/supernodal_factor.h"
 
 #ifdef PD_HAVE_CHOLMOD

@@ -6,7 +6,7 @@
 #include <omp.h>
 #include <pthread.h>
 
-/* The last request of this thread and its result. The team persists between loops, in a pool of its own. */
+/* The last request of this thread and its result. The team persists between loops, in its own pool. */
 static _Thread_local int asked = 1, granted = 1;
 
 static void *wait_for_release(void *lock) {

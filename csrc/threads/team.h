@@ -20,8 +20,8 @@ static inline int pd_team(int threads, long long items, int nanoseconds) {
 /* Threads of a loop whose caller has no choice: from OMP_NUM_THREADS, or the cores of this process. */
 int pd_team_limit(void);
 
-/* Between the two, loops of the calling thread run on it alone, also those of libraries that request threads themselves. Pass the result
- * of the first to the second. */
+/* Between the two, loops of the calling thread run serially, also those of libraries that request threads themselves. Pass the result of
+ * the first to the second. */
 int pd_team_suspend(void);
 void pd_team_resume(int suspended);
 

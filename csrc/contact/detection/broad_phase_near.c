@@ -4,7 +4,7 @@
 /* Half of the search distance on each side of a box, rounded up. */
 static const double WIDENING = 0.5 * (1.0 + 8.0 * (double)PD_EPSILON);
 
-/* Keeps the near pairs among the first n keys of a list, or among the first *count keys (count not NULL). */
+/* Keeps the neighbour pairs among the first n keys of a list, or among the first *count keys (count not NULL). */
 static pd_status keep_near(pd_broad_phase *phase, int which, size_t n, const uint64_t *count, const real *x_t0, const real *x_t1,
                            const pd_nearness *within) {
     pair_list *list = &phase->lists[which];
@@ -34,7 +34,7 @@ done:
     return status;
 }
 
-/* The sort covers the largest number of near pairs so far, not all overlapping pairs. */
+/* The sort covers the largest number of neighbour pairs so far, not all overlapping pairs. */
 static size_t room_for_near(const pair_list *list) { return list->near < list->buffer.capacity ? list->near : list->buffer.capacity; }
 
 static pd_status ask_for_list(pd_broad_phase *phase, int which, const real *x_t0, const real *x_t1, const pd_nearness *within,

@@ -16,7 +16,7 @@ typedef struct pair_list {
     uint64_t *scratch; /* B [capacity] */
     int *pairs;        /* B [capacity,2] */
     size_t n;
-    size_t near; /* length of the sort while the number of near pairs is on the device */
+    size_t near; /* length of the sort while the number of neighbour pairs is on the device */
 } pair_list;
 
 /* Results of the loops that the host needs, in one structure for a single readback. */
@@ -25,7 +25,7 @@ typedef struct findings {
     pd_grid_size grids[PD_PRIMITIVE_KINDS];
     double costs[PD_PRIMITIVE_KINDS];
     uint64_t found[LISTS];
-    uint64_t overlapping[LISTS]; /* overlapping pairs; `found` counts the near pairs among them */
+    uint64_t overlapping[LISTS]; /* overlapping pairs; `found` counts the neighbour pairs among them */
 } findings;
 
 typedef struct primitive_tree {

@@ -32,7 +32,7 @@ struct pd_proximity {
     long long revision;
 
     double reach, moved, size;
-    real *previous; /* B [n_points,3] the points at the last update of the reach */
+    real *previous; /* B [n_points,3] the points at the last update of the bound */
     int placed;     /* 0: `previous` is not set */
 
     pd_candidates candidates;
@@ -193,7 +193,7 @@ double pd_proximity_lower(const pd_proximity *p, double distance) {
     return lower - 1e-15 * fabs(lower);
 }
 
-/* Lowers the reach by the displacement of the points. Returns 0 without a displacement. */
+/* Lowers the bound by the displacement of the points. Returns 0 without a displacement. */
 static int lower_reach(pd_proximity *p, const findings *seen) {
     p->moved = sqrt(seen->move[0]);
     p->size = seen->move[1];

@@ -34,10 +34,10 @@ void pd_proximity_set_scene(pd_proximity *proximity, const real *radii, const in
 /* Lists every pair within `reach` (m) at the surface's points as a candidate. */
 pd_status pd_proximity_search(pd_proximity *proximity, double reach);
 
-/* Accounts for a motion of the surface's points. A distance changes by at most twice the largest displacement. So every pair nearer than
- * D - 2 max |dx| is still a candidate, and the reach D is lowered by 2 max |dx|. If D <= `minimum`, a new search sets it to `maximum`
- * [Wang et al. 2023, two-way interior point method, Eq. 4].
- *   searched  H  out  whether there was a search */
+/* Accounts for a motion of the surface's points. A distance changes by at most twice the largest displacement. So every pair below D - 2
+ * max |dx| is still a candidate, and the bound D is lowered by 2 max |dx|. If D <= `minimum`, a new search sets it to `maximum` [Wang et
+ * al. 2023, two-way interior point method, Eq. 4].
+ *   searched  H  out  1 after a search */
 pd_status pd_proximity_update(pd_proximity *proximity, double minimum, double maximum, int *searched);
 
 /* A lower bound (m) of each distance that was at least `distance` before the last update. That update must not have searched. */

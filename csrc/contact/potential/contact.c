@@ -12,8 +12,8 @@
  * two iterations. */
 static const double REACH_FACTOR = 4.0;
 
-/* The search distance of candidates, in multiples of the listing distance. The search is repeated when the reach falls below the listing
- * distance. A larger factor for wide lists gives many candidates and hardly fewer searches (benchmarks/violent_contact.py). */
+/* The search distance of candidates, in multiples of the listing distance. The search is repeated when the displacement bound falls below
+ * the listing distance. A larger factor for wide lists gives many candidates and hardly fewer searches (benchmarks/violent_contact.py). */
 static const double SEARCH_FACTOR = 2.0, SEARCH_FACTOR_OF_WIDE = 1.2;
 
 /* ---- creation and destruction ------------------------------------------------------------------------------------------------------- */

@@ -1,13 +1,14 @@
-/* Contact as a term of the incremental potential: a contact potential over all near pairs of a scene, at any positions of its vertices.
+/* Contact as a term of the incremental potential: a contact potential over all neighbour pairs of a scene, at any positions of its
+ * vertices.
  *
  *     C(x) = sum over pairs of the potential at d(x)        (elements/contact/pair.h)
  *
  * The points are the vertices of the bodies, the points of embedded surfaces (surface.h), and then the prescribed points: vertices of
- * obstacle meshes, centres of spheres, axes of capsules, points and normals of planes. The positions of prescribed points are part of
- * the state. Each step moves them towards a target, as far as contact allows.
+ * obstacle meshes, centres of spheres, axes of capsules, points and normals of planes. The positions of prescribed points are part of the
+ * state. Each step moves them towards a target, as far as contact allows.
  *
- * Every function that takes x finds the pairs there itself (pd_contact_find). So C and its derivatives depend only on x and on the
- * positions of the prescribed points. */
+ * Every function with an argument x finds the pairs there (pd_contact_find). So C and its derivatives depend only on x and on the positions
+ * of the prescribed points. */
 #ifndef PD_CONTACT_POTENTIAL_CONTACT_H
 #define PD_CONTACT_POTENTIAL_CONTACT_H
 
@@ -30,7 +31,7 @@ typedef struct pd_projective_description {
     int blocks;         /* 1: the pairs of a vertex add a 3x3 block to the matrix; 0: a number */
     int outer, inner;   /* maximum of detections in a step, and of iterations between two */
     int target;         /* PD_TARGET_... of elements/contact/projection.h */
-    int hits_alone;     /* 1: only pairs that a move would bring into contact; 0: near pairs as well */
+    int hits_alone;     /* 1: only pairs that a move would bring into contact; 0: neighbour pairs too */
     int cut_back;       /* 1: a shortened iterate continues from the state, without a rule for stagnating rounds */
     int printed;        /* 1: as printed: the loop tests before a round, by absolute moves; a round ends by its energy */
 } pd_projective_description;
@@ -127,7 +128,7 @@ pd_status pd_contact_behind(pd_contact *contact, double *distance);
 
 /* ---- friction ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Two lags. That of the last step stays until the next step, whatever other evaluations happen in between. */
+/* Two lags. That of the last step stays until the next step, for any other evaluations between them. */
 enum { PD_LAG_OF_STEP, PD_LAG_OF_QUESTION, PD_LAG_COUNT };
 
 /* Begins a step at x [n_vertices,3] B and the positions of the prescribed points. Slip is measured from there, and friction acts on the
@@ -319,7 +320,7 @@ double pd_contact_rounding(const pd_contact *contact);
 
 /* ---- displacement bounds ------------------------------------------------------------------------------------------------------------- */
 
-/* Lists pairs from a larger distance from now on, so that a vertex near a surface can move some way. */
+/* Lists pairs from a larger distance from now on, for larger moves of vertices close to a surface. */
 void pd_contact_widen(pd_contact *contact);
 /* A sweep moves the vertices of each of these colours at once from now on, B [n_vertices]; NULL: no sweep. */
 void pd_contact_share(pd_contact *contact, const int *colours);
@@ -350,7 +351,7 @@ typedef struct pd_contact_seconds {
     double culling, impact, projection;
 } pd_contact_seconds;
 pd_contact_seconds pd_contact_seconds_of(const pd_contact *contact);
-/* The number of broad-phase searches for near pairs. */
+/* The number of broad-phase searches for neighbour pairs. */
 long long pd_contact_searches(const pd_contact *contact);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* The same for methods with displacement bounds under the other step limiter. There a vertex without near pairs has no bound, so that
- * the list only needs the pairs that such a vertex could meet soon. */
+/* The same for methods with displacement bounds under the other step limiter. There a vertex without neighbour pairs has no bound, so the
+ * list only needs the pairs that such a vertex could meet soon. */
 static const double WIDER = 2.0;
 
 /* The fraction of a gap that a move may close, as in geometry/motion.h. */
@@ -194,7 +194,7 @@ done:
 }
 
 pd_status pd_contact_begin_touching(pd_contact *self) {
-    pd_near_forget(self->near); // the neighbour list must follow from the state alone
+    pd_near_forget(self->near); // the neighbour list must depend on the state only
     pd_status status = pd_memory_clear(self->context, self->touching, (size_t)self->n_vertices);
     if (!status) status = pd_memory_clear(self->context, self->held, (size_t)self->n_vertices * sizeof *self->held);
     if (status || !self->surface->rows) return status;
@@ -246,7 +246,7 @@ static pd_status reach_with_penalty(pd_contact *self, pd_contact_sweep *sweep) {
     return status ? status : add_friction(self, sweep);
 }
 
-/* Lists the pairs near x, and the displacement bounds of the others. */
+/* Lists the neighbour pairs at x, and the displacement bounds of the other vertices. */
 static pd_status list_near(pd_contact *self, const real *x) {
     pd_status status;
     pd_near_forget(self->near);

@@ -17,7 +17,7 @@ struct pd_contact {
     pd_contact_doublings doublings, before_step;
     pd_contact_scene scene;
     int n_vertices, n_moving, n_driven; /* n_moving: vertices and embedded points */
-    double culling;                     /* seconds of searches for near pairs so far */
+    double culling;                     /* seconds of searches for neighbour pairs so far */
     int by_reach, widened;              /* PD_GUARD_REACH; pd_contact_widen */
     double reach;                       /* listing distance of all pairs, radii subtracted, m; at least the activation distance */
     double acts;                        /* with `widened`, the activation distance, m */

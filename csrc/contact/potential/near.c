@@ -25,7 +25,7 @@ struct pd_near {
     uint64_t *found;     /* B [2] pairs and roles */
 
     int n_all;
-    size_t listed, capacity; /* rows of all pairs, rows of near pairs */
+    size_t listed, capacity; /* rows of all pairs, rows of neighbour pairs */
     pd_contact_columns all;  /* B [listed] of all pairs at the making of the list, without weights and thresholds */
     pd_incidence all_roles;  /* and their incidence */
     unsigned char *flags, *role_flags;

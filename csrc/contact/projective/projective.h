@@ -34,9 +34,9 @@ pd_status pd_projective_limit(pd_projective *projective, const real *x_0, const 
  * both. */
 pd_status pd_projective_ask_limit(pd_projective *projective, const real *x_0, const real *x_1);
 pd_status pd_projective_limit_told(pd_projective *projective, double slow, double *part, int *whole);
-/* Moves x towards x_1, up to the last limit and the rules, and the prescribed points with it. Then searches for near pairs there. Does
+/* Moves x towards x_1, up to the last limit and the rules, and the prescribed points with it. Then searches for neighbour pairs there. Does
  * not synchronise. square, along  B  pd_projective_choose_round. After a synchronisation, *round  H  has the choice, if no list of the
- * limit overflowed. The second call then adds the near pairs to the step. */
+ * limit overflowed. The second call then adds the neighbour pairs to the step. */
 pd_status pd_projective_ask_move(pd_projective *projective, const pd_round_rules *rules, const double *square, const double *along,
                                  const real *x_1, real *x, pd_round *round);
 pd_status pd_projective_move_told(pd_projective *projective);
@@ -45,7 +45,7 @@ pd_status pd_projective_move_told(pd_projective *projective);
 pd_status pd_projective_truncate(pd_projective *projective, const real *x_1, real *x);
 /* The same without an earlier pd_projective_ask_limit. */
 pd_status pd_projective_move_free(pd_projective *projective, const real *x_1, real *x);
-/* Adds the near pairs at x to those of the step, and freezes all there. left: the remaining fraction of the step. */
+/* Adds the neighbour pairs at x to those of the step, and freezes all there. left: the remaining fraction of the step. */
 pd_status pd_projective_freeze(pd_projective *projective, const real *x, double left);
 /* Marks the pairs with a deficit at x, at the end of a round of iterations. */
 pd_status pd_projective_press(pd_projective *projective, const real *x);

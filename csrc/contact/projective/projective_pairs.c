@@ -18,7 +18,7 @@ static pd_status make_list_room(pd_projective *self, list *list, size_t n) {
     return pd_rooms_grow(self->context, n, "pairs in contact", PD_ROOMS(rooms), &list->capacity, NULL);
 }
 
-/* Enqueues the search for pairs of a list that are new. distances and limits select near pairs, if given. */
+/* Enqueues the search for pairs of a list that are new. distances and limits select neighbour pairs, if given. */
 static pd_status ask_joining(pd_projective *self, joining *j, const pd_active_pairs *found, const real *distances,
                              const pd_contact_pairs *limits, const pd_active_pairs *others) {
     pd_context *context = self->context;
@@ -107,7 +107,7 @@ done:
     return status;
 }
 
-/* Enqueues the search for new near pairs at x. */
+/* Enqueues the search for new neighbour pairs at x. */
 static pd_status ask_near(pd_projective *self, const real *x) {
     pd_active_pairs near;
     pd_contact_pairs limits;
@@ -139,7 +139,7 @@ pd_status pd_projective_move_told(pd_projective *self) {
     pd_status status = PD_OK;
     if (self->settings.hits_alone) return PD_OK;
     PD_TRY(pd_contact_told(self->contact, &went, &self->near_known));
-    self->near_known = self->near_known && self->hits_known; // otherwise the near pairs may include hits
+    self->near_known = self->near_known && self->hits_known; // otherwise the neighbour pairs may include hits
     if (self->rounds++ == 0) self->went[0] = went;
     self->went[1] = went;
 done:

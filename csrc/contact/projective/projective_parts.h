@@ -40,7 +40,7 @@ struct pd_projective {
 
     joining hits, near;
     int hits_known;  /* the list of hits did not overflow */
-    int near_known;  /* near pairs at the point of the next freeze are known */
+    int near_known;  /* neighbour pairs at the point of the next freeze are known */
     double went[2];  /* displacement of the points in the first and in the last round of the last step, m */
     int rounds;      /* of this step */
     pd_round *round; /* B [1] */
@@ -61,7 +61,7 @@ struct pd_projective {
     double seconds;   /* pd_projective_seconds */
 };
 
-/* Searches for near pairs at x, unless these are known. New pairs join those of the step. */
+/* Searches for neighbour pairs at x, unless these are known. New pairs join those of the step. */
 pd_status pd_projective_find_near(pd_projective *self, const real *x);
 pd_status pd_projective_join_near(pd_projective *self);
 

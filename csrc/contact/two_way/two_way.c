@@ -169,8 +169,8 @@ static pd_status largest_move(const pd_two_way *self, const real *a, const real 
     return status;
 }
 
-/* Sets the listing distance to that of the remaining path, whenever the path has halved or doubled. It depends on the state and the
- * target alone, so that a resumed run has the same lists. */
+/* Sets the listing distance to that of the remaining path, whenever the path has halved or doubled. It depends only on the state and the
+ * target, so a resumed run has the same lists. */
 static void choose_reach(pd_two_way *self, double left, int first) {
     double least = NEAREST * self->delta, most = fmax(self->settings.farthest, least), before = pd_contact_lists_up_to(self->contact);
     double wanted = fmin(fmax(self->separation + 1.01 * 2.0 / GAMMA * left, least), most) * (1.0 + 8.0 * (double)PD_EPSILON);

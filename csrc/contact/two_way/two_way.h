@@ -66,7 +66,7 @@ typedef enum pd_two_way_exit {
 
 /* The parts of an update that are timed. Each part ends with a synchronisation, except that rows are made with their colours. */
 typedef enum pd_two_way_part {
-    PD_TWO_WAY_PAIRS,    /* near pairs: searches, distances */
+    PD_TWO_WAY_PAIRS,    /* neighbour pairs: searches, distances */
     PD_TWO_WAY_ROWS,     /* the constraints, with the multipliers of those before */
     PD_TWO_WAY_COLOURS,  /* of rows with common vertices, and the rows of each vertex */
     PD_TWO_WAY_BACKWARD, /* linearisation, residuals and sweeps */
@@ -92,8 +92,8 @@ typedef struct pd_two_way_progress {
     double listed;       /* the list holds all pairs nearer than this, m */
     int pairs, rows;     /* pairs nearer than that; constraints */
     int colours, search; /* search: 1 after a search */
-    double residual;     /* max |y^(l+1) - x^(l)|, m, with y of the metric of masses alone, which may be far beyond y if edges or pairs
-                          * pull hard */
+    double
+        residual; /* max |y^(l+1) - x^(l)|, m, with y of the metric of masses only, which may be far beyond y if edges or pairs pull hard */
 } pd_two_way_progress;
 
 typedef struct pd_two_way_watch {

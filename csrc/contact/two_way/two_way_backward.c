@@ -121,7 +121,7 @@ static pd_status sweep(const pd_two_way *self, const pd_two_way_list *rows, cons
     return pd_two_way_sweep(self->context, self->inverse, at, rows->n_colours, rows->starts, self->pushed);
 }
 
-/* y^(0) with repulsion by the first near pairs, and with filtered friction that of the sweeps of one backward step [Wang et al. 2023,
+/* y^(0) with repulsion by the first neighbour pairs, and with filtered friction that of the sweeps of one backward step [Wang et al. 2023,
  * Secs. 6.2, 6.3]. The printed method also adds the impulses of the collisions. Those of one sweep overshoot and would stay: cubes that
  * meet obliquely then get a sideways impulse without friction. */
 static pd_status filter(pd_two_way *self) {

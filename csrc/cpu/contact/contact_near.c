@@ -1,4 +1,4 @@
-/* Loops that select the near pairs. */
+/* Loops that select the neighbour pairs. */
 #include "cpu/contact/contact_lanes.h"
 #include "updates/contact/vertex_bound.h"
 

@@ -1,4 +1,4 @@
-/* The near pairs of a broad phase on the CPU. A vectorised lower bound of the distance rejects most pairs, LANES at a time. */
+/* The neighbour pairs of a broad phase on the CPU. A vectorised lower bound of the distance rejects most pairs, LANES at a time. */
 #include "updates/detection/near_pair.h"
 
 #include "cpu/context.h"

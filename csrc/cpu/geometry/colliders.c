@@ -1,4 +1,4 @@
-/* The loop over points near a collider. */
+/* The loop over points and a collider. */
 #include "cpu/context.h"
 
 #include "cpu/geometry/collider_point.h"

@@ -1,4 +1,4 @@
-/* Kernels that select the near pairs. */
+/* Kernels that select the neighbour pairs. */
 #include "cuda/largest.cuh"
 
 #define PD_UPDATE_CARRIES 0 // as in vertex_sweep.cu

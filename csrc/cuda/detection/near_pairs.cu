@@ -1,4 +1,4 @@
-/* The near pairs of a broad phase, one thread each. */
+/* The neighbour pairs of a broad phase, one thread each. */
 #include "cuda/append.cuh"
 #include "updates/detection/near_pair.h"
 

@@ -1,4 +1,4 @@
-/* The loop over points near a collider, one thread per point. */
+/* The loop over points and a collider, one thread per point. */
 #include "cuda/context.cuh"
 
 #include "geometry/collider.h"

@@ -54,8 +54,8 @@ static __global__ void first_coupled_sweep_kernel(int n, const real *inverses, c
 /* Minimum of resident blocks per multiprocessor. */
 template <int W, bool PADDED> constexpr int SWEEP_BLOCKS = W == 1 ? 4 : pd_padded_row_blocks_held(W, PADDED);
 
-/* PADDED: the rows of d are; MOVES: the last sweep of an iteration. from_zero != 0: `last` counts as zero, whatever its contents. No
- * kernel writes the entries, so they are read before the previous launch has ended. */
+/* PADDED: the rows of d are; MOVES: the last sweep of an iteration. from_zero != 0: `last` counts as zero, with any contents. No kernel
+ * writes the entries, so they are read before the previous launch has ended. */
 template <int W, bool PADDED, bool MOVES>
 static __global__ void __launch_bounds__(PD_THREADS, (SWEEP_BLOCKS<W, PADDED>))
     sweep_kernel(pd_matrix A, int width, const real *r, real weight, real omega, int from_zero, pd_iterate_rows d, pd_iterate_rows last,

@@ -109,7 +109,7 @@ static __global__ void fill_rows_kernel(int n, const real *d, real *rows) {
     if (i < (size_t)n) rows[k] = c < 3 ? d[3 * i + c] : (real)0;
 }
 
-/* A colour. No earlier colour writes the data read here, except d of other rows: no other colour writes d of its own rows. So all else
+/* A colour. No earlier colour writes the data read here, except d of other rows: no other colour writes the colour's rows of d. So all else
  * is read before the previous colour has ended. W = 3: the rows of d are padded; `out`, unless NULL, receives the result as rows of
  * three. */
 template <int W>

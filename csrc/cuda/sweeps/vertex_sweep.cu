@@ -71,7 +71,7 @@ static __global__ void gather_kernel(int n, const int *order, const real *x, pd_
 
 /* ---- corners ----------------------------------------------------------------------------------------------------------------------- */
 
-/* Each corner is a group of its own here: a record of one thread, in transfers of 16 bytes. */
+/* Each corner is its own group here: a record of one thread, in transfers of 16 bytes. */
 int pd_corner_lanes(void) { return 1; }
 
 template <int N, int OTHERS> struct alignas(16) corner_record {

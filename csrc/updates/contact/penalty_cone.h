@@ -2,12 +2,12 @@
  * penalty_update.h.
  *
  * The closest points p of the first and q of the second are p - q = g n apart. Along a direction u of the second's surface at q the
- * distance changes by -n . u. So it has a minimum at q if n . u <= 0 for all u: n is in the cone spanned by the normals of the triangles
- * at q, on either side of an open surface, and beyond a free edge. The same holds at p with -n. If n . u > 0 into a triangle, the other
- * side is nearer to that triangle, and has another pair with it. The normal of the first pair is then no direction of separation.
+ * distance changes by -n . u. So it has a minimum at q if n . u <= 0 for all u: n is in the cone spanned by the normals of the triangles at
+ * q, on either side of an open surface, and beyond a free edge. The same holds at p with -n. If n . u > 0 into a triangle, the other side
+ * is closer to that triangle, and has another pair with it. The normal of the first pair is then no direction of separation.
  *
- * A normal is outside only relative to a triangle of whose plane the other side was in front at the begin of the step, and at most twice
- * the thickness behind now. Surfaces that penetrate deeper in a step keep all of their pairs. */
+ * A normal is outside only relative to a triangle with the other side in front of its plane at the begin of the step, and now at most twice
+ * the thickness on its back. Surfaces that penetrate deeper in a step keep all of their pairs. */
 #ifndef PD_UPDATES_CONTACT_PENALTY_CONE_H
 #define PD_UPDATES_CONTACT_PENALTY_CONE_H
 
@@ -41,7 +41,8 @@ PD_FUNCTION void pd_penalty_heights(const pd_penalty_search *search, const real 
     }
 }
 
-/* Tells whether n points were on one side of the plane of triangle t at the begin of the step, and are not far behind it now. */
+/* Tells whether n points were on one side of the plane of triangle t at the begin of the step, and are at most slightly on the other side
+ * now. */
 PD_FUNCTION int pd_penalty_stays_before(const pd_penalty_search *search, int t, const int *points, int n) {
     const real slack = PD_PENALTY_HIT * search->thickness, far = PD_PENALTY_KEPT * search->thickness;
     real start[2], end[2];
@@ -101,8 +102,7 @@ PD_FUNCTION int pd_penalty_triangle_in_cone(const pd_penalty_search *search, rea
     return !pd_penalty_leads_from_corner(search, part, which[0], normal, PD_PENALTY_CONE, &v, 1);
 }
 
-/* Tells whether a vertex is certainly not nearest to triangle t, in the direction -normal, of its own surface: a pair of it beside
- * another one. */
+/* Tells whether a vertex is certainly not closest to triangle t, in the direction -normal, of its own surface: another pair of it is. */
 PD_FUNCTION int pd_penalty_is_beside(const pd_penalty_search *search, real part, int v, int t, pd_vector normal) {
     return pd_penalty_leads_from_corner(search, part, v, pd_vector_scale(-1, normal), PD_PENALTY_BESIDE,
                                         search->candidates.triangles + 3 * (size_t)t, 3);

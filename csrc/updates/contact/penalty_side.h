@@ -70,7 +70,7 @@ PD_FUNCTION int pd_penalty_goes_nearer(const pd_penalty_search *search, pd_vecto
     return 0;
 }
 
-/* The relative difference of distances up to which two triangles are equally near. If one has the point inside and the other on the
+/* The relative difference of distances up to which two triangles count as equally close. If one has the point inside and the other on the
  * common edge, the direction of the other has an error of the root of twice that, a thousandth. */
 #define PD_PENALTY_AS_NEAR ((real)5e-7)
 

@@ -167,7 +167,7 @@ PD_FUNCTION real pd_penalty_out_of_edges(const pd_penalty_search *search, const 
     return pd_vector_dot(pd_vector_subtract(b, a), direction);
 }
 
-/* Tells whether the nearest point of the first of two edges of one solid is in the solid behind the second. */
+/* Tells whether the closest point of the first of two edges of one solid is in the solid, on the inner side of the second. */
 PD_FUNCTION int pd_penalty_is_inside(const pd_penalty_search *search, const int points[4], const pd_nearest *nearest) {
     real weights[4];
     pd_per_corner_store(nearest->weights, weights);
@@ -215,7 +215,7 @@ PD_FUNCTION int pd_penalty_comes_out(const pd_penalty_search *search, int others
     return 1;
 }
 
-/* For a vertex that met triangle t beside another pair of its surface: the present pair with t counts instead, unless that is beside
+/* For a vertex that met triangle t next to another pair of its surface: the present pair with t counts instead, unless that is next to
  * another one too. */
 PD_FUNCTION void pd_penalty_instead(const pd_penalty_search *search, int t, int others, const real from[12], const real at[12],
                                     pd_penalty_pair *met) {
@@ -360,13 +360,13 @@ PD_FUNCTION void pd_penalty_update_freeze(const pd_penalty_search *search, const
                                                                   : -pd_fabs(pair.gap);
 }
 
-/* The depth of pair q for the vertex of pair p of the same body: a pair beside another counts as a thickness deeper. */
+/* The depth of pair q for the vertex of pair p of the same body: a pair next to another counts as a thickness deeper. */
 PD_FUNCTION real pd_penalty_depth_there(const pd_penalty_search *search, const pd_frozen_pairs *pairs, int q) {
     return pd_fabs(pd_penalty_update_gap(pairs, search->end, q)) + (pairs->at.strength[q] > 0 ? search->thickness : (real)0);
 }
 
-/* Tells whether pair p has a vertex inside a body, but is not its nearest pair with that body: the vertex is inside relative to the
- * nearest, or outside. A pair that met beside another one yields to a nearer one that is not beside. strength as after
+/* Tells whether pair p has a vertex inside a body, but is not its closest pair with that body: the vertex is inside relative to the
+ * closest, or outside. A pair that met next to another one yields to a closer one that is not. strength as after
  * pd_penalty_update_freeze. */
 PD_FUNCTION int pd_penalty_update_is_farther(const pd_penalty_search *search, const pd_active_pairs *active, int n, int p,
                                              const pd_frozen_pairs *pairs) {

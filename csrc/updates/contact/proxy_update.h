@@ -96,7 +96,8 @@ PD_FUNCTION int pd_rest_is_deeper(const pd_rest_field *field, const real place[3
     return 1;
 }
 
-/* The tet of a shape that contains its rest point p, or that is nearest to containing it, and p's coordinates there. -1: none is near. */
+/* The tet of a shape that contains its rest point p, or that is closest to containing it, and p's coordinates there. -1: none within the
+ * search distance. */
 PD_FUNCTION int pd_rest_locate(const pd_rest_field *field, const pd_rest_fields *of, const real p[3], real weights[4]) {
     real best = -(real)INFINITY, found[4];
     int tet = -1;

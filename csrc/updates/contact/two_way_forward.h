@@ -5,13 +5,13 @@
 #include "loops/two_way_loops.h"
 #include "updates/contact/contact_update.h"
 
-/* The slab of pair p. With any unit vector n, all of the first is beyond max n.x of the second by its width. While no corner of either
- * comes nearer along n to the middle of the slab than half of the separation, for any other moves, no other point does either. So a
- * corner that is not at the slab may use its distance to the slab, and half of the difference of width and separation: an edge that
- * touches by one end may fall with the other.
+/* The slab of pair p. With any unit vector n, all of the first is beyond max n.x of the second by its width. As long as all corners stay at
+ * least half of the separation from its middle along n, all other points do, for any other moves. So a corner that is not at the slab may
+ * use its distance to the slab, and half of the difference of width and separation: an edge that touches by one end may fall with the
+ * other.
  *
- * If the slab of a bad normal has less than half of the gap, reaches are negative and only the distance counts. The same holds, without
- * evaluating the pair, if no corner moves as far as the distance allows in any direction. */
+ * If the slab of a bad normal has less than half of the gap, bounds are negative and only the distance counts. The same holds, without an
+ * evaluation of the pair, if no corner moves as far as the distance allows in any direction. */
 PD_FUNCTION void pd_two_way_update_slab(const pd_contact_pairs *pairs, const pd_two_way_gaps *gaps, const real *points, const real *y,
                                         int p) {
     real at[12], *reach = gaps->reach + 4 * (size_t)p;

@@ -139,7 +139,7 @@ PD_FUNCTION void pd_two_way_update_metric(const pd_model *model, const pd_two_wa
     pd_vector_store(aim, goal + row);
 }
 
-/* The position of point i in the metric of its mass alone: y + K (y - x)/m. */
+/* The position of point i in the metric of its mass only: y + K (y - x)/m. */
 PD_FUNCTION void pd_two_way_update_undamped(const pd_model *model, const real *curvature, const real *x, const real *y, int i, real *out) {
     size_t row = 3 * (size_t)i;
     pd_vector aim = pd_vector_load(y + row), way = pd_vector_subtract(aim, pd_vector_load(x + row));

@@ -59,9 +59,8 @@ PD_FUNCTION int pd_two_way_may_come(const pd_two_way_choice *choice, int kind, c
     return !(sqrt(most[0]) + sqrt(most[1]) < by);
 }
 
-/* The features of pair p for pd_two_way_features: the nearest, and for nearly parallel edges at most two ends beside the interior of the
- * other edge. One constraint alone would let them rotate about its points, and the closest points would change sides with every
- * rotation. */
+/* The features of pair p for pd_two_way_features: the closest, and for nearly parallel edges at most two ends next to the interior of the
+ * other edge. One constraint would let them rotate about its points, and the closest points would change sides with every rotation. */
 PD_FUNCTION void pd_two_way_update_feature(const pd_model *model, const pd_contact_scene *scene, const pd_contact_pairs *pairs,
                                            const pd_two_way_choice *choice, int p, int *kinds, int *points, real *lengths, real *normal) {
     real at[12], weights[4];

@@ -20,7 +20,7 @@ PD_FUNCTION void pd_conjugate_renew(double *why, int start, double pq, double rr
     why[0] = start ? (double)PD_PCG_GOES_ON : pd_conjugate_end(why[0], pq, rr, norm);
 }
 
-/* The same where the preconditioner is an operator of its own, which rounding or a wrong bound can leave with r.z <= 0, or NaN. */
+/* The same for a preconditioner that is an operator, which rounding or a wrong bound can leave with r.z <= 0, or NaN. */
 PD_FUNCTION double pd_preconditioned_end(double why, double rz, double rr) {
     if (why == PD_PCG_GOES_ON && !(rz > 0.0) && rr != 0.0) return PD_PCG_NOT_CONVEX;
     return why;
