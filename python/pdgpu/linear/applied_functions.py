@@ -1,4 +1,4 @@
-"""Functions of vectors that a user gives in place of a linear solver or a preconditioner: z = f(r)."""
+"""Functions of vectors given by the user as a linear solver or a preconditioner: z = f(r)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["AppliedFunction", "check_function", "is_operator"]
 
 
 def is_operator(given: Any) -> bool:
-    """Whether it is a LinearOperator, of SciPy or like it."""
+    """Return whether the object is a LinearOperator of SciPy, or has its interface."""
     return callable(getattr(given, "matvec", None)) and hasattr(given, "shape")
 
 
 def check_function(argument: str, given: Any) -> None:
-    """TypeError unless it is callable or a LinearOperator, ValueError for one that is not square."""
+    """Check a function of the user: TypeError unless it is callable or a LinearOperator, ValueError for an operator that is not square."""
     if is_operator(given):
         rows, columns = given.shape
         if rows != columns:
@@ -25,13 +25,13 @@ def check_function(argument: str, given: Any) -> None:
 
 
 class AppliedFunction:
-    """f as the core calls it: r is an array of its own, and z is checked and cast.
+    """A function of the user, for calls by the core: each call gets a new array r, and z is checked and cast.
 
     Parameters
     ----------
     function : callable or LinearOperator
     argument : str
-        What messages call it.
+        The name of the function in messages.
     factor : float
         z is multiplied by it.
     """

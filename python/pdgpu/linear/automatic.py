@@ -1,4 +1,4 @@
-"""What a solver leaves to the spectrum, as numbers: weights, omega, rho."""
+"""Parameters of linear solvers that depend on the spectrum of the matrix: weights, omega, rho."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pdgpu.linear.spectrum import best_weight, extremes, jacobi_rho, over_relaxa
 
 @dataclass
 class Parameters:
-    """The numbers of one linear solver on one matrix. rho is None where nothing needs it, or where a search has yet to find it."""
+    """The numbers of a linear solver for one matrix. rho is None if no acceleration needs it, or before its search."""
 
     weight: float = 0.0
     omega: float = 1.0
@@ -27,7 +27,7 @@ class Parameters:
         set_parameters(self.weight, self.omega, self.composed_rho, extrapolation)
 
     def described(self, solver):
-        """Those that apply to the solver, for a reader."""
+        """Those that apply to the solver, as a dict for users."""
         result = {}
         if isinstance(solver, Jacobi | AJacobi):
             result["weight"] = self.weight
@@ -41,16 +41,25 @@ class Parameters:
 
 
 def resolve(solver, estimate, matrix, bending=None, outer=None, stacklevel=4):
-    """Parameters of a linear solver.
+    """Compute the parameters of a linear solver.
 
+    Parameters
+    ----------
     estimate : dict
-        The backend's weight, and its lower bound of the largest_eigenvalue of D^-1 A.
+        The backend's weight, and its lower bound of the largest eigenvalue of D^-1 A, `largest_eigenvalue`.
     matrix : callable
-        The matrix as scipy CSR float64; called only where the spectrum is needed.
+        Returns the matrix as a scipy CSR matrix in float64; called only if the spectrum is needed.
     outer : Chebyshev, optional
-        Acceleration of the iteration that the solver is a part of.
+        Acceleration of the iteration around the solver.
 
-    Warns where a weight makes Jacobi diverge, or, with rho="auto" inside or outside, takes another.
+    Returns
+    -------
+    Parameters
+
+    Warns
+    -----
+    UserWarning
+        A weight with which Jacobi diverges. With rho="auto", inside or outside, another weight is used.
     """
     weight, largest = estimate["weight"], estimate["largest_eigenvalue"]
     result = Parameters(weight=weight)
@@ -75,7 +84,7 @@ def _weight(solver, weight, largest, searched, matrix, stacklevel):
         return best_weight(*extremes(matrix()))
     if isinstance(solver.weight, str) or weight * largest < 2.0:
         return weight
-    # a lower bound of the largest eigenvalue is enough to be sure
+    # a lower bound of the largest eigenvalue is sufficient
     cause = (
         f"{type(solver).__name__}(weight={solver.weight:g}): the largest eigenvalue of D^-1 A is at least {largest:.4g}, so weighted "
         f"Jacobi converges only for weights below {2.0 / largest:.4g}, and this one diverges"
@@ -88,7 +97,7 @@ def _weight(solver, weight, largest, searched, matrix, stacklevel):
 
 
 def _lanczos(solver, weight, A, bending):
-    """Spectral radius of one step: for A-Jacobi of one weighted Jacobi step."""
+    """Spectral radius of one step; for A-Jacobi that of one weighted Jacobi step."""
     if isinstance(solver, Jacobi | AJacobi) and getattr(solver, "suppression", None) is None:
         rho = jacobi_rho(weight, *extremes(A))
     else:

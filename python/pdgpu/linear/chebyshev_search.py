@@ -1,8 +1,8 @@
-"""rho="auto": the pre-simulation of Wang 2015, Section 5.1.
+"""rho="auto": the pre-simulation of [Wang 2015, Section 5.1].
 
-The first value is the ratio of the last two gradient norms of a plain run, "similar to how the power method estimates the spectral
-radius". After that the paper tunes by hand: it runs again with other values, takes the one that converges fastest, and reduces rho where
-oscillation is seen. Here that is a search over 1 - rho, halved while the result improves, doubled where it does not.
+The first value is the ratio of the last two gradient norms of a plain run, "similar to how the power method estimates the spectral radius".
+Then the paper tunes by hand: it tries other values, keeps the one with the fastest convergence, and reduces rho after oscillations. Here a
+search over 1 - rho replaces this: 1 - rho is halved while the result improves, and doubled otherwise.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import warnings
 
 import numpy as np
 
-# 1 - rho closer to 0 than this is rounding
+# a smaller 1 - rho is rounding
 SMALLEST_GAP = 1e-9
 LARGEST_RHO = 1.0 - SMALLEST_GAP
-# iterations of a run of the search: enough to tell one rho from another
+# iterations of a run of the search: sufficient to compare two values of rho
 LONGEST_RUN = 100
 
 
 def search_iterations(iterations, start):
-    """Iterations of a run of the search where the solver does so many and the extrapolation sets in at `start`."""
+    """Return the iterations of a run of the search, for a solver with a given number and an extrapolation from iteration `start`."""
     return min(iterations, max(LONGEST_RUN, 2 * start))
 
 
 def search(run, floor):
-    """The rho with which a run gets down fastest.
+    """Search for the rho with the fastest convergence of a run.
 
     Parameters
     ----------
@@ -33,15 +33,15 @@ def search(run, floor):
         run(None) runs without extrapolation, run(rho) with it; both return the gradient (or residual) norms of the iterates, the first
         guess included. A run that diverged ends with inf or NaN.
     floor : float
-        Norms below floor x the first are rounding: what happens there is not looked at.
+        Norms below floor x the first are rounding, and are ignored.
 
     Returns
     -------
     rho : float
-        0, which is no extrapolation, where no run with one did better than the run without; a warning where none even held.
+        0, for no extrapolation, if no run with one converged faster than the run without; with a warning if all of them diverged.
     trials : list of (rho, score)
-        In the order they were run; score is the logarithm of the largest norm among the last tenth of the iterates, over the first,
-        per iteration: a run that oscillates is judged by its crests. A run that reached the floor is judged by when it did.
+        In the order of the runs. score is the logarithm per iteration of the largest norm among the last tenth of the iterates over the
+        first norm: an oscillating run gets the score of its maxima. For a run that reached the floor, the iteration of that counts.
     """
     trials = []
 
@@ -59,7 +59,9 @@ def search(run, floor):
         return trials[-1][1]
 
     def walk(gap, best, factor):
-        """Multiply the gap by the factor while that improves; one miss is forgiven, and any number before the first run that holds."""
+        """Multiply 1 - rho by the factor while this improves the score. One failure is accepted, and any number before the first run that
+        converges.
+        """
         misses, tried, found = 0, gap, gap
         while misses < 2 and SMALLEST_GAP <= tried * factor < 1.0:
             tried *= factor
@@ -92,10 +94,10 @@ def search(run, floor):
 
 
 def settle(rho, run, longest, floor):
-    """The rho nearest to the one that runs of `longest` iterations found with which a run of full length holds.
+    """Return a rho close to the given one with which a run of full length converges.
 
-    What a nonlinear iteration does with a rho too large may show only after many iterations: 1 - rho is doubled until the norms of the
-    last tenth are no larger than those of the tenth before `longest`, or rounding. Parameters as for `search`.
+    A nonlinear iteration may show too large a rho only after many iterations. So 1 - rho is doubled until the norms of the last tenth are
+    at most those of the tenth before iteration `longest`, or rounding. Parameters as for `search`.
     """
     while rho > 0.0:
         norms = np.asarray(run(rho), dtype=np.float64)
@@ -107,12 +109,12 @@ def settle(rho, run, longest, floor):
 
 
 def floor_of(dtype):
-    """Below this a norm, relative to its first value, is rounding."""
+    """Return the norm relative to its first value below which it is rounding."""
     return 1e-10 if np.dtype(dtype) == np.float64 else 1e-4
 
 
 def _ratio(norms, floor):
-    """Ratio of the last two norms before rounding takes over; 1/2 where there is none, or the run does not converge."""
+    """Return the ratio of the last two norms above rounding; 1/2 without two of them, or for a run that does not converge."""
     usable = norms[np.isfinite(norms) & (norms > floor * norms[0])]
     if len(usable) < 2 or not np.isfinite(norms).all() or usable[-1] >= usable[-2]:
         return 0.5

@@ -1,4 +1,4 @@
-"""Linear systems A x = b with a symmetric positive definite sparse matrix: the solvers of the global step, on their own."""
+"""Linear systems A x = b with a symmetric positive definite sparse matrix: the solvers of the global step as separate functions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["LinearResult", "System", "extreme_eigenvalues", "schur_complement", 
 
 COLUMNS = _host.LINEAR_RECORD_COLUMNS
 ITERATIONS = 1000
-# checks the residual of a run that records nothing and stops by nothing: divergence is noticed so late at most
+# iterations between residual checks of a run without a record and a tolerance: the largest delay of the detection of a divergence
 UNRECORDED_CHECKS = 64
 
 
@@ -55,8 +55,8 @@ def solve(
 ) -> LinearResult:
     """Solve A x = b for a symmetric positive definite matrix.
 
-    The solver works on the correction: A d = b - A x0 from d = 0, then x = x0 + d; the right-hand side is formed in float64, so
-    float32 loses no digits to the size of x0. Several right-hand sides are iterated together.
+    The solver computes the correction: A d = b - A x0 from d = 0, then x = x0 + d. The right-hand side is formed in float64, so float32
+    loses no digits to the size of x0. Several right-hand sides are iterated together.
 
     Parameters
     ----------
@@ -64,36 +64,35 @@ def solve(
         Symmetric, with a positive diagonal. Explicit zeros are kept: they count as neighbours for colours.
     b : array_like, shape (n,) or (n, k)
     solver : Direct, Jacobi, AJacobi, GaussSeidel, SymmetricGaussSeidel, SOR or PCG
-        1000 iterations unless it says otherwise. float32 is used where A, b and x0 all are float32, else float64; PDGPU_DTYPE has no
-        effect.
+        The default of `iterations` is 1000. The dtype is float32 if A, b and x0 are float32, else float64; PDGPU_DTYPE has no effect.
     x0 : array_like, optional
         The start, in the shape of b; zero by default.
     record : bool
-        Note the residual norm after every iteration, outside the clock.
+        Record the residual norm after every iteration, outside the timing.
     reference : array_like, optional
         The solution, for `relative_error`.
     bending : sparse matrix, optional
-        The part of A that comes from bending, for ``AJacobi(suppression="bending")``.
+        The bending part of A, for ``AJacobi(suppression="bending")``.
     device : "cpu", "cuda" or one of several GPUs such as "cuda:1"; default: PDGPU_DEVICE, else "cpu"
-        Where the iterations run. On "cuda" a Direct solver's triangular solves stay on the host; a solver with a tolerance looks at its
-        residual every 8 iterations unless it records, so it may end up to 7 later than on the CPU.
+        The device of the iterations. On "cuda" the triangular solves of a Direct solver run on the host. Without a record, a solver with a
+        tolerance checks its residual every 8 iterations, so it may end up to 7 iterations later than on the CPU.
     threads : int
         0: all cores. The result does not depend on it.
 
     Returns
     -------
     LinearResult
-        Also where the iteration diverged: look at `status`.
+        Also after a divergence: see `status`.
 
     Raises
     ------
     TypeError, ValueError
-        A matrix that is not square, symmetric, finite or positive definite (as far as the solver can tell), empty, with a
-        non-positive diagonal; b, x0 or reference of another shape; naming the argument, the index and the value. Numbers of any size
-        are taken, by powers of two in front; refused are a solution or a norm that the dtype cannot represent, and diagonal entries, or
-        columns of b, too far apart for it.
+        A matrix that is empty, not square, symmetric, finite or positive definite (as far as the solver detects it), or has a non-positive
+        diagonal; b, x0 or reference of another shape. The message names the argument, the index and the value. Numbers of any size are
+        scaled by powers of two; errors are a solution or a norm that the dtype cannot represent, and diagonal entries, or columns of b,
+        whose sizes differ too much for it.
     RuntimeError
-        A device that is not there, or `order="natural"` on another than the CPU.
+        A device that does not exist, or `order="natural"` on a device other than the CPU.
     """
     b = right_hand_side("b", b, None)
     A = symmetric_matrix("A", A)
@@ -111,15 +110,17 @@ class System(GuardedAttributes):
     Parameters
     ----------
     A, solver, bending, device, threads
-        As for `solve`. What the spectrum tells (weights, omega, rho) is computed on the CPU.
+        As for `solve`. Parameters that depend on the spectrum (weights, omega, rho) are computed on the CPU.
     columns : int
-        Right-hand sides that are solved together.
+        Number of right-hand sides that are solved together.
     dtype : "float32" or "float64"; default: PDGPU_DTYPE, else "float64"
 
     Attributes
     ----------
     parameters : dict
+        See `LinearResult.parameters`.
     setup_seconds : float
+        s.
     """
 
     solver: LinearSolver
@@ -149,7 +150,7 @@ class System(GuardedAttributes):
         check_order(solver, device)
         self._keep(solver=solver, columns=integer("columns", columns, 1), dtype=np.dtype(dtype))
         A = symmetric_matrix("A", A)
-        # 2^-exponent of the matrix: all that a solver sees has numbers of ordinary size
+        # 2^-exponent of the matrix: a solver sees numbers of ordinary size
         self._A, self._exponent = ordinary_matrix("A", A.astype(np.float64), dtype)
         self._original = self._A
         self._magnitudes = None
@@ -184,7 +185,7 @@ class System(GuardedAttributes):
         self._keep(setup_seconds=time.perf_counter() - start)
 
     def __reduce__(self) -> Any:
-        """Copies and pickles: a copy prepares its own data, and keeps the result of rho="auto"."""
+        """Support copies and pickles. A copy prepares its own data, and keeps the result of rho="auto"."""
         A = times_power(self._original, self._exponent)
         given = (A, self.solver, self.columns, self._bending_part, self.dtype.name, self._device, self._threads)
         return self._again, (*given, self._added, self._numbers, self.trials)
@@ -194,7 +195,7 @@ class System(GuardedAttributes):
         cls, A: Any, solver: Any, columns: Any, bending: Any, dtype: Any, device: Any, threads: Any, added: Any, numbers: Any, trials: Any
     ) -> Any:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to say of the weights was said of the first one
+            warnings.simplefilter("ignore")  # the first system has warned about the weights
             self = cls(A, solver, columns=columns, bending=bending, dtype=dtype, device=device, threads=threads)
         self._numbers = replace(numbers)
         self._numbers.apply(solver, self._core.set)
@@ -217,11 +218,11 @@ class System(GuardedAttributes):
         b = b.astype(np.float64).reshape(n, k)
         start = np.zeros((n, k)) if x0 is None else array_of_shape("x0", x0, shape).reshape(n, k)
         target = None if reference is None else array_of_shape("reference", reference, shape).reshape(n, k)
-        # a biased operator is led to a fixed point of x itself: it iterates on x from x0, the others on the correction from 0
+        # a biased operator converges to a fixed point of x itself: it iterates on x from x0, the others on the correction from 0
         absolute = getattr(self.solver, "biased", False) and getattr(self.solver, "suppression", None) is not None
         base = np.zeros((n, k)) if absolute else start
         residual, exponent = self._residual(b, base, start)
-        shift = self._exponent - exponent  # of what has the size of x
+        shift = self._exponent - exponent  # of quantities of the size of x
         residual = np.ascontiguousarray(residual, dtype=self.dtype)
         first_iterate = np.ascontiguousarray(times_power(start, shift), dtype=self.dtype) if absolute else None
         if target is not None:
@@ -245,7 +246,7 @@ class System(GuardedAttributes):
             self._explain_divergence()
         ended = status == "stalled" or (status == "iteration_cap" and self._tolerance > 0.0)
         rounding = self._rounding(residual, d) if record or ended else 0.0
-        # a residual of the size of the first one is no success, though rounding be as large: d has run away where A is singular
+        # a residual of the size of the first one is no success even if rounding is as large: d diverges if A is singular
         at_rounding = bool(ended and lengths[-1] <= min(rounding, 0.1 * lengths[0]))
         norms = times_power(lengths, exponent)
         if not np.isfinite(norms[0]):
@@ -268,7 +269,7 @@ class System(GuardedAttributes):
         )
 
     def _residual(self, b: Any, base: Any, start: Any) -> Any:
-        """2^-e (b - A base) and e; the products are formed with numbers of ordinary size."""
+        """Return 2^-e (b - A base) and e; the products are formed with numbers of ordinary size."""
         parts = [exponent_of(b)]
         if start.any():
             parts.append(exponent_of(self._A.data) + self._exponent + exponent_of(start))
@@ -282,7 +283,7 @@ class System(GuardedAttributes):
         return residual, exponent + further
 
     def _target(self, reference: Any, base: Any, shift: Any) -> Any:
-        """What the correction should become, in its own scale."""
+        """Return the exact correction, in its own scale."""
         with np.errstate(over="ignore"):
             target = times_power(reference - base, shift)
         size = exponent_of(target)
@@ -291,7 +292,7 @@ class System(GuardedAttributes):
         return np.ascontiguousarray(target, dtype=self.dtype)
 
     def _solution(self, d: Any, base: Any, shift: Any, status: Any) -> Any:
-        """x = base + 2^-shift d, in the dtype."""
+        """Return x = base + 2^-shift d, in the dtype."""
         with np.errstate(over="ignore"):
             x = base + times_power(d.astype(np.float64), -shift)
             rounded = np.ascontiguousarray(x, dtype=self.dtype)
@@ -304,8 +305,9 @@ class System(GuardedAttributes):
         return rounded
 
     def _rounding(self, residual: Any, d: Any) -> Any:
-        """The norm that rounding leaves of a residual r - A d: every row is a sum of its products, and its unknown moves no more where it
-        would by less than eps |d|."""
+        """Return the rounding of the norm of a residual r - A d: every row is a sum of its products, and its unknown no longer changes by
+        less than eps |d|.
+        """
         if self._magnitudes is None:
             self._magnitudes = abs(self._A)
         if not np.isfinite(d).all():
@@ -315,7 +317,7 @@ class System(GuardedAttributes):
         return float((longest + 8) * np.finfo(self.dtype).eps * np.linalg.norm(sums))
 
     def _search(self, residual: Any, chebyshev: Any) -> None:
-        """rho="auto", on the first right-hand side."""
+        """Search for rho="auto", on the first right-hand side."""
         start = time.perf_counter()
         settings = linear_settings(self.solver, iterations=ITERATIONS, device=self._device)
         settings |= {"iterations": search_iterations(self._iterations, chebyshev.start), "tolerance": 0.0}
@@ -342,7 +344,7 @@ class System(GuardedAttributes):
         self._keep(setup_seconds=self.setup_seconds + time.perf_counter() - start)
 
     def _explain_divergence(self) -> None:
-        """Divergence of an iteration that cannot diverge on a positive definite matrix is an indefinite matrix: say so."""
+        """Explain a divergence: an iteration that converges for every positive definite matrix diverges only for an indefinite matrix."""
         import scipy
 
         S = scaled(self._A)
@@ -352,17 +354,17 @@ class System(GuardedAttributes):
                 if S.shape[0] > 2
                 else np.linalg.eigvalsh(S.toarray())
             )
-        except scipy.sparse.linalg.ArpackError:  # it says nothing then
+        except scipy.sparse.linalg.ArpackError:  # then the message has no eigenvalue
             return
         if lowest[0] < -1e-9:
             raise ValueError(f"A: not positive definite: the smallest eigenvalue of D^-1 A is about {lowest[0]:.4g}")
 
     def add_diagonal(self, delta: ArrayLike) -> None:
-        """Solve with A + diag(delta) from here on, A as it was given: what contact does to a system [Lan et al. 2022, Sec. 5.2].
+        """Solve with A + diag(delta) from now on, A the original matrix: the effect of contact on a system [Lan et al. 2022, Sec. 5.2].
 
-        Only contents change, on the device: after the first call nothing is allocated. A-Jacobi makes the rows within order - 1 rings of a
-        changed vertex again, order 2 from the stored products; Direct factorises again, on the host and in memory of its library. Numbers
-        taken from the spectrum (rho, omega, weights) stay what they were.
+        Only contents change, on the device: after the first call no memory is allocated. A-Jacobi recomputes the rows within order - 1
+        rings of a changed vertex, for order 2 from the stored products. Direct factorises again, on the host and in memory of its library.
+        Parameters from the spectrum (rho, omega, weights) stay the same.
 
         Parameters
         ----------
@@ -386,12 +388,12 @@ class System(GuardedAttributes):
         self._added = delta
 
     def cost(self) -> dict[str, Any]:
-        """What A-Jacobi's operator costs.
+        """Cost of A-Jacobi's operator.
 
         Returns
         -------
         dict
-            "nonzeros" of the operator; "paths", the walks of `order` hops its entries are summed from; "bytes" it takes; "refresh_seconds"
+            "nonzeros" of the operator; "paths", the number of walks of `order` hops in the sums of its entries; "bytes"; "refresh_seconds"
             and "rows_recomputed" of the last refresh. Zeros for other solvers.
         """
         return self._core.cost()
@@ -402,14 +404,14 @@ class System(GuardedAttributes):
         Returns
         -------
         scipy CSR matrix or scipy.sparse.linalg.LinearOperator, shape (n, n), float64
-            Of Jacobi I - w D^-1 A, which is D^-1 R of A = D - R for w = 1; of AJacobi its product, the power of that or its Chebyshev
-            polynomial: matrices. Of the Gauss-Seidel kinds, and of AJacobi with suppression, which are not sparse: an operator that runs
-            an iteration for every product, with the code of the solver on the CPU.
+            Matrices for Jacobi, I - w D^-1 A, which is D^-1 R of A = D - R for w = 1, and for AJacobi: its product, the power of that or
+            its Chebyshev polynomial. Operators for the Gauss-Seidel kinds, and for AJacobi with suppression, which are not sparse: a
+            product runs an iteration, with the code of the solver on the CPU.
 
         Raises
         ------
         TypeError
-            Direct has no iterations, and those of PCG are no matrix; AJacobi(biased=True) does not lead to the solution.
+            Direct has no iterations, and those of PCG are not linear; AJacobi(biased=True) does not converge to the solution.
         """
         import scipy
 
@@ -437,7 +439,7 @@ class System(GuardedAttributes):
         return self._prediction()()
 
     def _prediction(self) -> Any:
-        """A callable that computes it of the matrix and the numbers as they are now; it can be pickled."""
+        """Return a callable that computes it for the present matrix and parameters; it can be pickled."""
         return partial(predicted_rate, self.solver, self._A, self._bending, dict(self.parameters))
 
 

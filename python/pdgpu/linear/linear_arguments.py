@@ -1,4 +1,4 @@
-"""Checks of the matrices and vectors of a linear system: what cannot be used is named, with its place."""
+"""Checks of the matrices and vectors of a linear system. A message names the argument, the index and the value."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["array_of_shape", "array_or_none", "right_hand_side", "symmetric_matr
 
 
 def array_or_none(value: Any) -> Floats | None:
-    """x0 for its dtype; it is checked when it is used."""
+    """Return x0, to determine the dtype; its use checks it."""
     return None if value is None else any_array("x0", value)
 
 
 def cast(name: str, array: Floats, dtype: Any) -> Floats:
-    """In the dtype; finite there too, where a longer one came in."""
+    """Cast to the dtype, and check that the result is finite."""
     with np.errstate(over="ignore"):
         return finite(name, array.astype(dtype))
 
 
 def right_hand_side(name: str, values: Any, n: int | None) -> Floats:
-    """An array (n,) or (n, k) in float32 or float64; n None: of any length."""
+    """Return a checked array (n,) or (n, k) in float32 or float64; n None: any length."""
     array = real_numbers(name, any_array(name, values))
     if array.ndim not in (1, 2) or (array.ndim == 2 and not array.shape[1]) or (n is not None and array.shape[0] != n):
         rows = "n" if n is None else n
@@ -37,12 +37,12 @@ def right_hand_side(name: str, values: Any, n: int | None) -> Floats:
 
 
 def array_of_shape(name: str, values: Any, shape: tuple[int | None, ...]) -> Floats:
-    """An array of that shape in float64."""
+    """Return an array of that shape in float64."""
     return real_array(name, values, shape)
 
 
 def symmetric_matrix(name, A, positive=True):
-    """A as canonical CSR in float32 or float64, checked. Explicit zeros stay."""
+    """Return A as a checked canonical CSR matrix in float32 or float64. Explicit zeros are kept."""
     import scipy
 
     if scipy.sparse.issparse(A):
@@ -83,7 +83,7 @@ def symmetric_matrix(name, A, positive=True):
 
 
 def _symmetric_pattern(matrix):
-    """The same matrix, an entry at (j, i) wherever there is one at (i, j), possibly zero: colours and gathers rely on it."""
+    """Return the same matrix with a symmetric pattern, where added entries are zero: colours and gathers need it."""
     import scipy
 
     pattern = matrix.copy()
@@ -111,7 +111,7 @@ def _place(matrix, entry):
 
 
 def _check_parts(name, A):
-    """Hand-made compressed matrices may hold anything."""
+    """Check the arrays of a compressed matrix, which may have been made by hand."""
     for part in ("indices", "indptr", "row", "col"):
         values = getattr(A, part, None)
         if isinstance(values, np.ndarray) and values.dtype.kind not in "iu":

@@ -1,4 +1,4 @@
-"""How fast linear solvers converge: what the spectrum of a matrix says of them."""
+"""Convergence rates of linear solvers from the spectrum of a matrix."""
 
 from __future__ import annotations
 
@@ -19,22 +19,33 @@ __all__ = ["extreme_eigenvalues", "spectral_radius"]
 
 
 def spectral_radius(A: Matrix, solver: LinearSolver, *, bending: Sparse | None = None) -> float:
-    """The spectral radius of one step of the solver: the largest |eigenvalue| of its iteration matrix, Chebyshev left aside.
+    """The spectral radius of one step of the solver: the largest |eigenvalue| of its iteration matrix, without Chebyshev.
 
-    It is the factor by which the error of a stationary iteration shrinks in the long run. Jacobi and A-Jacobi: from the extreme
-    eigenvalues of D^-1 A; symmetric Gauss-Seidel: from a symmetric problem; Gauss-Seidel and SOR, which are not symmetric: by Young's
-    formula where the rows are consistently ordered, as those of grids, else by Arnoldi's method, or densely up to 500 rows, and up to 1500
-    where that finds no largest one. Beyond, as for an omega above the best one on a large tet mesh, a warning says how much is known.
+    The error of a stationary iteration shrinks by this factor per iteration in the long run. Jacobi and A-Jacobi: from the extreme
+    eigenvalues of D^-1 A. Symmetric Gauss-Seidel: from a symmetric problem. Gauss-Seidel and SOR, which are not symmetric: by Young's
+    formula for consistently ordered rows, such as those of grids. Otherwise by Arnoldi's method, or densely up to 500 rows, and up to 1500
+    if Arnoldi's method finds no largest one. Beyond, as for an omega above the best one on a large tet mesh, a warning states the accuracy.
 
     Parameters
     ----------
     A : array_like or scipy sparse, shape (n, n)
     solver
-        Any but PCG, which has no iteration matrix (TypeError). Direct: 0.
+        Any but PCG, which has no iteration matrix. Direct: 0.
 
     Returns
     -------
     float
+
+    Raises
+    ------
+    TypeError
+        `solver` is PCG, or no linear solver.
+    ValueError
+        A matrix as for `pdgpu.linear.solve`.
+
+    References
+    ----------
+    Young 1954, Iterative methods for solving partial difference equations of elliptic type.
     """
     check_solver(solver)
     A, exponent = ordinary_matrix("A", symmetric_matrix("A", A).astype(np.float64), np.float64)
@@ -58,7 +69,7 @@ def extreme_eigenvalues(A: Matrix) -> tuple[float, float]:
 
 
 def product_of(R, solver, rho):
-    """R^order, or C_order(R / rho) / C_order(1 / rho) with the Chebyshev polynomials C [Lan et al. 2022, Sec. 5]."""
+    """Return R^order, or C_order(R / rho) / C_order(1 / rho) with the Chebyshev polynomials C [Lan et al. 2022, Sec. 5]."""
     import scipy
 
     before, now = scipy.sparse.eye_array(R.shape[0]).tocsr(), R
@@ -81,7 +92,7 @@ def predicted_rate(solver, A, bending, parameters):
     if isinstance(getattr(solver, "acceleration", None), Anderson):
         return math.nan  # its combinations depend on the right-hand side
     if calls_function(solver):
-        return math.nan  # the spectrum of M^-1 A is not known
+        return math.nan  # the spectrum of M^-1 A is unknown
     if isinstance(solver, PCG):
         low, high = block_extremes(A) if solver.preconditioner == "block" else extremes(A)
         if solver.preconditioner == "chebyshev":
@@ -103,9 +114,10 @@ def predicted_rate(solver, A, bending, parameters):
 
 
 def polynomial_extremes(low, high, degree):
-    """Extreme eigenvalues of M^-1 A, M^-1 Chebyshev's polynomial on [high / 30, high], where the eigenvalues of D^-1 A fill [low, high].
+    """Return extreme eigenvalues of M^-1 A for eigenvalues of D^-1 A in [low, high], M^-1 Chebyshev's polynomial on [high / 30, high].
 
-    [Saad 2003, Section 12.3.2]"""
+    [Saad 2003, Section 12.3.2]
+    """
     centre, half = high * (1.0 + 1.0 / 30.0) / 2.0, high * (1.0 - 1.0 / 30.0) / 2.0
     largest = math.cosh(degree * math.acosh(centre / half))
     x = (centre - low) / half
@@ -114,7 +126,7 @@ def polynomial_extremes(low, high, degree):
 
 
 def block_extremes(A):
-    """Extreme eigenvalues of M^-1 A, M the 3x3 blocks on the diagonal."""
+    """Return extreme eigenvalues of M^-1 A, M the 3x3 blocks on the diagonal."""
     import scipy
 
     n = A.shape[0] // 3

@@ -1,4 +1,4 @@
-"""What a linear solve found and how it got there."""
+"""The result of a linear solve."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ if TYPE_CHECKING:
 
 __all__ = ["LinearResult", "shares_above_rounding"]
 
-# residual norms below this share of the first say nothing about a rate
+# residual norms below this fraction of the first give no rate
 FLOOR = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 1e-12}
 
 
 class LinearResult:
-    """What a solve found and how it got there.
+    """The result of a linear solve.
 
     Attributes
     ----------
     x : ndarray
-        In the shape of b. After "diverged" the last iterate, or x0 where that is not finite.
+        In the shape of b. After "diverged" the last iterate, or x0 if that is not finite.
     iterations : int
     residual_norm : ndarray
         Frobenius norm of b - A x after each iteration, row 0 at the start; without record only the first and the last.
     relative_error : ndarray or None
-        ||x_k - reference|| / ||x_0 - reference|| in the same rows, where a reference was given.
+        ||x_k - reference|| / ||x_0 - reference|| in the same rows; None without a reference.
     seconds : ndarray
-        Solver time up to the same rows; recording is never inside.
+        Solver time up to the same rows, s, without the time of recording.
     status : str
-        "converged": the tolerance is met, the residual is zero, or what is left of the residual is rounding where nothing moves any more
-        (eight looks without a change in the last bit of the norm) or a tolerance was out of reach. "stalled": nothing moves any more, above
-        rounding, as for a singular A and a b that no x answers. "iteration_cap": all iterations ran. "diverged".
+        "converged": the tolerance is met, the residual is zero, or the residual is at rounding: its norm did not change in the last bit for
+        eight checks, or a tolerance was out of reach. "stalled": the iterates do not change, above rounding, as for a singular A and a b
+        without a solution. "iteration_cap": all iterations ran. "diverged".
     at_rounding : bool
-        Whether rounding is what a run "converged" by: the norm is at most (k + 8) eps || |A| |d| + |r| ||, k the entries of the
-        longest row, d the correction, r the residual at the start, eps that of the dtype, and at most a tenth of || r ||.
+        True for a run that "converged" at rounding: the norm is at most (k + 8) eps || |A| |d| + |r| ||, k the entries of the longest row,
+        d the correction, r the residual at the start, eps that of the dtype, and at most a tenth of || r ||.
     rate : float
-        Observed: mean factor of the residual norm per iteration over the second half of the run, down to where rounding takes over; NaN
-        with fewer than two.
+        Observed: mean factor of the residual norm per iteration over the second half of the run, above rounding; NaN with fewer than two
+        iterations.
     predicted_rate : float
-        What the spectrum promises, computed when first asked for: the spectral radius of the iteration, with Chebyshev the
-        asymptotic rate of its polynomial, (sqrt(kappa) - 1)/(sqrt(kappa) + 1) for PCG, 0 for Direct. ValueError where A is not positive
-        definite and the spectrum cannot be had.
+        From the spectrum, computed at the first access: the spectral radius of the iteration, with Chebyshev the asymptotic rate of its
+        polynomial, (sqrt(kappa) - 1)/(sqrt(kappa) + 1) for PCG, 0 for Direct. ValueError if A is not positive definite and the spectrum
+        cannot be computed.
     setup_seconds : float
-        Factorisation, colours, aggregation, eigenvalues, search for rho: once per `System`.
+        Factorisation, colours, aggregation, eigenvalues, search for rho: once per `System`, s.
     parameters : dict
-        The numbers that were used: "weight", "rho" (of one Jacobi step for A-Jacobi), "omega", "colours", those that apply.
+        The numbers of the solver that apply: "weight", "rho" (of one Jacobi step for A-Jacobi), "omega", "colours".
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class LinearResult:
         self._predicted_rate = prediction
         self.x, self.status, self.at_rounding, self.iterations = x, status, at_rounding, iterations
         self.residual_norm, self.relative_error, self.seconds = residual_norm, relative_error, seconds
-        self._shares = shares  # residual norms over the first, down to rounding
+        self._shares = shares  # residual norms over the first, above rounding
         self.setup_seconds, self.parameters = system.setup_seconds, dict(system.parameters)
 
     @property
@@ -92,7 +92,7 @@ class LinearResult:
 
 
 def shares_above_rounding(norms: Any, rounding: Any, dtype: Any) -> Any:
-    """Norms over the first, down to the last that is not rounding."""
+    """Return norms over the first, up to the last one above rounding."""
     if not 0.0 < norms[0] < np.inf:
         return np.empty(0)
     above = np.flatnonzero(~(norms <= max(FLOOR[dtype] * norms[0], rounding)))

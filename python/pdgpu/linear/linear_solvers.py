@@ -25,7 +25,7 @@ CHECK_EVERY = {"cpu": 1, "cuda": 8}
 
 
 def keep(description, **options):
-    """Checked options, as plain Python numbers whatever they came as."""
+    """Store checked options as plain Python numbers."""
     for name, value in options.items():
         object.__setattr__(description, name, value)
 
@@ -34,28 +34,32 @@ def keep(description, **options):
 class Chebyshev:
     """Chebyshev semi-iterative acceleration [Wang 2015, Algorithm 1].
 
-    The update is x_{k+1} = omega (under_relaxation (x^ - x_k) + x_k - x_{k-1}) + x_{k-1}; omega is 1 for k < start,
-    2/(2 - rho^2) at k = start, then 4/(4 - rho^2 omega).
+    The update is x_{k+1} = omega (under_relaxation (x^ - x_k) + x_k - x_{k-1}) + x_{k-1}; omega is 1 for k < start, 2/(2 - rho^2) at k =
+    start, then 4/(4 - rho^2 omega).
 
     Parameters
     ----------
     rho : float, "auto" or "lanczos"
-        Spectral radius of the iteration that is accelerated, 0 < rho < 1; around A-Jacobi that of ONE weighted Jacobi step, which it
-        powers or composes itself. "lanczos" computes it from the extreme eigenvalues of the matrix (linear solvers only). "auto"
-        is the pre-simulation of Wang 2015, Section 5.1: it starts from the ratio of two successive gradient (residual) norms, then
-        tries larger and smaller values and keeps the one that reached the smallest norm; one that oscillates loses. Its runs are of 100
-        iterations (twice `start` where that is more) at most, so it finds what is best for so many; around a solver that does more, the
-        result is tried at full length, and 1 - rho doubled until it holds there. The search runs once, before the first step, on a
-        copy of the state, and its time is setup time. A step that ends before `start`, or in which
-        nothing moves, says nothing: the search is put off to the next. Where nothing that was tried beats the plain iteration, rho
-        is 0 and that is what runs; where all of it diverges, with a warning. A weight of Jacobi that diverges is replaced first.
+        Spectral radius of the accelerated iteration, 0 < rho < 1; around A-Jacobi that of ONE weighted Jacobi step, which A-Jacobi powers
+        or composes. "lanczos" computes it from the extreme eigenvalues of the matrix (linear solvers only). "auto" is the pre-simulation of
+        [Wang 2015, Section 5.1]: it starts from the ratio of two successive gradient (residual) norms, tries larger and smaller values, and
+        keeps the one with the smallest norm, without oscillation. Its runs have at most 100 iterations (or twice `start`, if larger). For a
+        solver with more iterations, the result is tried at full length, and 1 - rho doubled until it converges. The search runs once,
+        before the first step, on a copy of the state, and counts as setup time. If a step ends before `start`, or does not move, the search
+        is postponed to the next step. If no value is better than the plain iteration, rho is 0; if all of them diverge, with a warning. A
+        weight with which Jacobi diverges is replaced first.
     start : int
-        Iterations before the extrapolation sets in, at least 1.
+        Iterations before the extrapolation, at least 1.
     under_relaxation : float
         In (0, 1].
     interval : "symmetric" or "positive"
-        Where the eigenvalues of the iteration lie: [-rho, rho], or [0, rho] as for symmetric Gauss-Seidel and A-Jacobi of even
-        order; the second gains up to sqrt(2) there [Golub and Van Loan 1996, Sec. 10.1.5].
+        The interval of the eigenvalues of the iteration: [-rho, rho], or [0, rho] as for symmetric Gauss-Seidel and A-Jacobi of even order;
+        the second gains up to sqrt(2) there [Golub and Van Loan 1996, Sec. 10.1.5].
+
+    Raises
+    ------
+    ValueError, TypeError
+        An option out of its range, or of another type.
     """
 
     rho: float | str = "auto"
@@ -113,7 +117,7 @@ def _check_weight(solver):
 
 @dataclass(frozen=True, kw_only=True)
 class Direct:
-    """Sparse Cholesky factorisation, computed once and used until the matrix changes: by CHOLMOD, on "cuda" by cuDSS if that is there."""
+    """Sparse Cholesky factorisation, reused until the matrix changes: by CHOLMOD, on "cuda" by cuDSS if it is installed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,9 +127,9 @@ class Jacobi:
     Parameters
     ----------
     weight : float, "auto" or "optimal"
-        It converges for 0 < weight < 2/lambda, lambda the largest eigenvalue of D^-1 A: about 0.6 to 0.9 on tet meshes, so plain
-        Jacobi (weight 1) diverges there, and says so before the run. "auto" takes 1.8 / lambda, the same to rounding however the rows
-        are numbered; "optimal" 2 / (smallest + largest eigenvalue), which needs both ends of the spectrum.
+        It converges for 0 < weight < 2/lambda, lambda the largest eigenvalue of D^-1 A: about 0.6 to 0.9 on tet meshes. So plain Jacobi
+        (weight 1) diverges there, with a warning before the run. "auto" is 1.8 / lambda, independent of the numbering of rows to rounding;
+        "optimal" is 2 / (smallest + largest eigenvalue), which needs both ends of the spectrum.
     iterations : int, optional
         Per global step (1 by default), or of `pdgpu.linear.solve` (1000).
     tolerance : float
@@ -151,9 +155,9 @@ class Jacobi:
 class AJacobi:
     """A-Jacobi: `order` Jacobi iterations as one product with a precomputed matrix [Lan et al. 2022, Sec. 5, Eqs. 11-14].
 
-    Without Chebyshev one iteration does exactly what `order` Jacobi iterations do. With it, "power" (R^order, as in the paper) gains
-    the square root of `order` only; "composed", the Chebyshev polynomial of R with the same nonzeros, gains `order`.
-    The matrix has 3 to 5 (order 2) or 6 to 15 (order 3) times the nonzeros of A, so on a CPU it cannot win.
+    Without Chebyshev one iteration equals `order` Jacobi iterations. With it, "power" (R^order, as in the paper) gains only the square root
+    of `order`; "composed", the Chebyshev polynomial of R with the same nonzeros, gains `order`. The matrix has 3 to 5 (order 2) or 6 to 15
+    (order 3) times the nonzeros of A, so on a CPU it has no advantage.
 
     Parameters
     ----------
@@ -163,12 +167,12 @@ class AJacobi:
         As for `Jacobi`; iterations counts its own steps.
     variant : "power" or "composed"
     suppression : float, "bending" or None
-        Sparsity suppression [Lan et al. 2022, Appendix A, Eq. 16]. A number in (0, 1): couplings smaller than that, relative to the
-        largest of their rows, are left out; "bending": those that come from bending (in a simulation; `pdgpu.linear` is told by
-        `bending=`). The truncated series only preconditions, x += (I + R_s + ..) w D^-1 (r - A x), so the answer stays.
+        Sparsity suppression [Lan et al. 2022, Appendix A, Eq. 16]. A number in (0, 1): couplings below this fraction of the largest in
+        their rows are left out. "bending": those of bending are left out (in a simulation; `pdgpu.linear` has the argument `bending=`). The
+        truncated series is only a preconditioner, x += (I + R_s + ..) w D^-1 (r - A x), so the solution is the same.
     biased : bool
-        Suppress inside R^2 as printed (order 2 only). Dropping entries changes row sums: the fixed point moves, by a quarter of the
-        distance travelled for a cloth whose bending is 200 times weaker than its stretching. For reproducing the paper.
+        Suppress inside R^2 as printed (order 2 only). The missing entries change row sums, so the fixed point moves: by a quarter of the
+        distance travelled, for a cloth whose bending is 200 times weaker than its stretching. Only to reproduce the paper.
     """
 
     order: int = 2
@@ -208,9 +212,9 @@ def _check_gauss_seidel(solver):
 
 @dataclass(frozen=True, kw_only=True)
 class GaussSeidel:
-    """Forward Gauss-Seidel: a row sees what the rows before it have become.
+    """Forward Gauss-Seidel: a row uses the new values of the rows before it.
 
-    Its iteration matrix has complex eigenvalues in general, so Chebyshev acceleration may diverge: it is allowed, with a warning;
+    Its iteration matrix has complex eigenvalues in general, so Chebyshev acceleration may diverge: it is accepted with a warning.
     `SymmetricGaussSeidel` is the form to accelerate [Wang 2015, Sec. 5.1].
 
     Parameters
@@ -239,7 +243,7 @@ class GaussSeidel:
 
 @dataclass(frozen=True, kw_only=True)
 class SymmetricGaussSeidel:
-    """Symmetric Gauss-Seidel: a forward and a backward sweep are one iteration. Its eigenvalues are real and lie in [0, 1).
+    """Symmetric Gauss-Seidel: an iteration is a forward and a backward sweep. Its eigenvalues are real and lie in [0, 1).
 
     Parameters
     ----------
@@ -259,14 +263,14 @@ class SymmetricGaussSeidel:
 
 @dataclass(frozen=True, kw_only=True)
 class SOR:
-    """Successive over-relaxation: Gauss-Seidel whose corrections are multiplied by omega [Young 1954].
+    """Successive over-relaxation: Gauss-Seidel with corrections multiplied by omega [Young 1954].
 
-    Chebyshev is refused: at the best omega all eigenvalues lie on a circle, which no polynomial can shrink.
+    It has no Chebyshev acceleration: at the best omega all eigenvalues lie on a circle, which no polynomial can shrink.
 
     Parameters
     ----------
     omega : float or "auto"
-        In (0, 2). "auto" is Young's 2 / (1 + sqrt(1 - rho^2)) with rho the spectral radius of plain Jacobi where that converges, else of
+        In (0, 2). "auto" is Young's 2 / (1 + sqrt(1 - rho^2)) with the spectral radius rho of plain Jacobi if that converges, else of
         Jacobi at its best weight; optimal for consistently ordered matrices, a good guess otherwise.
     order, iterations, tolerance
         As for `GaussSeidel`.
@@ -290,27 +294,28 @@ class SOR:
 
 @dataclass(frozen=True, kw_only=True)
 class PCG:
-    """Preconditioned conjugate gradients; every right-hand side is a system of its own [Golub and Van Loan 1996, Algorithm 10.3.1].
+    """Preconditioned conjugate gradients; every right-hand side is an independent system [Golub and Van Loan 1996, Algorithm 10.3.1].
 
-    It needs no eigenvalue and picks the best combination of its directions itself, so there is nothing for Chebyshev to accelerate.
+    It needs no eigenvalue and chooses the best combination of its directions, so it has no Chebyshev acceleration.
 
     Parameters
     ----------
     preconditioner : "jacobi", "block", "chebyshev", a callable or a scipy LinearOperator
         "jacobi": the inverse diagonal D^-1.
 
-        "block": the inverses of the 3x3 blocks on the diagonal, for a matrix of 3n rows. In Projective Dynamics, where x, y and z share
-        one matrix, such a block is a multiple of the identity, and both are the same.
+        "block": the inverses of the 3x3 blocks on the diagonal, for a matrix of 3n rows. In Projective Dynamics, where x, y and z share one
+        matrix, such a block is a multiple of the identity, and both are the same.
 
         "chebyshev": a polynomial in D^-1 A times D^-1, D in `Newton` the 3x3 blocks [Saad 2003, Section 12.3.2]. It is the result of
         `degree` Chebyshev-Jacobi iterations from zero on the interval [b/30, b], b the largest eigenvalue of D^-1 A. In `Newton` twelve
         steps of Lanczos' method estimate b before every solve; b is 1.1 times that, and at least 4. An iteration has `degree` products with
-        A instead of one, and is worth up to `degree` iterations with D^-1. So it costs about as many products but fewer sums over the
-        vectors, for which a GPU waits.
-        A callable r -> z, or a `scipy.sparse.linalg.LinearOperator`, applies M^-1 of your own: an incomplete factor of SciPy, a
-        multigrid cycle of pyamg. It has to be symmetric, positive definite and the same in every call of a solve. r has the shape
-        of the right-hand side: (n, 3) in Projective Dynamics, (3n,) in `Newton`, (n,) or (n, k) in `pdgpu.linear`. It runs on the
-        CPU in Python, in the dtype of the solve; rows of pinned vertices are set to 0. Rigid bodies do not take it.
+        A instead of one, and replaces up to `degree` iterations with D^-1. So it needs about as many products but fewer sums over the
+        vectors, each of which synchronises a GPU.
+
+        A callable r -> z, or a `scipy.sparse.linalg.LinearOperator`, applies your own M^-1: an incomplete factor of SciPy, a multigrid
+        cycle of pyamg. It must be symmetric, positive definite and the same in every call of a solve. r has the shape of the right-hand
+        side: (n, 3) in Projective Dynamics, (3n,) in `Newton`, (n,) or (n, k) in `pdgpu.linear`. It runs on the CPU in Python, in the dtype
+        of the solve; rows of pinned vertices are set to 0. Rigid bodies do not support it.
     degree : int
         Iterations in one application of "chebyshev", 1 to 100. The other preconditioners have none.
     iterations, tolerance
@@ -333,17 +338,16 @@ class PCG:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearFunction:
-    """A linear solver of your own: x <- x + f(b - A x) with a function f that approximates A^-1 [Saad 2003, Sec. 4.2].
+    """Your own linear solver: x <- x + f(b - A x) with a function f that approximates A^-1 [Saad 2003, Sec. 4.2].
 
-    Where a linear solver is an argument, the function itself may stand: `ProjectiveDynamics(linear=f)`, `pdgpu.linear.solve(A, b, f)`.
+    An argument for a linear solver also accepts the function itself: `ProjectiveDynamics(linear=f)`, `pdgpu.linear.solve(A, b, f)`.
 
     Parameters
     ----------
     function : callable or scipy LinearOperator
-        r -> z, both of the shape of the right-hand side: (n, 3) in Projective Dynamics, (n,) or (n, k) in `pdgpu.linear`. A cycle of
-        pyamg, or a factor of SciPy. It runs on the CPU in Python. Rows of pinned vertices are set to 0: f is the inverse of the block of
-        free vertices, `Simulation.system_matrix(free=True)`. In contact A has a diagonal on it
-        that f does not know.
+        r -> z, both of the shape of the right-hand side: (n, 3) in Projective Dynamics, (n,) or (n, k) in `pdgpu.linear`. A cycle of pyamg,
+        or a factor of SciPy. It runs on the CPU in Python. Rows of pinned vertices are set to 0: f is the inverse of the block of free
+        vertices, `Simulation.system_matrix(free=True)`. In contact A has an additional diagonal, which f does not contain.
     iterations, tolerance
         As for `Jacobi`.
     acceleration : Anderson, optional
@@ -361,13 +365,13 @@ class LinearFunction:
 
 
 def as_linear_solver(given):
-    """A linear solver; of a function, or a LinearOperator, a `LinearFunction`. Anything else comes back as it is."""
+    """Return a linear solver; for a function or a LinearOperator a `LinearFunction`. Other objects are returned unchanged."""
     described = isinstance(given, type) or hasattr(given, "__dataclass_fields__")
     return LinearFunction(function=given) if not described and (callable(given) or is_operator(given)) else given
 
 
 def calls_function(solver):
-    """Whether a linear solver calls a function of the user, as a whole or as its preconditioner."""
+    """Return whether a linear solver calls a function of the user, as the solver or as its preconditioner."""
     return isinstance(solver, LinearFunction) or not isinstance(getattr(solver, "preconditioner", ""), str)
 
 
@@ -380,7 +384,7 @@ def without_acceleration(settings):
 
 
 def chebyshev_settings(chebyshev, rho=None):
-    """What a backend takes: None or a dict by name (``pd_chebyshev_options``). Without a number for rho: None."""
+    """Return the settings for a backend: None or a dict by name (``pd_chebyshev_options``). Without a number for rho: None."""
     if chebyshev is None:
         return None
     rho = chebyshev.rho if rho is None else rho
@@ -390,20 +394,22 @@ def chebyshev_settings(chebyshev, rho=None):
 
 
 def check_order(solver, device):
-    """RuntimeError where the rows have to be taken one after the other, which only the CPU does."""
+    """Raise RuntimeError for a serial order of rows on a device other than the CPU."""
     if device != "cpu" and getattr(solver, "order", None) == "natural":
         raise RuntimeError(f"device: the natural order of {type(solver).__name__} is sequential and runs on 'cpu' only, not on {device!r}")
 
 
 def linear_settings(solver, *, iterations, device="cpu", blocks=False, factor=1.0):
-    """The settings by name, as the core declares them (``pd_linear_options``). What only the spectrum can tell is left for `set`.
+    """Return the settings by name, as declared by the core (``pd_linear_options``). `set` adds those that depend on the spectrum.
 
+    Parameters
+    ----------
     iterations : int
-        Where the solver says none.
+        The default for a solver without a number.
     blocks : bool
-        A matrix of 3n rows: the block preconditioner has blocks to take.
+        True for a matrix of 3n rows: the block preconditioner uses its blocks.
     factor : float
-        A of the core is that of the caller over this factor, which a function does not know.
+        The matrix of the core is that of the caller divided by this factor; functions of the user work with the latter.
     """
     chebyshev = chebyshev_of(solver)
     weight, suppression = getattr(solver, "weight", 0.0), getattr(solver, "suppression", None)
@@ -419,7 +425,7 @@ def linear_settings(solver, *, iterations, device="cpu", blocks=False, factor=1.
         "check_every": CHECK_EVERY[device_parts(device)[0]],
         "weight": 0.0 if isinstance(weight, str) else float(weight),
         "omega": 1.0 if isinstance(omega, str) else float(omega),
-        "rho": 0.5,  # set later where it counts
+        "rho": 0.5,  # set later, where it has an effect
         "natural": getattr(solver, "order", None) == "natural",
         "preconditioner": PRECONDITIONERS.index("jacobi" if kind == "block" and not blocks else kind),
         "function": function,

@@ -1,32 +1,32 @@
-"""Powers of two in front of a linear system whose numbers, once multiplied with each other, would leave the range of their type.
+"""Powers of two in front of a linear system whose products would leave the range of the dtype.
 
 A x = b is solved as (2^-a A) (2^(a-e) x) = 2^-e b. Products with powers of two are exact, and a is even, so the square roots of a Cholesky
-factor are scaled exactly too: the bits are those that the system would have had with numbers of ordinary size.
+factor are scaled exactly too: the bits are those of the same system with numbers of ordinary size.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-# binary exponents up to this size are ordinary: squares of such numbers, over a diagonal entry, stay in the range of the type
+# binary exponents up to this size are ordinary: squares of such numbers, over a diagonal entry, stay in the range of the dtype
 REACH = {np.dtype(np.float32): 30, np.dtype(np.float64): 100}
-# how far below 1 a diagonal entry may lie, and a column of the right-hand side below the largest, before quotients or squares leave it
+# lower bounds, as exponents, of a diagonal entry relative to 1 and of a column of the right-hand side relative to the largest
 SPREAD = {np.dtype(np.float32): 90, np.dtype(np.float64): 400}
 
 
 def exponent_of(*arrays):
-    """e with 2^(e-1) <= largest magnitude < 2^e; None where all is zero."""
+    """Return e with 2^(e-1) <= largest magnitude < 2^e; None if all numbers are zero."""
     largest = max((float(np.abs(array).max(initial=0.0)) for array in arrays), default=0.0)
     return int(np.frexp(largest)[1]) if largest > 0.0 else None
 
 
 def to_ordinary(exponent, dtype):
-    """The exponent to divide by: 0 where numbers of this size are ordinary."""
+    """Return the exponent of the divisor: 0 for numbers of ordinary size."""
     return 0 if exponent is None or abs(exponent) <= REACH[np.dtype(dtype)] else exponent
 
 
 def times_power(values, exponent):
-    """values * 2^exponent, a sparse matrix or an array; itself for 0. What is too large becomes infinite: the caller looks for it."""
+    """Return values * 2^exponent for a sparse matrix or an array; the same object for 0. Overflow gives infinity; the caller checks."""
     if exponent == 0:
         return values
     if hasattr(values, "indptr"):
@@ -38,12 +38,12 @@ def times_power(values, exponent):
 
 
 def ordinary_matrix(name, A, dtype):
-    """(2^-a A, a) with an even a, 0 for numbers of ordinary size.
+    """Return (2^-a A, a) with an even a, 0 for numbers of ordinary size.
 
     Raises
     ------
     ValueError
-        A diagonal entry so small beside the largest number of the matrix that its inverse leaves the range of the dtype.
+        A diagonal entry so small relative to the largest number of the matrix that its inverse leaves the range of the dtype.
     """
     exponent = to_ordinary(exponent_of(A.data), dtype)
     exponent -= exponent % 2
@@ -61,7 +61,7 @@ def ordinary_matrix(name, A, dtype):
 
 
 def check_columns(name, values, dtype):
-    """Columns that are solved together must not differ by more than products of their numbers can show."""
+    """Check that columns solved together differ by less than the range of products of their numbers."""
     largest = np.abs(values).max(axis=0)
     lost = (largest > 0.0) & (largest < largest.max() * 2.0 ** -SPREAD[np.dtype(dtype)])
     if lost.any():

@@ -1,4 +1,4 @@
-"""Schur complements on a small part of a scene's vertices: the direct solver for contact that stays in one place."""
+"""Schur complements on a small part of a scene's vertices: the direct solver for contact in a fixed region."""
 
 from __future__ import annotations
 
@@ -24,57 +24,58 @@ __all__ = ["SchurDirect"]
 
 @dataclass(frozen=True)
 class SchurDirect:
-    """Direct solver whose matrix changes in a small region only: a sparse factor made once, and a dense one made again [Wang et al. 2021].
+    """Direct solver for changes in a small region: a sparse factor made once, and a dense one made in every iteration [Wang et al. 2021].
 
-    The free vertices of the region are x2, all others x1. The global step's matrix is factorised once with x2 last, which leaves its Schur
-    complement Sigma = A22 - A21 A11^-1 A12; what contact adds to A22 is added to Sigma, of which LAPACK (cuSOLVER on CUDA) makes a new
-    factor [Sec. 4.3]. So an iteration costs two triangular solves and m^3/3 operations for m vertices of the region, where `Direct`
-    factorises everything again. Between the two triangular solves the elements whose free vertices all lie in the region are projected
-    again, and the small system is solved again, `inner` times in all [Algorithm 1; its step 5 must subtract what x2 moved by, which is
-    not printed]. With inner=1 an iteration is that of `Direct`, to rounding.
+    The free vertices of the region are x2, all others x1. The global step's matrix is factorised once with x2 last, which gives its Schur
+    complement Sigma = A22 - A21 A11^-1 A12. The entries of contact in A22 are added to Sigma, and LAPACK (cuSOLVER on CUDA) factorises the
+    sum [Sec. 4.3]. So an iteration costs two triangular solves and m^3/3 operations for m vertices of the region, where `Direct` factorises
+    the whole matrix. Between the two triangular solves the elements whose free vertices all lie in the region are projected again, and the
+    small system is solved again, `inner` times in all [Algorithm 1; its step 5 must subtract the displacement of x2, which is not printed].
+    With inner=1 an iteration equals that of `Direct`, to rounding.
 
-    What contact adds must be a diagonal on vertices of the region: BarrierContact and PenaltyContact give an upper bound of their Hessian
-    as one, ProjectiveContact its weights; it stays as it is through the inner iterations. ProxyContact gives W^T C W, and its proxies are
-    found again before every inner solve, for which the small matrix is factorised again if they changed [Algorithm 1, 4.1 to 4.7], unless
-    they are held for a step (`detection="step"`) or `active` is given. Contact of any other vertex raises. x, y and z share one matrix, so
-    vertices that slide on lines and planes are refused. A cut keeps the region, and adds the copies of its vertices.
+    The entries of contact must be a diagonal on vertices of the region. BarrierContact and PenaltyContact give such an upper bound of their
+    Hessian, ProjectiveContact its weights; it is constant during the inner iterations. ProxyContact gives W^T C W, and its proxies are
+    detected before every inner solve. If they changed, the small matrix is factorised again [Algorithm 1, 4.1 to 4.7], unless they are held
+    for a step (`detection="step"`) or `active` is given. Contact of any other vertex is an error. x, y and z share one matrix, so vertices
+    that slide on lines and planes are an error. A cut keeps the region, and adds the copies of its vertices.
 
     Parameters
     ----------
     region : array_like, or callable
-        Vertices by number (in the scene), a boolean mask over all of them, a callable(rest positions (n, 3)) -> mask; or, with
-        `distance`, points (k, 3) in m.
+        Vertices by number (in the scene), a boolean mask over all of them, a callable(rest positions (n, 3)) -> mask; or, with `distance`,
+        points (k, 3) in m.
     inner : int
         Solves of the small system in an iteration, at least 1. [Sec. 4.5: 1 to 5.]
     active : float, optional
-        N/m. Two dense factors, made once: without contact, and with so much on the diagonal of every vertex of the region, in use as soon
-        as one of them is in contact: the two matrices of Komaritzan and Botsch 2018, Projective Skinning, with all collision proxies
-        active in the second. An iteration factorises nothing then, and moves what is not in contact less far than it could; the answer is
-        the same. At least what contact adds at any vertex. None: the matrix has what contact adds. Not for dt=None: see Notes.
+        N/m. Two dense factors, made once: without contact, and with this number on the diagonal of every vertex of the region. The second
+        is used if a vertex of the region is in contact. These are the two matrices of Komaritzan and Botsch 2018, Projective Skinning, with
+        all collision proxies active in the second. No iteration factorises, and vertices without contact move less than possible; the
+        solution is the same. It must be at least the entry of contact at any vertex. None: the matrix has the entries of contact. Not for
+        dt=None: see Notes.
     distance : float, optional
-        m. The region is all vertices of the elements that touch a surface vertex which at rest is at most so far from one of the points.
+        m. The region is all vertices of the elements with a surface vertex at most this far from one of the points, at rest.
 
     Raises
     ------
     ValueError
-        When a simulation is made: no free vertex is in the region, or all are; vertices slide.
-        In a step: contact adds more than `active` at a vertex, which is named.
+        When a simulation is made: the region contains no free vertex, or all of them; vertices slide. In a step: the entry of contact at a
+        vertex exceeds `active`; the message names the vertex.
     MemoryError
-        When a simulation is made, before anything is computed: the dense matrices do not fit; the text has the bytes.
+        When a simulation is made, before any computation: the dense matrices exceed the memory; the message has the bytes.
     RuntimeError
-        On CUDA where cuSOLVER cannot be opened.
+        On CUDA if cuSOLVER cannot be opened.
 
     Notes
     -----
-    Memory: 32 m^2 bytes while it is prepared (Sigma, its factor, its place in the sparse factor, a copy on the way), 24 m^2 after, with
-    `active` 16 m^2 more; `cost` says so before, and how long a dense factor takes. A region that holds all anchors of a body is none the
-    worse: A is positive definite where every body is held or dt is given, and so is Sigma.
+    Memory: 32 m^2 bytes during the preparation (Sigma, its factor, its part of the sparse factor, a temporary copy), 24 m^2 afterwards,
+    with `active` 16 m^2 more; `cost` returns it before, and the time of a dense factor. A region may contain all anchors of a body: A is
+    positive definite if every body is held or dt is given, and so is Sigma.
 
-    With `active` the error along the softest mode falls by a factor of about 1 - s/(s + active) per iteration. s, N/m, is the smallest
-    eigenvalue of Sigma. So a factor of e takes about active/s iterations more than without. With dt, s is at least the least m/dt^2 of the
-    region. With dt=None it is the stiffness of the body as a whole, which may be a thousandth of `active`: after thousands of iterations
-    the positions may still be millimetres off. A simulation that is made so, with contact, warns (UserWarning). Take active=None there, or
-    a `tolerance` together with enough iterations.
+    With `active` the error along the softest mode shrinks by a factor of about 1 - s/(s + active) per iteration. s, N/m, is the smallest
+    eigenvalue of Sigma. So a factor of e takes about active/s more iterations. With dt, s is at least the smallest m/dt^2 of the region.
+    With dt=None it is the stiffness of the whole body, which may be a thousandth of `active`: after thousands of iterations the positions
+    may still have errors of millimetres. Such a simulation with contact warns (UserWarning). Use active=None there, or a `tolerance` with a
+    sufficient number of iterations.
     """
 
     region: Where
@@ -118,7 +119,7 @@ class SchurDirect:
         Raises
         ------
         ValueError
-            No free vertex is in the region, or all of them.
+            The region contains no free vertex, or all of them.
         """
         having("scene", scene, "rest_positions", "a pdgpu.Scene")
         points = scene.rest_positions()
@@ -138,7 +139,7 @@ class SchurDirect:
         return prone
 
     def cost(self, scene: Scene) -> dict[str, Any]:
-        """What the dense part will take, before anything of it is made.
+        """The cost of the dense part, before it is made.
 
         Parameters
         ----------
@@ -147,8 +148,8 @@ class SchurDirect:
         Returns
         -------
         dict
-            prone and safe, numbers of vertices; bytes while it is prepared; flops (m^3/3) and seconds of one dense factor on this CPU,
-            from the rate at which one of at most 1000 rows is made now.
+            prone and safe, the numbers of vertices of the contact region and of the others; bytes during the preparation; flops (m^3/3) and
+            seconds of one dense factor on this CPU, from the time of a factor of at most 1000 rows.
         """
         prone = len(self.prone(scene))
         rows = min(prone, 1000)
@@ -163,12 +164,12 @@ class SchurDirect:
 
 
 def bytes_of(linear, m):
-    """Of m vertices: Sigma, its factor (both twice with `active`), its place in the sparse factor, and a copy on the way."""
+    """Return the bytes for m vertices: Sigma, its factor (both twice with `active`), its part of the sparse factor, a copy."""
     return (32 if linear.active is None else 48) * m * m
 
 
 def resolved_region(linear, scene):
-    """A SchurDirect with its region given by its vertices, after a check that they fit into memory."""
+    """Return a SchurDirect with its region as vertices, after a check that they fit into memory."""
     prone = linear.prone(scene)
     available = _available_memory()
     needed = bytes_of(linear, len(prone))
@@ -181,7 +182,7 @@ def resolved_region(linear, scene):
 
 
 def carried_region(linear, rows):
-    """A SchurDirect after a cut: vertex i descends from rows[i]."""
+    """Return a SchurDirect after a cut: vertex i is a copy of vertex rows[i]."""
     return replace(linear, region=np.flatnonzero(np.isin(rows, linear.region)))
 
 
@@ -203,9 +204,9 @@ def schur_complement(A: Any, region: Any) -> np.ndarray:
     Raises
     ------
     ValueError
-        An empty or a whole region, rows that are not there or twice; a matrix that is not symmetric.
+        An empty region, or one of all rows; repeated rows, or rows out of range; a matrix that is not symmetric.
     RuntimeError
-        A matrix that is not positive definite; the row is named.
+        A matrix that is not positive definite; the message names the row.
     """
     import scipy
 
@@ -227,12 +228,12 @@ def schur_complement(A: Any, region: Any) -> np.ndarray:
 
 
 def _tuple(array):
-    """Numbers as a frozen description holds them."""
+    """Return numbers as a tuple, for a frozen description."""
     return tuple(map(tuple, array.tolist())) if array.ndim == 2 else tuple(array.tolist())
 
 
 def _near_surface(scene, points, near, distance):
-    """Vertices of the elements that touch a surface vertex within `distance` of one of the points `near`."""
+    """Return the vertices of the elements with a surface vertex within `distance` of one of the points `near`."""
     import scipy
 
     if not len(near):
@@ -253,7 +254,7 @@ def _near_surface(scene, points, near, distance):
 
 
 def _available_memory():
-    """Bytes that can be had without swapping, or else those the machine has."""
+    """Return the bytes available without swapping, or else those of the machine."""
     try:
         with open("/proc/meminfo") as file:
             for line in file:

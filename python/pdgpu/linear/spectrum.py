@@ -1,4 +1,4 @@
-"""Eigenvalues that decide how fast a linear iteration converges, by Lanczos' method (ARPACK, through SciPy)."""
+"""Eigenvalues for the convergence rates of linear iterations, by Lanczos' method (ARPACK, through SciPy)."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from pdgpu.linear.linear_solvers import (
     without_acceleration,
 )
 
-# up to this many rows eigenvalues are computed densely, to rounding
+# up to this number of rows eigenvalues are computed densely, to rounding
 DENSE = 500
-# up to this many rows those of a nonsymmetric iteration are, where Arnoldi's method cannot tell them from each other
+# up to this number of rows those of a nonsymmetric iteration are computed densely if Arnoldi's method cannot separate them
 DENSE_SWEEP = 1500
 # (vectors, restarts) of Arnoldi's method, first to last
 ARNOLDI = ((60, 50), (200, 10))
 
 
 def scaled(A):
-    """D^-1/2 A D^-1/2, which has the eigenvalues of D^-1 A and is symmetric."""
+    """Return D^-1/2 A D^-1/2, which is symmetric and has the eigenvalues of D^-1 A."""
     import scipy
 
     scale = scipy.sparse.diags_array(1.0 / np.sqrt(A.diagonal()))
@@ -39,7 +39,7 @@ def scaled(A):
 
 
 def arrays(A):
-    """(row starts, columns, values) of a matrix as a backend takes them: columns ascending."""
+    """Return (row starts, columns, values) of a matrix for a backend, with ascending columns."""
     A = A.tocsr()
     if not A.has_sorted_indices:
         A = A.sorted_indices()
@@ -47,12 +47,12 @@ def arrays(A):
 
 
 def _start(n):
-    """The same start vector in every run: ARPACK's own is random."""
+    """Return the same start vector in every run: ARPACK's own is random."""
     return np.random.default_rng(0).uniform(-1.0, 1.0, n)
 
 
 def _solve_with(A):
-    """x = A^-1 b as a linear operator: our Cholesky factor, or SciPy's LU where the build has none."""
+    """Return x = A^-1 b as a linear operator: our Cholesky factor, or SciPy's LU in a build without one."""
     import scipy
 
     n = A.shape[0]
@@ -72,7 +72,7 @@ def _solve_with(A):
 
 
 def largest_eigenvalue(A, tolerance=1e-9):
-    """The largest eigenvalue of D^-1 A, for A as scipy CSR float64."""
+    """Return the largest eigenvalue of D^-1 A, for A as scipy CSR float64."""
     import scipy
 
     S = scaled(A)
@@ -85,7 +85,7 @@ def largest_eigenvalue(A, tolerance=1e-9):
 
 
 def smallest_eigenvalue(A):
-    """The smallest eigenvalue of D^-1 A, by Lanczos on its inverse."""
+    """Return the smallest eigenvalue of D^-1 A, by Lanczos on its inverse."""
     import scipy
 
     S = scaled(A)
@@ -97,29 +97,29 @@ def smallest_eigenvalue(A):
 
 
 def extremes(A):
-    """Smallest and largest eigenvalue of D^-1 A."""
+    """Return the smallest and largest eigenvalue of D^-1 A."""
     return smallest_eigenvalue(A), largest_eigenvalue(A)
 
 
 def jacobi_rho(weight, low, high):
-    """Spectral radius of I - weight D^-1 A."""
+    """Return the spectral radius of I - weight D^-1 A."""
     return max(abs(1.0 - weight * low), abs(1.0 - weight * high))
 
 
 def check_definite(low, high):
-    """What Young's omega and Jacobi's best weight are made for, to rounding."""
+    """Check, to rounding, the assumption of Young's omega and of Jacobi's best weight: A is positive definite."""
     if not low > 4.0 * np.finfo(np.float64).eps * high:
         raise ValueError(f"A: not positive definite: the smallest eigenvalue of D^-1 A is {low:.4g}, the largest {high:.4g}")
 
 
 def best_weight(low, high):
-    """Jacobi's 2 / (smallest + largest eigenvalue of D^-1 A)."""
+    """Return Jacobi's 2 / (smallest + largest eigenvalue of D^-1 A)."""
     check_definite(low, high)
     return 2.0 / (low + high)
 
 
 def over_relaxation(low, high):
-    """Young's omega, from the spectral radius of plain Jacobi where that converges, else of Jacobi at its best weight."""
+    """Return Young's omega, from the spectral radius of plain Jacobi if that converges, else of Jacobi at its best weight."""
     check_definite(low, high)
     rho = jacobi_rho(1.0, low, high)
     rho = rho if rho < 1.0 else (high - low) / (high + low)
@@ -127,13 +127,13 @@ def over_relaxation(low, high):
 
 
 def chebyshev_rate(radius, rho):
-    """lim |C_k(radius / rho) / C_k(1 / rho)|^(1/k), 0 <= rho < 1: 1 in place of the numerator inside [-rho, rho]."""
+    """Return lim |C_k(radius / rho) / C_k(1 / rho)|^(1/k), 0 <= rho < 1; inside [-rho, rho] the numerator is 1."""
     growth = max(radius, rho)
     return (growth + math.sqrt((growth - rho) * (growth + rho))) / (1.0 + math.sqrt((1.0 - rho) * (1.0 + rho)))
 
 
 def composed_radius(order, rho):
-    """1 / C_order(1 / rho) for 0 <= rho < 1; 1 above."""
+    """Return 1 / C_order(1 / rho) for 0 <= rho < 1; 1 above."""
     if rho >= 1.0:
         return 1.0
     power = (rho / (1.0 + math.sqrt((1.0 - rho) * (1.0 + rho)))) ** order
@@ -141,7 +141,7 @@ def composed_radius(order, rho):
 
 
 def in_sweep_order(A, solver):
-    """A with its rows in the order in which a sweep takes them."""
+    """Return A with its rows in the order of a sweep."""
     if solver.order != "colour":
         return A
     n = A.shape[0]
@@ -153,8 +153,11 @@ def in_sweep_order(A, solver):
 
 
 def consistently_ordered(A):
-    """Whether every row can be given a number that is larger by one than those of the rows before it that it is coupled with, and smaller
-    by one than those of the rows after it [Young 1954]: true of grids and of two colours, not of triangles or tets."""
+    """Return whether a matrix is consistently ordered [Young 1954].
+
+    Every row then has a number that is larger by one than those of coupled rows before it, and smaller by one than those of coupled rows
+    after it. This holds for grids and for two colours, not for triangles or tets.
+    """
     import scipy
 
     n = A.shape[0]
@@ -163,7 +166,7 @@ def consistently_ordered(A):
     first, second = coupled.row[later], coupled.col[later]
     graph = scipy.sparse.coo_array((np.ones(len(first)), (first, second)), shape=(n, n))
     count, parts = scipy.sparse.csgraph.connected_components(graph, directed=False)
-    # one more row holds the parts together
+    # one more row connects the parts
     roots = np.unique(parts, return_index=True)[1]
     ends = (np.concatenate([first, np.full(count, n)]), np.concatenate([second, roots]))
     graph = scipy.sparse.coo_array((np.ones(len(ends[0])), ends), shape=(n + 1, n + 1)).tocsr()
@@ -176,13 +179,15 @@ def consistently_ordered(A):
 
 
 def young_radius(omega, rho):
-    """Of SOR from that of Jacobi, for a consistently ordered matrix: the roots of (l + omega - 1)^2 = l omega^2 rho^2 [Young 1954]."""
+    """Return that of SOR from that of Jacobi, for a consistently ordered matrix: the roots of (l + omega - 1)^2 = l omega^2 rho^2 [Young
+    1954].
+    """
     square = (omega * rho) ** 2 - 4.0 * (omega - 1.0)
     return omega - 1.0 if square <= 0.0 else (0.5 * (omega * rho + math.sqrt(square))) ** 2
 
 
 def _symmetric_gauss_seidel(A, solver):
-    """1 - the smallest eigenvalue of M^-1 A with M = (D + L) D^-1 (D + L)^T in the order of the sweeps."""
+    """Return 1 - the smallest eigenvalue of M^-1 A with M = (D + L) D^-1 (D + L)^T in the order of the sweeps."""
     import scipy
 
     n = A.shape[0]
@@ -200,7 +205,7 @@ def _symmetric_gauss_seidel(A, solver):
 
 
 def _iteration_matrix(A, solver, bending, weight, omega, columns):
-    """One iteration applied to errors: columns (n, k) -> (n, k). With b = 0, an error e becomes e + d where d answers r = -A e."""
+    """Return one iteration applied to errors: columns (n, k) -> (n, k). With b = 0, an error e becomes e + d, d the answer to r = -A e."""
     n, k = columns.shape
     settings = without_acceleration(linear_settings(solver, iterations=1))
     core = backend("cpu", "float64").Linear(arrays(A), bending, k, settings, 1)
@@ -214,7 +219,7 @@ def _iteration_matrix(A, solver, bending, weight, omega, columns):
 
 
 def spectral_radius_of(A, solver, bending=None, weight=None, omega=None):
-    """See `pdgpu.linear.spectral_radius`; A is checked CSR float64, weight and omega are numbers where they are known."""
+    """See `pdgpu.linear.spectral_radius`; A is checked CSR float64, weight and omega are numbers if known."""
     if isinstance(solver, Direct):
         return 0.0
     if isinstance(solver, PCG | LinearFunction):
@@ -242,7 +247,7 @@ def spectral_radius_of(A, solver, bending=None, weight=None, omega=None):
 
 
 def _largest_magnitude(A, solver, bending, weight, omega, least):
-    """The largest |eigenvalue| of one iteration, which need not be symmetric; `least`: a bound from below [Kahan 1958]."""
+    """Return the largest |eigenvalue| of one iteration, which need not be symmetric; `least`: a lower bound [Kahan 1958]."""
     import scipy
 
     n = A.shape[0]
@@ -255,14 +260,14 @@ def _largest_magnitude(A, solver, bending, weight, omega, least):
             )
             if np.abs(values).max() >= least * (1.0 - 1e-6):
                 return float(np.abs(values).max())
-        except scipy.sparse.linalg.ArpackError:  # eigenvalues on a circle, as those of SOR beyond its best omega, have no largest
+        except scipy.sparse.linalg.ArpackError:  # eigenvalues on a circle, as those of SOR beyond its best omega, have no largest one
             pass
         if n <= DENSE_SWEEP:
             break
     if n <= DENSE_SWEEP:
         whole = _iteration_matrix(A, solver, bending, weight, omega, np.eye(n))
         return float(np.abs(scipy.linalg.eigvals(whole(np.eye(n)))).max())
-    # the growth of a vector over many steps is what is left to measure
+    # then the growth of a vector over many steps is measured
     e = _start(n).reshape(n, 1)
     growth = 0.0
     for k in range(400):
