@@ -1,4 +1,4 @@
-"""A material whose energy density is a function in Python: the base of a researcher's own one."""
+"""A material with an energy density in Python, for your own models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["CustomMaterial", "custom_kinds"]
 
 ASKED = (1, 2, 4)  # PD_ASK_... of csrc/base/material_functions.h
 COLUMNS = {"solid": 3, "shell": 2}
-# an element whose F is 1: corners of a tet and a triangle, and their rest gradients
+# an element with F = 1: corners of a tet and a triangle, and their rest gradients
 CORNERS = {3: np.vstack([np.zeros(3), np.eye(3)]), 2: np.vstack([np.zeros(3), np.eye(3)[:2]])}
 VALUES = 4  # columns of the parameters before dE/dF: weight, largest eigenvalue, measure, E (csrc/elements/custom.h)
 
@@ -32,47 +32,47 @@ VALUES = 4  # columns of the parameters before dE/dF: weight, largest eigenvalue
 class CustomMaterial(Material):
     """A material of your own: its energy density, stress and Hessian are functions in Python.
 
-    The functions get F, the deformation gradients of a batch of m elements, and the parameters by name. F has the shape (m, 3, 3) on
-    solids and (m, 3, 2) on shells, and is read-only float64 in both precisions of a simulation. It is valid during the call.
+    The functions get F, the deformation gradients of a batch of m elements, and the parameters by name. F has the shape (m, 3, 3) on solids
+    and (m, 3, 2) on shells, and is read-only float64 in both precisions of a simulation. It is valid during the call.
 
     >>> def energy(F, mu):
     ...     return 0.5 * mu * ((F**2).sum((1, 2)) - 3.0) - mu * (np.linalg.det(F) - 1.0)
 
-    Newton, QuasiNewton, NonlinearCG, VertexBlockDescent, BlockJacobi, GradientDescent and CustomSolver take it, with contact, friction and
-    damping, in float32 and float64. Other solvers refuse it. The functions run on the host, on the thread that called the simulation, and
-    on CUDA each batch is copied to the host and back.
+    Newton, QuasiNewton, NonlinearCG, VertexBlockDescent, BlockJacobi, GradientDescent and CustomSolver support it, with contact, friction
+    and damping, in float32 and float64. Other solvers reject it. The functions run on the host, on the thread that called the simulation.
+    On CUDA each batch is copied to the host and back.
 
     At construction the stress is compared with central differences of the energy, and the Hessian with those of the stress, at seven
-    deformation gradients near the rest shape.
+    deformation gradients around the rest shape.
 
     Parameters
     ----------
     energy : callable
-        ``(F, **parameters)`` -> (m,), J/m^3 on solids, J/m^2 on shells. It is 0 at rest. It may be inf where F is not admissible, such as
-        an inverted element: a line search then shortens the move.
+        ``(F, **parameters)`` -> (m,), J/m^3 on solids, J/m^2 on shells. It is 0 at rest. It may be inf for inadmissible F, such as inverted
+        elements: a line search then shortens the move.
     stress : callable
         ``(F, **parameters)`` -> (m, 3, 3) or (m, 3, 2), the derivative of the energy by F (first Piola-Kirchhoff), Pa or N/m.
     hessian : callable, optional
         ``(F, **parameters)`` -> (m, 9, 9) or (m, 6, 6), the second derivative. Row 3 a + b (shells: 2 a + b) belongs to entry (a, b) of F.
-        Solvers project it where they need a positive semidefinite one. Without it it is made of central differences of the stress, with
+        Solvers that need a positive semidefinite matrix project it. By default it is computed by central differences of the stress, with
         steps of 6.1e-6 times the larger of 1 and the largest entry of F: 18 or 12 calls of the stress.
     parameters : mapping, optional
         Name -> float, or array (elements,). A function gets a number, or the array (m,) of the elements of its batch.
     bodies : "solid" or "shell"
     direction : array_like, shape (3,) or (elements, 3), optional
-        On shells, where the first column of F points at rest, such as the warp of a cloth. It is projected into each triangle. The second
-        column is at a right angle to it, counterclockwise about the normal. By default it is the first edge of each triangle, which an
-        isotropic material does not see. On solids the columns of F belong to the axes x, y and z.
+        On shells, the direction of the first column of F at rest, such as the warp of a cloth. It is projected into each triangle. The
+        second column is at a right angle to it, counterclockwise about the normal. By default it is the first edge of each triangle, which
+        has no effect on an isotropic material. On solids the columns of F belong to the axes x, y and z.
     name : str, optional
-        What messages call it.
+        The name in messages.
 
     Raises
     ------
     TypeError
-        A function that is not callable, or answers no real numbers.
+        A function that is not callable, or does not return real numbers.
     ValueError
-        An answer of another shape, or that is not finite; a stress or Hessian that is no derivative, with the first wrong entry, its value
-        and the one expected; an energy that is not 0 at rest.
+        A result of another shape, or that is not finite; a stress or Hessian that is no derivative, with the first wrong entry, its value
+        and the expected one; an energy that is not 0 at rest.
     """
 
     kinds = {4: "custom_tet", 3: "custom_triangle"}
@@ -124,25 +124,29 @@ class CustomMaterial(Material):
         direction: ArrayLike | None = None,
         name: str | None = None,
     ) -> CustomMaterial:
-        """The material of an energy density in SymPy, whose stress and Hessian are derived.
+        """The material of an energy density in SymPy; its stress and Hessian are derived.
 
         Parameters
         ----------
         density : sympy expression
             In the symbols of F and of the parameters, J/m^3 or J/m^2.
         symbols : sympy Matrix, or nested sequence, shape (3, 3) or (3, 2)
-            The symbols of F; the shape says whether it is for solids or shells.
+            The symbols of F; the shape selects solids or shells.
         parameters : mapping, optional
             Name of a symbol -> float, or array (elements,).
         direction, name : optional
-            As of the class.
+            As for the class.
+
+        Returns
+        -------
+        CustomMaterial
 
         Raises
         ------
         ImportError
             SymPy is missing: `pip install pdgpu[sympy]`.
         TypeError, ValueError
-            An argument that is none of these; a symbol that is neither in F nor a parameter.
+            An argument of another type; a symbol that is neither in F nor a parameter.
         """
         from pdgpu.materials.symbolic_density import functions_of
 
@@ -152,7 +156,7 @@ class CustomMaterial(Material):
         return self
 
     def __reduce__(self) -> Any:
-        """Pickles: functions have to be picklable; those that were derived are derived again."""
+        """Support pickles: functions must be picklable; derived ones are derived again."""
         made, what = (_made, (self._functions, self.bodies[0])) if self._recipe is None else (_derived, self._recipe)
         return made, (*what, self._constants, self._direction, self._name)
 
@@ -171,11 +175,11 @@ class CustomMaterial(Material):
 
     @property
     def label(self) -> str:
-        """Its name in messages."""
+        """The name of the material in messages."""
         return f"CustomMaterial {self._name!r}" if self._name else "CustomMaterial"
 
     def calls(self, n: int) -> MaterialCalls:
-        """Its functions for n elements, as compiled modules call them."""
+        """Return its functions for n elements, for calls by compiled modules."""
         arrays = {name: value for name, value in self._constants.items() if np.ndim(value)}
         checked = {name: per_item(f"CustomMaterial.{name}", value, n) for name, value in arrays.items()}
         return MaterialCalls(self.label, self._functions, self._constants | checked, n)
@@ -188,7 +192,7 @@ class CustomMaterial(Material):
         return _turned(gradients, corners, self._direction), measure
 
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
-        """Of csrc/elements/custom.h; what the functions find is filled in where it is asked for."""
+        """Return those of csrc/elements/custom.h; the results of the functions are filled in before their use."""
         n, d = len(measure), self._columns
         eigenvalues = np.linalg.eigvalsh(self._stiffness_at_rest(n))
         positive = eigenvalues > 1e-9 * np.abs(eigenvalues).max(axis=1, keepdims=True)
@@ -197,7 +201,7 @@ class CustomMaterial(Material):
         return [middle * measure, np.maximum(eigenvalues[:, -1], 0.0) * measure, measure, *[0.0] * values]
 
     def _stiffness_at_rest(self, n: int) -> Floats:
-        """d2Psi/dF2 at F = 1, (n, 3d, 3d), or (1, 3d, 3d) where all elements have the same."""
+        """Return d2Psi/dF2 at F = 1, (n, 3d, 3d), or (1, 3d, 3d) if all elements have the same."""
         d = self._columns
         m = n if any(np.ndim(value) for value in self._constants.values()) else 1
         module = backend("cpu", "float64")
@@ -217,7 +221,7 @@ class CustomMaterial(Material):
         return [calls.entry(calls)]
 
     def evaluated(self, quantity: int, kind: str, x: Floats, gradients: Floats, parameters: Floats, dtype: Any) -> Floats:
-        """The parameters of elements with corners x (m, k, 3) and what one function of `FUNCTIONS` finds there."""
+        """Return the parameters of elements with corners x (m, k, 3), with the results of one function of `FUNCTIONS` there."""
         module = backend("cpu", dtype)
         arrays = (np.ascontiguousarray(array, dtype=dtype) for array in (x, gradients, parameters))
         return module.material_values(module.KINDS[kind][0], ASKED[quantity], *arrays, self._entries(len(x)))
@@ -242,7 +246,7 @@ def _or_none(direction: Floats | None) -> Floats:
 
 
 def _turned(gradients: Floats, corners: Floats, direction: Floats) -> Floats:
-    """Rest gradients (m, 2, 2) in the frame of a direction (3,) or (m, 3), instead of that of the first edges of triangles (m, 3, 3)."""
+    """Return rest gradients (m, 2, 2) in the frame of a direction (3,) or (m, 3); by default that of first edges of triangles (m, 3, 3)."""
     m = len(corners)
     if direction.ndim == 2 and len(direction) != m:
         raise ValueError(f"CustomMaterial.direction: expected shape ({m}, 3), one for each triangle, or (3,), got {direction.shape}")
@@ -265,5 +269,5 @@ def _unit(vectors: Floats) -> Floats:
 
 
 def custom_kinds(materials: Sequence[Material]) -> dict[str, CustomMaterial]:
-    """Kind of elements -> the material of a body that is the user's own: at most one, since a body takes each kind of material once."""
+    """Return kind of elements -> the CustomMaterial of a body: at most one per kind, as for all materials."""
     return {kind: material for material in materials if isinstance(material, CustomMaterial) for kind in material.kinds.values()}

@@ -1,4 +1,4 @@
-"""Whether the functions of a material are derivatives of each other: central differences at a few deformation gradients."""
+"""The test that the functions of a material are derivatives of each other, by central differences at some deformation gradients."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 __all__ = ["check_functions", "sample_gradients"]
 
-STEP = 6e-6  # near the cube root of the spacing of float64 at 1, as in csrc/mesh/material_values.h
-TOLERANCE = 1e-5  # of the largest derivative; differences are right to 1e-9
+STEP = 6e-6  # close to the cube root of the spacing of float64 at 1, as in csrc/mesh/material_values.h
+TOLERANCE = 1e-5  # of the largest derivative; differences have errors of about 1e-9
 ENERGY, STRESS, HESSIAN = range(3)
 
 
 def sample_gradients(d: int) -> Floats:
-    """(7, 3, d): the rest shape, two stretches, two shears, a rotated stretch and an uneven one, none inverted."""
+    """Return (7, 3, d): the rest shape, two stretches, two shears, a rotated stretch and an uneven one, none inverted."""
     c, s = np.cos(0.7), np.sin(0.7)
     turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
     samples = [
@@ -34,7 +34,7 @@ def sample_gradients(d: int) -> Floats:
 
 
 def check_functions(calls: MaterialCalls, d: int, has_hessian: bool) -> None:
-    """ValueError that names the first wrong entry: which function, where, what it says and what was expected."""
+    """Raise ValueError for the first wrong entry, with its function, index, value and expected value."""
     F = sample_gradients(d)
     elements = (np.arange(len(F)) % max(calls.n, 1)).astype(np.int32)
     energy = _finite(calls, ENERGY, F, elements, ())
@@ -66,7 +66,7 @@ def _finite(calls, quantity, F, elements, shape):
 
 
 def _differences(calls, quantity, F, elements, shape):
-    """(n, entries of the answer, entries of F): central differences, the last axis the entry of F that moves."""
+    """Return central differences (n, entries of the result, entries of F); the last axis is the changed entry of F."""
     n, rows = len(F), F[0].size
     columns = []
     for j in range(rows):
@@ -91,7 +91,7 @@ def _compare(calls, name, found, expected, of, F):
 
 
 def _check_single(calls, F, elements, energy):
-    """A function that mixes its elements has the right shape, and another answer in every batch."""
+    """Check that a function treats its elements independently: its result must be the same in every batch."""
     for i in range(len(F)):
         alone = _answer(calls, ENERGY, F[i : i + 1].copy(), elements[i : i + 1], ())[0]
         if not abs(alone - energy[i]) <= 1e-9 * max(np.abs(energy).max(), abs(alone)):

@@ -29,7 +29,7 @@ __all__ = ["blocks", "energy", "gradient", "hessian", "projection"]
 ENERGY, GRADIENT, HESSIAN, HESSIAN_PSD, PROJECTION, STRESS, BLOCKS = range(7)  # PD_BATCH_... of csrc/loops/element_loops.h
 
 
-# what of a CustomMaterial each of them needs: its energy, stress or Hessian
+# the function of a CustomMaterial that each of them needs: energy, stress or Hessian
 FOUND = {ENERGY: 0, GRADIENT: 1, STRESS: 1, HESSIAN: 2, HESSIAN_PSD: 2, BLOCKS: 2}
 
 
@@ -60,8 +60,9 @@ def of_kind(
     threads: Any = 0,
     own: CustomMaterial | None = None,
 ) -> Any:
-    """A quantity of elements whose rest shape and parameters are known already, as `Material.elements` returns them. own: their material,
-    where it is the user's."""
+    """Return a quantity of elements with known rest shape and parameters, as returned by `Material.elements`. own: their CustomMaterial, if
+    any.
+    """
     module = backend("cpu", dtype)
     if own is not None:
         parameters = own.evaluated(FOUND[quantity], kind, x, gradients, parameters, dtype)
@@ -77,7 +78,11 @@ def energy(material: Material, x: ArrayLike, rest: ArrayLike, *, threads: int = 
     material : Material
         Its constants may be arrays of m numbers.
     x, rest : array_like, shape (m, k, 3)
-        Positions of the corners now and at rest, m.
+        Present and rest positions of the corners, m.
+
+    Returns
+    -------
+    ndarray, shape (m,)
 
     Raises
     ------
@@ -90,32 +95,33 @@ def energy(material: Material, x: ArrayLike, rest: ArrayLike, *, threads: int = 
 
 
 def gradient(material: Material, x: ArrayLike, rest: ArrayLike, *, threads: int = 0) -> Floats:
-    """Derivative of `energy` by the corner positions, (m, k, 3) N. Arguments and errors as for `energy`."""
+    """Derivative of `energy` by the corner positions, (m, k, 3) N. Parameters and errors as for `energy`."""
     return _batch(GRADIENT, material, x, rest, threads)
 
 
 def hessian(material: Material, x: ArrayLike, rest: ArrayLike, *, psd: bool = False, threads: int = 0) -> Floats:
-    """Second derivative of `energy`, (m, 3k, 3k) N/m, row 3 i + axis for corner i. Arguments and errors as for `energy`.
+    """Second derivative of `energy`, (m, 3k, 3k) N/m, row 3 i + axis for corner i. Other parameters and errors as for `energy`.
 
+    Parameters
+    ----------
     psd : bool
-        Project each element's Hessian by F to the nearest positive semidefinite matrix, analytically
-        [Smith, de Goes, Kim 2019].
+        Project each element's Hessian by F to the closest positive semidefinite matrix, analytically [Smith, de Goes, Kim 2019].
     """
     return _batch(HESSIAN_PSD if flag("psd", psd) else HESSIAN, material, x, rest, threads)
 
 
 def blocks(material: Material, x: ArrayLike, rest: ArrayLike, *, threads: int = 0) -> Floats:
-    """What each element adds to the 3x3 block of each of its vertices, (m, k, 3, 3) N/m [Chen et al. 2024, VBD, Eq. 9].
+    """The terms of each element in the 3x3 blocks of its vertices, (m, k, 3, 3) N/m [Chen et al. 2024, VBD, Eq. 9].
 
-    The diagonal blocks of `hessian`, by formulas that form no (3k, 3k) matrix, and always positive semidefinite: exact for
-    NeoHookean; for the others what can be indefinite (under compression, as a rule) is clamped at zero, so that a block is never
-    below the exact one. Arguments and errors as for `energy`.
+    The diagonal blocks of `hessian`, by formulas without a (3k, 3k) matrix, always positive semidefinite. They are exact for NeoHookean.
+    For other materials indefinite terms, usually under compression, are clamped at zero, so that a block is never below the exact one.
+    Parameters and errors as for `energy`.
     """
     return _batch(BLOCKS, material, x, rest, threads)
 
 
 def projection(material: Material, x: ArrayLike, rest: ArrayLike, *, threads: int = 0) -> Floats:
-    """The nearest point of the constraint set to F of each element, (m, 3, d): the local step of Projective Dynamics.
+    """The closest point of the constraint set to F of each element, (m, 3, d): the local step of Projective Dynamics.
 
     d is 3 for tets, 2 for triangles, 1 for springs, hinges and attachments [Bouaziz et al. 2014, Eq. 3]. Arguments and errors as
     for `energy`; TypeError also for NeoHookean, LogNeoHookean, FixedCorotated, StVK, Corotated, HingeBending and CustomMaterial, whose

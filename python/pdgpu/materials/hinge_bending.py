@@ -22,34 +22,34 @@ FLAT = 1e-9  # rad, an angle at rest that counts as 0, as for Bending
 class HingeBending(Material):
     """Bending of a shell's hinges by their signed angles: energy D/2 |e|^2/(A0 + A1) (theta - theta_0)^2 per hinge, in J.
 
-    A discrete shell [Grinspun, Hirani, Desbrun, Schroeder 2003]. e is the common edge of two triangles with the areas A0 and A1 at
-    rest. theta is the angle between their normals, rad. It is 0 in the plane and positive at a ridge seen from the side of the normals.
-    theta_0 is the angle at rest. Since it has a sign, a sheet that is bent at rest springs back to its own side.
+    A discrete shell [Grinspun, Hirani, Desbrun, Schroeder 2003]. e is the common edge of two triangles with the areas A0 and A1 at rest.
+    theta is the angle between their normals, rad. It is 0 in the plane and positive at a ridge seen from the side of the normals. theta_0
+    is the angle at rest. Since it has a sign, a sheet that is bent at rest returns to its own side.
 
     Parameters
     ----------
     flexural_rigidity : float or array_like, shape (hinges,)
-        D, J, at least 0; an array goes with `mesh.hinges`. For a plate of thickness t, D = young t^3 / (12 (1 - poisson^2)).
+        D, J, at least 0; an array has the order of `mesh.hinges`. For a plate of thickness t, D = young t^3 / (12 (1 - poisson^2)).
 
     Raises
     ------
     ValueError
-        By `Scene.add_shell`: a hinge whose triangles have no area, or lie on top of each other at rest.
+        By `Scene.add_shell`: a hinge whose triangles have no area, or are folded onto each other at rest.
 
     Notes
     -----
     The factor of the literature is 3 k |e|^2/(A0 + A1), with a constant k in J; D = 6 k. It is exact for sheets of equilateral triangles:
-    bent to a cylinder of curvature kappa in any direction, they have the energy D/2 kappa^2 per area. On other meshes a hinge method has
-    an error that refinement does not remove. docs/limits.md has the figures. Poisson's ratio follows from the mesh: -1/3 for
-    equilateral triangles, 0 for squares whose diagonals alternate.
+    bent to a cylinder of curvature kappa in any direction, they have the energy D/2 kappa^2 per area. On other meshes a hinge method has an
+    error that refinement does not remove. docs/limits.md has the figures. Poisson's ratio depends on the mesh: -1/3 for equilateral
+    triangles, 0 for squares with alternating diagonals.
 
-    Projective Dynamics, position-based dynamics and nonlinear conjugate gradients need the distance to a constraint set, which this
-    energy is not. `Bending(flexural_rigidity=D)` has the same stiffness for them, but no side for a sheet that is bent at rest.
+    Projective Dynamics, position-based dynamics and nonlinear conjugate gradients need an energy that is a distance to a constraint set.
+    For them `Bending(flexural_rigidity=D)` has the same stiffness, but no side for a sheet that is bent at rest.
 
-    In float32 the angle of a flat hinge has a rounding of some 1e-7 rad. Loads that bend the hinges by less move nothing: a strip of 90
-    cells along its length needs float64, or larger cells.
+    In float32 the angle of a flat hinge has a rounding error of about 1e-7 rad. Loads that bend the hinges by less have no effect: a strip
+    with 90 cells along its length needs float64, or larger cells.
 
-    The energy jumps where a hinge is folded by half a turn. Only contact keeps triangles from passing through each other there.
+    The energy jumps when a hinge is folded by half a turn. Only contact prevents its triangles from passing through each other there.
     """
 
     kinds = {4: "hinge"}
@@ -62,7 +62,7 @@ class HingeBending(Material):
         self.constant("flexural_rigidity", np.size(flexural_rigidity))
 
     def rest_shape(self, rest: Any, rows: Any = None) -> Any:
-        """F has the edges from the first vertex in its columns."""
+        """Return the rest gradients: F has the edges from the first vertex in its columns."""
         try:
             measure = _host.rest_shape(rest, "hinge", rows)[1]
         except ValueError as error:
@@ -80,7 +80,7 @@ class HingeBending(Material):
         heights = wings - feet[:, :, None] * along[:, None]
         height = np.linalg.norm(heights, axis=2)
         across = heights / height[:, :, None]
-        # the change of the angle by the columns of F, see csrc/elements/hinge.h
+        # the derivative of the angle by the columns of F, see csrc/elements/hinge.h
         normal = np.stack([np.cross(along, across[:, 0]), np.cross(across[:, 1], along)], axis=1)
         by_edge = np.einsum("mw,mwc->mc", feet / height / length[:, None], normal)
         square = np.sum(by_edge**2, axis=1) + np.sum(height**-2.0, axis=1)
@@ -89,7 +89,7 @@ class HingeBending(Material):
 
 
 def _angles(across, normal):
-    """The angles at rest (m,), exactly 0 in the plane; ValueError names a hinge whose triangles lie on top of each other."""
+    """Return the angles at rest (m,), exactly 0 in the plane; ValueError for a hinge whose triangles are folded onto each other."""
     sine, cosine = -np.sum(normal[:, 0] * across[:, 1], axis=1), -np.sum(across[:, 0] * across[:, 1], axis=1)
     sine[np.abs(sine) <= FLAT] = 0.0
     closed = (sine == 0.0) & (cosine < 0.0)

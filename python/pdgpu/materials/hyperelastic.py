@@ -1,4 +1,4 @@
-"""Hyperelastic materials of two constants, mu and lam, or Young's modulus and Poisson's ratio."""
+"""Hyperelastic materials of two constants: mu and lam, or Young's modulus and Poisson's ratio."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __all__ = ["Corotated", "FixedCorotated", "LogNeoHookean", "NeoHookean", "StVK"]
 
 
 class Hyperelastic(Material):
-    """An energy of two constants mu and lam, which may also be given as Young's modulus and Poisson's ratio.
+    """An energy of two constants mu and lam, or of Young's modulus and Poisson's ratio.
 
-    No distance to a constraint set: Newton and the descent methods take it, Projective Dynamics and position-based dynamics do not.
+    It is no distance to a constraint set: Newton and the descent methods support it, Projective Dynamics and position-based dynamics do
+    not.
     """
 
     bodies: tuple[str, ...] = ("solid", "shell")
@@ -30,13 +31,13 @@ class Hyperelastic(Material):
         return shown.replace("(", ".from_young(", 1) if "young" in self._constants else shown
 
     def _check(self, mu, lam):
-        """Refuses constants that make no material."""
+        """Reject invalid constants."""
 
     @classmethod
     def from_young(cls, young, poisson):
-        """The material of a Young's modulus and a Poisson's ratio, either of which may be an array, one per element.
+        """The material of a Young's modulus and a Poisson's ratio, each a number or an array with one value per element.
 
-        Both are kept, and converted when the material meets its elements: mu = young / (2 (1 + poisson)), and lam by the class.
+        Both are stored. They are converted for the elements of a body: mu = young / (2 (1 + poisson)), and lam by the class.
 
         Parameters
         ----------
@@ -44,6 +45,11 @@ class Hyperelastic(Material):
             Pa for solids, N/m (modulus times thickness) for shells; at least 0.
         poisson : float or array_like, shape (elements,)
             At least 0 and less than 0.5; on shells at most 0.5.
+
+        Raises
+        ------
+        ValueError
+            A value out of its range, or not finite.
         """
         self = cls.__new__(cls)
         Material.__init__(self, young=young, poisson=poisson)
@@ -59,7 +65,7 @@ class Hyperelastic(Material):
             raise ValueError(f"{type(self).__name__}.poisson: must be {limit}, got {poisson[index]:g} at {index}")
 
     def lame(self, n, d):
-        """(mu, lam), each (n,) float64, on elements whose F has d columns: 3 for tets, 2 for triangles."""
+        """Return (mu, lam), each (n,) float64, on elements whose F has d columns: 3 for tets, 2 for triangles."""
         if "mu" in self._constants:
             return self.constant("mu", n), self.constant("lam", n)
         young, poisson = self.constant("young", n), self.constant("poisson", n)
@@ -82,15 +88,20 @@ class Hyperelastic(Material):
 class NeoHookean(Hyperelastic):
     """Stable neo-Hookean solids: energy mu/2 (|F|^2 - 3) - mu (det F - 1) + lam/2 (det F - 1)^2 per volume.
 
-    [Smith, de Goes, Kim 2018] without the logarithmic term, shifted to be zero at rest. It is defined at every F and pushes inverted
-    tets back; a tet collapsed to a point stays one. At small strains mu is the shear modulus and lam - mu Lame's second constant:
-    Young's modulus is mu (3 lam - mu)/lam, Poisson's ratio (lam - mu)/(2 lam), and `from_young` takes lam = mu / (1 - 2 poisson).
+    [Smith, de Goes, Kim 2018] without the logarithmic term, shifted to be zero at rest. It is defined at every F and restores inverted
+    tets; a tet collapsed to a point is an equilibrium. At small strains mu is the shear modulus and lam - mu Lame's second constant:
+    Young's modulus is mu (3 lam - mu)/lam, Poisson's ratio (lam - mu)/(2 lam), and `from_young` uses lam = mu / (1 - 2 poisson).
 
     Parameters
     ----------
     mu, lam : float or array_like, shape (tets,)
-        Pa, at least 0. lam <= mu/3 is refused: the bulk modulus lam - mu/3 would not be positive, and the rest shape unstable.
-        mu/3 < lam < mu, a negative Poisson's ratio, warns.
+        Pa, at least 0. lam <= mu/3 is an error: the bulk modulus lam - mu/3 would not be positive, and the rest shape unstable. mu/3 < lam
+        < mu, a negative Poisson's ratio, warns.
+
+    Raises
+    ------
+    ValueError
+        A constant out of its range, or not finite.
     """
 
     kinds = {4: "neo_hookean_tet"}
@@ -120,31 +131,41 @@ class NeoHookean(Hyperelastic):
 class StVK(Hyperelastic):
     """Saint Venant-Kirchhoff: energy mu |E|^2 + lam/2 tr(E)^2 per volume or area, E = (F^T F - I)/2.
 
-    [Volino, Magnenat-Thalmann, Faure 2009]. mu and lam are the constants of Lame at small strains; `from_young` takes
-    lam = young poisson/((1 + poisson)(1 - 2 poisson)) on solids and young poisson/(1 - poisson^2), plane stress, on shells.
-    It softens under compression: below 1/sqrt(3) of its length a bar gives way, and an inverted tet may rest mirrored.
+    [Volino, Magnenat-Thalmann, Faure 2009]. mu and lam are the constants of Lame at small strains; `from_young` uses lam = young
+    poisson/((1 + poisson)(1 - 2 poisson)) on solids and young poisson/(1 - poisson^2), plane stress, on shells. It softens under
+    compression: below 1/sqrt(3) of its length a bar is unstable, and an inverted tet may be at rest as a mirror image.
 
     Parameters
     ----------
     mu, lam : float or array_like, shape (elements,)
         Pa (solids) or N/m (shells), at least 0.
+
+    Raises
+    ------
+    ValueError
+        A constant out of its range, or not finite.
     """
 
     kinds = {4: "stvk_tet", 3: "stvk_triangle"}
 
 
 class Corotated(Hyperelastic):
-    """Co-rotated linear elasticity: energy mu |F - R|^2 + lam/2 tr(R^T F - I)^2 per volume or area, R the nearest rotation.
+    """Co-rotated linear elasticity: energy mu |F - R|^2 + lam/2 tr(R^T F - I)^2 per volume or area, R the closest rotation.
 
-    [Müller and Gross 2004; Sifakis and Barbic 2012]: ARAP with a second constant. mu, lam and `from_young` as for StVK. R is the same
-    in both terms: the rotation that makes the second one least, which [Wang et al. 2021, Localized collisions, Sec. 5.6] takes for
-    it, is another where the stretches add up to more than 3, and leaves nothing of the term. It is no distance to a set, and where
-    they add up to more than 3 no constant bounds its curvature, so Projective Dynamics does not take it; it takes `Volume` beside `ARAP`.
+    [Müller and Gross 2004; Sifakis and Barbic 2012]: ARAP with a second constant. mu, lam and `from_young` as for StVK. R is the same in
+    both terms. [Wang et al. 2021, Localized collisions, Sec. 5.6] uses the rotation that minimises the second term. It differs if the sum
+    of the stretches exceeds 3, and makes the term zero. The energy is no distance to a set, and for a sum above 3 no constant bounds its
+    curvature. So Projective Dynamics does not support it; combine `Volume` and `ARAP` there.
 
     Parameters
     ----------
     mu, lam : float or array_like, shape (elements,)
         Pa (solids) or N/m (shells), at least 0.
+
+    Raises
+    ------
+    ValueError
+        A constant out of its range, or not finite.
     """
 
     kinds = {4: "corotated_tet", 3: "corotated_triangle"}

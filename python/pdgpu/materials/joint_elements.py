@@ -1,4 +1,4 @@
-"""What joints are made of: springs, points that slide along an axis, directions that keep within an angle; and what these bear."""
+"""Elements of joints: springs, points that slide along an axis, directions within an angle; and the forces in them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,22 @@ __all__ = ["JointForce", "Slide", "Swing", "elements_of", "joint_forces"]
 
 @made_by("Simulation.joint_forces")
 class JointForce(NamedTuple):
-    """What a joint does to its first body: force (3,) N, torque (3,) N m about the middle of its points there, how far two points that
-    belong together are from where they should be, at most, m; where it stands between its limits, and by how much it is beyond them.
+    """Force of a joint on its first body, and its deviations.
 
-    `position` is the way that a slider went, m, the angle that a hinge with limits turned by, rad, from minus to plus half a turn about
-    the middle of them, the angle of a ball joint with a cone; of others not a number. `beyond` has the same unit, and is 0 within
-    the limits and without any."""
+    Attributes
+    ----------
+    force : ndarray, shape (3,)
+        N.
+    torque : ndarray, shape (3,)
+        N m, about the middle of the joint's points on the first body.
+    gap : float
+        m, the largest deviation of two points that belong together from their prescribed relative position.
+    position : float
+        The displacement of a slider, m; the rotation of a hinge with limits, rad, from minus to plus half a turn about the middle of the
+        limits; the angle of a ball joint with a cone, rad. NaN for other joints.
+    beyond : float
+        The excess of `position` over a limit, in the same unit; 0 within the limits and without limits.
+    """
 
     force: Floats
     torque: Floats
@@ -37,7 +47,7 @@ class JointForce(NamedTuple):
 class Slide(Material):
     """Points that slide along an axis: the energy of csrc/elements/slide.h, in J.
 
-    On four vertices x_1 slides from x_0 along x_3 - x_2; a single one from `rest` along `axis`.
+    On four vertices x_1 slides from x_0 along x_3 - x_2; a single vertex slides from `rest` along `axis`.
 
     Parameters
     ----------
@@ -108,7 +118,7 @@ class Swing(Material):
 
 
 def elements_of(joint: Any, bodies: Any) -> Any:
-    """[(kind, rows (m,k) of the scene's vertices, which of them (k,) are the first body's, rest, parameters)] of a joint."""
+    """Return [(kind, rows (m,k) of the scene's vertices, mask (k,) of the first body's columns, rest, parameters)] of a joint."""
     one = bodies[joint.bodies[0]]
     other: Any = None if joint.bodies[1] is None else bodies[joint.bodies[1]]
     first = joint.first + one.slice.start
@@ -139,12 +149,12 @@ def elements_of(joint: Any, bodies: Any) -> Any:
 
 
 def _half_angle(joint):
-    """What the directions of a joint may lie apart by: those of a hinge start from the middle of its limits."""
+    """Return the largest angle between the directions of a joint: those of a hinge start from the middle of its limits."""
     return joint.limits[1] if joint.kind == "ball" else 0.5 * (joint.limits[1] - joint.limits[0])
 
 
 def _at_rest(bodies, rows):
-    """(m, k, 3) of rows (m, k), of which each column is of one of the bodies."""
+    """Return (m, k, 3) for rows (m, k), with each column in one of the bodies."""
     return np.stack([body.points[column - body.slice.start] for body, column in zip(bodies, rows.T, strict=False)], axis=1)
 
 
@@ -154,7 +164,7 @@ def _group(material, rows, mine, rest):
 
 
 def joint_forces(scene: Any, x: Floats) -> dict[str, JointForce]:
-    """What `Simulation.joint_forces` says, at positions x (n, 3)."""
+    """Return the result of `Simulation.joint_forces` at positions x (n, 3)."""
     bodies, found = {body.name: body for body in scene.bodies}, {}
     for joint in scene.joints:
         middle = x[joint.first + bodies[joint.bodies[0]].slice.start].mean(axis=0)
@@ -169,7 +179,7 @@ def joint_forces(scene: Any, x: Floats) -> dict[str, JointForce]:
 
 
 def _measured(joint, bodies, x):
-    """(gap, position, beyond) of a joint."""
+    """Return (gap, position, beyond) of a joint."""
 
     def of(end, rows):
         return x[rows + bodies[joint.bodies[end]].slice.start]

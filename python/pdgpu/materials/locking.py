@@ -1,8 +1,8 @@
-"""Linear tets lock near incompressibility: a warning for solid bodies whose Poisson's ratio is too high.
+"""Locking of linear tets in nearly incompressible solids: a warning for a high Poisson's ratio.
 
-A linear tet has one deformation gradient for all of its points. If every tet must keep its volume, few motions are left to the mesh
-[Hughes 2000, The Finite Element Method, Ch. 4]. Shells do not lock this way. Their `from_young` is that of plane stress, in which lam is
-at most 2 mu, with a ratio of 0.5.
+A linear tet has one deformation gradient for all of its points. If every tet must keep its volume, the mesh has few remaining motions
+[Hughes 2000, The Finite Element Method, Ch. 4]. Shells do not lock this way. Their `from_young` is that of plane stress, in which lam is at
+most 2 mu, with a ratio of 0.5.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 
 __all__ = ["HIGHEST_RATIO", "poisson_ratio", "warn_of_locking"]
 
-HIGHEST_RATIO = 0.45  # from here on the warning
+HIGHEST_RATIO = 0.45  # the warning begins here
 
 
 def poisson_ratio(mu, lam):
-    """Poisson's ratio lam / (2 (lam + mu)) of Lame's constants at small strains, Pa; 0 where both are 0."""
+    """Return Poisson's ratio lam / (2 (lam + mu)) of Lame's constants at small strains, Pa; 0 if both are 0."""
     mu, lam = np.asarray(mu, float), np.asarray(lam, float)
-    # each over the larger one, or their sum overflows
+    # each relative to the larger one, otherwise their sum may overflow
     largest = np.maximum(np.maximum(mu, np.abs(lam)), np.finfo(float).tiny)
     mu, lam = mu / largest, lam / largest
     total = mu + lam
@@ -27,13 +27,13 @@ def poisson_ratio(mu, lam):
 
 
 def warn_of_locking(body, stacklevel):
-    """Warn where the materials of a solid body have, at small strains and together, a Poisson's ratio of HIGHEST_RATIO or more.
+    """Warn if the sum of the materials of a solid body has, at small strains, a Poisson's ratio of HIGHEST_RATIO or more.
 
-    Energies add up, and so do their Lame constants. Springs, and strain limits that start beyond the rest shape, have none and are left
-    out. Without a shear modulus there is no ratio.
+    Energies add up, and so do their Lame constants. Springs, and strain limits beyond the rest shape, have none and are left out. Without a
+    shear modulus there is no ratio.
     """
     n = len(body.mesh.tets)
-    with np.errstate(all="ignore"):  # constants that overflow were warned of where the elements were made
+    with np.errstate(all="ignore"):  # the creation of the elements has already warned about constants that overflow
         given = [(material, material.small_strain(n)) for material in body.materials]
         given = [(material, lame) for material, lame in given if lame is not None]
         if not given:

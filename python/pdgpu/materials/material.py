@@ -1,4 +1,4 @@
-"""What all materials are: a constant per element, or one for all, by name."""
+"""The base of all materials: named constants, each a number or an array with one value per element."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["Material"]
 
 
 class Material(GuardedAttributes):
-    """A constant per element, or one for all, by name."""
+    """A material with named constants, each a number or an array with one value per element."""
 
     _instead = "a material stays as it is, make another one"
 
     kinds: dict[int, str] = {}  # vertices of an element -> kind of csrc/elements/table.h
-    topologies: dict[int, Any] = {}  # vertices of an element -> topology of their rest shape, where it differs from the default
-    bodies: tuple[str, ...] = ()  # the types of body it can be given to
+    topologies: dict[int, Any] = {}  # vertices of an element -> topology of their rest shape, if it differs from the default
+    bodies: tuple[str, ...] = ()  # the types of body that may have it
     projective = True  # an energy of the distance to a constraint set, which Projective Dynamics needs
     inverts = True  # its tets may: no step is limited for their sake
 
@@ -52,31 +52,32 @@ class Material(GuardedAttributes):
     __hash__ = None  # type: ignore[assignment]  # as Python does where __eq__ is defined
 
     def constant(self, name: Any, n: Any) -> Any:
-        """A constant as (n,) float64."""
+        """Return a constant as (n,) float64."""
         limit = {"above": 0.0} if name in self.positive else {"minimum": 0.0}
         return per_item(f"{type(self).__name__}.{name}", self._constants[name], n, **limit)
 
     positive: tuple[str, ...] = ()
 
     def rest_shape(self, rest: Any, rows: Any = None) -> Any:
-        """(gradients (m,k-1,d), measure (m,)) of rest positions (m,k,3), or of rows (m,k) of points (n,3)."""
+        """Return (gradients (m,k-1,d), measure (m,)) of rest positions (m,k,3), or of rows (m,k) of points (n,3)."""
         k = rest.shape[1] if rows is None else rows.shape[1]
         usual: Any = {4: "tet", 3: "triangle", 2: "edge"}[k]
         topology = self.topologies.get(k, usual)
         return _host.rest_shape(rest, topology, rows)
 
     def kind(self, k: Any) -> Any:
-        """The element kind on elements of k vertices; TypeError where there is none."""
+        """Return the element kind on elements of k vertices; TypeError without one."""
         if k not in self.kinds:
             raise TypeError(f"{type(self).__name__} has no energy on elements of {k} vertices, only of {sorted(self.kinds)}")
         return self.kinds[k]
 
     def elements(self, rest: Any, rows: Any = None) -> Any:
-        """(kind, rest (m,r), parameters (m,p)) for rest positions (m,k,3), or for rows (m,k) of points (n,3), float64: what
-        csrc/elements/table.h asks for."""
+        """Return (kind, rest (m,r), parameters (m,p)) of csrc/elements/table.h for rest positions (m,k,3), or for rows (m,k) of points
+        (n,3), float64.
+        """
         kind = self.kind((rest if rows is None else rows).shape[1])
         gradients, measure = self.rest_shape(rest, rows)
-        # the positions of all corners take more memory than anything else, and few materials need them
+        # the positions of all corners take more memory than all other arrays, and few materials need them
         corners = rest if rows is None else np.take(rest, rows, axis=0) if self.needs_positions else rows
         parameters = self.parameters(corners, gradients, measure)
         together = np.empty((len(measure), len(parameters)))
@@ -87,33 +88,33 @@ class Material(GuardedAttributes):
     needs_positions = False
 
     def small_strain(self, n: Any) -> Any:
-        """Lame's constants (mu, lam) at small strains on n tets, Pa, each (n,) or a number; None: there is nothing like them."""
+        """Return Lame's constants (mu, lam) at small strains on n tets, Pa, each (n,) or a number; None for a material without them."""
         return None
 
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
-        """The columns of the parameters; `rest` is (m,k,3) where the class says needs_positions, else only its length counts."""
+        """Return the columns of the parameters; `rest` is (m,k,3) for classes with needs_positions, otherwise only its length is used."""
         raise NotImplementedError
 
 
 def constants_of(material: Material) -> dict[str, Any]:
-    """The constants of a material by name, each a number or an array."""
+    """Return the constants of a material by name, each a number or an array."""
     return material._constants
 
 
 def with_constants(material: Material, **constants: Any) -> Material:
-    """The material with these constants, which are checked already."""
+    """Return the material with these constants, already checked."""
     other = copy.copy(material)
     other._constants = constants
     return other
 
 
 def number_or_array(name: Any, value: Any) -> Any:
-    """A finite number, or a finite (n,) float64 array."""
+    """Return a finite number, or a finite (n,) float64 array."""
     return real_array(name, value, (None,)) if any_array(name, value).ndim else number(name, value)
 
 
 def with_bending(material: Any, bending: Any, kind: Any, name: Any = "bending") -> Any:
-    """The materials, and one of this kind where the argument `name` is not 0."""
+    """Return the materials, with one of this kind unless the argument `name` is 0."""
     materials = list(material) if isinstance(material, list | tuple) else [material]
     if any_array(name, bending).ndim or number(name, bending, minimum=0.0) > 0.0:
         materials.append(kind(bending))
@@ -121,7 +122,7 @@ def with_bending(material: Any, bending: Any, kind: Any, name: Any = "bending") 
 
 
 def joined(parts: Any) -> Any:
-    """The arrays of several bodies in one; damping only where one of them has it."""
+    """Return the arrays of several bodies as one; damping only if one of them has it."""
     vertices, rest, parameters = (np.concatenate([part[k] for part in parts]) for k in range(3))
     damping = None
     if any(part[3] is not None for part in parts):

@@ -1,4 +1,4 @@
-"""The functions of a material of the user, as the compiled modules call them: batch by batch, each answer checked."""
+"""Calls of the functions of a user's material by the compiled modules: batch by batch, with checks of each result."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ FUNCTIONS = ("energy", "stress", "hessian")  # in the order of pd_material_quant
 
 
 class MaterialCalls:
-    """Functions of deformation gradients for n elements with parameters of their own.
+    """Functions of deformation gradients for n elements with their parameters.
 
     Parameters
     ----------
     label : str
-        What messages call the material.
+        The name of the material in messages.
     functions : tuple of callable or None
-        Of `FUNCTIONS`.
+        In the order of `FUNCTIONS`.
     parameters : mapping
         Name -> float, or array (n,).
     n : int
-        Elements.
+        Number of elements.
     """
 
     def __init__(
@@ -43,15 +43,17 @@ class MaterialCalls:
         self._taken = {name: np.empty(0) for name in self._arrays}
 
     def entry(self, callable_: Any) -> tuple[str, int, bool, Any]:
-        """As a compiled module takes the functions (csrc/python/binding/material_functions.h)."""
+        """Return the functions as an entry for a compiled module (csrc/python/binding/material_functions.h)."""
         return self.label, self.n, self._functions[2] is not None, callable_
 
     def __call__(self, quantity: int, n: int, F: Floats, elements: Integers, out: Floats) -> None:
-        """Fills out[:n] from F[:n] and the numbers of the elements."""
+        """Fill out[:n] from F[:n] and the numbers of the elements."""
         out[:n] = self.answer(quantity, F[:n], elements[:n], out.shape[1:])
 
     def answer(self, quantity: int, F: Floats, elements: Integers, shape: tuple[int, ...]) -> Floats:
-        """What a function says of F (n, 3, d), an array (n, *shape) of real numbers. TypeError or ValueError for anything else."""
+        """Return the result of a function for F (n, 3, d), an array (n, *shape) of real numbers. TypeError or ValueError for any other
+        result.
+        """
         name, function = FUNCTIONS[quantity], self._functions[quantity]
         assert function is not None
         n = len(F)
@@ -82,8 +84,9 @@ class MaterialCalls:
 
 
 class WeakCalls:
-    """The calls without a reference that keeps them: the garbage collector does not look into a compiled simulation, and a function may
-    refer to the simulation that it belongs to."""
+    """The calls by a weak reference: the garbage collector does not traverse a compiled simulation, and a function may refer to its
+    simulation.
+    """
 
     def __init__(self, calls: MaterialCalls) -> None:
         self._calls = weakref.ref(calls)

@@ -1,7 +1,7 @@
-"""Materials: plain descriptions of the energies of csrc/elements, and the numbers those take.
+"""Materials: plain descriptions of the energies of csrc/elements, and their parameters.
 
-A material says which element kind it becomes on a solid, a shell or a rod, and turns its constants and the rest shape into
-the parameters of csrc/elements/table.h. The formulas themselves stand in csrc/elements.
+A material has an element kind for solids, shells and rods. It converts its constants and the rest shape to the parameters of
+csrc/elements/table.h. csrc/elements has the formulas.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 
 
 class ARAP(Material):
-    """As-rigid-as-possible: energy mu |F - R|^2 per volume (solids, mu in Pa) or area (shells, N/m), R the nearest rotation.
+    """As-rigid-as-possible: energy mu |F - R|^2 per volume (solids, mu in Pa) or area (shells, N/m), R the closest rotation.
 
     [Bouaziz et al. 2014, Sec. 5.1 with weight 2 mu; Chao et al. 2010]. Poisson's ratio is 0.
 
@@ -66,7 +66,7 @@ class ARAP(Material):
 
     @classmethod
     def from_young(cls, young: ArrayLike, poisson: ArrayLike) -> ARAP:
-        """mu = young / (2 (1 + poisson)); young in Pa (solids) or N/m (shells)."""
+        """The material with mu = young / (2 (1 + poisson)); young in Pa (solids) or N/m (shells)."""
         poisson = np.asarray(number_or_array("poisson", poisson))
         if np.any(~((poisson > -1.0) & (poisson <= 0.5))):
             raise ValueError(f"poisson: must be greater than -1 and at most 0.5, got {poisson}")
@@ -86,7 +86,7 @@ class Spring(Material):
     Parameters
     ----------
     stiffness : float or array_like, shape (edges,)
-        At least 0; an array goes with `mesh.unique_edges()` (rods: `mesh.edges`).
+        k, N/m, at least 0; an array has the order of `mesh.unique_edges()` (rods: `mesh.edges`).
     """
 
     kinds = {2: "spring"}
@@ -103,22 +103,22 @@ class Spring(Material):
 class Bending(Material):
     """Quadratic bending of a shell's hinges: energy 3 k_b / (2 (A0 + A1)) |sum c_i x_i|^2, k_b in J [Bergou et al. 2006].
 
-    A hinge that is not flat at rest keeps the length of its mean-curvature vector instead of zero [Bouaziz et al. 2014, Sec. 5.2].
+    A hinge that is not flat at rest keeps the length of its mean-curvature vector at rest [Bouaziz et al. 2014, Sec. 5.2].
 
     Parameters
     ----------
     stiffness : float or array_like, shape (hinges,), optional
-        k_b, at least 0; an array goes with `mesh.hinges`.
+        k_b, J, at least 0; an array has the order of `mesh.hinges`.
     flexural_rigidity : float or array_like, shape (hinges,), optional
-        D in place of k_b = D/3, J; one of the two must be given.
+        D = 3 k_b, J; exactly one of the two is required.
 
     Notes
     -----
     k_b is not the flexural rigidity D = E t^3 / (12 (1 - nu^2)) of a plate. A sheet bent to a cylinder of curvature kappa has the energy
-    b k_b/2 kappa^2 per area. b depends on the mesh and on the direction of the cylinder, and refinement does not bring it to 1. It is 3
-    for equilateral triangles, and for a grid of squares along its sides. Diagonals that all run in one direction stiffen the sheet across
-    them up to b = 9. On unstructured meshes it is 3.3 to 4.1 (docs/limits.md). So a given D is k_b = D/3, best with triangles that are
-    nearly equilateral. `HingeBending` has the same stiffness, and a side for sheets that are bent at rest.
+    b k_b/2 kappa^2 per area. b depends on the mesh and on the direction of the cylinder, and refinement does not bring it to 1. It is 3 for
+    equilateral triangles, and for a grid of squares along its sides. Diagonals that all run in one direction stiffen the sheet across them
+    up to b = 9. On unstructured meshes it is 3.3 to 4.1 (docs/limits.md). So a given D is k_b = D/3, best with triangles that are nearly
+    equilateral. `HingeBending` has the same stiffness, and a side for sheets that are bent at rest.
     """
 
     kinds = {4: "bending"}
@@ -142,7 +142,7 @@ class Bending(Material):
 
 
 def _rest_curvature(rest: Any, gradients: Any) -> Any:
-    """|F| of what bends, at rest, (m,); exactly 0 where it is flat or straight, so that its energy is quadratic."""
+    """Return |F| of bending elements at rest, (m,); exactly 0 for flat or straight ones, so that their energy is quadratic."""
     differences = rest[:, 1:] - rest[:, :1]
     curvature = np.linalg.norm(np.einsum("mi,mic->mc", gradients[:, :, 0], differences), axis=1)
     size = np.einsum("mi,mi->m", np.abs(gradients[:, :, 0]), np.linalg.norm(differences, axis=2))
@@ -151,14 +151,13 @@ def _rest_curvature(rest: Any, gradients: Any) -> Any:
 
 
 class RodBending(Material):
-    """Bending of a rod where two of its edges meet: energy k_b/(l1 + l2) |e1 + e2|^2 in J, k_b in N m^2.
+    """Bending of a rod at the common vertex of two edges: energy k_b/(l1 + l2) |e1 + e2|^2 in J, k_b in N m^2.
 
-    e1 and e2 lead away from the common vertex along the edges, each over its length at rest l1, l2; so |e1 + e2| is the angle by which
-    the rod bends there, for small ones and edges as long as at rest, and the energy that of a beam of Euler and Bernoulli: k_b/2 times
-    the square of the curvature over half of each edge; k_b is Young's modulus times the second moment of area. To first order in the
-    angle it is that of Bergou et al. 2008, Discrete Elastic Rods, for rods whose sections are round; twist has no energy. A joint that
-    is bent at rest keeps |e1 + e2| as it is there, as `Bending` does, and may turn about the rod. Where more edges meet, each two of
-    them bend.
+    e1 and e2 point away from the common vertex along the edges, divided by their rest lengths l1, l2. So |e1 + e2| is the bending angle
+    there, for small angles and edges of rest length. The energy is that of a beam of Euler and Bernoulli: k_b/2 times the square of the
+    curvature over half of each edge; k_b is Young's modulus times the second moment of area. To first order in the angle it is that of
+    Bergou et al. 2008, Discrete Elastic Rods, for rods with round sections; twist has no energy. A joint that is bent at rest keeps its |e1
+    + e2|, as `Bending` does, and may rotate about the rod. If more edges meet, each two of them bend.
 
     Two pinned neighbours clamp a rod. The clamp lies in the middle of the pinned edge, at -dx/2 from the second pinned vertex, dx the
     length of that edge: half of this edge bends. For a cantilever of the length L pin two vertices at -dx/2 and dx/2.
@@ -166,7 +165,7 @@ class RodBending(Material):
     Parameters
     ----------
     stiffness : float or array_like, shape (joints,)
-        At least 0; an array goes with `mesh.joints`.
+        k_b, N m^2, at least 0; an array has the order of `mesh.joints`.
     """
 
     kinds = {3: "rod_bending"}
@@ -184,13 +183,14 @@ class RodBending(Material):
 
 
 class Volume(Material):
-    """Volume preservation of tets: energy k/2 |F - P|^2 per volume, P the nearest matrix of determinant 1; k in Pa.
+    """Volume preservation of tets: energy k/2 |F - P|^2 per volume, P the closest matrix of determinant 1; k in Pa.
 
     [Bouaziz et al. 2014, Sec. 5.1]
 
     Parameters
     ----------
     stiffness : float or array_like, shape (tets,)
+        k, Pa, at least 0.
     """
 
     kinds = {4: "volume"}
@@ -204,17 +204,18 @@ class Volume(Material):
         return [self.constant("stiffness", len(rest)) * measure]
 
     def small_strain(self, n: Any) -> Any:
-        return 0.0, self.constant("stiffness", n) / 3.0  # the nearest matrix of determinant 1 is F - tr(F - I)/3 I
+        return 0.0, self.constant("stiffness", n) / 3.0  # the closest matrix of determinant 1 is F - tr(F - I)/3 I
 
 
 class Area(Material):
-    """Area preservation of triangles: energy k/2 |F - P|^2 per area, P the nearest 3x2 matrix of area 1; k in N/m.
+    """Area preservation of triangles: energy k/2 |F - P|^2 per area, P the closest 3x2 matrix of area 1; k in N/m.
 
     [Bouaziz et al. 2014, Sec. 5.1]
 
     Parameters
     ----------
     stiffness : float or array_like, shape (triangles,)
+        k, N/m, at least 0.
     """
 
     kinds = {3: "area"}
@@ -238,6 +239,7 @@ class StrainLimit(Material):
     minimum, maximum : float or array_like, shape (elements,)
         0 <= minimum <= 1 <= maximum, so that the rest shape has no energy.
     stiffness : float or array_like, shape (elements,)
+        k, Pa or N/m, at least 0.
     """
 
     kinds = {4: "strain_limit_tet", 3: "strain_limit_triangle"}
@@ -258,7 +260,7 @@ class StrainLimit(Material):
 
 
 class Attachment(Material):
-    """A spring of rest length zero to a point in space: energy k/2 |x - target|^2, k in N/m. Bodies get it by `attach`."""
+    """A spring of rest length zero to a point in space: energy k/2 |x - target|^2, k in N/m. `attach` of a body adds it."""
 
     kinds = {1: "attachment"}
 
@@ -267,17 +269,17 @@ class Attachment(Material):
         self.constant("stiffness", np.size(stiffness))
 
     def elements(self, rest: Any, rows: Any = None) -> Any:
-        """`rest` (m,1,3) are the targets; there are no rows."""
+        """Return the element arrays; `rest` (m,1,3) are the targets; there are no rows."""
         n = len(rest)
         stiffness = self.constant("stiffness", n)
         return self.kind(rest.shape[1]), np.ascontiguousarray(rest.reshape(n, 3)), np.ascontiguousarray(stiffness[:, None])
 
 
 class WorldBox(Material):
-    """A box that vertices are pushed back into: energy k/2 |x - clamp(x, lower, upper)|^2 per vertex, in J.
+    """A box with a restoring force on vertices outside: energy k/2 |x - clamp(x, lower, upper)|^2 per vertex, in J.
 
-    A unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4]; scenes get it by `Scene.set_world_box`. On its own
-    (`pdgpu.elements`) the sides are measured from `rest`.
+    A unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4]; `Scene.set_world_box` adds it to a scene. In
+    `pdgpu.elements` the sides are relative to `rest`.
 
     Parameters
     ----------
@@ -305,14 +307,14 @@ class WorldBox(Material):
         return f"WorldBox(lower={lower.tolist()}, upper={upper.tolist()}, stiffness={shown})"
 
     def elements(self, rest: Any, rows: Any = None) -> Any:
-        """`rest` (m,1,3) are the points that the sides are measured from; there are no rows."""
+        """Return the element arrays; the sides are relative to `rest` (m,1,3); there are no rows."""
         n = len(rest)
         sides = np.tile(np.concatenate([self._constants["lower"], self._constants["upper"]]), (n, 1))
         return self.kind(rest.shape[1]), np.ascontiguousarray(rest.reshape(n, 3)), np.column_stack([self.constant("stiffness", n), sides])
 
 
 def _side(name: str, value: Any) -> Floats:
-    """Three numbers, each finite or infinite."""
+    """Return three numbers, each finite or infinite."""
     array = any_array(name, value)
     infinite = np.isinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=bool)
     finite = real_array(name, np.where(infinite, 0.0, array) if infinite.any() else array, (3,))
@@ -324,5 +326,5 @@ MATERIALS: tuple[type[Material], ...] = tuple(globals()[name] for name in __all_
 
 JOINT_MATERIALS: tuple[type[Material], ...] = (Slide, Swing)
 
-# kind of csrc/elements/table.h -> name of its material, for the energies by material; the last two are in joints alone
+# kind of csrc/elements/table.h -> name of its material, for the energies by material; only joints use the last two
 MATERIAL_OF_KIND = {kind: material.__name__ for material in (*MATERIALS, *JOINT_MATERIALS) for kind in material.kinds.values()}

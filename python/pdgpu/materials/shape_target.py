@@ -1,4 +1,4 @@
-"""Tets that seek a shape of their own: muscles, growth, sculpted expressions."""
+"""Tets with a target shape that differs from their rest shape: muscles, growth, sculpted expressions."""
 
 from __future__ import annotations
 
@@ -25,23 +25,28 @@ UPPER = np.triu_indices(3)
 
 
 class ShapeTarget(Material):
-    """Tets that seek a target instead of their rest shape: energy mu min over R of |F - R F*|^2 per volume, R a rotation.
+    """Tets with a target shape: energy mu min over R of |F - R F*|^2 per volume, R a rotation.
 
     Shape targeting [Klar, Moffat, Museth, Sifakis 2020; Wang et al. 2021, Localized collisions, Sec. 5.2]: muscles that contract, tissue
-    that grows, expressions that were sculpted. F* is the deformation gradient at which a tet is at rest; of F* = Q S only the stretch S
-    counts, since the best R takes up Q. Identities make it ARAP. The matrix of Projective Dynamics has 2 mu volume as ARAP's, whatever
-    the target, so `Simulation.set_shape_targets` may give new ones before every step and nothing is factorised again. A rest shape that
-    changes, |F F*^-1 - R|^2, would change the matrix.
+    that grows, sculpted expressions. F* is the deformation gradient of a tet without energy. Only the stretch S of F* = Q S has an effect,
+    since the best R contains Q. With identities the material is ARAP. The matrix of Projective Dynamics has 2 mu volume as for ARAP, for
+    any target. So `Simulation.set_shape_targets` may change targets before every step without a new factorisation. A changing rest shape,
+    |F F*^-1 - R|^2, would change the matrix.
 
     Parameters
     ----------
     mu : float or array_like, shape (tets,)
         Pa, at least 0.
     targets : array_like, shape (3, 3) or (tets, 3, 3), or callable(time) -> one of these
-        F*, no unit, determinant greater than 0. ``1.1 * np.eye(3)`` grows by a tenth; a muscle along the unit vector f that contracts
-        to a of its length and keeps its volume has ``a * outer(f, f) + (eye(3) - outer(f, f)) / sqrt(a)``. A simulation asks a callable for
-        the targets of the end of every step, s; by itself the material has those of 0 s. The callable cannot call the simulation that
-        asks it, see `Simulation.step`.
+        F*, no unit, determinant greater than 0. ``1.1 * np.eye(3)`` grows by a tenth; a muscle along the unit vector f that contracts to a
+        of its length and keeps its volume has ``a * outer(f, f) + (eye(3) - outer(f, f)) / sqrt(a)``. A simulation calls a callable for the
+        targets at the end of every step, s; the material itself has those of 0 s. The callable must not call its simulation, see
+        `Simulation.step`.
+
+    Raises
+    ------
+    ValueError
+        A target that is not finite, or whose determinant is not positive.
 
     Examples
     --------
@@ -73,14 +78,14 @@ class ShapeTarget(Material):
     __hash__ = None
 
     def seeking(self, targets: Any, time: float) -> Any:
-        """The material with other targets, those that a callable gives at a time, s."""
+        """Return the material with other targets, the result of a callable at a time, s."""
         other = type(self).__new__(type(self))
         vars(other).update(vars(self), _constants=dict(self._constants), _script=None)
         other._seek(targets, time)
         return other
 
     def at(self, time: float) -> Any:
-        """The material with the targets of a time, s; itself where they are those it has."""
+        """Return the material with the targets of a time, s; itself if they are unchanged."""
         other = self if self._script is None else self.seeking(self._script, time)
         return self if np.array_equal(constants_of(other)["targets"], self._constants["targets"]) else other
 
@@ -98,14 +103,14 @@ class ShapeTarget(Material):
         return self.constant("mu", n), 0.0
 
     def retargeted(self, group: Any) -> Any:
-        """The group (kind, vertices, rest, parameters) of a body with the targets of this material, and all else as it was."""
+        """Return the group (kind, vertices, rest, parameters) of a body with the targets of this material, otherwise unchanged."""
         *others, parameters = group
         changed = parameters.copy()
         changed[:, 1:] = self._rows(len(parameters))
         return (*others, changed)
 
     def _rows(self, n):
-        """The stretch of every tet, (n, 6)."""
+        """Return the stretch of every tet, (n, 6)."""
         if self._stretches.ndim == 2 and len(self._stretches) != n:
             shape = self._constants["targets"].shape
             raise ValueError(f"ShapeTarget.targets: expected shape ({n}, 3, 3), one for each tet, or (3, 3), got {shape}")
@@ -113,24 +118,24 @@ class ShapeTarget(Material):
 
 
 def script_of(material: Any) -> Callable[[float], ArrayLike] | None:
-    """The callable that gives the targets, or None."""
+    """Return the callable of the targets, or None."""
     return material._script
 
 
 def with_script(material: ShapeTarget, script: Callable[[float], ArrayLike]) -> ShapeTarget:
-    """The material with its present targets and a callable for those of later times."""
+    """Return the material with its present targets and a callable for those of later times."""
     other = copy.copy(material)
     other._script = script
     return other
 
 
 def place_of_target(materials: Any) -> int | None:
-    """Which of the materials of a body is a ShapeTarget."""
+    """Return the index of the ShapeTarget among the materials of a body."""
     return next((place for place, material in enumerate(materials) if isinstance(material, ShapeTarget)), None)
 
 
 def stretches(name: str, targets: Floats) -> Floats:
-    """The upper triangles (.., 6) of S with F* = Q S; ValueError names a target whose determinant is not positive."""
+    """Return the upper triangles (.., 6) of S with F* = Q S; ValueError for a target whose determinant is not positive."""
     determinants = np.linalg.det(targets)
     if not np.all(determinants > 0.0):
         bad = np.argwhere(~(np.atleast_1d(determinants) > 0.0))[0, 0]

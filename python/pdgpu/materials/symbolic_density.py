@@ -16,7 +16,7 @@ __all__ = ["functions_of"]
 def functions_of(
     density: Any, symbols: Any, parameters: Mapping[str, Any]
 ) -> tuple[tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]], Literal["solid", "shell"]]:
-    """(energy, stress, hessian), and the bodies that the shape of F is for."""
+    """Return (energy, stress, hessian), and the bodies for the shape of F."""
     sympy = _sympy()
     try:
         matrix = sympy.Matrix(symbols)
@@ -57,7 +57,7 @@ def _sympy() -> Any:
 
 
 class _Compiled:
-    """Expressions in the entries of F and in parameters, of a batch."""
+    """Expressions in the entries of F and in parameters, evaluated for a batch."""
 
     def __init__(self, compiled: Callable[..., Any], names: tuple[str, ...]) -> None:
         self._compiled, self._names = compiled, names
