@@ -1,4 +1,4 @@
-"""A solver whose iteration is a function in Python: the base class of a researcher's own method."""
+"""A solver whose iteration is a function in Python: the base class for your own method."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["CustomSolver"]
 
 
 def _set_attribute(self, name, value):
-    """Settings stay as they were given; everything else is the method's memory."""
+    """Set an attribute: settings are read-only, all other attributes are memory of the method."""
     if any(each.name == name for each in fields(self)):
         raise FrozenInstanceError(f"{name}: a setting of {type(self).__name__} cannot be changed; keep numbers of a run under another name")
     object.__setattr__(self, name, value)
@@ -30,8 +30,8 @@ def _set_attribute(self, name, value):
 class CustomSolver(TimeStepSolver):
     """Base class of a solver of your own: its iteration is a method in Python.
 
-    It runs in the same frame as the solvers of pdgpu: first guess, step limiter, stopping rules, records and the clock. `Simulation`,
-    `compare`, `sweep` and `Simulation.run` take it. A subclass defines `iterate`, and may define `begin`:
+    It runs in the same frame as the solvers of pdgpu: first guess, step limiter, stopping rules, records and timing. `Simulation`,
+    `compare`, `sweep` and `Simulation.run` accept it. A subclass defines `iterate`, and may define `begin`:
 
     >>> class SteepestDescent(pdgpu.CustomSolver):
     ...     scale: float = 1.0
@@ -40,17 +40,17 @@ class CustomSolver(TimeStepSolver):
     ...         d = -self.scale * step.gradient() / step.diagonal()
     ...         step.move(d, step.line_search(d))
 
-    Annotated names of the class body become settings, as in a dataclass: `SteepestDescent(iterations=50, scale=0.5)`. The class takes
-    no decorator. Every other attribute is memory: a simulation runs a copy of the solver, so that `self.history = []` in `begin`
-    belongs to one simulation. What `begin` does not make again in each step is no part of a saved simulation or of a pickle.
+    Annotated names of the class body become settings, as in a dataclass: `SteepestDescent(iterations=50, scale=0.5)`. The class needs no
+    decorator. Every other attribute is memory: a simulation runs a copy of the solver, so that `self.history = []` in `begin` belongs to
+    one simulation. Attributes that `begin` does not reset in each step are not part of a saved simulation or of a pickle.
 
-    An exception in a method ends the step and leaves the state at its start. A note of the exception has the solver, the method and the
-    iteration. What a method computes is inside the clock of the solver. What is made once, such as the factor of `global_solve`, counts
-    as `setup_seconds`. Iterations run on the CPU in Python, and on CUDA each question is a copy between the host and the device; they
-    are never captured into graphs.
+    An exception in a method ends the step and restores the state at its start. A note of the exception has the solver, the method and the
+    iteration. The time of the method counts as time of the solver. Data that are created once, such as the factor of `global_solve`, count
+    as `setup_seconds`. Iterations run on the CPU in Python. On CUDA each query is a copy between the host and the device, and no iteration
+    is captured into a graph.
 
-    It takes every material, `BarrierContact` and `PenaltyContact` with friction, damping, slides and embedded surfaces. Rigid bodies and
-    the other contacts are refused.
+    It supports every material, `BarrierContact` and `PenaltyContact` with friction, damping, slides and embedded surfaces. Rigid bodies and
+    the other contacts are rejected.
 
     Parameters
     ----------
@@ -61,7 +61,14 @@ class CustomSolver(TimeStepSolver):
     seed : int
         Of `SolverStep.rng`.
     name : str, optional
-        What messages call it; by default the name of the class.
+        The name in messages; by default the name of the class.
+
+    Raises
+    ------
+    TypeError
+        A class without `iterate`, or a setting of another type.
+    ValueError
+        A setting out of its range.
     """
 
     seed: int = 0
@@ -86,12 +93,12 @@ class CustomSolver(TimeStepSolver):
 
     @property
     def label(self) -> str:
-        """Its name in messages."""
+        """The name of the solver in messages."""
         return self.name or type(self).__name__
 
     def begin(self, step: SolverStep) -> None:
-        """Called once a step, after the first guess. With `friction_lags` above 1 each lag calls it, since G is another then."""
+        """Called once per step, after the first guess. With `friction_lags` above 1, called once per lag, since each lag changes G."""
 
     def iterate(self, step: SolverStep) -> None:
-        """Called once an iteration. It moves the iterate by `step.move`, any number of times."""
+        """Called once per iteration. It moves the iterate by `step.move`, any number of times."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Solvers that move one vertex after the other, or all at once, by their own share of the objective."""
+"""Solvers that move the vertices in turn, or all at once, each by its own part of the objective."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pdgpu.solvers.time_step_solver import (
 
 @dataclass(frozen=True, kw_only=True)
 class VertexBlockDescent(TimeStepSolver):
-    """Vertex Block Descent: Gauss-Seidel over vertices, a 3x3 Newton step each, colour after colour [Chen et al. 2024, Algorithm 1].
+    """Vertex Block Descent: Gauss-Seidel over vertices with 3x3 Newton steps, by colours [Chen et al. 2024, Algorithm 1].
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class VertexBlockDescent(TimeStepSolver):
     line_search : bool
         Halve a vertex's step until its own part of the incremental potential decreases [Chen et al. 2024, Sec. 3.2].
     colouring : "balanced" or "greedy"
-        Vertices of a colour share no element and move in parallel; "balanced" evens out the sizes of the colours.
+        Vertices of a colour share no element and move in parallel; "balanced" equalises the sizes of the colours.
     tolerance, check_every
         As for ProjectiveDynamics.
     initialization : str
@@ -62,7 +62,7 @@ class VertexBlockDescent(TimeStepSolver):
 
 @dataclass(frozen=True, kw_only=True)
 class _AllAtOnce(TimeStepSolver):
-    """What moves all vertices at once, each by its own part of the Hessian."""
+    """Base of solvers that move all vertices at once, each by its own part of the Hessian."""
 
     iterations: int = 20
     chebyshev: Chebyshev | None = None
@@ -86,10 +86,10 @@ class BlockJacobi(_AllAtOnce):
     chebyshev : Chebyshev, optional
         An older name of `acceleration`.
     line_search : bool
-        Test the incremental potential G after 1, 2, 4 and 8 iterations, and every 8 from there on; where it has not fallen by 0.4 of
-        alpha g.d, which its first iteration promised, go back to the last state that passed and shorten alpha by 0.7 [Wang and Yang
-        2016, Algorithm 1, with Armijo's condition]. A step ends with a test; where that fails, with a line search from the last
-        state that passed: below its first guess, unless nothing is below. Without it most scenes diverge.
+        Test the incremental potential G after 1, 2, 4 and 8 iterations, then after every 8. If it has not decreased by 0.4 of alpha g.d,
+        the prediction in the first of these iterations, restore the last accepted state and multiply alpha by 0.7 [Wang and Yang 2016,
+        Algorithm 1, with Armijo's condition]. A step ends with a test. If it fails, a line search from the last accepted state follows: G
+        ends below the first guess, unless no direction lowers it. Without this option most scenes diverge.
     tolerance, initialization, check_every
         As for ProjectiveDynamics.
     """

@@ -1,4 +1,4 @@
-"""What a solver takes: materials, contacts and slides, checked against a scene; and its settings as the core wants them."""
+"""Support of solvers for materials, contacts and slides, checked for a scene; and their settings for the core."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ KINDS = (*SOLVERS, CustomSolver)  # of what a simulation takes as a solver
 
 
 def method_of(solver):
-    """The name of its method in the core."""
+    """Return the name of its method in the core."""
     return CustomSolver.__name__ if isinstance(solver, CustomSolver) else type(solver).__name__
 
 
 def _linear_of(solver):
-    """The linear solver of the global step; for nonlinear conjugate gradients that of the preconditioner."""
+    """Return the linear solver of the global step; for nonlinear conjugate gradients that of the preconditioner."""
     if isinstance(solver.linear, str):  # "auto"
         return Direct()
     if solver.linear is not None:
@@ -56,7 +56,7 @@ def _linear_of(solver):
 
 
 def default_solver(scene, contact, materials):
-    """ProjectiveDynamics, or Newton where that does not take the materials, the contact or the rigid bodies of a scene."""
+    """Return ProjectiveDynamics, or Newton if that does not support the materials, the contact or the rigid bodies of a scene."""
     rigid = any(isinstance(body, RigidBody) for body in scene.bodies)
     embedded = any(part.collides for body in scene.bodies if body.collides for part in body.embeddings)
     for solver in (ProjectiveDynamics(), Newton()):
@@ -65,17 +65,17 @@ def default_solver(scene, contact, materials):
         if materials <= {*solver.materials, *((Slide.__name__, Swing.__name__) if solver.rigid else ())} and touches and carries:
             if solver.rigid or not rigid:
                 return solver
-    return ProjectiveDynamics()  # whose checks name what it does not take
+    return ProjectiveDynamics()  # its checks then name what is not supported
 
 
 def with_region(solver, scene):
-    """The solver, with a region given by its vertices."""
+    """Return the solver, with a region given by its vertices."""
     linear = getattr(solver, "linear", None)
     return replace(solver, linear=resolved_region(linear, scene)) if isinstance(linear, SchurDirect) else solver
 
 
 def with_relaxation(solver, groups, fixed):
-    """The solver; PBD without a relaxation with 1/c, c the largest number of elements that meet in a free vertex."""
+    """Return the solver; PBD without a relaxation gets 1/c, c the largest number of elements of a free vertex."""
     if not isinstance(solver, PBD) or solver.relaxation is not None:
         return solver
     met = sum((np.bincount(rows.ravel(), minlength=len(fixed)) for rows, *_ in groups.values()), np.zeros(len(fixed), int))
@@ -112,7 +112,7 @@ def check_support(solver, device, materials, contact=None):
     """TypeError where the solver or the contact cannot treat a material, RuntimeError where it does not run on the device."""
     if not isinstance(solver, KINDS):
         raise TypeError(f"solver: expected a solver such as pdgpu.ProjectiveDynamics(), got {solver!r}")
-    materials = materials - {Slide.__name__, Swing.__name__}  # in joints of rigid bodies alone, which check_rigid sees to
+    materials = materials - {Slide.__name__, Swing.__name__}  # only joints of rigid bodies have these; check_rigid covers them
     for material in sorted(materials):
         if material not in solver.materials:
             able = [kind.__name__ for kind in SOLVERS if materials <= set(kind.materials) and device_parts(device)[0] in kind.devices]
@@ -133,7 +133,9 @@ def check_support(solver, device, materials, contact=None):
 
 
 def check_contact(solver, contact, dt=1.0):
-    """TypeError for what is no contact, and where the solver does not take it; ValueError where contact does not take settings or dt."""
+    """TypeError for an object that is no contact, or a contact without support by the solver; ValueError for contact with unsupported
+    settings or dt.
+    """
     if contact is None:
         return
     law = type(contact).__name__
@@ -159,8 +161,9 @@ def check_contact(solver, contact, dt=1.0):
 
 
 def check_embedded(solver, scene, contact, device):
-    """TypeError where a solver or a contact does not act on a surface embedded in a solid with `collides`, RuntimeError where not on that
-    device."""
+    """TypeError for a solver or a contact without support of a surface embedded in a solid with `collides`, RuntimeError for a device
+    without it.
+    """
     parts = [part for body in scene.bodies if body.collides for part in body.embeddings if part.collides]
     if contact is None or not parts or isinstance(contact, ProxyContact):
         return
@@ -195,7 +198,7 @@ def warn_idle_acceleration(solver, stacklevel):
 
 
 def warn_slow_factors(solver, dt, contact, stacklevel):
-    """Warn of two factors without inertia, where the second one leaves the soft modes of a body almost where they are."""
+    """Warn of two factors without inertia, if the second one hardly moves the soft modes of a body."""
     linear = getattr(solver, "linear", None)
     if dt is None and contact is not None and isinstance(linear, SchurDirect) and linear.active is not None:
         warnings.warn(
@@ -207,7 +210,7 @@ def warn_slow_factors(solver, dt, contact, stacklevel):
 
 
 def check_rigid(solver, scene, dt, contact):
-    """TypeError where a solver or a contact does not take the rigid bodies of a scene, ValueError where its settings or dt do not."""
+    """TypeError for a solver or a contact without support of the rigid bodies of a scene, ValueError for unsupported settings or dt."""
     names = [body.name for body in scene.bodies if isinstance(body, RigidBody)]
     if not names:
         return
@@ -226,7 +229,7 @@ def check_rigid(solver, scene, dt, contact):
 
 
 def _check_rigid_contact(scene, names, contact):
-    """TypeError or ValueError where a contact does not take rigid bodies, or what moves them."""
+    """TypeError or ValueError for a contact without support of rigid bodies, or of a prescribed motion of them."""
     if not isinstance(contact, BarrierContact):
         raise TypeError(f"contact: {type(contact).__name__} does not take rigid bodies, and {names[0]!r} is one; BarrierContact does")
     for body in scene.bodies:
@@ -238,7 +241,7 @@ def _check_rigid_contact(scene, names, contact):
 
 
 def check_slides(solver, subspace, contact=None):
-    """ValueError where vertices are held on a line or plane and the solver, or what answers contact, cannot keep them there."""
+    """ValueError for vertices on a line or plane if the solver, or the response of contact, cannot keep them there."""
     if subspace is None:
         return
     if isinstance(solver.linear, SchurDirect):

@@ -1,4 +1,4 @@
-"""Solvers: plain, printable, picklable descriptions. What they do stands in csrc/dynamics and csrc/linear."""
+"""Solvers: plain, printable, picklable descriptions. csrc/dynamics and csrc/linear have their algorithms."""
 
 from __future__ import annotations
 
@@ -56,13 +56,11 @@ __all__ = [
 class ProjectiveDynamics(TimeStepSolver):
     """Projective Dynamics: local projections and a global linear step with a constant matrix [Bouaziz et al. 2014].
 
-    With `contact` the matrix is A + K, K of the pairs that are near the iterate, and the step is halved from the part that touches nothing
-    until the incremental potential falls [Li et al. 2020, Algorithm 1, with this matrix instead of the Hessian]: it falls in every
-    iteration, whatever `linear` is, but with outer Chebyshev. Direct, which factorises again in every iteration then, and PCG take for K
-    the pairs' projected Hessians; sweeps take a diagonal above those, which holds tangents too and costs iterations. Measured, one step of
-    1/500 s near rest, gradient norm down to 1e-10: cube on a floor 23 iterations, a cube on one 2000 times as light 140, a string round a
-    capsule 145. To 1e-7 with the diagonal instead, solved to the end: 551, more than 2000, and 1296; by PCG of 30 iterations 14, 92 and
-    59. What is slow without contact stays so: cloths of springs took 1800 and more.
+    With `contact` the matrix is A + K, K of the neighbour list at the iterate. The step is halved from the step limit until the incremental
+    potential decreases [Li et al. 2020, Algorithm 1, with this matrix instead of the Hessian]. So it decreases in every iteration for any
+    `linear`, except with outer Chebyshev. Direct, which then factorises in every iteration, and PCG use the pairs' projected Hessians as K.
+    Sweeps use a diagonal upper bound of them, which also resists tangential motion and needs more iterations. docs/solvers_in_contact.md
+    has the numbers of iterations. Scenes that converge slowly without contact, such as cloths of springs, also do with contact.
 
     Parameters
     ----------
@@ -76,15 +74,20 @@ class ProjectiveDynamics(TimeStepSolver):
     chebyshev : Chebyshev, optional
         An older name of `acceleration`.
     tolerance : float
-        Stop where the gradient norm is at most tolerance x its value at the first guess. In contact that value is at most
-        |M (y - x_t)|/h^2 + |elastic forces|, since a first guess may press into a barrier. 0: run all iterations, or until nothing
-        moves or no decrease is found (`StepRecord.status`).
+        Stop if the gradient norm is at most tolerance x its value at the first guess. In contact that value is at most |M (y - x_t)|/h^2 +
+        |elastic forces|, since a first guess may press into a barrier. 0: run all iterations, or until no vertex moves or no decrease is
+        found (`StepRecord.status`).
     initialization : str
-        First guess of a step: "previous", "inertia", "inertial_target" or "adaptive" [Chen et al. 2024, VBD, Eq. 17]: the inertial
-        target with that share of gravity and external forces which elasticity left in the last step; all of them in the first step and
-        after `set_state`.
+        First guess of a step: "previous", "inertia", "inertial_target" or "adaptive" [Chen et al. 2024, VBD, Eq. 17]. "adaptive" is the
+        inertial target with the fraction of gravity and external forces that was not balanced by elasticity in the last step; all of them
+        in the first step and after `set_state`.
     check_every : int, optional
-        Iterations between two readbacks of the result; by default 1 on the CPU, 8 on CUDA.
+        Iterations between two device reads; by default 1 on the CPU, 8 on CUDA.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A setting of another type, or out of its range; by `Simulation`, a scene with an unsupported part.
     """
 
     linear: LinearSolver | SchurDirect = field(default_factory=Direct)
@@ -98,7 +101,7 @@ class ProjectiveDynamics(TimeStepSolver):
 
 @dataclass(frozen=True, kw_only=True)
 class Newton(TimeStepSolver):
-    """Newton's method: the full Hessian (projected where it is not positive definite), backtracking line search.
+    """Newton's method: the full Hessian (projected if it is not positive definite), with a backtracking line search.
 
     Parameters
     ----------
@@ -122,18 +125,18 @@ class Newton(TimeStepSolver):
         unfiltered quadratic model, else "absolute" [Chen, Liu, Jacobson, Levin, Zheng 2024, Trust-Region Eigenvalue Filtering]; it costs
         one more Hessian and potential per iteration. "exact": none; DivergenceError where a system is not positive definite.
     line_search : bool
-        Halve the step until the incremental potential decreases; near its rounding, until the gradient norm does. With `BarrierContact`
+        Halve the step until the incremental potential decreases; close to its rounding, until the gradient norm does. With `BarrierContact`
         a step that decreases it by more than the quadratic model predicts is doubled, if the double step decreases it further.
     step_tolerance : float
-        m/s (dt=None: m). Stop where the full Newton step moves no vertex faster [Li et al. 2020, Sec. 4.5] and all prescribed motions
-        have arrived; 0: never. A step that a line search or a step limit shortened counts with its full length.
+        m/s (dt=None: m). Stop if the full Newton step moves no vertex faster [Li et al. 2020, Sec. 4.5] and all prescribed motions have
+        arrived; 0: never. A step shortened by a line search or a step limit counts with its full length.
     tolerance, check_every
         As for ProjectiveDynamics.
     initialization : str, optional
-        As for ProjectiveDynamics. None: the inertial target. With `BarrierContact` that guess ends short of the first impact, and the
-        step begins at x_t instead if the incremental potential is no larger there. Pins and obstacles are at the same places in both.
-        With rigid bodies that joints or attachments hold it begins at x_t + h v or x_t instead where the potential without contact is less
-        than a tenth of that at the inertial target. `tolerance` refers to the gradient norm at the start that is taken.
+        As for ProjectiveDynamics. None: the inertial target. With `BarrierContact` that guess ends before the first impact, and the step
+        begins at x_t if the incremental potential there is at most as large. Pins and obstacles are at the same positions in both. With
+        rigid bodies held by joints or attachments it begins at x_t + h v or x_t if the potential without contact there is less than a tenth
+        of that at the inertial target. `tolerance` refers to the gradient norm at the chosen start.
     """
 
     iterations: int = 20
@@ -161,11 +164,11 @@ class NonlinearCG(TimeStepSolver):
     """Nonlinear preconditioned conjugate gradients [Wang 2015, Algorithm 2].
 
     p = z + beta p with beta = (z.r)_k / (z.r)_{k-1}, and a step alpha = (p.r) / (p.A p) along it, A the matrix of Projective Dynamics.
-    Since A bounds the Hessian of the incremental potential from above, the potential falls in every iteration.
+    Since A is an upper bound of the Hessian of the incremental potential, the potential decreases in every iteration.
 
-    With `contact` p.A p becomes p.(A + K) p with the projected Hessians K of the pairs that are near, which bound nothing: the step is
-    halved from the part that touches nothing until the potential falls. D and the factor know of K as those of ProjectiveDynamics do. A
-    `CustomMaterial` has no bound either: its weight in A is the median of its stiffnesses at rest, and the step is halved in the same way.
+    With `contact` p.A p becomes p.(A + K) p with the projected Hessians K of the neighbour list, which are no bound: the step is halved
+    from the step limit until the potential decreases. D and the factor contain K as in ProjectiveDynamics. A `CustomMaterial` has no bound
+    either: its weight in A is the median of its stiffnesses at rest, and the step is halved in the same way.
 
     Parameters
     ----------
@@ -194,16 +197,16 @@ class NonlinearCG(TimeStepSolver):
 class PBD(TimeStepSolver):
     """Position-based dynamics in Jacobi form: q_i <- q_i + relaxation sum_c dq_{i,c} [Wang 2015, Eq. 22; Müller et al. 2007].
 
-    Every element asks for the mass-weighted smallest moves dq that put it into its constraint set: a spring to its rest length, an
-    ARAP element to its rest shape, a hinge to its rest bend, an attachment to its target. Stiffness and damping play no part: how
-    stiff a body looks follows from the number of iterations. Linear momentum is preserved. Angular momentum is not: the moves of an
-    iteration exert no torque about the positions that they start from, but the steps brake rotations, as those of implicit Euler do.
-    An element with a vertex on a line or plane (`Body.slide`) is the one constraint |F - T| = 0, moved along its gradient's parts in them.
+    The moves dq of an element are the mass-weighted smallest ones into its constraint set: a spring to its rest length, an ARAP element to
+    its rest shape, a hinge to its rest angle, an attachment to its target. Stiffness and damping have no effect: the apparent stiffness of
+    a body depends on the number of iterations. Linear momentum is conserved. Angular momentum is not: the moves of an iteration exert no
+    torque about their start positions, but the steps brake rotations, as those of implicit Euler do. An element with a vertex on a line or
+    plane (`Body.slide`) is the single constraint |F - T| = 0, with moves along the projected gradient.
 
-    It does not minimise the incremental potential G, but is reported by G and its gradient like the other solvers; a G that
-    ends above its first value is no divergence here, and the gradient norm does not go to 0. Inertia enters only through the first
-    guess: with an `initialization` other than "inertial_target" (the default of `compare` is "previous") the body forgets it,
-    and `dt=None` (quasistatic) is refused.
+    It does not minimise the incremental potential G, but reports G and its gradient like the other solvers. A G that ends above its first
+    value is no divergence here, and the gradient norm does not go to 0. Inertia enters only through the first guess: with an
+    `initialization` other than "inertial_target" (the default of `compare` is "previous") the body has no inertia, and `dt=None`
+    (quasistatic) is an error.
 
     Parameters
     ----------
@@ -241,20 +244,19 @@ class PBD(TimeStepSolver):
 
 @dataclass(frozen=True, kw_only=True)
 class QuasiNewton(TimeStepSolver):
-    """L-BFGS on the incremental potential, started from the matrix of Projective Dynamics [Liu et al. 2017, Sec. 4 and 5].
+    """L-BFGS on the incremental potential, initialised with the matrix of Projective Dynamics [Liu et al. 2017, Sec. 4 and 5].
 
-    For a material without a projection w is 2 mu volume (area), the Laplacian that Liu et al. take as the first guess of the Hessian.
+    For a material without a projection w is 2 mu volume (area), the Laplacian of Liu et al. as the initial Hessian.
 
-    With `contact` the first guess is A + K with the projected Hessians K of the pairs that are near the iterate, factorised again in every
-    iteration. Measured, one step of 1/500 s near rest, gradient norm down to 1e-10: 14 to 374 iterations on six scenes, of Newton's method
-    3 to 12.
+    With `contact` the initial Hessian is A + K with the projected Hessians K of the neighbour list at the iterate, factorised in every
+    iteration. docs/solvers_in_contact.md has the numbers of iterations.
 
     Parameters
     ----------
     iterations : int
     history : int
-        Pairs of steps and gradient differences that are kept within a step, at most 1000; 0: the matrix alone, which without line
-        search is Projective Dynamics.
+        Number of stored pairs of steps and gradient differences within a step, at most 1000; 0: only the matrix, which without line search
+        is Projective Dynamics.
     linear : Direct
         Solver of the systems with the constant matrix A = M/h^2 + sum w S^T S.
     line_search : bool
@@ -287,24 +289,22 @@ class XPBD(TimeStepSolver):
     """Extended position-based dynamics: constraints with compliance, Gauss-Seidel over their colours [Macklin et al. 2016, Eq. 18].
 
     Every element is a constraint C = sqrt(2 E) of compliance 1, E its energy: sqrt(k) (l - L) for a spring, sqrt(2 mu V) |F - R| for an
-    ARAP tet. A neo-Hookean tet is two, so that its volume has a multiplier of its own [Macklin and Müller 2021], but both of them zero
-    at rest: sqrt(mu V (|F|^2 + J^2 - 4 J)) and sqrt((lam - mu) V) (J - 1). A multiplier per constraint, zero at the start of a step,
-    makes the stiffness that of the material however many iterations run. Elements of a colour share no vertex that moves. Linear
-    momentum is preserved, angular momentum is not (see PBD); damping plays no part.
+    ARAP tet. A neo-Hookean tet is two constraints, so that its volume has its own multiplier [Macklin and Müller 2021], but both are zero
+    at rest: sqrt(mu V (|F|^2 + J^2 - 4 J)) and sqrt((lam - mu) V) (J - 1). With a multiplier per constraint, zero at the start of a step,
+    the stiffness is that of the material for any number of iterations. Elements of a colour share no free vertex. Linear momentum is
+    conserved, angular momentum is not (see PBD); damping has no effect.
 
-    It does not minimise the incremental potential G, but is reported by G and its gradient like the other solvers; a G that ends above
-    its first value is no divergence here. Its limit is the answer of the other solvers where the constraints' gradients do not turn
-    within a step (a chain along a line, small steps); else it differs, since Eq. 18 leaves out the Hessians of the constraints and
-    keeps what was pushed along their earlier gradients. Measured on a stretched cloth: by 9 % of what the springs move it at h = 1/30
-    s, 3 % at 1/300, 0.2 % at 1/3000; on a stretched neo-Hookean cube (0.3 m, mu 1e4, lam 3e4 Pa) by 11 % at 1/30 s, 4 % at 1/300,
-    0.06 % at 1/3000. A body at rest stays at rest. The sweeps always start from the inertial target: `initialization` sets only where
-    the record begins.
+    It does not minimise the incremental potential G, but reports G and its gradient like the other solvers. A G that ends above its first
+    value is no divergence here. Its limit is the solution of the other solvers if the constraints' gradients do not rotate within a step (a
+    chain along a line, small steps). Otherwise it differs, since Eq. 18 omits the Hessians of the constraints and keeps the moves along
+    their earlier gradients. On stretched bodies the difference is some per cent of the motion at h = 1/30 s, and vanishes with h. A body at
+    rest stays at rest. The sweeps always start from the inertial target: `initialization` only sets the start of the record.
 
-    Contact (PenaltyContact) is constraints too, after those of the elements in each iteration: the gap of a pair is at least the distance
-    but for a compliance of 1/stiffness, and friction takes back what the two slid in the step as far as mu times the normal force lets
-    it, without a `friction_velocity` below which it creeps. All pairs act at once, and the mass of a vertex is shared out among its
-    pairs that act [Tonge et al. 2012, Mass Splitting]. `Simulation.contact_forces` gives the normal forces; its friction, and that of a
-    record, is the smoothed law's of the other solvers, where this one has got to.
+    Contact (PenaltyContact) is a set of constraints too, after those of the elements in each iteration. The gap of a pair is at least the
+    distance, except for a compliance of 1/stiffness. Friction reverts the slip in the step up to mu times the normal force, without a
+    `friction_velocity` below which surfaces creep. All pairs act at once, and the mass of a vertex is divided among its active pairs [Tonge
+    et al. 2012, Mass Splitting]. `Simulation.contact_forces` returns the normal forces; its friction, and that of a record, is the smoothed
+    friction of the other solvers at this solver's result.
 
     Parameters
     ----------
@@ -330,30 +330,28 @@ class XPBD(TimeStepSolver):
 
 @dataclass(frozen=True, kw_only=True)
 class ADMM(TimeStepSolver):
-    """ADMM: the elements' own minimisations and a global linear step with a constant matrix [Overby et al. 2017, ADMM ⊇ PD].
+    """ADMM: a minimisation for each element and a global linear step with a constant matrix [Overby et al. 2017, ADMM ⊇ PD].
 
-    Each element minimises E(z) + w/2 |z - F(x) - u|^2 by itself, damping included: in closed form where E is the squared distance to a
+    Each element minimises E(z) + w/2 |z - F(x) - u|^2 independently, damping included: in closed form if E is the squared distance to a
     constraint set, else by at most 20 Newton steps. u, zero at the start of a step, sums up F(x) - z. w is `weight` times the weight of
-    Projective Dynamics where there is a projection, and `weight` (2 mu + lam) volume (area) for NeoHookean, StVK and Corotated, and
-    of HingeBending `weight` times the largest eigenvalue of the Hessian by F at rest.
+    Projective Dynamics for materials with a projection, `weight` (2 mu + lam) volume (area) for NeoHookean, StVK and Corotated, and for
+    HingeBending `weight` times the largest eigenvalue of the Hessian by F at rest.
 
-    A fixed point is a stationary point of the incremental potential G, but on the way G may rise: a G that ends above its first value
-    is no divergence here. The weights are those of rest: where elements are inverted at the minimum, or so stretched that E is much
-    stiffer, ADMM may cycle about the minimum without end or warning. Measured: a bunny whose minimum
-    has one inverted tet ends within 0.5 % of its size; a beam of 1 m stretched by 4 (NeoHookean(1e5, 4e5), 1/30 s) 14 cm from the
-    answer after 200 iterations as after 1000, with weight=4 1.1 mm and 0.8 mm, with weight=16 44 mm and 0.4 mm.
+    A fixed point is a stationary point of the incremental potential G, but on the way G may rise: a G that ends above its first value is no
+    divergence here. The weights are those at rest. If elements are inverted at the minimum, or so stretched that E is much stiffer, ADMM
+    may cycle about the minimum without a warning. A larger `weight` ends such cycles under large stretch, for more iterations, but not
+    always those of inverted elements.
 
-    With `contact` the pairs enter the global step by their gradient and, on the matrix, by their projected Hessians at the iterate; along
-    the move, as far as it touches nothing, the objective of the global step must fall. G may rise all the same. Crushed elements want
-    larger weights, as stretched ones do: measured, with a cube that one 2000 times as heavy presses to a twenty-fifth of its volume,
-    weight=1 cycles 0.8 % of the size of the scene from the answer, while weight=2 comes within 1e-10 of it in 177 iterations.
+    With `contact` the pairs enter the global step by their gradient and, in the matrix, by their projected Hessians at the iterate. Along
+    the move, up to the step limit, the objective of the global step must decrease. G may rise all the same. Crushed elements need larger
+    weights too, such as weight=2 for a cube under a body 2000 times as heavy.
 
     Parameters
     ----------
     iterations : int
         Local-global iterations of a step.
     weight : float
-        Factor on the weights of all materials, above 0: a larger one makes for smaller steps, and for convergence under larger strains.
+        Factor of the weights of all materials, above 0: a larger one gives smaller steps, and convergence under larger strains.
     linear : Direct
         Solver of the systems with the constant matrix A = M/h^2 + sum w S^T S.
     acceleration : Anderson, optional
@@ -392,7 +390,7 @@ SOLVERS = (
 
 
 class Capabilities(dict[str, Any]):
-    """Name of a solver -> what it takes; made by `capabilities`. `repr` and notebooks show a matrix."""
+    """Name of a solver -> its supported features; made by `capabilities`. `repr` and notebooks show a matrix."""
 
     def __repr__(self) -> str:
         return text_table(*self._cells())
@@ -401,7 +399,7 @@ class Capabilities(dict[str, Any]):
         return html_table(*self._cells(), caption="What each solver takes")
 
     def _cells(self) -> Any:
-        """Heads and rows of the matrix: a row for each thing that a solver may take, a column for each solver."""
+        """Return heads and rows of the matrix: a row for each feature, a column for each solver."""
         sections = ("devices", "materials", "linear", "contacts")
         rows = []
         for section in sections:
@@ -413,15 +411,15 @@ class Capabilities(dict[str, Any]):
 
 
 def capabilities() -> Capabilities:
-    """Which solver treats which material with which linear solver and which contact, on which device, and whether it takes rigid bodies.
+    """The materials, linear solvers, contacts and devices that each solver supports, and its support of rigid bodies.
 
     Returns
     -------
     Capabilities
-        A dict, shown as a matrix. Name of the solver -> dict with "materials", "linear", "contacts" and "devices", lists of names;
-        "rigid", a bool, which holds on all of its devices; "embedded", the devices on which surfaces embedded in solids collide by
-        BarrierContact and, where it takes that, PenaltyContact; "direct", of those that take Direct, what factorises their matrices on
-        each device that is there: "CHOLMOD", or on a GPU cuDSS where that is installed.
+        A dict, shown as a matrix. Name of the solver -> dict with "materials", "linear", "contacts" and "devices", lists of names; "rigid",
+        a bool for all of its devices; "embedded", the devices on which surfaces embedded in solids collide by BarrierContact and, if
+        supported, PenaltyContact; "direct", for solvers with Direct, the library that factorises on each available device: "CHOLMOD", or on
+        a GPU cuDSS if that is installed.
     """
     libraries = {device: library for device in DEVICES if (library := direct_library(device))}
     return Capabilities(

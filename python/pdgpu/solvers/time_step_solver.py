@@ -1,4 +1,4 @@
-"""The base class of all time-step solvers: their common settings and checks, and the names they choose from."""
+"""The base class of all time-step solvers: their common settings and checks, and the names of their features."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pdgpu.materials.materials import MATERIALS
 if TYPE_CHECKING:
     from typing import Any
 
-PENALTY = "PenaltyContact"  # what is no law of the core's table
-DRIVERS = ("ProjectiveContact",)  # contacts that are no law but a loop around a solver
-AFTER = ("TwoWayContact",)  # those that answer after any solver
-PROXIES = "ProxyContact"  # springs that are a term of the matrix of Projective Dynamics alone
+PENALTY = "PenaltyContact"  # not in the core's table of contact potentials
+DRIVERS = ("ProjectiveContact",)  # contacts that are no contact potential but a loop around a solver
+AFTER = ("TwoWayContact",)  # contacts after any solver
+PROXIES = "ProxyContact"  # springs that are a term only of the matrix of Projective Dynamics
 
 INITIALIZATIONS = ("previous", "inertia", "inertial_target", "adaptive")  # order of PD_GUESS_... in csrc/updates/time_step.h
 FILTERS = ("auto", "clamp", "absolute", "adaptive", "exact")  # order of the enumeration in csrc/dynamics/methods/newton.c
 PRECONDITIONERS = ("jacobi", "direct")
 COLOURINGS = ("greedy", "balanced")
-# materials whose energy is the distance to a constraint set, and those that have no nearest point of one, so no PD and no PBD
+# materials whose energy is the distance to a constraint set, and those without a closest point in a set, so no PD and no PBD
 PROJECTIVE = tuple(material.__name__ for material in MATERIALS if material.projective)
 HYPERELASTIC = tuple(m.__name__ for m in MATERIALS if not m.projective and m.inverts and m.__name__ != "CustomMaterial")
 ORIENTED = tuple(material.__name__ for material in MATERIALS if not material.inverts)  # whose tets must not invert: steps are limited
@@ -31,7 +31,7 @@ CUSTOM = ("CustomMaterial",)  # whose functions are called before a solver asks 
 
 @dataclass(frozen=True, kw_only=True)
 class TimeStepSolver:
-    """Settings of all solvers of a time step; a dict of different solvers is a dict of these for type checkers.
+    """Settings of all solvers of a time step. For type checkers, a dict of different solvers is a dict of these.
 
     A solver with a field `acceleration`, `chebyshev`, `line_search` or `linear` has it checked here; one without it has the value below.
     """
@@ -41,8 +41,8 @@ class TimeStepSolver:
     initialization: str | None = "inertial_target"
     check_every: int | None = None
 
-    # What a solver takes: names of materials and contacts, classes and names of linear solvers, devices, those with embedded surfaces,
-    # rigid bodies.
+    # Supported features of a solver: names of materials and contacts, classes and names of linear solvers, devices, those with embedded
+    # surfaces, rigid bodies.
     materials = PROJECTIVE
     linear_solvers: ClassVar[tuple[type, ...]] = ()
     linear_names: ClassVar[tuple[str, ...]] = ()
