@@ -1,4 +1,4 @@
-"""Comparing solvers: one step from one state, every number by one function."""
+"""Comparison of solvers: one step from one state, with all measures from the same functions."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "compare"]
 
-# of a table: those of a step, with the errors before the timings
+# of a table: the columns of a step, with the errors before the timings
 COLUMNS = (*STEP_COLUMNS[:5], "relative_loss", "relative_error", *STEP_COLUMNS[5:])
 
-# which fall to a level
+# columns with levels
 LEVEL_COLUMNS = ("relative_loss", "relative_error", "gradient_norm")
 
 
@@ -54,19 +54,19 @@ class Comparison:
     Attributes
     ----------
     records : dict
-        Name -> StepRecord with the columns of a step and, where there is a reference, relative_loss and relative_error. A run that starts
-        at x* to rounding has 0 there, and inf in rows that left it. Rows in which something driven has yet to push its way, and G at
-        its target is infinite, have an infinite loss; the others are relative to the first of them.
+        Name -> StepRecord with the columns of a step and, with a reference, relative_loss and relative_error. A run that starts at x* to
+        rounding has 0 there, and inf in rows away from it. Rows in which prescribed points are still held back, and G at their targets is
+        infinite, have an infinite loss; the others are relative to the first finite one.
     reference : ndarray or None
-        x*, (n, 3) float64 m; can be given to another `compare` of the same step.
+        x*, (n, 3) float64 m; may be given to another `compare` of the same step.
     reference_potential : float or None
         G(x*), J.
     reference_source : str
-        The words for where x* is from, such as "Newton from the first guess"; "" without a reference. Where a solver has seen a lower G
-        than that of the reference, they name the solver and the iteration.
-    start_positions : ndarray
+        The origin of x*, such as "Newton from the first guess"; "" without a reference. If a solver has found a lower G than the reference,
+        it names the solver and the iteration.
+    start_positions : ndarray, shape (n, 3), m
     positions : dict
-        Name -> last iterate, (n, 3) float64.
+        Name -> last iterate, (n, 3) float64 m.
     """
 
     def __init__(self, records, positions, reference, reference_potential, start_positions, reference_source="", parts=None):
@@ -124,8 +124,8 @@ class Comparison:
         return found
 
     def has_unusual_reference(self) -> bool:
-        """Whether x* is from another place than Newton from the first guess; `reference_source` says where."""
-        return getattr(self, "reference_source", "") not in ("", USUAL_SOURCE)  # pickles of an earlier version have none
+        """Return whether x* has another origin than Newton from the first guess; see `reference_source`."""
+        return getattr(self, "reference_source", "") not in ("", USUAL_SOURCE)  # pickles of an earlier version have no source
 
     def __getitem__(self, name):
         return self.records[name]
@@ -137,7 +137,7 @@ class Comparison:
         return len(self.records)
 
     def table(self) -> str:
-        """The last recorded row of every solver, as text; "at rounding" says which of those that converged have no decrease left.
+        """The last recorded row of every solver, as text; "at rounding" marks converged solvers without a further decrease.
 
         A second table has the counts of work (`StepRecord`) that are not 0 for all solvers.
         """
@@ -147,7 +147,7 @@ class Comparison:
         return text_table(*self._cells(), left=3) + source + counts
 
     def _cells(self):
-        """Heads and rows of `table`."""
+        """Return heads and rows of `table`."""
         measured = ("ms/iteration", "setup ms", "relative loss", "relative error", "gradient norm")
         head = ("solver", "status", "at rounding", "iterations", *measured)
         rows = []
@@ -193,9 +193,9 @@ class Comparison:
     def to_dataframe(self, **further: Any) -> Any:
         """A pandas DataFrame, a row for every recorded iteration of every solver.
 
-        Columns are those of `further` (name=value, the same in all rows: what a study varies), "solver" (the name it was compared under),
-        what the step was one of (`StepRecord.numbers`), "status", "at_rounding", "setup_seconds", and those of a step. Without a
-        reference "relative_loss" and "relative_error" are NaN.
+        Columns are those of `further` (name=value, the same in all rows, for the parameters of a study), "solver" (the name in the
+        comparison), those of `StepRecord.numbers`, "status", "at_rounding", "setup_seconds", and those of a step. Without a reference
+        "relative_loss" and "relative_error" are NaN.
 
         Raises
         ------
@@ -205,11 +205,11 @@ class Comparison:
         return data_frame(self._rows(further))
 
     def to_csv(self, path: Path, **further: Any) -> None:
-        """Write the columns of `to_dataframe` to a file, in place whole; a cell without a value is empty."""
+        """Write the columns of `to_dataframe` to a file, which is replaced as a whole; a cell without a value is empty."""
         write_csv(path, self._rows(further))
 
     def to_reach(self, levels: Sequence[float], measure: str = "iterations", *, column: str = "relative_loss") -> Any:
-        """What each solver has cost when a column first is at most each level, as a pandas DataFrame.
+        """The cost of each solver up to the first row with a column at most each level, as a pandas DataFrame.
 
         Parameters
         ----------
@@ -217,23 +217,22 @@ class Comparison:
             Positive, all different, such as [1e-2, 1e-4, 1e-6].
         measure : str
             "iterations"; "seconds" of the iterations, or "total_seconds" with those of the setup; a count of work: "potentials",
-            "gradients", "hessians", "products", "factorizations", "solves", "projections", "sweeps", "searches", "ccd_pairs",
-            "launches", "waits" (see `StepRecord`).
+            "gradients", "hessians", "products", "factorizations", "solves", "projections", "sweeps", "searches", "ccd_pairs", "launches",
+            "waits" (see `StepRecord`).
         column : str
             "relative_loss", "relative_error" or "gradient_norm" (N).
 
         Returns
         -------
         pandas.DataFrame
-            A row for each solver, named in the index, and a column for each level. A concatenation has a row for each solver and label,
-            in an index of both. NaN: the level was never reached in a recorded row. With `compare(rows_per_decade=)` the first
-            recorded row is meant.
+            A row for each solver, named in the index, and a column for each level. A concatenation has a row for each solver and label, in
+            an index of both. NaN: the level was never reached in a recorded row. With `compare(rows_per_decade=)` the first recorded row
+            counts.
 
         Raises
         ------
         TypeError, ValueError
-            Levels that are none, another measure or column, a comparison without a reference, records of an earlier version without
-            counts.
+            Invalid levels, another measure or column, a comparison without a reference, records of an earlier version without counts.
         ImportError
             pandas is not installed.
         """
@@ -257,7 +256,7 @@ class Comparison:
         return frame
 
     def rates(self, column: str = "gradient_norm", *, confidence: float = 0.95) -> Rates:
-        """Name -> how fast that solver converged in its linear phase, a dict of `Rate` that shows as a table; see `StepRecord.rate`."""
+        """Name -> convergence rate of that solver in its linear phase, a dict of `Rate` that shows as a table; see `StepRecord.rate`."""
         return Rates({name: record.rate(column, confidence=confidence) for name, record in self.records.items()})
 
     def plot(
@@ -280,7 +279,7 @@ class Comparison:
         return plot_comparison(self, x, y, axes, band, size)
 
     def plot_contact(self, *, x: str = "iterations") -> Any:
-        """How contact converged with every solver: see `pdgpu.viz.contact_plotting.plot_contact`. Returns a matplotlib figure."""
+        """Plot the convergence of contact with every solver: see `pdgpu.viz.contact_plotting.plot_contact`. Returns a matplotlib figure."""
         from pdgpu.viz.contact_plotting import plot_contact
 
         return plot_contact(self, x=x)
@@ -304,9 +303,9 @@ def compare(
 ) -> Comparison:
     """Solve one step from the same state with several solvers.
 
-    Every recorded number is evaluated in float64 on the CPU, at the solver's positions, whatever dtype and device it runs with.
-    A solver that diverges does not raise: its record ends there, with the status "diverged". What a solver refuses is found out before
-    the first of them runs; one that fails later is left out with a RuntimeWarning, unless no other is left.
+    Every recorded number is evaluated in float64 on the CPU, at the solver's positions, for any dtype and device of the run. A solver that
+    diverges does not raise: its record ends there, with the status "diverged". Unsupported parts of the scene are errors before the first
+    solver runs. A solver that fails later is left out with a RuntimeWarning, unless no other is left.
 
     Parameters
     ----------
@@ -316,40 +315,44 @@ def compare(
     dt : float or None
         s; by default 1/100, as for `Simulation`; None: quasistatic.
     time : float, optional
-        For dt=None only, s: the time of the step, as `Simulation.step` takes it. A scene with motions needs it. A Snapshot has its own.
+        Only for dt=None, s: the time of the step, as in `Simulation.step`. Required for a scene with motions. A Snapshot has its own.
     start : (positions, velocities) or Snapshot, optional
-        (n, 3) m and m/s, either may be None; by default the rest state. From a `Simulation.snapshot` every solver goes on
-        at its iterate, to the bit, instead of a first guess; `initialization` is not used then. dt and contact must be those of the
-        simulation it was taken from, whose external forces act.
+        (n, 3) m and m/s, either may be None; by default the rest state. From a `Simulation.snapshot` every solver continues at its iterate,
+        to the bit, which replaces the first guess; `initialization` is not used then. dt and contact must be those of its simulation, whose
+        external forces act.
     reference : "newton", array_like of shape (n, 3), sequence of starts, or None
-        The converged answer x*: from Newton in float64, down to |g| <= 1e-10 |g0| or to what rounding leaves (`StepRecord.at_rounding`), as
-        given, or none (no relative columns). Where Newton does not get there, a RuntimeWarning says how far it came, and the comparison
-        goes on without a reference. A step may have several minima: of a sequence of starts, each "newton" (the first guess) or (n, 3) m,
-        Newton runs from each, and x* is the lowest minimum. Where a solver has a lower G than x*, by more than rounding and 1e-9 of
-        G0 - G*, a RuntimeWarning names it, the minimum that Newton finds from there becomes x*, and all solvers run again.
+        The converged solution x*: by Newton in float64, down to |g| <= 1e-10 |g0| or to rounding (`StepRecord.at_rounding`), as given, or
+        none (no relative columns). If Newton does not converge, a RuntimeWarning states its result, and the comparison continues without a
+        reference. A step may have several minima: with a sequence of starts, each "newton" (the first guess) or (n, 3) m, Newton runs from
+        each, and x* is the lowest minimum. If a solver finds a lower G than x*, by more than rounding and 1e-9 of G0 - G*, a RuntimeWarning
+        names it, Newton's minimum from there becomes x*, and all solvers run again.
     contact : BarrierContact or PenaltyContact, optional
-        What keeps bodies apart, for all solvers: a part of the objective that they are measured on. Friction is lagged once: with
-        further lags every solver would end with an objective of its own. With a penalty, whose pairs every solver would find on its own
-        way, all have those of one detection: at the answer of Newton, which finds them as `contact` says, or at the reference, where that
-        is an array. So what is compared is how fast solvers minimise, not how they detect. It needs a reference.
+        Contact for all solvers, a part of their objective. Friction is lagged once: with further lags every solver would have another
+        objective at the end. With a penalty, whose pairs depend on the iterates, all solvers get the pairs of one detection: at the
+        solution of Newton, with the detection of `contact`, or at the reference, if that is an array. It needs a reference.
     initialization : str
-        First guess of every solver. With `contact` each goes as far towards it as its own step limiter allows, and none falls back to x_t.
+        First guess of every solver. With `contact` each moves towards it up to its own step limit, and none returns to x_t.
     device, dtype, threads
         As for Simulation.
     rows_per_decade : int, optional
-        Record so many iterations of each decade, at logarithmic intervals, and the first guess and the last iteration; by default every
-        iteration. Recording takes longer than many an iteration. Fewer rows make a long comparison shorter, and change no iterate.
+        Recorded iterations per decade, at logarithmic intervals, plus the first guess and the last iteration; by default every iteration.
+        Recording often takes longer than an iteration. It changes no iterate.
     progress : bool
-        Show which solver is running.
+        Show the solver that is running.
 
     Returns
     -------
     Comparison
+
+    Raises
+    ------
+    TypeError, ValueError
+        Invalid arguments; a solver that does not support a part of the scene.
     """
     device, dtype = device_or_default(device), dtype_or_default(dtype)
     if not isinstance(solvers, Mapping) or not solvers:
         raise TypeError(f"solvers: expected a dict of name -> solver, got {solvers!r}")
-    for name, solver in solvers.items():  # before the reference, which takes its time
+    for name, solver in solvers.items():  # before the reference, which takes longer
         if not isinstance(name, str):
             raise TypeError(f"solvers: expected names as keys, got {name!r}")
         if not isinstance(solver, KINDS):
@@ -396,7 +399,7 @@ def compare(
     run = {"device": device, "dtype": dtype}
     records, positions, lowest = _run_all(step, solvers, run, answer, guess, bar)
     potentials = next(iter(records.values()))["incremental_potential"]
-    finite = potentials[np.isfinite(potentials)]  # infinite while something driven has yet to push its way
+    finite = potentials[np.isfinite(potentials)]  # infinite while a prescribed point is held back
     if len(finite) and (lower := lower_reference(step, answer, lowest, float(finite[0]))) is not None:
         answer = lower
         records, positions, _ = _run_all(step, solvers, run, answer, guess, _bar(progress, len(solvers)))
@@ -407,7 +410,7 @@ def compare(
 
 
 def _run_all(step, solvers, run, answer, guess, bar):
-    """Records, last iterates and iterates of the lowest G, by the names of the solvers."""
+    """Return records, last iterates and iterates of the lowest G, by the names of the solvers."""
     records, positions, lowest, failures = {}, {}, {}, []
     for name, solver in solvers.items():
         bar(name)
@@ -427,7 +430,7 @@ def _run_all(step, solvers, run, answer, guess, bar):
 
 
 def _bar(progress, total):
-    """A callable that names the next item of a progress bar; None ends it."""
+    """Return a callable that shows the name of the next item in a progress bar; None ends it."""
     if not progress:
         return lambda name: None
     from tqdm.auto import tqdm

@@ -1,4 +1,4 @@
-"""What a comparison measures a step with: G, gradient norm and errors in float64, and the record of one solver."""
+"""The measures of a step in a comparison: G, gradient norm and errors in float64, and the record of one solver."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ class Evaluator:
         self.masses, self.free = self.core.masses, self.core.fixed == 0
 
     def gradient_rounding(self, dtype):
-        """The gradient norm that rounding positions to a dtype leaves, N."""
+        """Return the gradient norm due to rounding of positions to a dtype, N."""
         return self.core.backend.gradient_rounding() * float(np.finfo(dtype).eps / np.finfo(np.float64).eps)
 
     def potential_rounding(self, x):
-        """What rounding may change in G at x, J."""
+        """Return the change of G at x by rounding, J."""
         return self.core.backend.potential_rounding(float(np.abs(self.core.energies(self.core.cast_positions(x), True)).sum()))
 
     def position_rounding(self, x, dtype):
-        """A bound of `distance` between two positions that are equal but for a few roundings to a dtype."""
+        """Return an upper bound of `distance` between two positions that differ by some roundings to a dtype."""
         return 4.0 * float(np.finfo(dtype).eps * np.abs(x).max() * np.sqrt(3.0 * self.masses[self.free].sum()))
 
     def potential(self, x):
         return self.core.incremental_potential(self.core.cast_positions(x))
 
     def gradient_norm(self, x):
-        # not np.linalg.norm: a threaded BLAS keeps its threads spinning for a while, on the cores the solver is timed on
+        # not np.linalg.norm: the threads of a threaded BLAS spin for a while, on the cores of the timed solver
         gradient = self.core.gradient(self.core.cast_positions(x))
         return float(np.sqrt(np.einsum("ij,ij->", gradient, gradient)))
 
     def contact_row(self, x, first):
-        """The columns of a record that contact alone fills; `first`: of a record."""
+        """Return the contact columns of a record; `first`: the first row of a record."""
         return self.core.backend.contact_row(x, first)
 
     def distance(self, x, y):
-        """Mass-weighted norm of x - y over the free vertices."""
+        """Return the mass-weighted norm of x - y over the free vertices."""
         difference = (x - y)[self.free]
         return float(np.sqrt(np.einsum("i,ij,ij->", self.masses[self.free], difference, difference)))
 
 
 @dataclass
 class Lowest:
-    """The iterate of the lowest G among those where all that is driven has arrived."""
+    """The iterate of the lowest G among those with all prescribed points at their targets."""
 
     potential: float = np.inf  # J
     iteration: int = -1
@@ -77,7 +77,7 @@ class Lowest:
 
 
 def place_at(simulation: Simulation, start: Any) -> None:
-    """Puts a simulation where a step begins, as `compare` takes it."""
+    """Set a simulation to the start of a step, an argument of `compare`."""
     if isinstance(start, Snapshot):
         place(simulation, start)
     elif start is not None:
@@ -85,14 +85,14 @@ def place_at(simulation: Simulation, start: Any) -> None:
 
 
 def find_pairs_at(simulation: Simulation, x: Floats | None) -> None:
-    """Holds the pairs of a penalty to those at x; None: there is no penalty."""
+    """Set the pairs of a penalty to those at x; None: no penalty."""
     if x is not None:
         core = core_of(simulation)
         core.backend.find_pairs_at(core.cast_positions(x))
 
 
 def _at_intervals(most, per_decade):
-    """(most + 1,) uint8: 1 for iteration 0 and `per_decade` of each decade up to `most`, all where a decade has no more."""
+    """Return (most + 1,) uint8: 1 for iteration 0 and `per_decade` of each decade up to `most`, all in a decade with fewer."""
     chosen = np.zeros(most + 1, dtype=np.uint8)
     exponents = np.arange(np.ceil(per_decade * np.log10(most)) + 1) / per_decade
     chosen[0] = 1
@@ -109,7 +109,7 @@ def run_step(
     time: float | None,
     rows_per_decade: int | None = None,
 ) -> tuple[StepRecord, Floats, Lowest]:
-    """One step; its record, its last iterate, and the iterate of the lowest G that was recorded."""
+    """Run one step; return its record, its last iterate, and the iterate of the lowest recorded G."""
     rows: list[dict[str, Any]] = []
     last: list[Floats] = []
     lowest = Lowest()
@@ -149,19 +149,19 @@ def run_step(
 
 
 def _relative(columns, errors, evaluator, x_star, g_star, dtype):
-    """The columns "relative_loss" and "relative_error"."""
+    """Return the columns "relative_loss" and "relative_error"."""
     norms = columns["gradient_norm"]
     near = errors <= evaluator.position_rounding(x_star, dtype)
-    if near[0] or norms[0] <= evaluator.gradient_rounding(np.float64):  # x_0 = x*: nothing to be relative to
+    if near[0] or norms[0] <= evaluator.gradient_rounding(np.float64):  # x_0 = x*: relative values are undefined
         there = near | (norms <= evaluator.gradient_rounding(dtype))
         return dict.fromkeys(("relative_loss", "relative_error"), np.where(there, 0.0, np.inf))
     return {"relative_loss": _ratio(columns["incremental_potential"] - g_star), "relative_error": _ratio(errors)}
 
 
 def _ratio(values):
-    """values / the first finite one of them; all 0 where it starts at the answer.
+    """Return values / the first finite one of them; all 0 for a start at the solution.
 
-    With contact G is infinite as long as something that is driven has yet to push its way: no loss is relative to that.
+    With contact G is infinite while a prescribed point is held back: no loss is relative to that.
     """
     finite = np.flatnonzero(np.isfinite(values))
     first = values[finite[0]] if len(finite) else values[0]

@@ -31,21 +31,21 @@ KINDS = ("performance", "data")
 
 @made_by("profile")
 class Profile:
-    """For each solver the share of problems that it solves, within a factor of the cheapest solver or within a budget; by `profile`.
+    """The fraction of problems that each solver solves, within a factor of the cheapest solver or within a budget; made by `profile`.
 
     Attributes
     ----------
     kind : "performance" or "data"
     measure, column, tolerance
-        As given to `profile`.
+        The arguments of `profile`.
     solvers : tuple of str
     problems : tuple
         The labels of a concatenation, or 0, 1, ..
     costs : ndarray, shape (problems, solvers)
-        t_ps: what the solver has cost until it reached the tolerance; NaN: never.
+        t_ps: the cost of the solver up to the tolerance; NaN: never reached.
     values : ndarray, shape (problems, solvers)
-        What the axis shows, infinite where the solver never reached the tolerance. "performance": the ratio r_ps = t_ps / min_s t_ps,
-        1 where both are 0. "data": the cost, or with `per_variable` the cost divided by n_p + 1.
+        The values of the axis, infinite if the solver never reached the tolerance. "performance": the ratio r_ps = t_ps / min_s t_ps, 1 if
+        both are 0. "data": the cost, or with `per_variable` the cost divided by n_p + 1.
     failures : dict
         Solver -> number of problems in which it never reached the tolerance.
     """
@@ -60,7 +60,7 @@ class Profile:
         self.failures = {name: int(np.isnan(costs[:, s]).sum()) for s, name in enumerate(solvers)}
 
     def share(self, solver: str, at: float) -> float:
-        """The share of problems that a solver has solved at this ratio or budget, from 0 to 1.
+        """The fraction of problems that a solver has solved at this ratio or budget, from 0 to 1.
 
         Raises
         ------
@@ -71,8 +71,9 @@ class Profile:
         return float((self.values[:, self.solvers.index(solver)] <= number("at", at)).mean())
 
     def steps(self, solver: str) -> tuple[np.ndarray, np.ndarray]:
-        """Where the curve of a solver steps up, ascending, and the share of problems from there on: two arrays of one length, without the
-        failures."""
+        """The steps of the curve of a solver, ascending, and the fraction of problems from each step on: two arrays of one length, without
+        the failures.
+        """
         choice("solver", solver, self.solvers)
         values = self.values[:, self.solvers.index(solver)]
         places, times = np.unique(values[np.isfinite(values)], return_counts=True)
@@ -100,10 +101,9 @@ class Profile:
         )
 
     def plot(self, *, axes: Any = None, size: tuple[float, float] = (3.4, 2.7), legend: bool = True) -> Any:
-        """Draw the curves as steps, against a logarithmic axis: to base 2 in a performance profile, to base 10 in a data profile.
+        """Draw the curves as steps, with a logarithmic axis: to base 2 for a performance profile, to base 10 for a data profile.
 
-        Each curve ends at the right with the share of problems that its solver solves at all. Dashes and markers differ, so that the
-        figure can be printed in grey.
+        Each curve ends at the right at the fraction of problems that its solver solves. Dashes and markers differ, for prints in grey.
 
         Parameters
         ----------
@@ -119,7 +119,9 @@ class Profile:
         return plot_profile(self, axes, size, flag("legend", legend))
 
     def save(self, path: Path, *, size: tuple[float, float] = (3.4, 2.7)) -> None:
-        """Write the figure of `plot` to a file, in place whole: .pdf and .svg, whose text stays text, or .png with 300 dots an inch."""
+        """Write the figure of `plot` to a file, which is replaced as a whole: .pdf and .svg, with text as text, or .png with 300 dots per
+        inch.
+        """
         plt = load_pyplot()
         figure = self.plot(size=size).figure
         try:
@@ -130,7 +132,8 @@ class Profile:
 
     def table(self) -> str:
         """A row for each solver, as text: problems in which it is the cheapest (or as cheap), problems solved, failures, and the median of
-        the axis, infinite where it fails in half of them."""
+        the axis, infinite for a solver that fails in half of them.
+        """
         return text_table(*self._cells())
 
     def _cells(self):
@@ -166,7 +169,7 @@ def profile(
     solvers: Sequence[str] | None = None,
     per_variable: bool = False,
 ) -> Profile:
-    """Which solver solves how many problems at what cost.
+    """Performance or data profile: the number of problems that each solver solves, by cost.
 
     t_ps is the cost of solver s on problem p up to the first recorded row with `column` at most `tolerance`.
 
@@ -174,10 +177,10 @@ def profile(
     - A data profile is d_s(alpha), the share of problems with t_ps <= alpha. With `per_variable` it is t_ps / (n_p + 1) <= alpha [Moré and
       Wild 2009, Sec. 2.2], with n_p three times the number of free vertices.
 
-    A solver that never reaches the tolerance fails, and so does one that is missing in a comparison because it raised. Its cost is
+    A solver that never reaches the tolerance fails, and so does one that is missing in a comparison because of an error. Its cost is
     infinite, and the problem counts. A problem that no solver solves counts, too.
 
-    The order of two curves of a performance profile may depend on the other solvers [Gould and Scott 2016]: read it from
+    The order of two curves of a performance profile may depend on the other solvers [Gould and Scott 2016]: compare two solvers with
     ``solvers=["A", "B"]``.
 
     Parameters
@@ -185,16 +188,16 @@ def profile(
     comparisons : Comparison or sequence of Comparison
         A comparison is a problem, and so is each part of a concatenation.
     measure : str
-        As of `Comparison.to_reach`: "seconds", "total_seconds", "iterations", or a count of work such as "products".
+        As for `Comparison.to_reach`: "seconds", "total_seconds", "iterations", or a count of work such as "products".
     tolerance : float
         Positive.
     kind : "performance" or "data"
     column : str
         "relative_loss", "relative_error" or "gradient_norm" (N).
     solvers : sequence of str, optional
-        Those to be compared, two at least for a performance profile; by default all.
+        The solvers in the profile, at least two for a performance profile; by default all.
     per_variable : bool
-        Of a data profile: divides costs by n_p + 1.
+        For a data profile: divide costs by n_p + 1.
 
     Returns
     -------
@@ -203,7 +206,7 @@ def profile(
     Raises
     ------
     TypeError, ValueError
-        Arguments that are none of these; comparisons without a reference; records of an earlier version without counts.
+        Invalid arguments; comparisons without a reference; records of an earlier version without counts.
     """
     choice("kind", kind, KINDS)
     choice("measure", measure, MEASURES)
@@ -235,7 +238,7 @@ def profile(
 
 
 def _problems_of(comparisons):
-    """Name -> record of every problem, and the labels of the problems."""
+    """Return name -> record of every problem, and the labels of the problems."""
     given = [comparisons] if isinstance(comparisons, Comparison) else comparisons
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"comparisons: expected a Comparison or several, got {given!r}")
@@ -264,7 +267,7 @@ def _problems_of(comparisons):
 
 
 def _solvers_of(problems, solvers):
-    """The names of the solvers, in the order that they come in."""
+    """Return the names of the solvers, in the order of their first occurrence."""
     there = list(dict.fromkeys(name for records in problems for name in records))
     if solvers is None:
         return there
@@ -280,7 +283,9 @@ def _solvers_of(problems, solvers):
 
 
 def _ratios(costs):
-    """r_ps, infinite for a failure. A best cost of 0, of a start at the answer, has ratio 1, and every other cost there an infinite one."""
+    """Return r_ps, infinite for a failure. If the best cost is 0, for a start at the solution, its ratio is 1, and other ratios are
+    infinite.
+    """
     costs = np.where(np.isnan(costs), np.inf, costs)
     best = costs.min(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""The answer x* that a comparison measures distances from: Newton in float64, what was given, or the lowest minimum that was found."""
+"""The reference x* of a comparison: by Newton in float64, given, or the lowest minimum found."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["USUAL_SOURCE", "Reference", "Step", "chosen_reference", "given_reference", "lower_reference"]
 
-# what Newton must reach to serve as the reference, relative to the first gradient norm, where rounding does not end it before
+# the tolerance of Newton for the reference, relative to the first gradient norm, unless rounding ends it before
 TOLERANCE = 1e-10
-LOWER = 1e-9  # of G0 - G*: a lower G by more than this is another minimum, or a reference that has not converged
+LOWER = 1e-9  # of G0 - G*: a G lower by more than this is another minimum, or the reference had not converged
 USUAL_SOURCE = "Newton from the first guess"
 RUN = {"device": "cpu", "dtype": "float64"}
 
@@ -48,7 +48,7 @@ class Step:
     rows_per_decade: int | None = None
 
     def simulation(self, solver: Any, found_at: Floats | None, **run: Any) -> Simulation:
-        """At the start of the step; `found_at` (n, 3) m: where a penalty has its pairs."""
+        """Return a simulation at the start of the step; `found_at` (n, 3) m: the positions for the detection of a penalty's pairs."""
         simulation = Simulation(self.scene, solver, dt=self.dt, contact=self.contact, threads=self.threads, **run)
         place_at(simulation, self.start)
         find_pairs_at(simulation, found_at)
@@ -57,7 +57,7 @@ class Step:
 
 @dataclass
 class Reference:
-    """x* (n, 3) m, G*, J, where a penalty has its pairs, (n, 3) m or None, and the words for where x* is from. Rows of the model."""
+    """x* (n, 3) m; G*, J; the positions for the detection of a penalty's pairs, (n, 3) m or None; the origin of x*. Rows of the model."""
 
     positions: Floats | None = None
     potential: float | None = None
@@ -66,8 +66,9 @@ class Reference:
 
 
 def given_reference(reference: Any, rows_of_model: Callable[[str, Any], Floats]) -> Any:
-    """The checked argument `reference` of a comparison: None, "newton", an answer (n, 3), or a list of starts of Newton, each "newton"
-    (the common first guess) or (n, 3) m, in the rows of the model. `rows_of_model`: that of a SimulationCore."""
+    """Return the checked argument `reference` of a comparison: None, "newton", a solution (n, 3), or a list of starts of Newton, each
+    "newton" (the common first guess) or (n, 3) m, in the rows of the model. `rows_of_model`: that of a SimulationCore.
+    """
     if reference is None or isinstance(reference, str):
         if reference is not None:
             choice("reference", reference, ("newton",))
@@ -87,7 +88,7 @@ def given_reference(reference: Any, rows_of_model: Callable[[str, Any], Floats])
 
 
 def chosen_reference(step: Step, given: Any) -> Reference:
-    """The reference that was asked for, as `given_reference` returned it."""
+    """Return the requested reference, from the result of `given_reference`."""
     if given is None:
         return Reference()
     evaluator, soft = step.evaluator, isinstance(step.contact, PenaltyContact)
@@ -115,20 +116,20 @@ def chosen_reference(step: Step, given: Any) -> Reference:
 
 
 def lower_reference(step: Step, reference: Reference, lowest: dict[str, Lowest], first: float) -> Reference | None:
-    """A reference of the lowest G that the solvers have seen, by the name of each; None: there is none below G*. Warns.
+    """Return a reference at the lowest G of the solvers, by the name of each; None: none is below G*. Warns.
 
-    It is the minimum that Newton finds from that iterate, or the iterate itself where Newton does not get there. `first`: G of the
-    common first guess, or the first that is finite, J.
+    It is Newton's minimum from that iterate, or the iterate itself if Newton does not converge. `first`: G of the common first guess, or
+    the first finite one, J.
     """
     if reference.potential is None or not isinstance(step.contact, BarrierContact | PenaltyContact | None):
-        return None  # the other contacts are no term of the G that is measured
+        return None  # the other contacts are no term of the G of the comparison
     name, best = min(lowest.items(), key=lambda item: item[1].potential)
     drop, scale = reference.potential - best.potential, abs(first - reference.potential)
     if not drop > max(LOWER * scale, 2.0 * step.evaluator.potential_rounding(reference.positions)):
         return None
     try:
         x, fault = _newton(step, reference.found_at, best.positions)
-    except ValueError as error:  # it meets something, or something driven lags
+    except ValueError as error:  # there is a contact, or a prescribed point lags its target
         x, fault = None, str(error)
     source = f"{name!r} at iteration {best.iteration}"
     found = best.positions
@@ -154,14 +155,14 @@ def _start_in_words(step):
 
 
 def _penalised(step):
-    """Where Newton comes with a penalty whose pairs it finds on its way."""
+    """Return Newton's result with a penalty whose pairs it detects on its way."""
     simulation = step.simulation(Newton(iterations=100, linear=Direct(), initialization=step.initialization), None, **RUN)
     simulation.step(time=step.time)
     return core_of(simulation).backend.positions()
 
 
 def _newton(step, found_at, guess):
-    """x* of the step from a guess (n, 3) m, None: the common first guess; and the words for why it is none, or ""."""
+    """Return x* of the step from a guess (n, 3) m, None: the common first guess; and the reason of a failure, or ""."""
     norms, best = {}, {}
 
     def observe(row):

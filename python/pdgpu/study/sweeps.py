@@ -1,4 +1,4 @@
-"""Parameter sweeps: one function over a grid, here or on any executor, resumed where they were stopped."""
+"""Parameter sweeps: one function over a grid, serially or on any executor, resumable."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sweep", "sweep"]
 
-# columns of a sweep's own
+# columns added by a sweep
 OWN = ("case_status", "error", "case_seconds")
 STATUSES = ("done", "failed")
 
@@ -41,29 +41,28 @@ def sweep(
     retry_failed: bool = False,
     progress: bool = False,
 ) -> Sweep:
-    """Call a function with every combination of the values of a grid, and collect what it returns as a table.
+    """Call a function with every combination of the values of a grid, and collect its results in a table.
 
-    With a `path` every case is written as soon as it is done, as one line of a file: the same call after a crash, a kill or Ctrl-C leaves
-    out what is done, and ends with the same table, which stands in the order of the grid, not of the finish. A grid may have grown.
+    With a `path` every case is written on completion, as one line of a file. The same call after a crash, a kill or Ctrl-C skips completed
+    cases, and returns the same table, in the order of the grid, not of completion. A grid may be extended.
 
     Parameters
     ----------
     function : callable
-        Called as ``function(**case)``: ``pdgpu.compare`` for example, with `functools.partial` around what does not vary. It returns a
-        dict of numbers, text and None (a row), several of them in a list, or a Comparison (a row for each solver, with the last of
-        every column and the rate of its linear phase), StepRecord or LinearResult. What it raises becomes a row with the error, and
-        the sweep goes on.
+        Called as ``function(**case)``: ``pdgpu.compare`` for example, with `functools.partial` for constant arguments. It returns a dict of
+        numbers, text and None (a row), several of them in a list, or a Comparison (a row for each solver, with the last of every column and
+        the rate of its linear phase), StepRecord or LinearResult. An exception becomes a row with the error, and the sweep continues.
     grid : dict
-        Name -> list of values, which are numbers, text, True, False or None; or name -> dict of label -> value, where values are
-        anything (scenes, solvers), and labels stand in the table. Each must be different from the others.
+        Name -> list of values, which are numbers, text, True, False or None; or name -> dict of label -> value, with any values (scenes,
+        solvers), whose labels are in the table. All values of a name must differ.
     path : str or os.PathLike, optional
-        A file of this sweep alone; it is made where it is not there. A second sweep that writes to it at the same time is refused.
+        A file for this sweep only, created if it does not exist. A second sweep that writes to it at the same time is an error.
     executor : concurrent.futures.Executor, optional
-        Where the calls run: a ProcessPoolExecutor, Dask's ``client.get_executor()``, mpi4py's MPIPoolExecutor (in a script started by
-        ``mpiexec -n 9 python -m mpi4py.futures script.py`` it has eight workers); without it here, one after the other. Function and
-        values must be picklable, as the executor asks. Processes are best told ``threads=1`` each.
+        Runs the calls: a ProcessPoolExecutor, Dask's ``client.get_executor()``, mpi4py's MPIPoolExecutor (in a script started by ``mpiexec
+        -n 9 python -m mpi4py.futures script.py`` it has eight workers). By default they run here, serially. Function and values must be
+        picklable, if the executor needs that. Use ``threads=1`` in each of several processes.
     retry_failed : bool
-        Whether cases that failed before are tried again.
+        Repeat cases that failed before.
     progress : bool
         Show a bar.
 
@@ -74,10 +73,10 @@ def sweep(
     Raises
     ------
     TypeError, ValueError
-        A grid that is none, values that cannot stand in a table, a file of another function's sweep, a damaged file.
+        An invalid grid, values that have no form in a table, a file of another function's sweep, a damaged file.
     RuntimeError
-        The file is being written by another sweep, or the executor broke, for example because a process was killed; what was done until
-        then is in the file.
+        Another sweep is writing to the file, or the executor broke, for example because a process was killed; the file has the cases
+        completed until then.
     """
     if not callable(function):
         raise TypeError(f"function: expected a callable, got {function!r}")
@@ -104,14 +103,14 @@ def sweep(
 class Sweep(Sequence):
     """The rows of a sweep, in the order of its grid; made by `sweep`.
 
-    A row is a dict: what varied, what the function returned, and "case_status" ("done" or "failed"), "error" (text, or None) and
-    "case_seconds".
+    A row is a dict: the values of the grid, the results of the function, and "case_status" ("done" or "failed"), "error" (text, or None)
+    and "case_seconds".
 
     Attributes
     ----------
     columns : tuple of str
     failures : list of dict
-        The rows of cases that raised.
+        The rows of failed cases.
     """
 
     def __init__(self, names, lines):
@@ -139,19 +138,19 @@ class Sweep(Sequence):
         return {name: [row.get(name) for row in self._rows] for name in self.columns}
 
     def to_dataframe(self) -> Any:
-        """A pandas DataFrame. ImportError where pandas is not installed."""
+        """A pandas DataFrame. ImportError if pandas is not installed."""
         return data_frame(self._table())
 
     def to_csv(self, path: Path) -> None:
-        """Write the table to a file, in place whole; a cell without a value is empty."""
+        """Write the table to a file, which is replaced as a whole; a cell without a value is empty."""
         write_csv(path, self._table())
 
     def table(self) -> str:
-        """The first and last rows as text, in the columns that vary, as many as a line holds."""
+        """The first and last rows as text, with as many of the grid's columns as a line can contain."""
         return text_table(*self._cells(), left=len(self.names))
 
     def _cells(self):
-        """Heads and rows of `table`."""
+        """Return heads and rows of `table`."""
         always = (*self.names, "case_status", *(["error"] if self.failures else []))
         varying = [name for name in self.columns[len(self.names) : -len(OWN)] if len({repr(row.get(name)) for row in self._rows}) > 1]
         shown = [*self.names, *varying[: max(12 - len(always), 0)], *always[len(self.names) :]]
@@ -172,7 +171,7 @@ class Sweep(Sequence):
 
 
 def _cases(grid):
-    """Key -> (labels, arguments) of every case, in order."""
+    """Return key -> (labels, arguments) of every case, in order."""
     import json
 
     if not isinstance(grid, Mapping) or not grid:
@@ -206,7 +205,7 @@ def _cases(grid):
 
 
 def _scalar(where, value, k):
-    """As JSON has it: what is read back is what was written."""
+    """Return a value in the form of JSON, so that reading returns the written value."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | str):
@@ -225,7 +224,7 @@ def _key(labels):
 
 
 def _name(function):
-    """What a function is called, without what is bound to it."""
+    """Return the name of a function, without bound arguments."""
     while hasattr(function, "func"):
         function = function.func
     return getattr(function, "__qualname__", type(function).__qualname__)
@@ -245,7 +244,7 @@ def _known(line, number, path):
 
 
 def _run(function, cases, results, executor, progress, keep):
-    """Every case once; `keep` takes each line as soon as it is there."""
+    """Run every case once; `keep` takes each line on completion."""
     bar = None
     if progress:
         from tqdm.auto import tqdm
@@ -278,10 +277,10 @@ def _lines(function, cases, executor):
             key, error = futures[future], future.exception()
             if isinstance(error, concurrent.futures.BrokenExecutor | concurrent.futures.CancelledError):
                 raise error
-            if isinstance(error, pickle.PicklingError | AttributeError | TypeError):  # `_call` itself raises nothing
+            if isinstance(error, pickle.PicklingError | AttributeError | TypeError):  # `_call` itself raises none of these
                 raise TypeError(f"executor: the function, or the values of {key}, cannot be sent to it: {error}") from error
             del futures[future]
-            # what ended the process of an executor that goes on, failed as well
+            # a case that ended a process of a surviving executor has failed as well
             yield key, (future.result() if error is None else _failed(cases[key][0], error, 0.0))
     except concurrent.futures.BrokenExecutor as error:
         raise RuntimeError(
@@ -293,7 +292,7 @@ def _lines(function, cases, executor):
 
 
 def _call(function, labels, values):
-    """One case, wherever it runs: its line of the file."""
+    """Return the line of the file for one case, in any process."""
     start = time.perf_counter()
     try:
         rows = _rows_of(function(**values), labels)
@@ -307,9 +306,9 @@ def _failed(labels, error, seconds):
 
 
 def _rows_of(result, labels):
-    """The rows that a function's result is."""
+    """Return the rows of a function's result."""
     if isinstance(result, Comparison):
-        # what varies is called as it was in the grid
+        # the columns of the grid keep their names from it
         return [_row({**summary(record), "solver": name, **labels}, labels) for name, record in result.records.items()]
     if isinstance(result, StepRecord):
         return [_row({**summary(result), **labels}, labels)]
