@@ -1,4 +1,4 @@
-"""Bodies of a scene, what holds them, and obstacles."""
+"""Bodies of a scene, their pins, slides and attachments, and obstacles."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ __all__ = ["Body", "Obstacle"]
 
 
 class _Simulations(weakref.WeakSet):
-    """Those that were made from a scene and are still there. A copy of the scene, or one out of a file, begins with none."""
+    """The existing simulations of a scene. A copy of the scene, or one from a file, starts with none."""
 
     def __reduce__(self):
         return _Simulations, ()
 
     def warn(self, change, stacklevel=3):
-        """Says so where the scene is changed and there is one that does not see it. `stacklevel` is that of the user, 1 of the caller."""
+        """Warn of a change of the scene while a simulation does not use it. `stacklevel` is that of the user, 1 of the caller."""
         if len(self):
             text = "a Simulation that was made of this scene keeps what it was made of; only one made from here on sees this"
             warnings.warn(f"{change}: {text}", stacklevel=stacklevel)
@@ -48,8 +48,8 @@ class _Simulations(weakref.WeakSet):
 class Body(GuardedAttributes):
     """One body of a scene; made by `Scene.add_solid`, `add_shell`, `add_rod`, `add_particles`, `add_rigid`.
 
-    A simulation copies the bodies when it is made: what is changed afterwards is for the next one, and a warning says so. The bodies that a
-    simulation shows (`Simulation.bodies`) cannot be changed.
+    A simulation copies the bodies when it is made: later changes affect only later simulations, and warn. The bodies in `Simulation.bodies`
+    are read-only.
 
     Attributes
     ----------
@@ -61,27 +61,27 @@ class Body(GuardedAttributes):
     mesh : Mesh or None
         None for particles.
     masses : ndarray, shape (n,), float64
-        Lumped masses, kg, greater than 0. May be set to a number or an array; elements of it until a simulation is made of them.
+        Lumped masses, kg, greater than 0. May be set to a number or an array; its elements may be set until a simulation is made.
     velocity : ndarray, shape (n, 3), float64
-        At the start, m/s. May be set, as the masses, also to the (3,) of all.
+        Initial velocities, m/s. May be set as the masses, also to one velocity (3,).
     damping : float
         Damping time k_d of its elements, s. May be set.
     materials : tuple of Material
     pins, slides, attachments : tuple
-        What holds it: (vertices, motion or None) of every `pin`, (vertices, projector (3, 3)) of every `slide`, (vertices, targets (k, 3),
-        stiffness (k,)) of every `attach`.
+        (vertices, motion or None) of every `pin`, (vertices, projector (3, 3)) of every `slide`, (vertices, targets (k, 3), stiffness (k,))
+        of every `attach`.
     attachment_motions : tuple
-        Of every `attach`: None, or ("frame" or "targets", callable) where its targets move; those in `attachments` are at 0 s.
+        Of every `attach`: None, or ("frame" or "targets", callable) for moving targets; those in `attachments` are at 0 s.
     embeddings : tuple of Embedding
-        What its tets carry along.
+        The points and surfaces that its tets carry.
     density : ndarray or None
         One number per tet, triangle or edge, kg/m^3, kg/m^2 or kg/m; None for particles.
     parents : ndarray of int32, shape (n,), or None
-        After a cut (`Simulation.cut`): the vertex of the body as it was added that each vertex descends from.
+        After a cut (`Simulation.cut`): the vertex of the original body from which each vertex descends.
     collides : bool
-        Whether it takes part in contact.
+        True if it takes part in contact.
     thickness : float
-        m; in contact it reaches half of that beyond its triangles, edges and points.
+        m; in contact half of it is added around triangles, edges and points.
     slice : slice
         Its rows in the arrays of a simulation.
     """
@@ -93,7 +93,7 @@ class Body(GuardedAttributes):
     materials: tuple[Material, ...]
     density: Any
     parents: Floats | None
-    slice: Any  # a slice, which is its own name here
+    slice: Any  # a slice; the attribute hides the built-in name
     pins: tuple[Any, ...]
     slides: tuple[Any, ...]
     attachments: tuple[Any, ...]
@@ -102,7 +102,7 @@ class Body(GuardedAttributes):
     collides: bool
     thickness: float
     groups: tuple[Any, ...]
-    n_hidden: int = 0  # of `points`, at their end: rows of the compiled model that no public array has (scene/model_scene.py)
+    n_hidden: int = 0  # of `points`, at their end: rows of the compiled model in no public array (scene/model_scene.py)
 
     _instead = "add another body to another scene"
     _instead_of = {"pins": "call pin", "slides": "call slide", "attachments": "call attach", "embeddings": "call embed"}
@@ -111,10 +111,10 @@ class Body(GuardedAttributes):
         self._keep(collides=collides, thickness=thickness)
         self._keep(name=name, type=kind, points=points, mesh=mesh, materials=tuple(materials), density=density, parents=None)
         self._keep(slice=slice(first, first + len(points)), pins=(), slides=(), attachments=(), attachment_motions=(), embeddings=())
-        # (kind, vertices of this body, rest, parameters) of every material; a fault of a rest shape or of an array of constants shows here
+        # (kind, vertices of this body, rest, parameters) of every material; errors in a rest shape or an array of constants occur here
         self._keep(groups=tuple(group for material in materials for group in self.groups_of(material)))
         self._masses, self._velocity, self._damping = masses, velocity, damping
-        self._simulations, self._is_shown = _Simulations(), False  # shown by a simulation, which has its own
+        self._simulations, self._is_shown = _Simulations(), False  # _is_shown: a copy in `Simulation.bodies`
 
     def __repr__(self):
         materials = ", ".join(map(repr, self.materials)) or "no material"
@@ -122,14 +122,14 @@ class Body(GuardedAttributes):
         return f"<{', '.join([f'{self.type} {self.name!r}: {size}', materials, *self._holds()])}>"
 
     def _holds(self):
-        """What holds the body, in words."""
+        """Return pins, slides and attachments as text."""
         moved = _count(pin for pin in self.pins if pin[1] is not None)
         for count, word in ((_count(self.pins), "pinned"), (_count(self.slides), "sliding"), (_count(self.attachments), "attached")):
             if count:
                 yield f"{count} {word}{f' ({moved} moved by a motion)' if moved and word == 'pinned' else ''}"
 
     def copy(self) -> Body:
-        """A body of its own: what is pinned, attached or written to one of the two is not seen by the other."""
+        """A copy of the body; changes of one do not affect the other."""
         other = type(self).__new__(type(self))
         own = {"_masses": self._masses.copy(), "_velocity": self._velocity.copy(), "_simulations": _Simulations()}
         vars(other).update(vars(self) | own)
@@ -157,7 +157,7 @@ class Body(GuardedAttributes):
 
     @property
     def velocity(self) -> Floats:
-        """Velocities at the start, shape (n, 3), m/s. May be set to (n, 3), or to (3,) for all vertices."""
+        """Initial velocities, shape (n, 3), m/s. May be set to (n, 3), or to (3,) for all vertices."""
         return self._velocity
 
     @velocity.setter
@@ -178,7 +178,7 @@ class Body(GuardedAttributes):
         self._simulations.warn("damping", stacklevel=4)
 
     def _some(self, change, where):
-        """The vertices to hold, at least one."""
+        """Return the selected vertices, at least one."""
         self._check_not_shown(change)
         if isinstance(where, str):
             groups = {} if self.mesh is None else self.mesh.groups
@@ -192,44 +192,42 @@ class Body(GuardedAttributes):
         return indices
 
     def pin(self, where: Where, motion: Motion | None = None) -> None:
-        """Hold vertices: hard, they move only as `motion` says.
+        """Fix vertices as Dirichlet conditions: they move only by `motion`.
 
         Parameters
         ----------
         where : array_like of int, or of bool with shape (n,), or callable(points (n, 3)) -> mask, or str
-            Vertices of this body; a name is that of one of `Mesh.groups`.
+            Vertices of this body; a str is the name of a group in `Mesh.groups`.
         motion : callable(time, rest_points (k, 3)) -> positions (k, 3), optional
-            Where the pinned vertices are at a time (s); `rest_points` are those of the pinned vertices only, in ascending order.
-            Without it they stay where the state puts them. A motion cannot call the simulation that asks it, see `Simulation.step`.
+            Positions of the pinned vertices at a time (s); `rest_points` are those of the pinned vertices, in ascending order. By default
+            they stay at their positions in the state. A motion must not call its simulation, see `Simulation.step`.
 
         Raises
         ------
         ValueError
             Nothing selected, an index out of range.
         RuntimeError
-            A body that a simulation shows (`Simulation.bodies`).
+            A body in `Simulation.bodies`.
         """
         if motion is not None and not callable(motion):
             raise TypeError(f"motion: expected a callable(time, rest_points), got {motion!r}")
         hold(self, "pin", "pins", (read_only(self._some("pin", where)), motion))
 
     def slide(self, where: Where, *, line: ArrayLike | None = None, plane: ArrayLike | None = None) -> None:
-        """Hold vertices on a line or in a plane, each through the point where the state puts it; along it they move freely.
+        """Constrain vertices to a line or plane, each through its position in the state; along it they move freely.
 
-        A bilateral constraint in a subspace [Chen et al. 2024, VBD, Sec. 3.4]. Every solver takes it: those that minimise the incremental
-        potential minimise it over what the vertices may do, the matrix A of Projective Dynamics becoming P A P with the projectors P, and
-        PBD and XPBD move each vertex along it alone. Refused are the linear solver AJacobi, one product of which is several Jacobi steps,
-        and ProjectiveContact, which weighs a pair by masses that yield in every direction; the
-        other contacts are not.
+        A bilateral constraint in a subspace [Chen et al. 2024, VBD, Sec. 3.4]. Every solver supports it: those that minimise the
+        incremental potential minimise it over the subspace, where the matrix A of Projective Dynamics becomes P A P with the projectors P,
+        and PBD and XPBD move each vertex only along it. Not supported are the linear solver AJacobi, one product of which is several Jacobi
+        steps, and ProjectiveContact, which weighs a pair by isotropic masses; other contacts are supported.
 
-        With Direct what slides couples the coordinates: the factor has a row for each of them instead of one for a vertex. Measured on
-        cubes of which a side slides, 1331 and 6859 vertices, ARAP, one thread: an iteration of Projective Dynamics takes 1.9 and 2.7
-        times as long as with the side pinned, in a plane across the axes 2.2 and 3.2 times.
+        With Direct, sliding vertices couple the coordinates: the factor has three rows per vertex instead of one. An iteration of
+        Projective Dynamics then takes about two to three times as long.
 
         Parameters
         ----------
         where : as for `pin`
-            A vertex slides once; where it is pinned as well, the pin holds.
+            A vertex slides once; a pin of the same vertex has priority.
         line : array_like, shape (3,)
             Direction of the line. Give `line` or `plane`.
         plane : array_like, shape (3,)
@@ -269,21 +267,21 @@ class Body(GuardedAttributes):
         *,
         frame: Placement | None = None,
     ) -> None:
-        """Hold vertices softly: a spring of rest length zero from each to its target, which may move; with a frame, to a bone.
+        """Attach vertices by springs of rest length zero to targets, which may move; with a frame, to a bone.
 
         Parameters
         ----------
         where : as for `pin`, or Embedding
-            k vertices, taken in ascending order. Of embedded points, with `frame` alone, each spring is shared out to the corners of its
-            tet by their weights, c w_a at corner a: where the tets move with the frame that is the spring of the point, and else no
-            softer, c |W x - t|^2 <= sum_a c w_a |x_a - t_a|^2.
+            k vertices, in ascending order. For embedded points, with `frame` only, each spring is distributed to the corners of its tet by
+            their weights, c w_a at corner a. If the tets move with the frame this equals the spring of the point, otherwise it is at least
+            as stiff, c |W x - t|^2 <= sum_a c w_a |x_a - t_a|^2.
         targets : array_like, shape (k, 3) or (3,), or callable(time, rest_points (k, 3)) -> (k, 3)
             m; a callable is called with the time at the end of each step, s, and returns the targets. Moving targets need no new
-            factorisation. The callable cannot call its simulation, nor can `frame`; see `Simulation.step`.
+            factorisation. The callable must not call its simulation, nor must `frame`; see `Simulation.step`.
         stiffness : float or array_like, shape (k,), or one for each embedded point
             N/m.
         frame : callable(time) -> (rotation (3, 3), translation (3,)), instead of targets
-            A bone that moves: the target of a vertex is where its rest position is taken by x -> rotation x + translation.
+            A moving bone: the target of a vertex at the rest position x is rotation x + translation.
 
         Raises
         ------
@@ -314,26 +312,25 @@ class Body(GuardedAttributes):
         hold(self, "attach", "attachments", tuple(map(read_only, (indices, targets, stiffness))))
 
     def embed(self, points: ArrayLike | Mesh, *, name: str | None = None, extrapolate: bool = False, collides: bool = False) -> Embedding:
-        """Let the tets of a solid carry points, or a surface, along.
+        """Embed points, or a surface, in the tets of a solid.
 
-        The tets need not follow the surface: a fine one may lie in a coarse mesh. It has no mass and no material of its own. It is drawn
-        and written instead of the body's surface, and `Simulation.embedded` says where it is.
+        The tets need not follow the surface: it may be finer than the mesh. It has no mass and no material. Pictures and files contain it
+        instead of the body's surface, and `Simulation.embedded` returns its positions.
 
         Parameters
         ----------
         points : array_like, shape (k, 3), or Mesh
-            At rest, in the frame of the body's points, m; of a mesh its points and its surface.
+            At rest, in the frame of the body's points, m; for a mesh its points and its surface.
         name : str, optional
-            Within a body different ones.
+            Unique within the body.
         extrapolate : bool
-            Let the nearest tet carry what lies outside of all of them, with negative weights: what is far from its tet swings far. By
-            default that is an error.
+            Assign points outside all tets to the closest tet, with negative weights: points far from it move far. By default they are an
+            error.
         collides : bool
-            Let the surface stand for that of the body before the judge (`certify`), for `Simulation.contacts` and in contact: with
-            BarrierContact and PenaltyContact its points, edges and triangles push, and the vertices get what they carry of that; with
-            `ProxyContact` as it says. Under PenaltyContact a body knows of no inside of its own then: what of it meets itself is pushed
-            back by nearness and by the way it came. ProjectiveContact, TwoWayContact and XPBD refuse the scene,
-            VertexBlockDescent, BlockJacobi and GradientDescent on a GPU.
+            The surface replaces that of the body in `certify`, `Simulation.contacts` and contact. With BarrierContact and PenaltyContact
+            its points, edges and triangles have forces, which act on the vertices by their weights; see also `ProxyContact`. With
+            PenaltyContact a body then has no interior: its self-contact uses distances and the earlier side. ProjectiveContact,
+            TwoWayContact and XPBD reject the scene, and so do VertexBlockDescent, BlockJacobi and GradientDescent on a GPU.
 
         Returns
         -------
@@ -344,7 +341,7 @@ class Body(GuardedAttributes):
         TypeError
             A body that is no solid.
         ValueError
-            Points outside every tet, which are named with where they are; no points, a name that is taken, points alone that collide.
+            Points outside all tets, with their numbers and positions; no points, a name in use, points without triangles that collide.
         RuntimeError
             As for `pin`.
         """
@@ -361,7 +358,7 @@ class Body(GuardedAttributes):
         return embedding
 
     def element_rows(self, material):
-        """Rows of vertices (of this body) that a material acts on."""
+        """Return rows of vertices (of this body) for a material."""
         if isinstance(material, Spring):
             return self.mesh.edges if self.type == "rod" else self.mesh.unique_edges()
         if isinstance(material, Bending | HingeBending):
@@ -371,7 +368,7 @@ class Body(GuardedAttributes):
         return {"solid": self.mesh.tets, "shell": self.mesh.triangles}[self.type]
 
     def groups_of(self, material):
-        """[(kind, vertices, rest, parameters)] of a material, empty where the mesh has nothing for it."""
+        """Return [(kind, vertices, rest, parameters)] of a material, empty if the mesh has no elements for it."""
         rows = self.element_rows(material)
         if not len(rows):
             return []
@@ -380,19 +377,19 @@ class Body(GuardedAttributes):
 
 
 def hold(body: Body, change: str, name: str, entry: Any) -> None:
-    """Adds an entry to `pins`, `slides`, `attachments` or `embeddings` of a body. A warning of the `change` names the caller's caller."""
+    """Add an entry to `pins`, `slides`, `attachments` or `embeddings` of a body. A warning of the `change` names the caller's caller."""
     keep_attributes(body, **{name: (*getattr(body, name), entry)})
     simulations_of(body).warn(change, stacklevel=4)
 
 
 def close(body: Body) -> None:
-    """From here on the arrays can be set, which says who does not see it, but not written to, which could not."""
+    """Make the arrays read-only. They can still be replaced, which warns of simulations that do not use the change."""
     for array in (body.masses, body.velocity):
         array.flags.writeable = False
 
 
 def shown(body: Body) -> Body:
-    """A copy for a simulation to show, which refuses to be changed."""
+    """Return a read-only copy for `Simulation.bodies`."""
     other = body.copy()
     close(other)
     other._is_shown = True
@@ -400,12 +397,12 @@ def shown(body: Body) -> Body:
 
 
 def simulations_of(thing: Any) -> _Simulations:
-    """The simulations that do not see a change of a body or a scene."""
+    """Return the simulations that do not use a change of a body or a scene."""
     return thing._simulations
 
 
 def share_simulations(body: Body, simulations: _Simulations) -> None:
-    """Makes a body warn of changes that these simulations do not see: those of its scene."""
+    """Make a body warn of changes that these simulations do not use: those of its scene."""
     body._simulations = simulations
 
 
@@ -420,7 +417,7 @@ class Obstacle:
     collider : Collider
         With its motion.
     collides : bool
-        Whether it takes part in contact.
+        True if it takes part in contact.
     """
 
     name: str
@@ -429,7 +426,7 @@ class Obstacle:
 
 
 def new_name(scene: Any, name: str) -> str:
-    """The name, which nothing in the scene has; ValueError where something has it."""
+    """Return the name if the scene does not use it; ValueError otherwise."""
     if not isinstance(name, str):
         raise TypeError(f"name: expected a string, got {name!r}")
     for what, parts in (("a body", scene.bodies), ("an obstacle", scene.obstacles)):
@@ -439,12 +436,12 @@ def new_name(scene: Any, name: str) -> str:
 
 
 def _count(held):
-    """Of the vertices in what holds a body."""
+    """Return the number of vertices in entries of pins, slides or attachments."""
     return len(set().union(*(indices.tolist() for indices, *_ in held)))
 
 
 def body_velocities(velocity, n):
-    """One velocity, or one for each of n vertices, as (n, 3)."""
+    """Return one velocity, or one for each of n vertices, as (n, 3)."""
     given = any_array("velocity", velocity)
     velocity = real_array("velocity", given, (3,) if given.ndim < 2 else (n, 3))
     return np.broadcast_to(velocity, (n, 3)).copy()

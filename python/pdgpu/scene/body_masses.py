@@ -58,10 +58,10 @@ def moments_of_points(points, masses):
 
 
 def shares_of_mass(points, triangles, mass, centre):
-    """Masses (n,) kg of the points of a closed surface: positive where there are triangles, with the sum `mass` and the centre of mass
-    `centre` (3,) m.
+    """Return masses (n,) kg of the points of a closed surface: positive at points with triangles, with the sum `mass` and the centre of
+    mass `centre` (3,) m.
 
-    Proportional to the area a_i that each stands for, times exp(b . r_i) with arms r_i from the centre: the distribution of largest
+    They are proportional to the area a_i of each point times exp(b . r_i) with arms r_i from the centre: the distribution of largest
     entropy relative to the areas [Jaynes 1957]. It exists because the centre of a volume lies inside the hull of its surface.
     """
     corners = points[triangles]

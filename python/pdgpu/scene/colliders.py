@@ -1,7 +1,7 @@
-"""Colliders: planes, spheres, capsules, boxes, distances on a grid and triangle meshes, standing still or moved by a script.
+"""Colliders: planes, spheres, capsules, boxes, distances on a grid and triangle meshes, at rest or with a prescribed motion.
 
-Each answers for a batch of points how far its surface is, with the sign of the side: negative inside. Descriptions like all others:
-frozen, printable, picklable where their motion is.
+Each computes, for a batch of points, the signed distance to its surface, negative inside. They are frozen and printable descriptions, and
+picklable if their motions are.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ __all__ = ["Box", "Capsule", "Collider", "Plane", "Sphere", "SurfacePoints", "Tr
 
 
 class SurfacePoints(NamedTuple):
-    """What a collider says of n points.
+    """The result of a collider's query for n points.
 
     Attributes
     ----------
     distance : ndarray, shape (n,)
         To the surface, m, negative inside.
     gradient : ndarray, shape (n, 3)
-        Of the distance by the point. Equal to `normal`, but for a grid, whose interpolated distance is not exact.
+        Derivative of the distance by the point. Equal to `normal`, except for a grid, whose interpolated distance is not exact.
     normal : ndarray, shape (n, 3)
         Unit vector out of the collider.
     closest : ndarray, shape (n, 3)
-        The nearest point of the surface, m.
+        The closest point of the surface, m.
     """
 
     distance: np.ndarray
@@ -52,7 +52,7 @@ class SurfacePoints(NamedTuple):
 
 
 class Collider:
-    """What all colliders can do; use one of the classes below."""
+    """Base class of all colliders, with their common methods."""
 
     motion: Placement | None
 
@@ -62,14 +62,14 @@ class Collider:
         return super().__new__(cls)
 
     def query(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> SurfacePoints:
-        """Distance, gradient, normal and nearest point of the surface, all at once.
+        """Distance, gradient, normal and closest point of the surface in one call.
 
         Parameters
         ----------
         points : array_like, shape (n, 3)
             m; computed in float32 if they are, else in float64.
         time : float
-            s; where the motion has taken the collider.
+            s; the time of the motion.
         threads : int
             0: all cores. The result does not depend on it.
 
@@ -80,21 +80,21 @@ class Collider:
         Raises
         ------
         TypeError, ValueError
-            A wrong shape, a coordinate that is not finite; a motion that returns something else than it should.
+            A wrong shape, a coordinate that is not finite; a motion with an invalid result.
         """
         dtype = common_precision(points)
         x = coordinates("points", points, (None, 3), dtype)
         return self._query(x, number("time", time), thread_count(threads))
 
     def distance(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
-        """Signed distance of points (n, 3) from the surface, (n,) m, negative inside. Arguments and errors as for `query`.
+        """Signed distance of points (n, 3) from the surface, (n,) m, negative inside. Parameters and errors as for `query`.
 
-        It never changes by more than the points move (Lipschitz constant 1), but for `SignedDistanceField`.
+        It changes by at most the displacement of the points (Lipschitz constant 1), except for `SignedDistanceField`.
         """
         return self.query(points, time, threads=threads).distance
 
     def gradient(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
-        """Derivative of `distance` by the points, (n, 3). Where there is none, as in the centre of a sphere, a fixed unit vector."""
+        """Derivative of `distance` by the points, (n, 3). A fixed unit vector where it does not exist, as in the centre of a sphere."""
         return self.query(points, time, threads=threads).gradient
 
     def normals(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
@@ -102,18 +102,22 @@ class Collider:
         return self.query(points, time, threads=threads).normal
 
     def closest_points(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
-        """The nearest points of the surface, (n, 3) m."""
+        """The closest points of the surface, (n, 3) m."""
         return self.query(points, time, threads=threads).closest
 
     def displacement(self, points: ArrayLike, start: float, end: float) -> Any:
-        """How far the collider carries points from one time to another: (n, 3) m.
+        """Displacement of points that are fixed to the collider, from one time to another: (n, 3) m.
 
         Parameters
         ----------
         points : array_like, shape (n, 3)
-            Where they are at `start`, m, fixed to the collider; of a triangle mesh, to the point of its surface nearest to each.
+            At the time `start`, m. With a triangle mesh each follows the closest point of its surface.
         start, end : float
             s.
+
+        Returns
+        -------
+        ndarray, shape (n, 3)
         """
         x = real_array("points", points, (None, 3))
         rotation_0, translation_0 = self.placement(number("start", start))
@@ -122,7 +126,7 @@ class Collider:
         return (x - translation_0) @ (turn - np.eye(3)).T + (translation_1 - translation_0)
 
     def placement(self, time: float = 0.0) -> Any:
-        """Rotation (3, 3) and translation (3,), m, at a time: x -> rotation @ x + translation takes the collider as described there."""
+        """Rotation (3, 3) and translation (3,), m, at a time: x -> rotation @ x + translation moves the collider from its description."""
         return (np.eye(3), np.zeros(3)) if self.motion is None else rigid_placement("motion", self.motion, time)
 
     def _query(self, x, time, threads):
@@ -130,12 +134,12 @@ class Collider:
 
 
 def numbers_of(collider: Any, dtype: Any) -> tuple[Any, ...]:
-    """What a core takes of a collider that has not moved: shape, rotation, translation, size, spacing, values."""
+    """Return the core's description of a collider without motion: shape, rotation, translation, size, spacing, values."""
     return collider._core(dtype)
 
 
 def placed_collider(collider: Collider, dtype: Any, time: float) -> tuple[Any, ...]:
-    """What a core takes of a collider at a time: shape, frame, size, spacing, values."""
+    """Return the core's description of a collider at a time: shape, frame, size, spacing, values."""
     shape, rotation, translation, size, spacing, values = numbers_of(collider, dtype)
     turn, shift = collider.placement(time)
     frame = np.concatenate([turn @ rotation, [turn @ translation + shift]])
@@ -150,7 +154,7 @@ def _check_range(collider, numbers, time, dtype):
 
 
 def rigid_placement(name: str, motion: Callable, time: float) -> Any:
-    """What a callable(time) says, checked: rotation (3, 3) and translation (3,), m. `name`: of the argument, for errors."""
+    """Return the checked result of a callable(time): rotation (3, 3) and translation (3,), m. `name`: of the argument, for errors."""
     moved = ask(motion, time)
     if not isinstance(moved, list | tuple) or len(moved) != 2:
         raise TypeError(f"{name}: expected a rotation (3, 3) and a translation (3,) at time {time}, got {moved!r}")
@@ -159,7 +163,7 @@ def rigid_placement(name: str, motion: Callable, time: float) -> Any:
 
 
 def keep_shape(self, **values):
-    """Puts checked values into a frozen description."""
+    """Store checked values in a frozen description."""
     for name, value in values.items():
         object.__setattr__(self, name, value)
     motion = self.motion
@@ -168,12 +172,12 @@ def keep_shape(self, **values):
 
 
 def vector(name, value):
-    """Three finite numbers as a tuple, which prints and compares."""
+    """Return three finite numbers as a tuple, which prints and compares."""
     return tuple(real_array(name, value, (3,)).tolist())
 
 
 def _rotation(name, matrix):
-    """The rotation next to a matrix (3, 3) that is one to 1e-6."""
+    """Return the rotation closest to a matrix (3, 3) that is a rotation to 1e-6."""
     matrix = real_array(name, matrix, (3, 3))
     with np.errstate(over="ignore", invalid="ignore"):
         off = np.abs(matrix.T @ matrix - np.eye(3))
@@ -197,9 +201,14 @@ class Plane(Collider):
     point : array_like, shape (3,)
         On the plane, m.
     normal : array_like, shape (3,)
-        Out of the half space; any length but zero, kept as a unit vector.
+        Out of the half space; any length but zero, stored as a unit vector.
     motion : callable(time) -> (rotation (3, 3), translation (3,)), optional
-        Where the collider is at a time (s): a point x of it at rotation @ x + translation.
+        The placement of the collider at a time (s): its point x is at rotation @ x + translation.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Numbers of another shape, or not finite; a zero normal; a motion that is not callable.
     """
 
     point: tuple
@@ -226,7 +235,7 @@ class Sphere(Collider):
     Parameters
     ----------
     centre : array_like, shape (3,)
-        m. There the normal is the x axis of the collider, since every direction would do.
+        m. There the normal is the x axis of the collider.
     radius : float
         m, greater than 0.
     motion : as for `Plane`
@@ -251,7 +260,7 @@ class Capsule(Collider):
     Parameters
     ----------
     start, end : array_like, shape (3,)
-        Of the segment, m; where they are equal the capsule is a ball. On the segment the normal is a fixed one across it.
+        Of the segment, m; equal ends give a ball. On the segment the normal is a fixed one across it.
     radius : float
         m, greater than 0.
     motion : as for `Plane`
@@ -287,12 +296,12 @@ class Box(Collider):
     centre : array_like, shape (3,)
         m.
     rotation : array_like, shape (3, 3), optional
-        Its columns are the directions of the sides; the axes of space where it is left out.
+        Its columns are the directions of the sides; by default the axes of space.
     motion : as for `Plane`
 
     Notes
     -----
-    The distance is exact inside and outside. Where several sides are equally near, the first of x, y, z gives the normal.
+    The distance is exact inside and outside. If several sides are equally close, the first of x, y, z gives the normal.
     """
 
     size: tuple
@@ -323,17 +332,17 @@ class TriangleMesh(Collider):
     Parameters
     ----------
     mesh : Mesh
-        With triangles, or tets, whose surface counts.
+        With triangles, or tets, whose surface is used.
     motion : callable(time, rest_points (n, 3)) -> positions (n, 3), optional
-        Where the vertices of the mesh are at a time (s), m.
+        Positions of the vertices of the mesh at a time (s), m.
 
     Attributes
     ----------
     triangles : ndarray, shape (t, 3), int32
         The surface.
     closed : bool
-        Whether every edge has two triangles that run the same way round. Only then is there an inside, decided exactly, which takes GMP;
-        otherwise no distance is negative.
+        True if every edge has two consistently oriented triangles. Only then there is an inside, decided exactly with GMP; otherwise no
+        distance is negative.
     """
 
     mesh: Mesh
@@ -358,14 +367,14 @@ class TriangleMesh(Collider):
         return self.mesh.surface
 
     def positions(self, time: float = 0.0) -> Floats:
-        """Where the vertices of the mesh are at a time, (n, 3) m."""
+        """Positions of the vertices of the mesh at a time, (n, 3) m."""
         rest = self.mesh.points
         if self.motion is None:
             return rest
         return real_array(f"motion: positions at time {time}", ask(self.motion, time, rest.copy()), rest.shape)
 
     def placement(self, time: float = 0.0) -> Any:
-        """Not for a mesh, which `positions` places: raises TypeError."""
+        """Not for a mesh, which has `positions`: raises TypeError."""
         raise TypeError("placement: a triangle mesh is moved vertex by vertex; positions(time) has them")
 
     def displacement(self, points: ArrayLike, start: float, end: float) -> Any:
@@ -375,7 +384,7 @@ class TriangleMesh(Collider):
         return np.einsum("nk,nki->ni", -found.weights[:, 1:], (at_end - at_start)[corners])
 
     def _nearest(self, x, positions, threads):
-        """Corners (n, 3) of the triangles nearest to x, and `Closest` of the two."""
+        """Return corners (n, 3) of the triangles closest to x, and `Closest` of the two."""
         x = np.ascontiguousarray(x, dtype=np.float64)
         corners = self.triangles[_host.nearest_triangles(positions, self.triangles, x, thread_count(threads))]
         pairs = np.concatenate([x[:, None], positions[corners]], axis=1)
@@ -389,7 +398,7 @@ class TriangleMesh(Collider):
         side = out = np.ones(len(x))
         if self.closed:
             side = np.where(_host.are_inside(positions, self.triangles, x64, threads), -1.0, 1.0)
-            # within rounding of the surface the gap has no direction of its own: out is where the triangle says, turned outwards
+            # within rounding of the surface the gap has no direction: the normal is that of the triangle, outwards
             close = found.distance <= 1e-12 * np.abs(positions).max()
             faces = np.einsum("ni,ni->n", self._outwards(positions, corners), found.normal)
             out = np.where(close, np.where(faces < 0.0, -1.0, 1.0), side)
@@ -398,7 +407,7 @@ class TriangleMesh(Collider):
         return SurfacePoints(*(np.ascontiguousarray(array, dtype=x.dtype) for array in (distance, normal, normal, x64 - found.gap)))
 
     def _outwards(self, positions, corners):
-        """Vectors out of the triangles with these corners (n, 3): turned round where the enclosed volume is negative."""
+        """Return vectors out of the triangles with these corners (n, 3): reversed if the enclosed volume is negative."""
         a, b, c = np.moveaxis(positions[self.triangles] - positions[self.triangles[0, 0]], 1, 0)
         volume = np.einsum("ti,ti->", a, np.cross(b, c))
         a, b, c = np.moveaxis(positions[corners], 1, 0)

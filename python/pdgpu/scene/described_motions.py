@@ -1,4 +1,4 @@
-"""The prescribed motions of a scene in words."""
+"""Descriptions of the prescribed motions of a scene, as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["described_motion", "described_motions"]
 
 
 def described_motions(scene: Scene) -> Iterator[tuple[Callable, str]]:
-    """(motion, its description) of every prescribed motion of a scene."""
+    """Return (motion, its description) of every prescribed motion of a scene."""
     for body in scene.bodies:
         for k, (_, motion) in enumerate(body.pins):
             if motion is not None:
@@ -32,6 +32,6 @@ def described_motions(scene: Scene) -> Iterator[tuple[Callable, str]]:
 
 
 def described_motion(scene: Scene, motion: Callable) -> str:
-    """The description of a motion."""
+    """Return the description of a motion."""
     named = f"the motion {getattr(motion, '__qualname__', motion)}"
     return next((words for other, words in described_motions(scene) if other is motion), named)

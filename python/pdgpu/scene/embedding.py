@@ -1,4 +1,4 @@
-"""Fine surfaces and points that a coarse tet mesh drives: y = W x, with the barycentric weights of the tet each point lies in."""
+"""Fine surfaces and points embedded in a coarse tet mesh: y = W x, with the barycentric weights of the tet of each point."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Embedding"]
 
-ROUNDING = 1e-9  # a barycentric coordinate that is this little below zero is on the boundary of its tet
-AT_ONCE = 2**18  # pairs of a point and a tet that are looked at together
-NAMED = 5  # points that an error names
+ROUNDING = 1e-9  # a barycentric coordinate this little below zero is on the boundary of its tet
+AT_ONCE = 2**18  # pairs of a point and a tet that are tested together
+NAMED = 5  # the number of points named in an error
 
 
 @made_by("Body.embed")
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """Points, and triangles on them, that the tets of a solid carry along; made by `Body.embed`.
+    """Points, and triangles on them, embedded in the tets of a solid; made by `Body.embed`.
 
-    Each point stays where it is in its tet: y_i = sum_a w_ia x_a over the four corners, so y = W x, and what is dE/dy on the points is
-    W^T dE/dy on the vertices [free-form embedding, as Wang et al. 2021, Localized collisions, Sec. 3 have their surfaces].
+    Each point keeps its barycentric coordinates: y_i = sum_a w_ia x_a over the four corners, so y = W x, and forces dE/dy on the points are
+    W^T dE/dy on the vertices [free-form embedding, as for the surfaces of Wang et al. 2021, Localized collisions, Sec. 3].
 
     Attributes
     ----------
@@ -44,17 +44,17 @@ class Embedding:
     points : ndarray, shape (k, 3), float64
         At rest, m.
     triangles : ndarray of int32, shape (t, 3)
-        Of the surface; none where points were given.
+        Of the surface; none for points.
     tets : ndarray of int32, shape (k,)
-        The tet of the body that carries each point.
+        The tet of each point.
     vertices : ndarray of int32, shape (k, 4)
         Its corners, vertices of the body.
     weights : ndarray, shape (k, 4), float64
-        Of the corners; a row adds up to 1. Negative, beyond rounding, where a point lies outside of its tet.
+        Of the corners; a row has the sum 1. Negative, beyond rounding, for a point outside its tet.
     n_vertices : int
         Of the body.
     collides : bool
-        Whether it stands for the surface of the body in contact, before the judge and for `Simulation.contacts`.
+        True if it replaces the surface of the body in contact, in `certify` and in `Simulation.contacts`.
     """
 
     name: str
@@ -74,7 +74,8 @@ class Embedding:
     @property
     def matrix(self) -> Any:
         """W, scipy CSR of shape (k, n_vertices): ``matrix @ x`` are the points for vertices x (n_vertices, 3), and ``matrix.T @ f`` the
-        forces on the vertices that forces f (k, 3) on the points come to."""
+        forces on the vertices equivalent to forces f (k, 3) on the points.
+        """
         return weight_matrix(self.vertices, self.weights, self.n_vertices)
 
 
@@ -88,7 +89,7 @@ def weight_matrix(vertices, weights, n):
 
 
 def embedded_in(body: Any, points: Any, name: str, extrapolate: bool, collides: bool) -> Embedding:
-    """What `Body.embed` adds to a solid; errors as it says."""
+    """Return the embedding of `Body.embed`; errors as there."""
     import scipy
 
     triangles = np.zeros((0, 3), np.int32)
@@ -115,7 +116,7 @@ def embedded_in(body: Any, points: Any, name: str, extrapolate: bool, collides: 
 
 
 def restored(body: Any, name: str, points: Any, triangles: Any, tets: Any, weights: Any, collides: bool) -> Embedding:
-    """An embedding of points in tets that are known, with their weights where those are."""
+    """Return an embedding of points in known tets, with known weights, if given."""
     vertices = body.mesh.tets[tets]
     weights = _barycentric(points, body.points[vertices]) if weights is None else weights
     arrays = (points, triangles.astype(np.int32), tets.astype(np.int32), vertices.astype(np.int32), weights)
@@ -124,7 +125,7 @@ def restored(body: Any, name: str, points: Any, triangles: Any, tets: Any, weigh
 
 
 def checked(body: Any, name: Any, points: Any, triangles: Any, tets: Any, weights: Any, collides: bool) -> Embedding:
-    """The same of what a file says, after a look at it. Errors: ValueError, TypeError."""
+    """Return the same from the data of a file, after checks. Errors: ValueError, TypeError."""
     points = real_array("points", points, (None, 3))
     weights = real_array("weights", weights, (len(points), 4))
     for what, rows, limit in (("tets", any_array("tets", tets), len(body.mesh.tets)), ("triangles", triangles, len(points))):
@@ -138,7 +139,7 @@ def checked(body: Any, name: Any, points: Any, triangles: Any, tets: Any, weight
 
 
 def _barycentric(points, corners):
-    """Coordinates (k, 4) of points (k, 3) in tets with corners (k, 4, 3); the first is what the others leave of 1."""
+    """Return coordinates (k, 4) of points (k, 3) in tets with corners (k, 4, 3); the first is 1 minus the others."""
     a, b, c = (corners[:, j] - corners[:, 0] for j in (1, 2, 3))
     from_first = points - corners[:, 0]
     normals = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1)
@@ -147,9 +148,12 @@ def _barycentric(points, corners):
 
 
 def _nearby(points, simplices, rate, settled):
-    """Of each point the simplex (m, j, 3) that is best, and how good: those around its nearest centroids are looked at, more of them until
-    `settled`(rate of the best, distance that all others' centroids are away at least, radius of the largest simplex) says that no other
-    can be better. `rate`(points (k, 3), rows (k,)): how good a simplex is for each point; the more the better."""
+    """Return the best of the simplices (m, j, 3) for each point, and its rating.
+
+    The simplices around the nearest centroids are rated, and more of them until `settled`(rating of the best, least distance of all other
+    centroids, radius of the largest simplex) is true: no other can be better. `rate`(points (k, 3), rows (k,)): the rating of a simplex for
+    each point, larger is better.
+    """
     import scipy
 
     centroids = simplices.mean(axis=1)
@@ -174,18 +178,18 @@ def _nearby(points, simplices, rate, settled):
 
 
 def _containing(points, corners):
-    """The tet (of m with corners (m, 4, 3)) that each point lies in, -1: none."""
+    """Return the tet (of m with corners (m, 4, 3)) that contains each point, -1: none."""
 
     def least_coordinate(where, rows):
         return _barycentric(where, corners[rows]).min(axis=1)
 
-    # a tet that contains a point has its centroid no farther away than its farthest corner
+    # the centroid of a tet is at most as far from a contained point as its farthest corner
     best, least = _nearby(points, corners, least_coordinate, lambda least, far, radius: (least >= -ROUNDING) | (far > radius))
     return np.where(least >= -ROUNDING, best, -1)
 
 
 def _nearest(points, mesh):
-    """The tet behind the triangle of the surface that is nearest to each point."""
+    """Return the tet of the surface triangle closest to each point."""
     if not len(points):
         return np.zeros(0, np.int64)
     triangles = mesh.surface
@@ -199,7 +203,7 @@ def _nearest(points, mesh):
 
 
 def find_embedding(scene: Scene, embedding: Any) -> tuple[Any, Embedding]:
-    """(body, embedding) of a scene by its name, or the one that is given. Errors: TypeError, ValueError."""
+    """Return (body, embedding) of a scene by its name, or the given one. Errors: TypeError, ValueError."""
     wanted = embedding.name if isinstance(embedding, Embedding) else embedding
     if not isinstance(wanted, str):
         raise TypeError(f"name: expected an embedding or its name, got {embedding!r}")

@@ -1,4 +1,4 @@
-"""What of a body can be held, and whether a scene holds every part of its bodies, as a quasi-static one must."""
+"""The points of a body that can be held, and the test that every part of the bodies is held, for quasistatic scenes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import numpy as np
 
 __all__ = ["CARRIERS", "check_held", "selectable_points"]
 
-CARRIERS = 4  # of csrc/dynamics/rigid/rigid.h: the last rows of a rigid body in the compiled model, which carry its mass
+CARRIERS = 4  # of csrc/dynamics/rigid/rigid.h: the last rows of a rigid body in the compiled model, with its mass
 
 
 def selectable_points(body):
-    """The points (k, 3) m that can be held, the first of a body: of a rigid one those of its mesh."""
+    """Return the points (k, 3) m that can be held, the first ones of a body: for a rigid body those of its mesh."""
     return body.points[: len(body.points) - body.n_hidden]
 
 
 def check_held(scene, groups, fixed):
-    """Quasistatic: every connected part needs a pin or an attachment, or its position is not determined."""
+    """Check that every connected part of a quasistatic scene has a pin or an attachment; otherwise its position is undetermined."""
     import scipy
 
     held = fixed.astype(bool)

@@ -1,4 +1,4 @@
-"""Joints between bodies: how they are added to a scene, from points that the bodies have in common."""
+"""Joints between bodies: their addition to a scene, by common points of the bodies."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS = ("ball", "hinge", "slider", "fixed", "spring")
 @made_by("Scene.add_joint")
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """What joins two bodies, or one and the world; made by `Scene.add_joint`.
+    """A joint of two bodies, or of one body and the world; made by `Scene.add_joint`.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Joint:
     bodies : tuple of (str, str or None)
         The names of the two; None: the world.
     first : ndarray of int32, shape (k,)
-        Its points: vertices of the first body, as that numbers them. Those of a rigid body are its anchors, which the joint made; their
+        Its points: vertices of the first body, with the body's numbers. Those of a rigid body are its anchors, made by the joint; their
         numbers follow those of its vertices.
     second : ndarray of int32, shape (k,), or None
         Of the second.
@@ -46,14 +46,14 @@ class Joint:
     stiffness : ndarray, shape (k,)
         Of each of the springs, N/m.
     lengths : ndarray, shape (k,)
-        Of them without force, m.
+        Rest lengths of the springs, m.
     limits : tuple of (float, float), or None
-        Of a slider's way, m; of a hinge's angle, rad; of a ball joint 0 and its cone.
+        Of a slider's displacement, m; of a hinge's angle, rad; of a ball joint 0 and its cone.
     limit_stiffness : float
-        Beyond them: N/m of a slider, else N m/rad.
+        Beyond the limits: N/m for a slider, else N m/rad.
     first_arm, second_arm : ndarray of int32, shape (2,), or None
-        Points of the bodies, numbered as those of `first`, between which the directions lie that the limits are of; of a slider, the
-        axis on the second.
+        Points of the bodies, numbered as those of `first`, at the ends of the directions of the limits; for a slider, of the axis on the
+        second.
     direction : ndarray, shape (3,), or None
         That of the world.
     """
@@ -74,12 +74,12 @@ class Joint:
 
     @property
     def has_limits(self) -> bool:
-        """Whether there is more to it than springs."""
+        """Return whether there are elements in addition to springs."""
         return self.limit_stiffness > 0.0
 
 
 class JointScene:
-    """The part of `Scene` that knows of joints."""
+    """The part of `Scene` for joints."""
 
     bodies: tuple[Body, ...]
     joints: tuple[Joint, ...]
@@ -103,49 +103,48 @@ class JointScene:
         limit_stiffness: float | None = None,
         name: str | None = None,
     ) -> Joint:
-        """Join two rigid bodies, a rigid body and a vertex of one that deforms, two such vertices, or any of them and the world.
+        """Join two rigid bodies, a rigid body and a vertex of a deformable one, two such vertices, or any of them and the world.
 
-        A joint is a term of G, the energy k/2 (|a - b| - L)^2 summed over pairs of points a of the first and b of the second, and
-        not a constraint: 1/k is its compliance, and what it bears pulls the points apart. "ball": one pair that coincides at rest.
-        "hinge": two, at both ends of an arm along the axis. "fixed": four, at the corners of a tetrahedron about the point. "spring": one,
-        of any length. A hinge resists turning across its axis with stiffness arm^2 (N m per rad), a fixed joint with two thirds of that
-        about every axis. "slider": four points as those of "fixed", each held across the axis u alone, by k/2 |(a - b) x u|^2; u goes
-        with the second body. It resists turning about the axis as a fixed joint does, and half as much across it. Every solver that takes
-        the bodies takes joints; the stiffer they are the less descent by single bodies, such as VertexBlockDescent's, gets done in an
-        iteration, while Newton does not mind.
+        A joint is not a constraint but a term of G, the energy k/2 (|a - b| - L)^2 summed over pairs of points a of the first and b of the
+        second: 1/k is its compliance, and its force separates the points. "ball": one pair that coincides at rest. "hinge": two, at both
+        ends of an arm along the axis. "fixed": four, at the corners of a tetrahedron about the point. "spring": one, of any length. A hinge
+        resists rotation across its axis with stiffness arm^2 (N m per rad), a fixed joint with two thirds of that about every axis.
+        "slider": four points as those of "fixed", each held only across the axis u, by k/2 |(a - b) x u|^2; u moves with the second body.
+        It resists rotation about the axis as a fixed joint does, and half as much across it. Every solver for the bodies supports joints.
+        Stiff joints slow down descent by single bodies, such as VertexBlockDescent's, but not Newton.
 
-        Limits are energies too: of a slider k/2 s^2, s its way beyond them; of hinges and ball joints
-        k/2 (cos w - cos phi)^2/sin^2 w where phi > w, phi the angle between two directions and w the largest one, k/2 (phi - w)^2 to
-        first order. A blow of k/2 cot^2(w/2) J turns such a joint over.
+        Limits are energies too: of a slider k/2 s^2, s its displacement beyond them; of hinges and ball joints k/2 (cos w - cos
+        phi)^2/sin^2 w for phi > w, phi the angle between two directions and w the largest one, k/2 (phi - w)^2 to first order. An impact of
+        k/2 cot^2(w/2) J turns such a joint over.
 
-        Bodies that are joined touch each other in contact as others do: leave a gap between them.
+        Joined bodies collide with each other as others do: leave a gap between them.
 
         Parameters
         ----------
         kind : {"ball", "hinge", "slider", "fixed", "spring"}
         first : RigidBody or str, or (Body or str, int)
-            A rigid body; or, of "ball" and "spring", a body that deforms and one of its vertices.
+            A rigid body; or, for "ball" and "spring", a deformable body and one of its vertices.
         second : as first, optional
             None: the world.
         at : array_like, shape (3,)
-            Where the joint is at rest, m; of a spring, its end on `first`. Needed unless `first` names a vertex, which is there then.
+            Position of the joint at rest, m; for a spring, its end on `first`. Required unless `first` is a vertex, which has a position.
         to : array_like, shape (3,)
-            The other end of a spring, m, needed unless `second` names a vertex.
+            The other end of a spring, m, required unless `second` is a vertex.
         axis : array_like, shape (3,)
-            Of a hinge or a slider; of a ball joint with a cone, the direction that keeps within it.
+            Of a hinge or a slider; for a ball joint with a cone, the direction that stays in it.
         arm : float, optional
             m, from the middle of a hinge, a slider or a fixed joint to its points; by default the radius of gyration of `first`.
         length : float, optional
-            Of a spring without force, m, at least 0; by default that at rest.
+            Rest length of a spring, m, at least 0; by default the distance at rest.
         stiffness : float
             N/m, of all points of the joint together; greater than 0.
         limits : tuple of (float, float), optional
-            Of a hinge, rad: how far `first` turns about the axis from where it is at rest, seen from `second`, less than a whole turn from
-            the one to the other. Of a slider, m: how far it slides; an end may be infinite. They hold 0.
+            For a hinge, rad: the rotation of `first` about the axis from rest, relative to `second`; less than a full turn between them.
+            For a slider, m: its displacement; an end may be infinite. The range contains 0.
         cone : float, optional
-            Of a ball joint, rad: how far the axes on both of its bodies turn apart; more than 0 and less than half a turn.
+            For a ball joint, rad: the largest angle between the axes on both bodies; more than 0 and less than half a turn.
         limit_stiffness : float, optional
-            Beyond limits or cone: N/m of a slider, by default `stiffness`; else N m/rad, by default that times arm^2, of a ball joint the
+            Beyond limits or cone: N/m for a slider, by default `stiffness`; else N m/rad, by default that times arm^2, for a ball joint the
             square of the radius of gyration of `first`. Greater than 0.
         name : str, optional
 
@@ -156,9 +155,9 @@ class JointScene:
         Raises
         ------
         TypeError, ValueError
-            A kind that there is not, a body and itself, a body that deforms without a vertex or in a joint of several points, arguments
-            that the kind does not have or that are missing, limits that do not hold 0 or leave nothing between them. When a simulation is
-            made: both ends cannot move, or pins and what joins a body to the world hold together what each of them lets turn or slide.
+            An unknown kind, twice the same body, a deformable body without a vertex or in a joint of several points, arguments that the
+            kind does not have or that are missing, limits without 0 or of zero width. When a simulation is made: both ends cannot move, or
+            pins and joints to the world together block a motion that each of them leaves free.
         """
         kind = choice("kind", kind, KINDS)
         one, vertex = self._end("first", first, kind)
@@ -224,7 +223,7 @@ class JointScene:
         return joint
 
     def _end(self, name, given, kind):
-        """A body and the vertex of it that is joined; None: it is rigid, and its points are the joint's."""
+        """Return a body and its joined vertex; None: it is rigid, and the joint makes its points."""
         pair = isinstance(given, tuple) and len(given) == 2
         wanted = given[0] if pair else given
         if not isinstance(wanted, Body | str):
@@ -243,7 +242,7 @@ class JointScene:
         return body, int(vertex_indices(f"vertex of {name}", [given[1]], body.points)[0])
 
     def _arms(self, kind, one, other, middle, axis, arm, between):
-        """(first_arm, second_arm, direction) of a joint."""
+        """Return (first_arm, second_arm, direction) of a joint."""
         if kind != "slider" and between is None:
             return None, None, None
         mine = theirs = axis
@@ -257,16 +256,16 @@ class JointScene:
         return first, read_only(self._points_on(other, None, middle + np.array([0.0 * theirs, arm * theirs]))), None
 
     def _points_on(self, body, vertex, points):
-        """Numbers on a body of points; a rigid one gets new anchors."""
+        """Return numbers of points on a body; a rigid one gets new anchors."""
         return body.add_anchors(points) if vertex is None else np.array([vertex], np.int32)
 
     def joint_elements(self) -> Any:
-        """[(kind, rows of the model, rest, parameters)] of all joints; of a `model_scene`."""
+        """Return [(kind, rows of the model, rest, parameters)] of all joints; of a `model_scene`."""
         bodies = {body.name: body for body in self.bodies}
         return [(kind, rows, rest, parameters) for joint in self.joints for kind, rows, _, rest, parameters in elements_of(joint, bodies)]
 
     def check_joints(self, fixed: Any) -> None:
-        """ValueError where both ends of a joint cannot move; fixed (n,) as `Scene.fixed`. Of a `model_scene`."""
+        """ValueError for a joint whose ends cannot move; fixed (n,) as `Scene.fixed`. Of a `model_scene`."""
         bodies = {body.name: body for body in self.bodies}
         for joint in self.joints:
             ends = ((name, rows) for name, rows in zip(joint.bodies, (joint.first, joint.second), strict=True) if name is not None)
@@ -277,7 +276,7 @@ class JointScene:
                 self._check_contradiction(joint, bodies, end, fixed)
 
     def _check_contradiction(self, joint, bodies, end, fixed):
-        """ValueError where a body that pins let turn is joined to what does not move, and the two leave nothing of it."""
+        """ValueError for a body with pins that leave a rotation, whose joint to a fixed end removes it."""
         names, rows = joint.bodies, (joint.first, joint.second)
         body, there = bodies.get(names[end]), names[1 - end]
         if not isinstance(body, RigidBody) or joint.kind in ("fixed", "spring") or not len(body.pinned()):
@@ -296,20 +295,20 @@ class JointScene:
 
 
 def _held(arms, body, across):
-    """What holds points of a body, (3k, 6) of a velocity and a spin times the size of the body."""
+    """Return the constraints of points of a body, (3k, 6) on a velocity and a spin times the size of the body."""
     size = np.abs(body.arms).max()
     return np.concatenate([across @ np.column_stack([np.eye(3), -np.cross(np.eye(3), arm / size)]) for arm in arms])
 
 
 def _between(kind, limits, cone):
-    """The limits of a joint as it keeps them, or None."""
+    """Return the limits of a joint in their stored form, or None."""
     if cone is not None:
         return check_limits(kind, (0.0, number("cone", cone, above=0.0)))
     return None if limits is None else check_limits(kind, limits)
 
 
 def check_limits(kind: str, limits: Any) -> tuple[float, float]:
-    """`Joint.limits` of two numbers; ValueError where they are none of this kind of joint."""
+    """Return `Joint.limits` of two numbers; ValueError if they are invalid for this kind of joint."""
     ends = any_array("limits", limits)
     if ends.shape != (2,) or ends.dtype.kind not in "fiu" or np.isnan(ends).any():
         raise ValueError(f"limits: expected two numbers, got {limits!r}")
@@ -326,7 +325,7 @@ def check_limits(kind: str, limits: Any) -> tuple[float, float]:
 
 
 def _direction(axis, kind):
-    """A unit vector."""
+    """Return a unit vector."""
     if axis is None:
         raise ValueError(f"axis: a {kind} needs one" if kind != "ball" else "axis: a cone needs one")
     axis = real_array("axis", axis, (3,))
@@ -337,27 +336,27 @@ def _direction(axis, kind):
 
 
 def _across(axis):
-    """A unit vector at a right angle to one."""
+    """Return a unit vector perpendicular to another."""
     across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     return across / np.linalg.norm(across)
 
 
 def _arm(one, arm):
-    """m, from the middle of a joint to its points; 0 of a body that deforms, whose joints have one point."""
+    """Return the distance from the middle of a joint to its points, m; 0 for a deformable body, whose joints have one point."""
     if arm is not None:
         return number("arm", arm, above=0.0)
     return np.sqrt(np.trace(one.second_moments) / one.mass) if isinstance(one, RigidBody) else 0.0
 
 
 def _spread(kind, axis, arm):
-    """The points of a joint about its middle, m."""
+    """Return the points of a joint about its middle, m."""
     if kind in ("ball", "spring"):
         return np.zeros((1, 3))
     return arm * np.array([axis, -axis]) if kind == "hinge" else arm / np.sqrt(3.0) * CORNERS
 
 
 def _place(name, given, end, body, vertex):
-    """Where an end is at rest."""
+    """Return the rest position of an end."""
     if vertex is not None:
         if given is not None:
             raise ValueError(f"{name}: vertex {vertex} of {body.name!r} is where it is")

@@ -1,4 +1,4 @@
-"""The scene as the compiled model numbers it: rigid bodies with the hidden points behind their vertices.
+"""The scene with the row numbers of the compiled model: the hidden points of rigid bodies follow their vertices.
 
 `PublicRows` maps its rows to the vertices of the public arrays.
 """
@@ -23,13 +23,15 @@ __all__ = ["ModelBody", "model_scene", "number_rows", "public_scene"]
 
 
 class ModelBody(RigidBody):
-    """A rigid body with the rows of the compiled model: its vertices without mass, its anchors, and four points that carry a quarter of its
-    mass each. They have the centre and the second moments of the body, so that momenta and energies are sums over rows as for all bodies.
+    """A rigid body with the rows of the compiled model: its massless vertices, its anchors, and four points with a quarter of its mass
+    each.
+
+    These have the centre and the second moments of the body, so that momenta and energies are sums over rows as for all bodies.
 
     Attributes
     ----------
     public : RigidBody
-        As the user has it.
+        The body of the user.
     """
 
     public: RigidBody
@@ -44,14 +46,15 @@ class ModelBody(RigidBody):
         self._keep(points=mesh.points, mesh=mesh, n_hidden=len(hidden), public=body)
 
     def hidden_at(self, x: Floats) -> tuple[Floats, Floats]:
-        """The hidden rows (k, 3) m of the pose nearest to vertices at x (n, 3) m, and the vertices of that pose."""
+        """Return the hidden rows (k, 3) m of the pose closest to vertices at x (n, 3) m, and the vertices of that pose."""
         middle, rest, rotation = nearest_motion(self.public.points, x)
         moved = middle + (self.points - rest) @ rotation.T
         return moved[len(x) :], moved[: len(x)]
 
     def hidden_velocities_at(self, v: Floats) -> tuple[Floats, Floats]:
-        """Velocities of the hidden rows (k, 3) m/s of the affine motion nearest to velocities v (n, 3) of the vertices, and of these in it.
-        The time derivative of a rotation over a step, (R - R_t)/h, is such a motion and no spin."""
+        """Return velocities of the hidden rows (k, 3) m/s of the affine motion closest to velocities v (n, 3) of the vertices, and of these
+        in it. The time derivative of a rotation over a step, (R - R_t)/h, is such a motion and no spin.
+        """
         rest = self.public.points.mean(axis=0)
         change = np.linalg.lstsq(self.public.points - rest, v - v.mean(axis=0), rcond=None)[0]
         moved = v.mean(axis=0) + (self.points - rest) @ change
@@ -59,7 +62,7 @@ class ModelBody(RigidBody):
 
 
 def number_rows(bodies: Any) -> None:
-    """Gives bodies their rows, one after the other."""
+    """Assign consecutive rows to bodies."""
     first = 0
     for body in bodies:
         keep_attributes(body, slice=slice(first, first + len(body.points)))
@@ -67,7 +70,7 @@ def number_rows(bodies: Any) -> None:
 
 
 def model_scene(scene: Any) -> Any:
-    """The copy of a scene that the model is built of; the scene itself where it has no rigid bodies, or is one."""
+    """Return the copy of a scene for the model; the scene itself if it has no rigid bodies, or is such a copy."""
     if not any(isinstance(body, RigidBody) and not body.n_hidden for body in scene.bodies):
         return scene
     model = scene.copy()
@@ -77,7 +80,7 @@ def model_scene(scene: Any) -> Any:
 
 
 def public_scene(model: Any) -> Any:
-    """The scene of a user that `model_scene` made a model of, as it is now; itself without rigid bodies."""
+    """Return the user's scene of a `model_scene`, in its present state; itself without rigid bodies."""
     if not any(body.n_hidden for body in model.bodies):
         return model
     scene = model.copy()

@@ -1,4 +1,4 @@
-"""Pins and obstacles whose prescribed motions may meet: what the core checks at the end of each step (prescribed_pairs.h)."""
+"""Pins and obstacles whose prescribed motions may meet: the core checks them at the end of each step (prescribed_pairs.h)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ OBSTACLES = 0  # the group of all obstacles, which are not checked against each 
 
 
 def prescribed_description(touching, scene, fixed, dtype):
-    """What of a description is of pairs whose two sides are prescribed, or None where no two motions can meet.
+    """Return the description of pairs whose two sides are prescribed, or None if no two motions can meet.
 
-    Vertices that one call of `Body.pin` holds are a group, and so are all obstacles. Groups that touch or intersect at rest count as one:
-    a beam may be clamped in a wall.
+    Vertices of one call of `Body.pin` are a group, and so are all obstacles. Groups that touch or intersect at rest count as one: a beam
+    may be clamped in a wall.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def prescribed_description(touching, scene, fixed, dtype):
 
 
 def _groups(touching, scene, fixed):
-    """The group of each point, -1 where it is not prescribed, and whether it has a motion."""
+    """Return the group of each point, -1 if it is not prescribed, and whether it has a motion."""
     groups, moves = np.full(len(touching.rest), -1), np.zeros(len(touching.rest), bool)
     n_groups = OBSTACLES + 1
     for body in scene.bodies:
@@ -90,7 +90,7 @@ def _keys(rows, n):
 
 
 def _joined(touching, scene, groups, parts):
-    """The groups, those that touch at rest as one."""
+    """Return the groups; those that touch at rest are joined."""
     import scipy
 
     links = []
@@ -111,7 +111,7 @@ def _joined(touching, scene, groups, parts):
 
 
 def _asked(touching, scene, pinned, moves):
-    """The pinned vertices that may meet a plane: those above all planes at rest of which either moves."""
+    """Return the pinned vertices that may meet a plane: those above all planes at rest, if the vertex or the plane moves."""
     planes = [obstacle.collider for obstacle in scene.obstacles if obstacle.collides and isinstance(obstacle.collider, Plane)]
     rows = touching.vertices[touching.vertices < touching.n_vertices]
     asked = pinned[rows] & (moves[rows] | any(plane.motion is not None for plane in planes))

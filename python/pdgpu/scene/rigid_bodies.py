@@ -1,4 +1,4 @@
-"""Rigid bodies of a scene: their mass, what they begin with, and what holds them."""
+"""Rigid bodies of a scene: their masses, initial states and pins."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 __all__ = ["RigidBody"]
 
 CORNERS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
-OUT_OF_LINE = 1e-9  # of the extent: pins that are nearer to a line lie on it
+OUT_OF_LINE = 1e-9  # of the extent: pins closer to a line lie on it
 
 
 @made_by("Scene.add_rigid")
 class RigidBody(Body):
     """A rigid body of a scene; made by `Scene.add_rigid`.
 
-    Its vertices are those of the mesh it was made of. A pose with the centre c (3,) and the rotation R (3, 3) puts them at
-    ``c + arms @ R.T``; `Simulation.set_state` takes such rows, and `Simulation.rigid` has the poses.
+    Its vertices are those of its mesh. A pose with the centre c (3,) and the rotation R (3, 3) puts them at ``c + arms @ R.T``;
+    `Simulation.set_state` accepts such rows, and `Simulation.rigid` returns the poses.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class RigidBody(Body):
     second_moments : ndarray, shape (3, 3)
         Integral of density (x - centre)(x - centre)^T, kg m^2. The inertia tensor is tr(J) 1 - J.
     spin : ndarray, shape (3,)
-        Angular velocity at the start, rad/s.
+        Initial angular velocity, rad/s.
     anchors : int
-        Number of points at which joints hold it. They move with the body, and are no vertices.
+        Number of points of joints. They move with the body, and are no vertices.
     """
 
     mass: float
@@ -78,7 +78,7 @@ class RigidBody(Body):
         if carriers is not None:
             arms = _carried(real_array("points", carriers, arms.shape) - centre, mass, moments)
         carriers = centre + arms if carriers is None else np.array(carriers)
-        # as the core turns them: about the centre that the four have after rounding
+        # as in the core: about the centre of the four points after rounding
         centre = carriers.mean(axis=0)
         spin, velocity = real_array("spin", spin, (3,)), real_array("velocity", velocity, (3,))
         surface = Mesh(mesh.points, triangles=triangles)
@@ -99,7 +99,7 @@ class RigidBody(Body):
 
     @property
     def arms(self) -> Floats:
-        """Vertices from the centre at rest, (n, 3) m."""
+        """Vertices relative to the centre at rest, (n, 3) m."""
         return self.points - self.centre
 
     @property
@@ -115,7 +115,7 @@ class RigidBody(Body):
 
     @property
     def velocity(self) -> Floats:
-        """Velocities of the vertices at the start, shape (n, 3), m/s, of the translation and the spin together."""
+        """Initial velocities of the vertices, shape (n, 3), m/s, by translation and spin."""
         return self._velocity
 
     @velocity.setter
@@ -124,7 +124,7 @@ class RigidBody(Body):
 
     @property
     def damping(self) -> float:
-        """Always 0: a rigid body has no elements to be damped."""
+        """Always 0: a rigid body has no elements with damping."""
         return 0.0
 
     @damping.setter
@@ -132,11 +132,11 @@ class RigidBody(Body):
         raise ValueError(f"damping: it is one of elements, and the rigid body {self.name!r} has none")
 
     def slide(self, where: Any, *, line: Any = None, plane: Any = None) -> None:
-        """Refused: a rigid body is held by pins, in a point or an axis, or whole."""
+        """Not supported: a rigid body is held by pins, in a point, about an axis or as a whole."""
         raise ValueError(f"slide: the rigid body {self.name!r} cannot be held on a line or plane; pin a vertex or two of it")
 
     def _some(self, change, where):
-        """Groups are those of the mesh that was given."""
+        """Return the selected vertices; groups are those of the original mesh."""
         if isinstance(where, str):
             if where not in self._groups:
                 known = ", ".join(map(repr, self._groups)) or "none"
@@ -145,25 +145,25 @@ class RigidBody(Body):
         return super()._some(change, where)
 
     def add_anchors(self, points: Floats) -> Any:
-        """New anchors at points (k, 3) m for a joint; returns their numbers, behind those of the vertices."""
+        """Add anchors at points (k, 3) m for a joint; return their numbers, after those of the vertices."""
         self._check_not_shown("add_joint")
         first = len(self.points) + self.anchors
         self._hidden = read_only(np.concatenate([self._hidden[: self.anchors], points, self._hidden[self.anchors :]]))
         self._keep(anchors=self.anchors + len(points))
-        self._linear = self.hidden_velocities()[-CARRIERS:].mean(axis=0)  # as it follows from a file, to the bit
+        self._linear = self.hidden_velocities()[-CARRIERS:].mean(axis=0)  # equal to the value from a file, to the bit
         self._velocity = self._linear + np.cross(self.spin, self.points - self.centre)
         return np.arange(first, first + len(points), dtype=np.int32)
 
     def hidden_points(self) -> Floats:
-        """The points that the compiled model has behind the vertices, at rest, (anchors + 4, 3) m: those that carry the mass are last."""
+        """The points of the compiled model after the vertices, at rest, (anchors + 4, 3) m: those with the mass are last."""
         return self._hidden
 
     def hidden_velocities(self) -> Floats:
-        """Of these at the start, m/s."""
+        """Their initial velocities, m/s."""
         return self._linear + np.cross(self.spin, self._hidden - self.centre)
 
     def numbered_points(self) -> Floats:
-        """The vertices and the anchors at rest, m: what the numbers of a joint name."""
+        """The vertices and the anchors at rest, m: the numbers of a joint refer to them."""
         return np.concatenate([self.points, self._hidden[: self.anchors]])
 
     def element_rows(self, material):
@@ -176,8 +176,9 @@ class RigidBody(Body):
         return np.unique(np.concatenate(held)).astype(np.int32) if held else np.zeros(0, np.int32)
 
     def hinges(self) -> tuple[int, int] | None:
-        """What it turns about, as two vertices: (-1, -1) where nothing holds it, (vertex, -1) a point, two for an axis; None where it is
-        held whole."""
+        """Return its pivot as two vertices: (-1, -1) without pins, (vertex, -1) for a point, two for an axis; None if it is held as a
+        whole.
+        """
         pinned = self.pinned()
         if len(pinned) < 2:
             return (int(pinned[0]) if len(pinned) else -1), -1
@@ -191,15 +192,16 @@ class RigidBody(Body):
         return int(pinned[0]), int(pinned[far])
 
     def fixed_rows(self) -> Any:
-        """(n,) bool, the vertices that are no unknowns of their own accord: pins, and all of a body that is held whole."""
+        """(n,) bool, the vertices that are no unknowns: pins, and all vertices of a body that is held as a whole."""
         fixed = np.zeros(len(self.points), dtype=bool)
         hinges = self.hinges()
         fixed[slice(None) if hinges is None else [pin for pin in hinges if pin >= 0]] = True
         return fixed
 
     def moved_to(self, pinned: Any, targets: Floats, name: str, tolerance: float) -> Floats:
-        """The vertices (n, 3) of a body that is held whole where its pinned ones are at targets (k, 3); ValueError where no motion of a
-        rigid body leads there."""
+        """The vertices (n, 3) of a body that is held as a whole, with its pinned ones at targets (k, 3); ValueError if no rigid motion
+        leads there.
+        """
         here = self.points[pinned]
         middle, goal = here.mean(axis=0), targets.mean(axis=0)
         rotation = nearest_rotation((targets - goal).T @ (here - middle))
@@ -209,7 +211,7 @@ class RigidBody(Body):
 
 
 def _carried(arms, mass, moments):
-    """Arms of the vertices that carry the mass, as a file has them; ValueError where they are not those of the body."""
+    """Return arms of the points with the mass, from a file; ValueError if they do not match the body."""
     off = max(np.abs(mass / CARRIERS * arms.T @ arms - moments).max(), mass * (arms.mean(axis=0) ** 2).sum())
     if not off <= 1e-9 * np.trace(moments):
         raise ValueError("points: the last four have not the second moments of the body")
@@ -217,7 +219,7 @@ def _carried(arms, mass, moments):
 
 
 def _without_hidden(state):
-    """Attributes of a pickle of an earlier version, in which the hidden points were vertices."""
+    """Return attributes of a pickle of an earlier version, in which the hidden points were vertices."""
     whole, anchors = state["points"], state.get("anchors", 0)
     n = len(whole) - CARRIERS - anchors
     mesh, velocity = Mesh(whole[:n], triangles=state["mesh"].triangles), state["_velocity"]
@@ -234,20 +236,20 @@ def _without_hidden(state):
 
 
 def nearest_rotation(matrices: Floats) -> Floats:
-    """The rotations (..., 3, 3) that are nearest to matrices."""
+    """Return the rotations (..., 3, 3) closest to matrices."""
     u, _, v = np.linalg.svd(matrices)
     u[..., :, 2] *= np.linalg.det(u @ v)[..., None]
     return u @ v
 
 
 def nearest_motion(points: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
-    """The means of x and of points, both (n, 3) m, and the rotation (3, 3) about them that takes the points nearest to x."""
+    """Return the means of x and of points, both (n, 3) m, and the rotation (3, 3) about them that maps the points closest to x."""
     middle, rest = x.mean(axis=0), points.mean(axis=0)
     return middle, rest, nearest_rotation((x - middle).T @ (points - rest))
 
 
 def check_rigid_motion(moved: Floats, given: Floats, body: RigidBody, name: str, tolerance: float = 1e-8) -> None:
-    """ValueError where given positions are not the moved ones of a rigid body, to `tolerance` times its size and coordinates."""
+    """ValueError for positions that are no rigid motion of a body, to `tolerance` times its size and coordinates."""
     off = np.abs(moved - given).max()
     size = np.abs(body.arms).max() + np.abs(given).max()
     if not off <= tolerance * size:
@@ -258,8 +260,9 @@ def check_rigid_motion(moved: Floats, given: Floats, body: RigidBody, name: str,
 
 
 def pose_of(body: RigidBody, x: Floats) -> tuple[Floats, Floats]:
-    """Centre (3,) and rotation (3, 3) of a body at positions (n, 3): those nearest to the rows that carry the mass where it has them, else
-    to its vertices."""
+    """Return centre (3,) and rotation (3, 3) of a body at positions (n, 3): those closest to the rows with the mass if present, else to its
+    vertices.
+    """
     if body.n_hidden:
         carriers = x[-CARRIERS:]
         centre = carriers.mean(axis=0)

@@ -1,4 +1,4 @@
-"""Rigid bodies in a scene: how they are added, and what a simulation is built from."""
+"""Rigid bodies in a scene: their addition, and their description for a simulation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["RigidScene"]
 
 
 class RigidScene:
-    """The part of `Scene` that knows of rigid bodies."""
+    """The part of `Scene` for rigid bodies."""
 
     if TYPE_CHECKING:  # of `Scene`
         bodies: tuple[Any, ...]
@@ -48,26 +48,25 @@ class RigidScene:
         spin: ArrayLike = (0.0, 0.0, 0.0),
         collides: bool = True,
     ) -> RigidBody:
-        """Add what a closed surface encloses, as a body that turns and moves and does not deform.
+        """Add the interior of a closed surface as a rigid body.
 
-        In a step its centre c and rotation R minimise G with all else, their inertia being m/(2h^2) |c - c*|^2 + 1/(2h^2)
-        tr[(R - R*) J (R - R*)^T] with c* = c_t + h v_t + h^2 g and the second moments J [Ferguson et al. 2021; Chen et al. 2024, VBD,
-        Sec. 6.2]. R* is the free motion from R_t by the midpoint rule on the rotations [Simo and Wong 1991], and a step changes the angular
-        momentum by h times the torque. Newton, QuasiNewton, VertexBlockDescent, BlockJacobi and GradientDescent take rigid bodies:
-        attachments, pins, the world box, gravity, external forces and `BarrierContact` with guard="impact" act on them. In
-        contact its vertices are points of a surface as all others, there are no pairs within the body, and the guard looks at the arcs
-        that they go on: it turns by a radian at most in an iteration, and by less than half a turn in the first guess. A free
-        body keeps its spin. One that joints or attachments lead on a circle about an axis loses the kinetic energy of its centre at the
-        rate 2 h w^2, as all vertices do with implicit Euler: a step that turns such a body by more than 0.02 rad warns, and one that turns
-        any body by more than 1 rad.
+        In a step its centre c and rotation R minimise G with all other unknowns, with the inertia m/(2h^2) |c - c*|^2 + 1/(2h^2) tr[(R -
+        R*) J (R - R*)^T], c* = c_t + h v_t + h^2 g and the second moments J [Ferguson et al. 2021; Chen et al. 2024, VBD, Sec. 6.2]. R* is
+        the free motion from R_t by the midpoint rule on the rotations [Simo and Wong 1991], and a step changes the angular momentum by h
+        times the torque. Newton, QuasiNewton, VertexBlockDescent, BlockJacobi and GradientDescent support rigid bodies. Attachments, pins,
+        the world box, gravity, external forces and `BarrierContact` with guard="impact" act on them. In contact its vertices are points of
+        a surface, without pairs within the body, and the step limiter tests their arcs: a body rotates by at most one radian in an
+        iteration, and by less than half a turn in the first guess. A free body keeps its angular momentum. A body on a circle about an
+        axis, by joints or attachments, loses the kinetic energy of its centre at the rate 2 h w^2, as all vertices do with implicit Euler.
+        A step warns if it rotates such a body by more than 0.02 rad, or any body by more than 1 rad.
 
-        One pinned vertex is a point that it turns about, pinned ones on a line are an axis, others hold it whole. Its vertices in the
-        arrays of a simulation are those of the mesh (`RigidBody`).
+        One pinned vertex is a pivot, pinned vertices on a line are an axis, others hold the whole body. Its vertices in the arrays of a
+        simulation are those of the mesh (`RigidBody`).
 
         Parameters
         ----------
         mesh : Mesh
-            Triangles that enclose a volume, normals outward, or tets, whose surface counts.
+            Triangles around a volume, with outward normals, or tets, whose surface is used.
         density : float
             kg/m^3, greater than 0.
         masses : float or array_like, shape (n,)
@@ -75,11 +74,11 @@ class RigidScene:
             second moments.
         name : str, optional
         velocity : array_like, shape (3,)
-            Of the centre of mass at the start, m/s.
+            Initial velocity of the centre of mass, m/s.
         spin : array_like, shape (3,)
-            Angular velocity at the start, rad/s.
+            Initial angular velocity, rad/s.
         collides : bool
-            Whether it takes part in contact and in `Simulation.contacts`.
+            True if it takes part in contact and in `Simulation.contacts`.
 
         Returns
         -------
@@ -104,8 +103,9 @@ class RigidScene:
         return body
 
     def rigid(self) -> Any:
-        """What a model is told of the rigid bodies that can move: (first row, rows, two pins or -1) (r, 4) int32, and the arms (n, 3) m of
-        all rows from the centre at rest, 0 of others, or None, None; and the rows of all rigid bodies. Of a `model_scene`."""
+        """The description of movable rigid bodies for a model: (first row, rows, two pins or -1) (r, 4) int32, and the arms (n, 3) m of all
+        rows from the centre at rest, 0 for others, or None, None; and the rows of all rigid bodies. Of a `model_scene`.
+        """
         rows, every, arms = [], [np.zeros(0, np.int64)], np.zeros((self.n_vertices, 3))
         for body in self.bodies:
             if not isinstance(body, RigidBody):

@@ -1,4 +1,4 @@
-"""Scenes: what they are made of, and the arrays a simulation is built from."""
+"""Scenes: bodies and obstacles, and their arrays for a simulation."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ __all__ = ["Body", "Obstacle", "Scene"]
 class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
     """Bodies under gravity, and obstacles.
 
-    A simulation copies the scene when it is made. What is changed afterwards is for the next one, and a warning says so while the first
-    one is there.
+    A simulation copies the scene when it is made. Later changes affect only later simulations, and warn while the first one exists.
 
     Parameters
     ----------
@@ -45,7 +44,7 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
     Attributes
     ----------
     gravity : ndarray, shape (3,)
-        May be set; elements of it until a simulation is made of the scene.
+        May be set; its elements may be set until a simulation of the scene is made.
     bodies : tuple of Body
     obstacles : tuple of Obstacle
     world_box : WorldBox or None
@@ -103,17 +102,17 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all bodies, then of all obstacles; a tuple of str."""
+        """Names of all bodies, then of all obstacles; a tuple of str."""
         return (*(body.name for body in self.bodies), *(obstacle.name for obstacle in self.obstacles))
 
     def __getitem__(self, name):
-        """The body or obstacle of that name."""
+        """Return the body or obstacle of that name."""
         if found := [part for part in (*self.bodies, *self.obstacles) if part.name == name]:
             return found[0]
         raise KeyError(f"no body is named {name!r}; there are {list(self.names)}")
 
     def find(self, body: BodyName) -> Body:
-        """The body of this scene that a body or a name stands for; ValueError where there is none of that name."""
+        """Return the body of this scene for a body or a name; ValueError for an unknown name."""
         name = body.name if isinstance(body, Body) else body
         if not isinstance(name, str):
             raise TypeError(f"body: expected a body or its name, got {body!r}")
@@ -170,16 +169,15 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
             then their sum over the volume.
         name : str, optional
         velocity : array_like, shape (3,) or (n, 3)
-            At the start, m/s.
+            Initial, m/s.
         damping : float
             Damping time k_d of all its elements, s; rigid motion is not braked.
         collides : bool
-            Whether it takes part in contact, also with itself.
+            True if it takes part in contact, also with itself.
         thickness : float
-            m, at least 0. What is in contact reaches half of it beyond the triangles, edges and points of the body: pairs are as much
-            farther apart as half the thickness of both, beside the separation of the contact, and within the body they must be at rest.
-            `BarrierContact`, `ProjectiveContact` and `TwoWayContact` take it, `PenaltyContact` has its `distance` instead. The judge
-            (`certify`) asks for it.
+            m, at least 0. In contact half of it is added around the triangles, edges and points of the body. Pairs keep half the thickness
+            of both bodies in addition to the separation of the contact, and within the body also at rest. `BarrierContact`,
+            `ProjectiveContact` and `TwoWayContact` support it; `PenaltyContact` has its `distance` instead. `certify` tests it.
 
         Returns
         -------
@@ -272,8 +270,8 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
         collides: bool = True,
         thickness: float = 0.0,
     ) -> Body:
-        """Add free points, such as grains of sand: with a `thickness`, balls of that diameter, which do not turn. `damping` is taken like
-        that of every body; it acts on elements, and particles have none.
+        """Add free points, such as grains of sand: with a `thickness`, balls of that diameter, which do not rotate. `damping` has no
+        effect, since particles have no elements.
 
         Parameters
         ----------
@@ -294,23 +292,23 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
     def add_obstacle(
         self, mesh_or_shape: Mesh | Collider, motion: Any = None, *, name: str | None = None, collides: bool = True
     ) -> Obstacle:
-        """Add something that bodies may come near and that none of them moves.
+        """Add an obstacle: bodies collide with it, and do not move it.
 
-        Bodies keep away from it in a simulation with `contact`; one without steps as if it were not there, and warns of that when made.
-        `Simulation.contacts` finds what is near it; walls that push back are those of `set_world_box`.
+        It acts in a simulation with `contact`; without contact bodies pass through it, with a warning at creation. `Simulation.contacts`
+        finds its pairs; `set_world_box` makes walls with a restoring force.
 
         Parameters
         ----------
         mesh_or_shape : Mesh or Collider
-            A mesh, whose surface counts, or Plane, Sphere, Capsule, Box, SignedDistanceField, TriangleMesh.
+            A mesh, whose surface is used, or Plane, Sphere, Capsule, Box, SignedDistanceField, TriangleMesh.
         motion : callable, optional
-            Of a mesh: callable(time, rest_points (n, 3)) -> positions (n, 3); of another collider: callable(time) -> (rotation (3, 3),
-            translation (3,)). Without it the obstacle stands still, or moves as the collider's own motion says. The time is s. A motion
-            cannot call the simulation that asks it, see `Simulation.step`.
+            For a mesh: callable(time, rest_points (n, 3)) -> positions (n, 3); for another collider: callable(time) -> (rotation (3, 3),
+            translation (3,)). By default the obstacle is at rest, or has the collider's own motion. The time is in s. A motion must not
+            call its simulation, see `Simulation.step`.
         name : str, optional
-            Bodies and obstacles have different names.
+            Unique among bodies and obstacles.
         collides : bool
-            Whether it takes part in contact.
+            True if it takes part in contact.
 
         Returns
         -------
@@ -319,9 +317,9 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
         Raises
         ------
         TypeError
-            Something else than a mesh or a collider; a motion that cannot be called.
+            An object that is neither a mesh nor a collider; a motion that is not callable.
         ValueError
-            A mesh without a surface, a name that is taken, a motion for a collider that has one.
+            A mesh without a surface, a name in use, a motion for a collider that has one.
         """
         collider: Any = TriangleMesh(mesh_or_shape) if isinstance(mesh_or_shape, Mesh) else mesh_or_shape
         if not isinstance(collider, Collider):
@@ -339,14 +337,14 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
         return obstacle
 
     def set_world_box(self, lower: ArrayLike, upper: ArrayLike, stiffness: float) -> None:
-        """Push every vertex of every body back into a box: energy stiffness/2 |x - clamp(x, lower, upper)|^2 per vertex.
+        """Push vertices of all bodies back into a box: energy stiffness/2 |x - clamp(x, lower, upper)|^2 per vertex.
 
-        A unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4], so a resting body sinks in a little, by the
-        weight on a vertex over the stiffness; PBD alone puts every vertex back, whatever the stiffness. It acts on vertices, not on the
-        faces between them, on those that start outside from the first step on and not on pinned ones, without friction, on
-        the bodies that are there when the simulation is built, is no damper, and appears in `Simulation.energies` as "WorldBox". A
-        second call replaces the box. The matrix of Projective Dynamics gets `stiffness` on the diagonal of every vertex, of those
-        inside the box too, which then move more slowly per iteration the stiffer the box.
+        A unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4]. So a resting body penetrates slightly, by the
+        weight on a vertex over the stiffness; only PBD moves every vertex back, for any stiffness. It acts on vertices, not on faces; from
+        the first step on vertices that start outside; not on pinned vertices; without friction or damping; on the bodies in the scene when
+        a simulation is made. It appears in `Simulation.energies` as "WorldBox". A second call replaces the box. The matrix of Projective
+        Dynamics gets `stiffness` on the diagonal of every vertex, also inside the box. So a stiffer box makes vertices move less per
+        iteration.
 
         Parameters
         ----------
@@ -360,7 +358,7 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
 
 
 def add_body(scene, kind, points, mesh, materials, masses, name, velocity, damping, collides, thickness, density=None):
-    """A body that is added to a scene."""
+    """Add a body to a scene."""
     collides, thickness = flag("collides", collides), number("thickness", thickness, minimum=0.0)
     name = new_name(scene, f"{kind}{len(scene.bodies)}" if name is None else name)
     velocity, damping = body_velocities(velocity, len(points)), number("damping", damping, minimum=0.0)
@@ -374,7 +372,7 @@ def add_body(scene, kind, points, mesh, materials, masses, name, velocity, dampi
 
 
 def checked_copy(scene):
-    """A copy for a simulation, after a look at the arrays that may be written to."""
+    """Return a copy for a simulation, after checks of the writable arrays."""
     real_array("gravity", scene.gravity, (3,))
     for body in scene.bodies:
         if not isinstance(body, RigidBody):
@@ -384,7 +382,7 @@ def checked_copy(scene):
 
 
 def take_note(scene, simulation):
-    """A simulation was made of the scene, and sees no change of it."""
+    """Register a simulation of the scene, which does not use its later changes."""
     simulations_of(scene).add(simulation)
     scene.gravity.flags.writeable = False
     for body in scene.bodies:

@@ -26,7 +26,7 @@ MOST_NODES = 2**27  # of a grid: 1 GiB of distances
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SignedDistanceField(Collider):
-    """A signed distance on the nodes of a grid, trilinear between them.
+    """A signed distance on the nodes of a grid, with trilinear interpolation.
 
     Parameters
     ----------
@@ -34,30 +34,32 @@ class SignedDistanceField(Collider):
         Distance at node (i, j, k), negative inside, m; at least 2 nodes along each axis. With `whole` none is negative on the boundary of
         the grid, so that the surface lies inside.
     origin : array_like, shape (3,)
-        Where node (0, 0, 0) is, m.
+        Position of node (0, 0, 0), m.
     spacing : float
         Between nodes, m.
     mesh : Mesh, optional
-        What the distance is measured from. Only pictures use it.
+        The surface of the distance. Only pictures use it.
     whole : bool
-        Whether the shape lies in the grid. False: the grid has a part of it, such as a piece of ground, and the surface may leave it. Of
-        what answers contact `ProxyContact` alone takes a part.
+        True if the shape lies in the grid. False: the grid has a part of it, such as a piece of ground, and the surface may leave it. Only
+        `ProxyContact` supports a part.
     motion : as for `Plane`
 
     Notes
     -----
-    What interpolation gives is within h^2/8 (|f_xx| + |f_yy| + |f_zz|) of the distance f in a cell where f is smooth, h the spacing, and
-    within sqrt(3)/2 h anywhere; the zero level rounds off edges by as much. `gradient` is the exact derivative of the interpolated
-    distance, which jumps from cell to cell; it is no unit vector, and no longer than sqrt(3). `normals` are its direction, and closest
-    points lie at distance times normal, so they are approximate.
+    In a cell where the distance f is smooth, the interpolation error is at most h^2/8 (|f_xx| + |f_yy| + |f_zz|), h the spacing, and at
+    most
+    sqrt(3)/2 h anywhere; the zero level rounds off edges by as much. `gradient` is the exact derivative of the interpolated distance, which
+    jumps between cells; it is no unit vector, of length at most sqrt(3). `normals` are its direction, and closest points lie at distance
+    times
+    normal, so they are approximate.
 
-    Outside the grid, with q the point of the grid's box nearest to p, the distance is sqrt(f(q)^2 + |p - q|^2), which is continuous.
-    Where f(q) is the distance of q from a surface inside the box, that of p is at least this, and more by less than f(q).
+    Outside the grid, with q the point of the grid's box closest to p, the distance is sqrt(f(q)^2 + |p - q|^2), which is continuous. If
+    f(q) is the distance of q from a surface inside the box, that of p is at least this, and exceeds it by less than f(q).
 
-    Of a part, what is outside the grid is known as far as f reaches: where f(q) > |p - q| the point is outside the shape, and at least
-    f(q) - |p - q| from it, which is what `distance` says. Anywhere else outside the grid there may be anything, and it raises ValueError.
+    For a part, the distance outside the grid is known up to f: if f(q) > |p - q| the point is outside the shape, at least f(q) - |p - q|
+    from it, and `distance` returns that. At other points outside the grid it is unknown, and raises ValueError.
 
-    Of what answers contact `PenaltyContact` takes it, for vertices; the others need distances to edges and triangles.
+    Of the contacts `PenaltyContact` supports it too, for vertices; the others need distances to edges and triangles.
     """
 
     values: np.ndarray
@@ -103,7 +105,7 @@ class SignedDistanceField(Collider):
         Parameters
         ----------
         mesh : Mesh
-            Its surface: closed, two triangles at every edge that run the same way round, not meeting itself. As a whole it may be turned
+            Its surface: closed, two consistently oriented triangles at every edge, without self-intersection. Its orientation may be
             outwards or inwards; surfaces inside others enclose holes.
         spacing : float
             m. The grid has ((size + 2 padding) / spacing + 1) nodes along an axis, rounded up, 2^27 in all at most, 8 bytes each.
@@ -113,19 +115,25 @@ class SignedDistanceField(Collider):
         threads : int
             0: all cores. The result does not depend on it.
 
+        Returns
+        -------
+        SignedDistanceField
+
         Raises
         ------
         ValueError
-            An open or non-manifold surface, inconsistent orientation, a surface that meets itself: with the edge or triangle; a spacing
-            that gives too many nodes, with their number.
+            An open or non-manifold surface, inconsistent orientation, a self-intersection: with the edge or triangle; a spacing that gives
+            too many nodes, with their number.
         RuntimeError
             This build has no GMP.
 
         Notes
         -----
-        The distance of every node is that of its nearest triangle, found through a tree of boxes. Its sign is exact: the parity of the
-        triangles above the node, in integer arithmetic where rounding could decide, with ties broken by an infinitesimal shift
-        [Edelsbrunner and Mücke 1990, simulation of simplicity].
+        The distance of every node is that of its closest triangle, found in a tree of boxes. Its sign is exact: the parity of the triangles
+        above
+        the node, in integer arithmetic where rounding could decide, with ties broken by an infinitesimal shift [Edelsbrunner and Mücke
+        1990,
+        simulation of simplicity].
         """
         if not isinstance(mesh, Mesh):
             raise TypeError(f"mesh: expected a pdgpu.Mesh, got {mesh!r}")

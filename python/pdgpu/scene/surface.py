@@ -1,4 +1,4 @@
-"""What of a scene can touch something: triangles, edges and particles of bodies and of obstacle meshes, numbered through."""
+"""The colliding parts of a scene: triangles, edges and particles of bodies and of obstacle meshes, with consecutive numbers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["SceneSurface"]
 class SceneSurface:
     """Surfaces of solids, triangles of shells, edges of rods, particles, and obstacle meshes.
 
-    A surface that is embedded in a solid with `collides` stands for the solid's own. Vertices are numbered as in the scene, after them the
-    points of such surfaces, in the order of the bodies, and after these the vertices of the obstacle meshes, in the order of the obstacles.
+    A surface embedded in a solid with `collides` replaces the solid's own. Vertices have the numbers of the scene, followed by the points
+    of such surfaces, in the order of the bodies, and by the vertices of the obstacle meshes, in the order of the obstacles.
 
     Parameters
     ----------
     scene : Scene
     chosen : collection of int, optional
-        Places in `names`: the others keep their numbers and have no triangles, edges or particles. All where it is left out.
+        Indices in `names`: the others keep their numbers and have no triangles, edges or particles. By default all.
 
     Attributes
     ----------
@@ -32,19 +32,19 @@ class SceneSurface:
         Of all bodies, then of all obstacles.
     triangles, edges, particles : ndarray of int, shapes (t, 3), (r, 2), (p,)
     owner : ndarray of int32, shape (n + k + m,)
-        Place in `names` of every vertex.
+        Index in `names` of every vertex.
     rest : ndarray, shape (n + k + m, 3)
-        As added to the scene, m.
+        Rest positions, m.
     radii : ndarray, shape (n + k + m,)
-        Half the thickness of the body of every vertex, m; 0 of obstacle meshes.
+        Half the thickness of the body of every vertex, m; 0 for obstacle meshes.
     meshes : list of (bool, TriangleMesh)
-        The obstacles that are meshes, each behind whether it is chosen.
+        The obstacle meshes, each with whether it is chosen.
     carriers : ndarray of int32, shape (k, 4)
-        The vertices that carry each embedded point.
+        The vertices of each embedded point.
     weights : ndarray, shape (k, 4)
         Of these.
     shapes : list of (int, Collider)
-        The chosen obstacles that are not, each behind its place in `names`.
+        The other chosen obstacles, each with its index in `names`.
     """
 
     def __init__(self, scene: Any, chosen: Any = None) -> None:
@@ -96,21 +96,21 @@ class SceneSurface:
         self.radii = 0.5 * thickness[self.owner]
 
     def embedded(self, x: Any) -> Any:
-        """The embedded points (k, 3) that positions x (n, 3) of the bodies carry."""
+        """The embedded points (k, 3) for positions x (n, 3) of the bodies."""
         return np.einsum("kj,kjc->kc", self.weights, x[self.carriers])
 
     def positions(self, x: Any, time: Any) -> Any:
-        """Positions x (n, 3) of the bodies, m, those of the embedded points, and those of the obstacle meshes at a time (s); these at rest
-        where they are not chosen."""
+        """Positions x (n, 3) of the bodies, m, those of the embedded points, and those of the obstacle meshes at a time (s); at rest for
+        obstacles that are not chosen.
+        """
         return np.concatenate([x, self.embedded(x), self.driven(time)])
 
     def held(self, fixed: Any) -> Any:
-        """Which of the vertices (n + k + m,) nothing moves, where `fixed` (n,) of the bodies' are: the obstacles', and points that no free
-        vertex carries."""
+        """The fixed vertices, a mask (n + k + m,), with `fixed` (n,) of the bodies: those of obstacles, and points of fixed vertices."""
         fixed = np.asarray(fixed, bool)
         carried = (fixed[self.carriers] | (self.weights == 0.0)).all(axis=1)
         return np.concatenate([fixed, carried, np.ones(len(self.rest) - len(fixed) - len(carried), bool)])
 
     def driven(self, time: Any) -> Any:
-        """The positions (m, 3) of the obstacle meshes alone."""
+        """Only the positions (m, 3) of the obstacle meshes."""
         return np.concatenate([np.zeros((0, 3)), *(mesh.positions(time) if chosen else mesh.mesh.points for chosen, mesh in self.meshes)])

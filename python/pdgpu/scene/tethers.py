@@ -1,4 +1,4 @@
-"""Targets of attachments that go somewhere: bones, handles."""
+"""Moving targets of attachments: bones, handles."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = []
 
-FRAME, TARGETS = "frame", "targets"  # how a motion is asked: (time) -> placement, (time, rest points) -> points
+FRAME, TARGETS = "frame", "targets"  # the signature of a motion: (time) -> placement, (time, rest points) -> points
 
 
 def spread(body: Any, embedding: Embedding, stiffness: Any) -> tuple[Any, Any]:
-    """Vertices (k,) that carry embedded points, ascending, and the stiffness (k,) of the points' springs shared out to them."""
+    """Return vertices (k,) of embedded points, ascending, and the stiffness (k,) of the points' springs distributed to them."""
     if embedding.body != body.name or embedding.n_vertices != len(body.points):
         raise ValueError(f"where: {embedding!r} is not embedded in {body.name!r}")
     least = embedding.weights.min(axis=1)
@@ -42,7 +42,7 @@ def spread(body: Any, embedding: Embedding, stiffness: Any) -> tuple[Any, Any]:
 
 
 def targets_at(body: Any, indices: Any, how: tuple[str, Any], time: float) -> Any:
-    """Where a motion puts the targets of vertices of a body at a time, (k, 3) m."""
+    """Return the targets of vertices of a body by a motion at a time, (k, 3) m."""
     word, motion = how
     points = selectable_points(body)[indices]
     if word == FRAME:
@@ -52,7 +52,7 @@ def targets_at(body: Any, indices: Any, how: tuple[str, Any], time: float) -> An
 
 
 class Tethers:
-    """The attachments of a scene that move, as the core has them."""
+    """The attachments of a scene with motions, in the form of the core."""
 
     def __init__(self, scene: Any) -> None:
         self._sent: dict[Any, Any] = {}
@@ -60,12 +60,12 @@ class Tethers:
         for body in scene.bodies:
             for (indices, *_), how in zip(body.attachments, body.attachment_motions, strict=True):
                 if how is not None:
-                    origin = indices if body.parents is None else body.parents[indices]  # copies of a vertex, made by a cut, go with it
+                    origin = indices if body.parents is None else body.parents[indices]  # copies of a vertex, made by a cut, move with it
                     self._moving.append((before, body, origin, how))
                 before += len(indices)
 
     def targets(self, core: SimulationCore, time: float) -> list[tuple[int, Any]]:
-        """(first attachment, targets (k, 3) m) at a time, s, of those that have moved since `put`."""
+        """Return (first attachment, targets (k, 3) m) at a time, s, of those that have moved since `put`."""
         found = []
         for first, body, origin, how in self._moving:
             asked, place = np.unique(origin, return_inverse=True)
@@ -75,7 +75,7 @@ class Tethers:
         return found
 
     def put(self, core: SimulationCore, found: list[tuple[int, Any]]) -> None:
-        """Gives the core what `targets` found."""
+        """Pass the result of `targets` to the core."""
         for first, targets in found:
             core.backend.set_attachments(first, core.cast_positions(targets))
             self._sent[first] = targets
