@@ -1,4 +1,4 @@
-"""What a run recorded step by step: energies, momenta, contacts."""
+"""Quantities recorded per step of a run: energies, momenta, contacts."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ __all__ = ["History"]
 
 @made_by("Simulation.run")
 class History(Mapping):
-    """Column -> array, one number per recorded step, the state that a run began with first; made by `Simulation.run`.
+    """Column -> array, one number per recorded step, with the initial state of the run first; made by `Simulation.run`.
 
     "step" and "time" (s) since the simulation was made; energies, J, as in `Simulation.energies`, those of materials as "elastic_ARAP" and
-    so on; "momentum_x" to "momentum_z", kg m/s, and "angular_momentum_x" to "angular_momentum_z" about the origin, kg m^2/s; "contacts"
-    that push (with `TwoWayContact` pairs nearer than its `distance`), and "smallest_distance" of them, m, infinite where there is none.
-    Of the step that ended there "iterations", "status", "solve_seconds", "behind" (the target lag, m) and "stiffness" (of contact, as in
-    `StepRecord`; NaN where that is None). In the first row these are 0, "", 0, 0 and NaN. "inverted_tets" counts the tets of negative
-    volume in each row.
+    so on; "momentum_x" to "momentum_z", kg m/s, and "angular_momentum_x" to "angular_momentum_z" about the origin, kg m^2/s; "contacts",
+    the number of pairs with a force (with `TwoWayContact`: below its `distance`), and their "smallest_distance", m, infinite without pairs.
+    For the last step of a row "iterations", "status", "solve_seconds", "behind" (the target lag, m) and "stiffness" (of contact, as in
+    `StepRecord`; NaN for None). In the first row these are 0, "", 0, 0 and NaN. "inverted_tets" counts the tets of negative volume in each
+    row.
     """
 
     def __init__(self, *, rows: list[dict[str, Any]]) -> None:
-        self._rows = rows  # a run adds to them
+        self._rows = rows  # a run appends to them
 
     def __getitem__(self, column):
         if column not in self._names():
@@ -51,11 +51,11 @@ class History(Mapping):
         return {name: [row[name] for row in self._rows] for name in self}
 
     def to_dataframe(self) -> Any:
-        """A pandas DataFrame, a row per recorded step. ImportError where pandas is not installed."""
+        """A pandas DataFrame, a row per recorded step. ImportError if pandas is not installed."""
         return data_frame(self._table())
 
     def to_csv(self, path: Path) -> None:
-        """Write the columns to a file, in place whole."""
+        """Write the columns to a file, which is replaced as a whole."""
         write_csv(path, self._table())
 
     def table(self) -> str:
@@ -63,7 +63,7 @@ class History(Mapping):
         return text_table(*self._cells(), left=0)
 
     def _cells(self):
-        """Heads and rows of `table`."""
+        """Return heads and rows of `table`."""
         shown = ("step", "time", "kinetic", "gravity", "contact", "total", "contacts", "iterations")
         kept = self._rows if len(self._rows) <= 10 else [*self._rows[:5], None, *self._rows[-4:]]
         return shown, [["..." if row is None else f"{row[name]:.6g}" for name in shown] for row in kept]

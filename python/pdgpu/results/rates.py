@@ -1,4 +1,4 @@
-"""How fast a recorded iteration converges: the factor per iteration in its linear phase, with an interval."""
+"""Convergence rate of a recorded iteration: the factor per iteration in its linear phase, with an interval."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pdgpu._internal.text_tables import html_table, text_table
 
 __all__ = ["Rate", "Rates", "fit_rate"]
 
-# rows of a piece of a curve, at least; how many places it may be divided at are tried, and how many pieces, at most
+# least number of rows of a piece of a curve; largest numbers of tested boundaries and of pieces
 LEAST_ROWS = 4
 PLACES = 150
 MOST_PIECES = 4
 
-# deviations from a straight line that are no bend, decades
+# deviations from a straight line that count as straight, decades
 EVEN = 1e-3
 
-# A rate is given for a phase of so many decades, if the slopes of its halves differ by at most this share of the slope, and the interval
-# is no wider than this share on either side.
+# A rate needs a phase of at least this many decades, whose halves differ in slope by at most this fraction of the slope, and an interval of
+# at most this fraction on either side.
 LEAST_DECADES = 1.0
 LARGEST_BEND = 0.1
 LARGEST_INTERVAL = 0.25
@@ -31,25 +31,25 @@ LARGEST_INTERVAL = 0.25
 @made_by("StepRecord.rate and Comparison.rates")
 @dataclass(frozen=True)
 class Rate:
-    """The factor by which a column of a record falls per iteration, once it falls evenly.
+    """The factor per iteration of a column of a record in its linear phase.
 
     Attributes
     ----------
     value : float
-        Factor per iteration; NaN where the record has no linear tail, see `reason`. The rate of a gradient norm or an error; a loss falls
-        by its square.
+        Factor per iteration; NaN for a record without a linear tail, see `reason`. The rate of a gradient norm or an error; a loss
+        decreases by its square.
     low, high : float
         Confidence interval.
     first, last : int
-        The iterations of the linear phase, or of the phase that was refused.
+        The iterations of the linear phase, or of the rejected phase.
     column : str
     confidence : float
     seconds_per_iteration : float
         In the linear phase.
     decades : float
-        By which the column falls from `first` to `last`.
+        Decrease of the column from `first` to `last`.
     reason : str
-        Why there is no value; empty where there is one.
+        The reason for a missing value; empty with a value.
     """
 
     value: float
@@ -65,7 +65,7 @@ class Rate:
 
     @property
     def iterations_per_digit(self) -> float:
-        """Iterations for a factor of ten; infinite where nothing falls."""
+        """Iterations for a factor of ten; infinite without a decrease."""
         if self.value == 0.0:
             return 0.0
         return -1.0 / math.log10(self.value) if self.value < 1.0 else (math.nan if math.isnan(self.value) else math.inf)
@@ -95,7 +95,7 @@ class Rates(dict):
         return f"Rates of {len(self)}, {next(iter(self.values())).column if self else ''}"
 
     def _cells(self):
-        """Heads and rows of the table."""
+        """Return heads and rows of the table."""
         head = ("solver", "per iteration", "low", "high", "iterations", "decades", "its/digit", "ms/digit", "no rate because")
         rows = [
             (
@@ -113,7 +113,7 @@ class Rates(dict):
 
 
 def fit_rate(iterations, values, column, seconds=None, confidence=0.95):
-    """The rate of a curve; see `StepRecord.rate`."""
+    """Return the rate of a curve; see `StepRecord.rate`."""
     iterations, values = np.asarray(iterations, dtype=np.float64), np.asarray(values, dtype=np.float64)
     good = np.isfinite(values) & (values > 0.0)
     begin = int(np.argmax(good)) if good.any() else len(good)
@@ -141,7 +141,7 @@ def fit_rate(iterations, values, column, seconds=None, confidence=0.95):
 
 
 def _fault(k, y, low, high, fitted, confidence, cut):
-    """Why the rows low to high - 1 are no linear tail, in words; empty where they are one.
+    """Return the reason why the rows low to high - 1 are no linear tail, as text; empty if they are one.
 
     `fitted`: their slope and half the width of its interval. `cut`: the floor of rounding follows.
     """
@@ -165,9 +165,9 @@ def _fault(k, y, low, high, fitted, confidence, cut):
 
 
 def _without_floor(y):
-    """How many rows to look at: a long floor of rounding, in decades, is cut to a quarter of the rows before it.
+    """Return the number of rows to use: a long floor of rounding, in decades, is cut to a quarter of the rows before it.
 
-    The pieces of a curve have at least a twentieth of its rows, and a fast solver would have none above its floor.
+    The pieces of a curve have at least a twentieth of its rows, so a fast solver would have none above a long floor.
     """
     later = y[len(y) // 2 :]
     if len(later) < 2 * LEAST_ROWS or not _at_floor(later):
@@ -181,7 +181,7 @@ def _near_floor(rest):
 
 
 def _at_floor(rest):
-    """Whether rows, in decades, are the floor of rounding: near its level, and in their second half flat but for noise."""
+    """Return whether rows, in decades, are the floor of rounding: close to its level, and in their second half constant up to noise."""
     later = rest[len(rest) // 2 :]
     k = np.arange(len(later), dtype=np.float64)
     fall = abs(float(np.polyfit(k, later, 1)[0])) * len(rest)
@@ -189,17 +189,17 @@ def _at_floor(rest):
 
 
 def _superlinear(y):
-    """Whether a factor below 0.01 follows one of at most half as many decades, as in Newton's method."""
+    """Return whether a factor below 0.01 follows one of at most half as many decades, as in Newton's method."""
     falls = -np.diff(y)
     steepest = int(np.argmax(falls))
     return bool(falls[steepest] > 2.0 and (falls[:steepest] < 0.5 * falls[steepest]).any())
 
 
 def _linear_phase(k, y, confidence):
-    """The half-open range of rows of the last straight piece that falls.
+    """Return the half-open range of rows of the last straight piece that decreases.
 
-    It must fall on in its second half, and have a quarter of the rows of the longest that does: where a curve bends into the floor of
-    rounding, a short piece falls too.
+    It must continue to decrease in its second half, and have a quarter of the rows of the longest such piece: at the bend of a curve into
+    the floor of rounding, a short piece decreases too.
     """
     ends = _pieces(k, y)
     falling = []
@@ -213,7 +213,7 @@ def _linear_phase(k, y, confidence):
 
 
 def _pieces(k, y):
-    """Ends of the straight pieces, at most MOST_PIECES, that describe y best [Schwarz 1978, the information criterion]."""
+    """Return ends of the straight pieces, at most MOST_PIECES, that describe y best [Schwarz 1978, the information criterion]."""
     n = len(y)
     least = max(LEAST_ROWS, n // 20)
     inner = np.linspace(least, n - least, min(PLACES, max(n - 2 * least + 1, 0))) if n >= 2 * least else []
@@ -223,7 +223,7 @@ def _pieces(k, y):
     count, sx, sy, sxx, sxy, syy = (part[None, :] - part[:, None] for part in (places, *sums))
     with np.errstate(divide="ignore", invalid="ignore"):
         squares = syy - sy * sy / count - (sxy - sx * sy / count) ** 2 / (sxx - sx * sx / count)
-    # about the line through the rows from one place to another
+    # about the line through the rows between two boundaries
     squares = np.where(count >= least, np.maximum(squares, 0.0), np.inf)
 
     last = len(places) - 1
@@ -235,14 +235,14 @@ def _pieces(k, y):
         came_from.append(through.argmin(axis=0))
         reached = through.min(axis=0)
     ways = [(pieces, left, [int(places[at]) for at in ends]) for pieces, left, ends in ways]
-    # each bend must tell more than the memory of the residuals makes out of nothing
+    # each bend must explain more than correlated residuals produce by chance
     memory = _memory(np.concatenate([_residuals(x[a:b], y[a:b]) for a, b in itertools.pairwise(ways[-1][2])]))
     price = np.log(n) * (1.0 + memory) / (1.0 - memory)
     return min((n * np.log(left / n + EVEN**2) + (3 * pieces - 1) * price, ends) for pieces, left, ends in ways)[1]
 
 
 def _places(came_from, pieces, last):
-    """The ends of the best pieces up to the last place, as indices of places."""
+    """Return the ends of the best pieces up to the last boundary, as indices of boundaries."""
     ends = [last]
     for k in range(pieces - 1, -1, -1):
         ends.insert(0, int(came_from[k][ends[0]]))
@@ -255,17 +255,17 @@ def _residuals(x, y):
 
 
 def _memory(rest):
-    """Correlation of neighbouring residuals, corrected for its bias in short series [Kendall 1954], between 0 and 0.95."""
+    """Return the correlation of neighbouring residuals, corrected for its bias in short series [Kendall 1954], between 0 and 0.95."""
     squares = float(rest @ rest)
     r = float(rest[1:] @ rest[:-1]) / squares if squares > 0.0 else 0.0
     return min(max(r + (1.0 + 4.0 * r) / len(rest), 0.0), 0.95)
 
 
 def _slope(k, y, confidence):
-    """Least-squares slope and half the width of its interval.
+    """Return the least-squares slope and half the width of its interval.
 
-    What is left of a curve goes up and down with a memory, so that n rows tell less than n: with the correlation r of neighbours, as much
-    as n (1 - r)/(1 + r) [Bartlett 1935].
+    Residuals of a curve are correlated, so n rows count as fewer: with the correlation r of neighbours as n (1 - r)/(1 + r) [Bartlett
+    1935].
     """
     import scipy
 

@@ -11,18 +11,18 @@ from pdgpu._internal.counts import COUNTS, DEVICE_COUNTS
 
 __all__ = ["IDENTITY", "data_frame", "joined", "record_table", "scene_numbers", "summary", "write_csv"]
 
-# what a row says beside the columns of a step: whose it is, of which scene, and how the step ended
+# columns of a row in addition to those of a step: the solver, the scene, and the end of the step
 IDENTITY = (
     *("solver", "status", "at_rounding", "dt", "device", "dtype", "vertices", "pinned", "elements", "materials", "contact"),
     "setup_seconds",
 )
 
-# columns whose last row says nothing of a whole step
+# columns whose last row does not describe a whole step
 NOT_OF_THE_LAST = ("iteration", "seconds", "direction_seconds", "advance_seconds")
 
 
 def scene_numbers(core, n_elements):
-    """What a record keeps of the simulation it comes from, by its core."""
+    """Return the properties of a simulation for a record, from its core."""
     return {
         "solver": type(core.solver).__name__,
         "dt": math.nan if core.dt is None else core.dt,
@@ -37,7 +37,7 @@ def scene_numbers(core, n_elements):
 
 
 def record_table(record, columns, further=None):
-    """Column -> values, a row for every recorded iteration: `further` first, then IDENTITY, then `columns`; what is not there is NaN."""
+    """Return column -> values, a row for every recorded iteration: `further` first, then IDENTITY, then `columns`; others are NaN."""
     taken = [name for name in further or {} if name in columns or (name in IDENTITY and name != "solver")]
     if taken:
         raise ValueError(f"{taken[0]}: the table has a column of that name; take another one")
@@ -54,7 +54,7 @@ def record_table(record, columns, further=None):
 
 
 def summary(record, column="gradient_norm"):
-    """One row of a record: whose it is, how it ended, the last of every column, and the rate of the step."""
+    """Return one row for a record: its identity, its end, the last value of every column, and the rate of the step."""
     rate = record.rate(column)
     return {
         **record.numbers,
@@ -79,13 +79,13 @@ def _last(name, values):
 
 
 def joined(tables):
-    """One table after the other; all have the same columns."""
+    """Return the concatenation of tables with the same columns."""
     tables = list(tables)
     return {name: [value for table in tables for value in table[name]] for name in tables[0]} if tables else {}
 
 
 def data_frame(table):
-    """A pandas DataFrame."""
+    """Return a pandas DataFrame."""
     try:
         import pandas
     except ImportError:
@@ -94,8 +94,9 @@ def data_frame(table):
 
 
 def write_csv(path, table):
-    """Numbers as Python writes them, so that reading gives the same ones; a cell without a value is empty. A text that a spreadsheet would
-    take for a formula, since it begins with =, +, - or @, has an apostrophe before it."""
+    """Write numbers in Python's form, so that reading returns the same values; a cell without a value is empty. A text that a spreadsheet
+    would treat as a formula, since it begins with =, +, - or @, gets an apostrophe in front.
+    """
     import csv
 
     with replacing(path) as unfinished, open(unfinished, "w", newline="") as file:

@@ -1,1 +1,1 @@
-"""Certificates: intersections of a whole trajectory, searched for apart from the solvers."""
+"""Certificates: intersections of a whole trajectory, verified independently of the solvers."""

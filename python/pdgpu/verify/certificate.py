@@ -1,4 +1,4 @@
-"""Certificates of trajectories: intersections of every frame and crossings between frames, with nothing taken on trust."""
+"""Certificates of trajectories: intersections of every frame and crossings between frames, verified independently of the solvers."""
 
 from __future__ import annotations
 
@@ -46,37 +46,36 @@ GAP_KINDS = (None, *PAIR_KINDS)  # pd_gap_kind of csrc/judge/smallest_gap.h
 @made_by("certify")
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What `certify` found.
+    """The result of `certify`.
 
     Attributes
     ----------
     frames : int
-        Frames looked at.
+        Number of verified frames.
     smallest_gap : float
-        Smallest distance between pairs without a common vertex in any frame, m; 0 where `intersections` has some, infinite where
-        there is no pair; NaN where it was not asked for. Obstacles that are no meshes have no part in it; those that are do, also with
-        the distances within each of them.
+        Smallest distance between pairs without a common vertex in any frame, m; 0 with `intersections`, infinite without pairs; NaN if it
+        was not requested. Only obstacles that are meshes take part, also with the distances within each of them.
     worst_pair : WorstPair or None
         The pair at this distance.
     intersections : dict of int to Intersections
-        The frames that intersect themselves or an obstacle, or in which something is nearer than the separation.
+        The frames with intersections of bodies with themselves or obstacles, or with distances below the separation.
     crossings : list of Crossing
-        Every pair that touches, or comes nearer than the separation, while all vertices move straight from one frame to the next, by
-        frame, then kind, then indices; in each frame those with obstacles that are no meshes last.
+        Every pair that touches, or comes closer than the separation, while all vertices move straight from one frame to the next, by frame,
+        then kind, then indices; in each frame those with obstacles that are no meshes last.
     edges : ndarray, shape (e, 2), int32
-        What the edges of intersections, crossings and the worst pair number.
+        The edges for the edge numbers of intersections, crossings and the worst pair.
     separation : float
-        What was asked for, m.
+        The argument, m.
     pieces : int
-        The most straight pieces that the way between two frames was cut into, for rigid bodies that turn; 1 without.
+        The largest number of straight pieces of the path between two frames, for rotating rigid bodies; 1 without.
     obstacle_intersections : dict of int to Intersections
-        As `intersections`, but both primitives of each pair are of obstacle meshes: of one that intersects itself, or of two. No body has
-        a part in them, and `clean` does not ask for them.
+        As `intersections`, for two primitives of obstacle meshes: of one that intersects itself, or of two. They involve no body, and
+        `clean` ignores them.
     obstacle_crossings : list of Crossing
         As `crossings`, of such pairs.
     inner_vertices : dict of int to list of InnerVertex
-        With ``inside=True``, of each frame where there are some: inner vertices of solids that are inside another body or an obstacle, or
-        outside of their own surface, as (vertex, "inside" or "outside", name).
+        With ``inside=True``, of each frame with some: inner vertices of solids that are inside another body or an obstacle, or outside
+        their own surface, as (vertex, "inside" or "outside", name).
     clean : bool
         No `intersections`, no `crossings` and no `inner_vertices`.
     """
@@ -95,7 +94,7 @@ class Certificate:
 
     @property
     def clean(self) -> bool:
-        """Whether there is no intersection, no crossing and no vertex inside a closed surface. `bool(certificate)` is the same."""
+        """Return whether there is no intersection, no crossing and no vertex inside a closed surface. `bool(certificate)` is the same."""
         return not self.intersections and not self.crossings and not self.inner_vertices
 
     def __bool__(self):
@@ -141,53 +140,52 @@ def certify(
     inside: bool = False,
     threads: int = 0,
 ) -> Certificate:
-    """Whether a trajectory keeps a mesh out of itself, decided exactly, frame by frame and between the frames.
+    """Verify exactly whether a trajectory is free of intersections, in its frames and between them.
 
-    In each frame, every intersection is found as by `pdgpu.geometry.find_intersections`. Between two frames all vertices move straight
-    and at constant speed; for every pair of vertex and triangle, of two edges, and of vertex and edge of no triangle that share no
-    vertex, the first time at which the two touch is a root of polynomials with exact integer coefficients, and is decided by the
-    signs of others at it [Basu, Pollack, Roy 2006, Tarski queries]: nothing is missed and nothing is reported that is not there.
-    Touching counts, and so do contacts at the frames themselves.
+    In each frame, every intersection is found as by `pdgpu.geometry.find_intersections`. Between two frames all vertices move straight and
+    at constant speed. The first time of contact is computed for every pair of vertex and triangle, of two edges, and of a vertex and an
+    edge of no triangle, without a common vertex. It is a root of polynomials with exact integer coefficients, and the signs of others at it
+    decide it [Basu, Pollack, Roy 2006, Tarski queries]: no contact is missed, and none is reported wrongly. Touching counts, and so do
+    contacts at the frames themselves.
 
-    Of a Scene, planes, spheres, capsules and boxes are looked at as well, standing still or moving: they are solid, so that a vertex below
-    a plane, or a body inside of one of the others, counts in every frame it is there. Between two frames their points too move straight:
-    centres, ends of axes, corners, of a plane its point and its normal. With a `separation`, each of these pairs must also keep at
-    least that distance, and always half of the `thickness` of their bodies beside it; of two obstacles it is only
-    looked at whether they touch, and only of meshes. What obstacle meshes do among themselves is reported apart, each with itself and two
-    with each other: a certificate of the bodies does not fail because of it.
+    For a Scene, planes, spheres, capsules and boxes are included, at rest or moving. They are solid, so a vertex below a plane, or a body
+    inside one of the others, counts in every frame. Between two frames their points too move straight: centres, ends of axes, corners, for
+    a plane its point and its normal. With a `separation`, each of these pairs must also keep at least that distance, and always half of the
+    `thickness` of their bodies in addition. Two obstacles are only tested for contact, and only meshes. Contacts of obstacle meshes, with
+    themselves and with each other, are reported separately: a certificate of the bodies does not fail because of them.
 
-    The rigid bodies of a Scene turn, and their vertices go on arcs. The way between two frames is cut into pieces, 1, 2, 4, .. 64 of them
-    until nothing is found, and on each vertices go straight and must keep, beside the separation, what the arcs can be off it, (distance
-    from the centre) (turn)^2/8 for each of two: a clean verdict is one on the arcs. `pieces` says how many there were at the most. After
-    64 what comes nearer than that is reported.
+    The rigid bodies of a Scene rotate, and their vertices move on arcs. The path between two frames is cut into pieces, 1, 2, 4, .. 64 of
+    them until no contact is found. On each piece vertices move straight, and must keep, in addition to the separation, the deviation of the
+    arcs, (distance from the centre) (rotation)^2/8 for each of two: a clean result holds for the arcs. `pieces` is the largest number of
+    pieces. After 64 pieces the remaining pairs are reported.
 
-    What is exact: every verdict on a frame; without a separation also all between frames but on spheres and capsules. Distances
-    between frames are decided by bounds of polynomials with exact integer coefficients, on intervals of time that are halved down to
-    2^-40 [Basu, Pollack, Roy 2006, Sec. 10.2], and times are at most that much early. Nothing is missed. What that leaves undecided is
-    reported as too near: some pairs that are, to rounding, as far apart as they must be, in a moment in which they are nearest, edges are
-    parallel or a triangle has no area. A plane that turns is exact without a separation; with one its distance may be taken for less, by
-    the separation times 1 - cos of half the turn.
+    All results for frames are exact; without a separation also those between frames, except for spheres and capsules. Distances between
+    frames are decided by bounds of polynomials with exact integer coefficients, on intervals of time that are halved down to 2^-40 [Basu,
+    Pollack, Roy 2006, Sec. 10.2], and times are early by at most that. No pair is missed. Undecided pairs are reported as too close: some
+    pairs at the required distance, to rounding, at the time of their smallest distance, with parallel edges or a triangle without area. A
+    rotating plane is exact without a separation; with one its distance may be underestimated by the separation times 1 - cos of half the
+    rotation.
 
     Parameters
     ----------
     trajectory : iterable of array_like of shape (n, 3), or of Mesh
-        The frames, m; at most two are held at a time. Of meshes the first gives triangles (`surface`) and edges.
+        The frames, m; at most two are held at a time. The first of several meshes gives triangles (`surface`) and edges.
     triangles, edges, particles : array_like of int, optional
-        As for `find_intersections`. Or a Scene instead of triangles: its surfaces, rods and particles, and its obstacle meshes, whose
-        vertices are numbered after those of the bodies (`SceneSurface`), and its other obstacles, which go by their names.
-        `SignedDistanceField` is not looked at. A surface embedded in a solid with `collides` stands for that of the solid; its points
-        are numbered between the bodies' vertices and those of the obstacle meshes.
+        As for `find_intersections`. Or a Scene instead of triangles: its surfaces, rods and particles; its obstacle meshes, whose vertices
+        are numbered after those of the bodies (`SceneSurface`); and its other obstacles, by name. `SignedDistanceField` is not verified. A
+        surface embedded in a solid with `collides` replaces that of the solid; its points are numbered between the bodies' vertices and
+        those of the obstacle meshes.
     times : array_like, shape (frames,), optional
-        s; where the obstacles are at each frame. Needed where one of them moves.
+        s; the time of each frame, for moving obstacles. Required with a moving obstacle.
     separation : float
-        m, at least 0. If greater, what is exactly as far apart is far enough.
+        m, at least 0. If greater, a distance of exactly this value is accepted.
     gap : bool
-        Also look for the smallest distance in each frame, in double: off by some 1e-15 of the size of the pair.
+        Also compute the smallest distance in each frame, in double: with an error of about 1e-15 of the size of the pair.
     inside : bool
-        Of a Scene also look at the inner vertices of its solids, frame by frame: none may be inside another solid or rigid body, inside an
-        obstacle (a closed mesh, plane, sphere, capsule or box), or outside of the surface of its own solid. Contact sees only surfaces,
-        so a solid whose tets are inverted can hang through a floor that its surface does not touch. Exact. Not looked at are surfaces
-        that are not closed, or where more than two triangles meet in an edge, and solids with an embedded surface that collides.
+        For a Scene also verify the inner vertices of its solids, frame by frame: none may be inside another solid or rigid body, inside an
+        obstacle (a closed mesh, plane, sphere, capsule or box), or outside the surface of its own solid. Contact involves only surfaces, so
+        a solid with inverted tets can hang through a floor without contact of its surface. Exact. Excluded are surfaces that are not
+        closed, or with more than two triangles at an edge, and solids with an embedded surface that collides.
     threads : int
         0: all cores. The result does not depend on it.
 
@@ -198,8 +196,8 @@ def certify(
     Raises
     ------
     TypeError, ValueError
-        Frames of different shapes, no frames, coordinates that are not finite, bad indices, not a time for each frame where they are
-        needed, a separation that is negative or not finite: with argument, row and value.
+        Frames of different shapes, no frames, coordinates that are not finite, invalid indices, missing times, a separation that is
+        negative or not finite: with argument, row and value.
     RuntimeError
         This build has no GMP.
     """
@@ -264,7 +262,9 @@ def certify(
 
 
 def judged_parts(scene, fixed=None):
-    """JudgedScene, JudgedLayers and SceneSurface of what collides. `fixed` marks vertices of the bodies; those of obstacles are."""
+    """Return JudgedScene, JudgedLayers and SceneSurface of the colliding parts. `fixed` marks vertices of the bodies; those of obstacles
+    are.
+    """
     parts = (*scene.bodies, *scene.obstacles)
     surface = SceneSurface(scene, [place for place, part in enumerate(parts) if part.collides])
     still = surface.held(np.zeros(scene.n_vertices, bool) if fixed is None else fixed).astype(np.uint8)
@@ -274,7 +274,7 @@ def judged_parts(scene, fixed=None):
 
 
 def close_pairs(scene, shapes, points, placed, separation, threads):
-    """The `ClosePair`s of one frame: nearer than a separation, then those with shapes."""
+    """Return the `ClosePair`s of one frame: those below a separation, then those with shapes."""
     if separation or scene.radii.any():
         for kind, (pairs, _, distances) in zip(PAIR_KINDS, scene.approaches(points, points, separation, threads), strict=True):
             yield from (ClosePair(kind, *pair, distance) for pair, distance in zip(pairs.tolist(), distances.tolist(), strict=True))
@@ -284,7 +284,7 @@ def close_pairs(scene, shapes, points, placed, separation, threads):
 
 
 def _between(frame, scene, shapes, points, placed, separation, threads):
-    """The crossings between two frames."""
+    """Return the crossings between two frames."""
     lists = scene.crossings(*points, threads)
     lists = list(zip(PAIR_KINDS, lists[::2], lists[1::2], strict=True))
     if separation or scene.radii.any():
@@ -298,7 +298,7 @@ def _between(frame, scene, shapes, points, placed, separation, threads):
 
 
 def _earliest(kind, *found):
-    """Each pair of some lists once, sorted, with its first time: (kind, pairs, times)."""
+    """Return each pair of some lists once, sorted, with its first time: (kind, pairs, times)."""
     pairs, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((times, *pairs.T[::-1]))
     pairs, times = pairs[order], times[order]
@@ -308,7 +308,7 @@ def _earliest(kind, *found):
 
 
 def _with_obstacles(trajectory, n_vertices, surface, shapes, times):
-    """The frames of a scene's bodies, each with the vertices of the obstacle meshes, and the other obstacles, at its time."""
+    """Return the frames of a scene's bodies, each with the vertices of the obstacle meshes, and the other obstacles, at its time."""
     if times is not None:
         times = real_array("times", times, (None,))
     elif shapes.move or any(mesh.motion is not None for _, mesh in surface.meshes):

@@ -1,4 +1,4 @@
-"""The verification of inner vertices: those of solids that are on no surface, which contact does not see."""
+"""The verification of inner vertices of solids, which are on no surface and take no part in contact."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ obstacle, or "outside" of its own surface, and `name` is that of the body or the
 
 
 class JudgedInside:
-    """The inner vertices of the solids of a scene that collide, and the closed surfaces that they may not enter or leave.
+    """The inner vertices of the colliding solids of a scene, and the closed surfaces that they must not enter or leave.
 
     Parameters
     ----------
     scene : Scene
     surface : SceneSurface
-        Of its colliding parts. A solid with an embedded surface that collides is left out: its vertices are a cage around that surface. A
-        surface is left out that is not closed, or where more than two triangles meet in an edge.
+        Of its colliding parts. A solid with an embedded surface that collides is excluded: its vertices are a cage around that surface. A
+        surface is excluded if it is not closed, or has more than two triangles at an edge.
     """
 
     def __init__(self, scene: Any, surface: Any) -> None:
@@ -60,7 +60,7 @@ class JudgedInside:
         self._shapes = JudgedShapes(alone, [(surface.names[place], shape) for place, shape in surface.shapes])
 
     def at(self, points: Floats, placed: Any, threads: int) -> list[InnerVertex]:
-        """The inner vertices that are at a wrong place in a frame, by vertex, decided exactly."""
+        """The misplaced inner vertices of a frame, by vertex, decided exactly."""
         if not len(self.vertices):
             return []
         found = {InnerVertex(int(vertex), "inside", name) for _, vertex, name in self._shapes.in_frame(points, placed, 0.0, threads)}

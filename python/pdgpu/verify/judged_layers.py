@@ -1,4 +1,4 @@
-"""The judge of planes, spheres, capsules and boxes where bodies have a thickness: those of each thickness are asked by themselves."""
+"""The verification of planes, spheres, capsules and boxes for bodies with a thickness: one pass for each thickness."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["JudgedLayers"]
 
 
 class JudgedLayers:
-    """As JudgedShapes, whose arguments and methods these are; half the thickness of a body counts with the separation."""
+    """As JudgedShapes, with its parameters and methods; half the thickness of a body is added to the separation."""
 
     def __init__(self, scene, shapes):
         self.layers = [(radius, JudgedShapes(scene, shapes, scene.radii == radius)) for radius in np.unique(scene.radii).tolist() or [0.0]]

@@ -1,7 +1,7 @@
-"""The judge of planes: which vertices are below one, in a frame and between two, by fractions where rounding could decide.
+"""The verification of planes: the vertices below a plane, in a frame and between two, with fractions if rounding could decide.
 
-Heights are products of doubles, so a Fraction holds them exactly. A filter in floating point decides all but the vertices within rounding
-of the plane and those that are too near, which need a time.
+Heights are products of doubles, so a Fraction contains them exactly. A floating-point filter decides all but the vertices within rounding
+of the plane and those that are too close, which need a time.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ __all__ = ["PlacedPlane"]
 
 ERROR = 2.0**-48  # of a height, relative to the sum of its terms: a difference, a product and two sums have 2^-51 at most
 ABOVE = 1.0 + 2.0**-48
-SMALLEST = 2.0**-1070  # more than what products below the range of doubles lose
+SMALLEST = 2.0**-1070  # more than the loss of products below the range of doubles
 BISECTIONS = 40
 
 
 class PlacedPlane(NamedTuple):
-    """A plane in one frame: a point of it, m, and a normal of a length near 1, both taken as they are, to the last bit."""
+    """A plane in one frame: a point of it, m, and a normal of a length close to 1, both exact to the last bit."""
 
     point: np.ndarray
     normal: np.ndarray
 
     def too_near(self, x, separation):
-        """Mask (n,) of the points x (n, 3) whose height is less than the separation, or not greater than 0 where that is 0. Exact."""
+        """Mask (n,) of the points x (n, 3) whose height is less than the separation, or at most 0 for a zero separation. Exact."""
         heights, error = _heights(x, self.point, self.normal)
         limit = separation * np.linalg.norm(self.normal)
         near = ~(heights - error > limit * ABOVE)
@@ -41,11 +41,12 @@ class PlacedPlane(NamedTuple):
 
 
 def first_times(x_0, x_1, plane_0, plane_1, separation):
-    """When points that move straight from x_0 to x_1 (n, 3) first are too near a plane, (n,) in [0, 1]; -1 where they never are.
+    """Return the first time at which points that move straight from x_0 to x_1 (n, 3) are too close to a plane, (n,) in [0, 1]; -1 without
+    one.
 
-    Point and normal of the plane move straight too. Where the normal stays the same the decision is exact: heights are then linear in time.
-    Where it turns they are quadratic, and the longer of the two normals stands for all between, so that of two frames that are both
-    far enough from a separation greater than 0 some may be counted as too near between, by the separation times 1 - cos of half the turn.
+    Point and normal of the plane move straight too. With a constant normal the decision is exact: heights are then linear in time. With a
+    rotating normal they are quadratic, and the longer of the two normals is used for all times between. So of two frames with sufficient
+    distances some may count as too close between them, by the separation times 1 - cos of half the rotation.
     """
     times = np.where(plane_0.too_near(x_0, separation), 0.0, -1.0)
     ends_near = plane_1.too_near(x_1, separation)
@@ -69,8 +70,8 @@ def first_times(x_0, x_1, plane_0, plane_1, separation):
 
 
 def _heights(x, point, normal):
-    """Heights (n,) times the length of the normal, and what they may be off by."""
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not a number is decided by fractions
+    """Return heights (n,) times the length of the normal, and their error bounds."""
+    with np.errstate(over="ignore", invalid="ignore"):  # NaN is decided by fractions
         to = x - point
         return to @ normal, ERROR * (np.abs(to) @ np.abs(normal)) + SMALLEST
 
@@ -80,22 +81,23 @@ def _exact_height(x, point, normal):
 
 
 def _is_near(height, separation, normal):
-    """Whether height < separation |normal|, or height <= 0 where the separation is 0."""
+    """Return whether height < separation |normal|, or height <= 0 for a zero separation."""
     if separation == 0.0 or height <= 0:
         return height <= 0
     return height * height < Fraction(separation) ** 2 * sum(Fraction(float(n)) ** 2 for n in normal)
 
 
 def _length_above(normal):
-    """The length of a normal, or 2^-60 more."""
+    """Return the length of a normal, or up to 2^-60 more."""
     square = sum(Fraction(float(n)) ** 2 for n in normal)
     return Fraction(isqrt((square.numerator << 128) // square.denominator) + 1, 1 << 64)
 
 
 def _first_time(b, touching, ends_near):
-    """When the quadratic with Bernstein coefficients b is first negative, or zero where that counts: rounded down; -1 where never.
+    """Return the first time at which the quadratic with Bernstein coefficients b is negative, or zero if that counts: rounded down; -1
+    without one.
 
-    `ends_near`: at the end it is, also where b, which has an upper bound taken off, could not tell.
+    `ends_near`: it is too close at the end, even if b, minus an upper bound, does not show it.
     """
 
     def is_near(t):  # somewhere in [0, t]

@@ -1,7 +1,7 @@
-"""The judge of planes, spheres, capsules and boxes: what of a scene's bodies meets them, or comes nearer than a separation.
+"""The verification of planes, spheres, capsules and boxes: contacts with a scene's bodies, and distances below a separation.
 
-A sphere is its centre, a capsule its axis, each with the radius added to the separation. A box is its twelve triangles and what they
-enclose. Nothing here is shared with the colliders' own distances.
+A sphere is its centre, a capsule its axis, each with the radius added to the separation. A box is its twelve triangles and their interior.
+The code is independent of the colliders' own distances.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ BOX_EDGES = _host.edges(BOX_TRIANGLES, 8)
 
 
 class PlacedShapes(NamedTuple):
-    """Where shapes are in one frame: points (m, 3) of spheres, capsules and boxes, m, and a PlacedPlane for each plane."""
+    """The shapes in one frame: points (m, 3) of spheres, capsules and boxes, m, and a PlacedPlane for each plane."""
 
     points: np.ndarray
     planes: list
 
 
 class _Question(NamedTuple):
-    """Which rows of points of shapes are asked about which simplices of bodies."""
+    """A test of rows of points of shapes against simplices of bodies."""
 
     shape: str
     own: np.ndarray  # rows of the shapes
@@ -43,23 +43,23 @@ class _Question(NamedTuple):
 
 
 class JudgedShapes:
-    """The shapes of a scene beside the simplices of its bodies, whose fixed vertices are not asked.
+    """The shapes of a scene, for tests against the simplices of its bodies, except fixed vertices.
 
     Parameters
     ----------
     scene : JudgedScene
         Of bodies and obstacle meshes.
     shapes : list of (str, Collider)
-        Each behind its name. Those of other classes than the four are not looked at.
+        Each after its name. Other classes than the four are ignored.
     asked : ndarray of bool, shape (n,), optional
-        Vertices of the bodies that are asked; all where it is left out.
+        Vertices of the bodies in the test; by default all.
 
     Attributes
     ----------
     move : bool
-        Whether one of them has a motion.
+        True if one of them has a motion.
     fixed : ndarray of uint8, shape (n + m,)
-        Of the scene's points, and after them of those of the shapes, which are.
+        Of the scene's points, then of those of the shapes, which are fixed.
     """
 
     def __init__(self, scene, shapes, asked=None):
@@ -78,7 +78,7 @@ class JudgedShapes:
         self.fixed = np.concatenate([scene.fixed, np.ones(first - scene.n_points, np.uint8)])
 
     def _add(self, name, shape, first):
-        """What is asked about one shape, whose points begin at `first`; returns where the next begin."""
+        """Add the tests of one shape, whose points begin at `first`; return the next index."""
         none, kind = np.zeros((0, 3), np.int32), type(shape).__name__.lower()
         if isinstance(shape, Plane):
             return first
@@ -107,7 +107,7 @@ class JudgedShapes:
         return group[0]._replace(own=own, radii=radii, names=[name for part in group for name in part.names])
 
     def placed(self, time):
-        """Where they are at a time, s."""
+        """The shapes at a time, s."""
         from pdgpu.verify.judged_planes import PlacedPlane
 
         points, planes = [np.zeros((0, 3))], []
@@ -119,12 +119,12 @@ class JudgedShapes:
                 points.append(_points_of(shape) @ turn.T + shift)
         return PlacedShapes(np.concatenate(points), planes)
 
-    # ---- verdicts -----------------------------------------------------------------------------------------------------
+    # ---- results ------------------------------------------------------------------------------------------------------
 
     def in_frame(self, x, placed, separation, threads):
-        """What meets a shape in a frame, or is nearer than the separation: {(kind, number, name): distance}.
+        """Contacts with a shape in a frame, or distances below the separation: {(kind, number, name): distance}.
 
-        Distances in m, of planes, spheres and capsules negative inside, 0 where a box is met.
+        Distances in m, negative inside planes, spheres and capsules, 0 for contact with a box.
         """
         points, found = np.concatenate([x, placed.points]), {}
         bounds = self._bounds([points])
@@ -138,7 +138,7 @@ class JudgedShapes:
         return found
 
     def between(self, x_0, x_1, placed_0, placed_1, separation, threads):
-        """What meets a shape, or comes nearer than the separation, between two frames: {(kind, number, name): first time}."""
+        """Contacts with a shape, or distances below the separation, between two frames: {(kind, number, name): first time}."""
         from pdgpu.verify.judged_planes import first_times
 
         points, found = [np.concatenate([x_0, placed_0.points]), np.concatenate([x_1, placed_1.points])], {}
@@ -157,7 +157,7 @@ class JudgedShapes:
         return [name for name, shape in self.shapes if isinstance(shape, Plane)]
 
     def _bounds(self, frames):
-        """Lowest and highest corners of the simplices of bodies over some frames, by the names a question has for them."""
+        """Return lowest and highest corners of the simplices of bodies over some frames, by the names of a test."""
         if not self.questions:
             return {}
         edges = _bounds(frames, self.scene.edges[self.edges])
@@ -172,7 +172,7 @@ class JudgedShapes:
     def _approaches(self, frames, bounds, separation, threads):
         for shape, own, names, radii, asked, is_first in self.questions:
             if shape == "box" and separation == 0.0:
-                continue  # what touches or crosses it is decided as between meshes
+                continue  # contacts and crossings are decided as between meshes
             margin = np.nextafter(radii.max() + separation, np.inf)
             low, high = (function(bound, axis=0) for function, bound in zip((np.min, np.max), _bounds(frames, own), strict=True))
             near = _overlapping(bounds[asked], np.nextafter(low - margin, -np.inf), np.nextafter(high + margin, np.inf))
@@ -191,7 +191,7 @@ class JudgedShapes:
                 yield self._key(asked, numbers[other], shape, names[mine]), time, distance
 
     def _pierced(self, points, bounds, threads):
-        """Edges of bodies and boxes, and axes of capsules, that meet triangles of the others in a frame."""
+        """Return edges of bodies and boxes, and axes of capsules, that meet triangles of the others in a frame."""
         for name, kind, _, _, radius, triangles, edges in self._near([points], bounds):
             pairs, _, _ = _host.find_intersections(points, triangles.rows, edges.rows, edges.alone, threads)
             for edge, triangle in pairs.tolist():
@@ -201,7 +201,7 @@ class JudgedShapes:
                     yield self._key("triangles", triangles.numbers[triangle], kind, name), -radius
 
     def _crossed(self, points, bounds, threads):
-        """What touches the triangles of a box between two frames."""
+        """Return contacts with the triangles of a box between two frames."""
         for name, kind, vertices, is_solid, _, triangles, edges in self._near(points, bounds):
             if not is_solid:
                 continue
@@ -220,7 +220,7 @@ class JudgedShapes:
                     yield self._key("edges", edges.numbers[second], kind, name), time
 
     def _enclosed(self, points, threads):
-        """Vertices of bodies inside a box."""
+        """Return vertices of bodies inside a box."""
         for name, kind, first, size, *_ in self.solids:
             if kind != "box":
                 continue
@@ -232,7 +232,9 @@ class JudgedShapes:
                 yield from ((self._key("vertices", v, kind, name), 0.0) for v in self.vertices[near][inside])
 
     def _near(self, frames, bounds):
-        """Each capsule and box with the simplices of bodies whose boxes meet its own while all move from frame to frame, and its own."""
+        """Return each capsule and box with the simplices of bodies whose boxes overlap its own during the motion between frames, and its
+        own.
+        """
         for name, kind, first, size, radius, own_triangles, own_edges in self.solids:
             box = _bounds(frames, np.arange(first, first + size)[None])
             triangles, edges, vertices = (_overlapping(bounds[asked], *box) for asked in ("triangles", "edges", "vertices"))
@@ -252,7 +254,7 @@ class JudgedShapes:
 
 
 class _Near:
-    """Simplices of bodies by their numbers, and after them those of one shape."""
+    """Simplices of bodies by their numbers, then those of one shape."""
 
     def __init__(self, numbers, rows, own, alone=None):
         self.numbers, self.n = numbers, len(numbers)
@@ -262,7 +264,7 @@ class _Near:
 
 
 def _points_of(shape):
-    """The points (m, 3) that a sphere, capsule or box is made of, where its description has it."""
+    """Return the points (m, 3) of the description of a sphere, capsule or box."""
     if isinstance(shape, Sphere):
         return np.array([shape.centre])
     if isinstance(shape, Capsule):
@@ -274,11 +276,11 @@ def _points_of(shape):
 
 
 def _bounds(frames, rows):
-    """Lowest and highest corners (m, 3) of rows (m, k) of points over some frames."""
+    """Return lowest and highest corners (m, 3) of rows (m, k) of points over some frames."""
     corners = [points[column] for points in frames for column in rows.T]
     return [function.reduce(corners) for function in (np.minimum, np.maximum)]
 
 
 def _overlapping(bounds, low, high):
-    """Where the boxes between two arrays of corners (m, 3) meet one box."""
+    """Return a mask of the boxes, given by two arrays of corners (m, 3), that overlap one box."""
     return np.flatnonzero(((bounds[1] >= low) & (bounds[0] <= high)).all(axis=1))

@@ -1,4 +1,4 @@
-"""The ways of rigid bodies between two frames, in pieces short enough to be looked at as straight."""
+"""The paths of rigid bodies between two frames, in pieces short enough to count as straight."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 __all__ = ["RigidPath"]
 
 MOST_PIECES = 64
-STRAIGHT = 1e-14  # of its extent: what a way is off its chord by rounding alone
+STRAIGHT = 1e-14  # of its extent: the deviation of a path from its chord by rounding
 
 
 class RigidPath:
-    """How the rigid bodies of a scene go from one frame to the next: the centre, or what holds the body, straight, while it turns evenly
-    about the axis of the smallest rotation that leads there, as the guard of contact has it (dynamics/rigid/rigid_path.c). All else goes
-    straight, and so do bodies that are held whole, whose pins do."""
+    """The paths of the rigid bodies of a scene from one frame to the next, as in the step limiter (dynamics/rigid/rigid_path.c).
+
+    The centre, or the pivot, moves straight, while the body rotates evenly about the axis of the smallest rotation to the next frame. All
+    other points move straight, and so do bodies that are held as a whole, with their pins.
+    """
 
     def __init__(self, scene: Any, judged: Any) -> None:
         self._bodies = [body for body in scene.bodies if isinstance(body, RigidBody) and body.collides and body.hinges() is not None]
@@ -33,8 +35,9 @@ class RigidPath:
             self._body_of[body.slice] = k
 
     def bend(self, start: Floats, end: Floats) -> float:
-        """How far a vertex is from its straight way, at most, m: an eighth of its distance from what its body turns about, times the square
-        of the turn."""
+        """The largest distance of a vertex from its straight path, m: an eighth of its distance from the pivot times the square of the
+        rotation.
+        """
         return max((way[0] for way in map(lambda body: _way(body, start, end), self._bodies)), default=0.0)
 
     def frames(self, start: Floats, end: Floats, n: int) -> list:
@@ -50,9 +53,12 @@ class RigidPath:
         return [*result, end]
 
     def crossings(self, between: Any, points: Any, placed: Any, separation: float) -> tuple[list, int]:
-        """What `between(points, placed, separation)` finds on the way between two frames, as often each pair as it does, and in how many
-        pieces: twice as many until nothing is found in which a body takes part, with what the pieces are off the true way added to the
-        separation, MOST_PIECES at the most."""
+        """The result of `between(points, placed, separation)` on the path between two frames, with repeated pairs, and the number of
+        pieces.
+
+        The number is doubled until there is no crossing with a body, up to MOST_PIECES. The deviation of the pieces from the true path is
+        added to the separation.
+        """
         bend, n = self.bend(*points), 1
         while True:
             frames = self.frames(points[0], points[1], n)
@@ -62,13 +68,13 @@ class RigidPath:
                 for crossing in between(frames[k : k + 2], shapes[k : k + 2], separation + 2.0 * bend / n**2):
                     if not self._is_own(crossing):
                         found.setdefault(crossing[2:], crossing._replace(time=(k + crossing.time) / n))
-            # obstacles among themselves go straight, and cutting their way changes nothing
+            # obstacles move straight, and more pieces change nothing between them
             if not bend or n >= MOST_PIECES or all(self._judged.of_obstacles(*key) for key in found):
                 return list(found.values()), n
             n *= 2
 
     def _is_own(self, pair: Any) -> bool:
-        """Whether both primitives of a pair are of one rigid body, which keeps its shape."""
+        """Return whether both primitives of a pair belong to one rigid body, which keeps its shape."""
         kinds = pair.kind.split("-")
         rows = {"vertex": np.arange(self._judged.n_points)[:, None], "edge": self._judged.edges, "triangle": self._judged.triangles}
         if isinstance(pair.second, str) or isinstance(pair.first, str):
@@ -78,7 +84,7 @@ class RigidPath:
 
 
 def _way(body, start, end):
-    """How far a body's way bends, m, and a function of the part of it: the positions of its vertices."""
+    """Return the deviation of a body's path, m, and a function of the fraction of it: the positions of its vertices."""
     from scipy.spatial.transform import Rotation
 
     x, y = start[body.slice], end[body.slice]
@@ -88,7 +94,7 @@ def _way(body, start, end):
     about, shift = (x[pin], y[pin] - x[pin]) if pin >= 0 else (centre, goal - centre)
     extent = float(np.linalg.norm(x - about, axis=1).max())
     bend = 0.125 * extent * float(turn @ turn)
-    # what makes a given frame no exact pose goes over straight
+    # the difference of a frame from an exact pose is interpolated linearly
     residual = y - (about + shift + (x - about) @ Rotation.from_rotvec(turn).as_matrix().T)
 
     def place(part):
@@ -98,7 +104,7 @@ def _way(body, start, end):
 
 
 def _between(start, end, part):
-    """Shapes on the straight ways of their points."""
+    """Return shapes on the straight paths of their points."""
 
     def mixed(a, b):
         return a + part * (b - a)
