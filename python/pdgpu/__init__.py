@@ -1,6 +1,6 @@
-"""pdgpu: Projective Dynamics and its rivals, compared on equal terms.
+"""pdgpu: Projective Dynamics and other solvers, compared with common measures.
 
-Scenes of deformable bodies, solvers for their time steps, and the energies and residuals that tell how fast each converges.
+Scenes of deformable bodies, solvers for their time steps, and the energies and residuals that show the convergence of each.
 """
 
 from pdgpu._internal.old_paths import install

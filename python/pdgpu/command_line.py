@@ -1,4 +1,4 @@
-"""The command line: compare solvers on a mesh, simulate a mesh, say what this installation is."""
+"""The command line: compare solvers on a mesh, simulate a mesh, describe the installation."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from pdgpu.solvers.solvers import (
 )
 from pdgpu.viz.plotting import prepare_pictures, save_convergence, save_states
 
-# The solvers of `compare`, by name, in the order of the legend. The iterations let each curve show its character; rho is a value
-# that helps on organic tet meshes of 1e5 to 1e6 Pa at h = 1/30 and is safe there: it is not tuned to the mesh at hand.
-# A gradient of TOLERANCE times the first one is a loss near the rounding of G, below which a curve is noise.
+# The solvers of `compare`, by name, in the order of the legend. The number of iterations shows the shape of each curve. rho is useful and
+# convergent on organic tet meshes of 1e5 to 1e6 Pa at h = 1/30; it is not tuned to the given mesh. A gradient of TOLERANCE times the first
+# one is a loss close to the rounding of G, below which a curve is noise.
 TOLERANCE, CHECK_EVERY = 1e-9, 10
 ROWS_PER_DECADE = 40
 SOLVERS = {
@@ -58,12 +58,12 @@ SOLVERS = {
     "pbd": ("PBD", PBD(iterations=200, relaxation=0.045)),
 }
 
-# one of each family: the others run with --all
+# one of each family: --all runs the others too
 EIGHT = ("pd", "pd-chebyshev", "vbd", "vbd-chebyshev", "newton", "quasi-newton", "cg", "xpbd")
 
 
 def default_mesh():
-    """The mesh that ships with pdgpu."""
+    """The mesh of the package."""
     return str(importlib.resources.files("pdgpu") / "data" / "creature.vtu")
 
 
@@ -96,7 +96,7 @@ def _threads(text):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, as those of the commands are; subcommands get it too."""
+    """A parser with errors in one line, as those of the commands; subcommands inherit it."""
 
     def error(self, message):
         self.exit(2, f"pdgpu: error: {message}; see {self.prog} --help\n")
@@ -139,7 +139,7 @@ def _parser():
 
 
 def main(arguments=None):
-    """Run a command; returns the exit code. A fault of the input is one line on standard error, exit code 2."""
+    """Run a command; returns the exit code. An error of the input is one line on standard error, with exit code 2."""
     options = _parser().parse_args(arguments)
     if sys.stdout is None:
         print("pdgpu: error: standard output is closed, and the results are printed there", file=sys.stderr)
@@ -147,7 +147,7 @@ def main(arguments=None):
     try:
         {"compare": _compare, "simulate": _simulate, "info": _info}[options.command](options)
         sys.stdout.flush()
-    except BrokenPipeError:  # who reads what is printed has seen enough; the flush at the end of the process must not fail in turn
+    except BrokenPipeError:  # the reader of the output has closed it; the flush at the end of the process must not fail too
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
@@ -161,7 +161,9 @@ def main(arguments=None):
 
 
 def _drop_unwritten():
-    """Where standard output takes nothing more, as on a full disk, the flush at the end of the process must not fail in turn."""
+    """Redirect standard output if it accepts no more data, as on a full disk, so that the flush at the end of the process does not fail
+    too.
+    """
     try:
         sys.stdout.flush()
     except OSError:
@@ -169,7 +171,7 @@ def _drop_unwritten():
 
 
 def _writable_folder(path):
-    """Make the folder of the results, before anything is computed."""
+    """Make the folder of the results, before any computation."""
     os.makedirs(path, exist_ok=True)
     if not os.access(path, os.W_OK | os.X_OK):
         raise PermissionError(f"--out: cannot write into {path!r}")
@@ -179,10 +181,10 @@ def _writable_folder(path):
 
 
 def stretched_scene(mesh, young, density, stretch, gravity=(0.0, 0.0, 0.0)):
-    """A scene with one body held at its low end, and the pose stretched away from it.
+    """A scene with one body pinned at its low end, and the pose stretched away from it.
 
-    Tets become an ARAP solid with Poisson's ratio 0.3, triangles a shell of ARAP triangles. Pinned are the vertices in the lowest
-    5 % of the height (y); flat meshes are held along their longest axis instead.
+    Tets become an ARAP solid with Poisson's ratio 0.3, triangles a shell of ARAP triangles. The vertices in the lowest 5 % of the height
+    (y) are pinned; flat meshes are pinned along their longest axis instead.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The exceptions of pdgpu, one set for all backends. Everything else is a built-in exception."""
+"""The exceptions of pdgpu, one set for all backends. All other exceptions are built-in."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ __all__ = ["DivergenceError"]
 
 
 class DivergenceError(RuntimeError):
-    """A step diverged; the state of the simulation is that of before the step.
+    """A step diverged; the state of the simulation is that before the step.
 
     Attributes
     ----------
     solver : object
         The solver's description, or None.
     iteration : int
-        The outer iteration at which it was seen, from 1; 0: the first guess.
+        The outer iteration at which it was detected, from 1; 0: the first guess.
     vertex : int
         The vertex with the first non-finite coordinate, or with the largest gradient.
     records : StepRecord or None
-        What was recorded up to then.
+        The record up to then.
     history : History or None
-        What `Simulation.run` recorded of the steps before.
+        The record of the earlier steps by `Simulation.run`.
     """
 
     solver = None

@@ -1,4 +1,4 @@
-"""Names for what arguments may be, for type checkers and readers; nothing here is looked at when a program runs."""
+"""Type aliases of arguments, for type checkers and readers; programs do not use them at run time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Floats: TypeAlias = NDArray[Any]
 Integers: TypeAlias = NDArray[np.int32]
 # vertices: indices, a mask, or a function of the points that returns a mask
 Where: TypeAlias = ArrayLike | Callable[[Floats], ArrayLike]
-# of what is driven: where it is at a time, from where it is at rest
+# of prescribed motions: the position at a time, from the position at rest
 Motion: TypeAlias = Callable[[float, Floats], ArrayLike]
 Placement: TypeAlias = Callable[[float], Any]
 Bounds: TypeAlias = tuple[ArrayLike, ArrayLike]
