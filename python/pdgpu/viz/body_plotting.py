@@ -1,4 +1,4 @@
-"""Bodies, obstacles and contacts as rendered pictures on matplotlib's axes, y up; `pdgpu.plotting` shows what is here to users."""
+"""Bodies, obstacles and contacts as rendered pictures on matplotlib's axes, y up; `pdgpu.plotting` exports the functions."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def draw_surface(
     points : array_like, shape (n, 3)
         m.
     triangles : array_like of int, shape (t, 3)
-        None at all, `[]`, leaves an empty picture of the same scale.
+        An empty list, `[]`, gives an empty picture of the same scale.
     colour : str or tuple, or array, shape (n,) or (n, 3)
-        One for all, as matplotlib names it; or of each vertex a number, to be looked up in `cmap`, or red, green and blue from 0 to 1.
+        One matplotlib colour for all; or for each vertex a number, to be looked up in `cmap`, or red, green and blue from 0 to 1.
     limits : (float, float), optional
-        Numbers of the first and the last colour of `cmap`; by default those that occur. A colour bar comes from
+        Numbers of the first and the last colour of `cmap`; by default the range of the numbers. For a colour bar use
         `matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(*limits), cmap)`.
     bounds : (low, high), two of shape (3,), optional
-        The box to show, so that several pictures have the same scale; by default that of the points. It is as large as the axes allow.
+        The box to show, so that several pictures have the same scale; by default that of the points. It fills the axes.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def draw_surface(
 
 
 def _vertex_colours(colours, counts, cmap, limits):
-    """{name: a colour, or one of each vertex (n, 3)}; numbers of all names share their limits."""
+    """Return {name: a colour, or one for each vertex (n, 3)}; numbers of all names share their limits."""
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
 
@@ -92,12 +92,12 @@ def _vertex_colours(colours, counts, cmap, limits):
 
 
 def draw_surfaces(axes, surfaces, bounds, elevation, azimuth):
-    """Surfaces (points, triangles, colour, opacity) together, so that nearer triangles hide farther ones of others too."""
+    """Draw surfaces (points, triangles, colour, opacity) together, with correct occlusion between them."""
     return draw_parts(axes, [Drawable(*surface) for surface in surfaces], bounds, elevation, azimuth)
 
 
 def draw_lines(axes: Any, segments: ArrayLike, *, colour: Any = "#333333", linewidth: float = 1.5) -> Any:
-    """Draw segments, y up, among the bodies that the axes show already: what is nearer hides them.
+    """Draw segments, y up, among the bodies in the axes, with correct occlusion.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def draw_lines(axes: Any, segments: ArrayLike, *, colour: Any = "#333333", linew
     segments : array_like, shape (n, 2, 3)
         m.
     colour : str or tuple
-        As matplotlib names it.
+        A matplotlib colour.
     linewidth : float
         1/72 of an inch.
     """
@@ -115,7 +115,7 @@ def draw_lines(axes: Any, segments: ArrayLike, *, colour: Any = "#333333", linew
 
 
 def draw_points(axes: Any, points: ArrayLike, *, colour: Any = PALETTE[0], size: float = 4.0) -> Any:
-    """Draw points as balls, y up, among the bodies that the axes show already: what is nearer hides them.
+    """Draw points as balls, y up, among the bodies in the axes, with correct occlusion.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def draw_points(axes: Any, points: ArrayLike, *, colour: Any = PALETTE[0], size:
     points : array_like, shape (n, 3)
         m.
     colour : str or tuple
-        As matplotlib names it.
+        A matplotlib colour.
     size : float
         Diameter, 1/72 of an inch.
     """
@@ -131,10 +131,10 @@ def draw_points(axes: Any, points: ArrayLike, *, colour: Any = PALETTE[0], size:
 
 
 def collider_surface(collider: Collider, time: float = 0.0, extent: Any = ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))) -> Any:
-    """Points (n, 3), m, and triangles (t, 3) that show a collider at a time; None for a SignedDistanceField that knows no mesh.
+    """Return points (n, 3), m, and triangles (t, 3) of a collider at a time; None for a SignedDistanceField without a mesh.
 
     extent : (low, high), two of shape (3,)
-        Of a plane, the part over this box.
+        For a plane, the part over this box.
     """
     if isinstance(collider, TriangleMesh):
         return collider.positions(time), collider.triangles
@@ -153,7 +153,7 @@ def collider_surface(collider: Collider, time: float = 0.0, extent: Any = ((-1.0
     elif isinstance(collider, Sphere | Capsule):
         mesh = shapes.sphere(collider.radius, 3)
         points, triangles = mesh.points, mesh.triangles
-        if isinstance(collider, Capsule):  # a ball pulled apart along the segment
+        if isinstance(collider, Capsule):  # a ball stretched along the segment
             axis = np.array(collider.end) - np.array(collider.start)
             points = points + np.where((points @ axis > 0.0)[:, None], collider.end, collider.start)
         else:
@@ -179,22 +179,21 @@ def draw_simulation(
     elevation: float = 12.0,
     azimuth: float = -68.0,
 ) -> Any:
-    """Draw the bodies of a simulation where they are and its obstacles where they are at its time, y up.
+    """Draw the bodies of a simulation at their positions and its obstacles at its time, y up.
 
-    A solid with embedded surfaces is drawn by these, and its own surface only where `opacity` names the body.
+    A solid with embedded surfaces is drawn by these, and its own surface only if `opacity` contains the body.
 
     Parameters
     ----------
     axes : matplotlib axes
     simulation : Simulation
     colours, opacity : dict, optional
-        Of a body, an embedding or an obstacle by its name, where it is to differ. Of a solid, a shell or an embedded surface also an
-        array, one number or colour for each of its vertices, as `draw_surface` takes them; numbers of all bodies share their limits.
-        Opacity from 0 to 1.
+        By the name of a body, an embedding or an obstacle. For a solid, a shell or an embedded surface also an array, one number or colour
+        for each of its vertices, as in `draw_surface`; numbers of all bodies share their limits. Opacity from 0 to 1.
     boundaries : bool
-        Draw the open sides of sheets as dark lines, so that layers can be told apart.
+        Draw the boundary edges of sheets as dark lines, to distinguish layers.
     bounds : (low, high), two of shape (3,), optional
-        The box to show; by default that of the bodies. Planes are drawn as far as it reaches.
+        The box to show; by default that of the bodies. Planes are drawn within it.
     """
     having("simulation", simulation, "bodies", "a pdgpu.Simulation")
     opacity, x = opacity or {}, np.asarray(simulation.positions, dtype=np.float64)
@@ -231,21 +230,21 @@ def draw_simulation(
 
 
 def _open_sides(triangles):
-    """Edges (b, 2) of one triangle only."""
+    """Return edges (b, 2) of one triangle only."""
     sides = np.sort(np.asarray(triangles)[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     edges, counts = np.unique(sides, axis=0, return_counts=True)
     return edges[counts == 1]
 
 
 def draw_contacts(axes: Any, contacts: Contacts, *, limits: Any = None, cmap: str = "plasma", linewidth: float = 1.6) -> Any:
-    """Draw contacts as segments between their closest points, coloured by distance, in front of everything else.
+    """Draw contacts as segments between their closest points, coloured by distance, in front of the bodies.
 
     Parameters
     ----------
     axes : matplotlib axes
     contacts : Contacts
     limits : (float, float), optional
-        Distances of the first and the last colour, m; by default those that occur.
+        Distances of the first and the last colour, m; by default the range of the distances.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The camera of pictures of bodies: y up, in perspective, as near as the picture allows."""
+"""The camera of pictures of bodies: y up, in perspective, at the smallest distance for the picture."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 __all__ = ["AZIMUTH", "ELEVATION", "Camera", "corners_of"]
 
-ELEVATION, AZIMUTH = 12.0, -68.0  # degrees, of a view that is not chosen
+ELEVATION, AZIMUTH = 12.0, -68.0  # degrees, of the default view
 HALF_ANGLE = np.tan(np.radians(12.0))  # of the vertical angle of view: a mild perspective, as of a photograph from a distance
-MARGIN = 0.96  # what is shown reaches this part of the way from the middle to the edge of a picture
+MARGIN = 0.96  # the points extend over this fraction of the distance from the middle to the edge of a picture
 
 
 def corners_of(box):
@@ -19,12 +19,12 @@ def corners_of(box):
 
 
 class Camera:
-    """Looks at points from a direction.
+    """A camera that shows points from a direction.
 
     Parameters
     ----------
     points : array, shape (n, 3)
-        What is to be seen, m.
+        The points in the picture, m.
     elevation, azimuth : float
         Degrees, as of matplotlib's `view_init`: the angle above the floor; -90 looks along -z, and 0 along -x.
     aspect : float
@@ -34,7 +34,7 @@ class Camera:
     def __init__(self, points, elevation, azimuth, aspect):
         e, a = np.radians([elevation, azimuth])
         self.aspect = aspect
-        self.towards = np.array([np.cos(e) * np.cos(a), np.sin(e), -np.cos(e) * np.sin(a)])  # from what is seen to the eye
+        self.towards = np.array([np.cos(e) * np.cos(a), np.sin(e), -np.cos(e) * np.sin(a)])  # from the points to the eye
         self.right = np.array([-np.sin(a), 0.0, -np.cos(a)])
         self.up = np.cross(self.towards, self.right)
         points = np.asarray(points, dtype=np.float64)
@@ -46,11 +46,13 @@ class Camera:
         self.eye = self.centre + self.distance * self.towards
 
     def _turned(self, points):
-        """How far points (n, 3) are to the right of the centre, above it, and nearer than it: shape (3, n)."""
+        """Return the offsets of points (n, 3) to the right of the centre, above it, and towards the eye: shape (3, n)."""
         return np.stack([self.right, self.up, self.towards]) @ (points - self.centre).T
 
     def seen(self, points):
-        """Where points (..., 3) are in the picture: x and y from 0 to 1, from its lower left corner, and the depth in m, shape (..., 3)."""
+        """Return the positions of points (..., 3) in the picture: x and y from 0 to 1, from its lower left corner, and the depth in m,
+        shape (..., 3).
+        """
         points = np.asarray(points, dtype=np.float64)
         across, along, near = self._turned(points.reshape(-1, 3))
         depth = self.distance - near

@@ -1,4 +1,4 @@
-"""Pictures of contact: how it converges within a step, and with what force bodies push each other. matplotlib is the extra `viz`."""
+"""Pictures of contact: its convergence within a step, and the forces between bodies. matplotlib is the extra `viz`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ WORDS = {"active_contacts": "acting", "contacts_entered": "entered", "contacts_l
 
 
 def plot_contact(records, *, x="iterations", figure=None):
-    """Draw how contact converges, in panels: the relative loss, of a comparison with a reference; pairs that act and, of up to three
-    records, enter and leave; the smallest distance; what part of each move was allowed; the potential of lagged friction, of steps in
-    which something rubs; the gradient norm.
+    """Draw the convergence of contact, in panels.
+
+    The panels are: the relative loss, for a comparison with a reference; active pairs and, for up to three records, new and removed ones;
+    the smallest distance; the allowed fraction of each move; the potential of lagged friction, for steps with friction; the gradient norm.
 
     Parameters
     ----------
@@ -38,6 +39,11 @@ def plot_contact(records, *, x="iterations", figure=None):
     Returns
     -------
     matplotlib figure
+
+    Raises
+    ------
+    ValueError
+        A record without rows.
     """
     choice("x", x, ("iterations", "seconds"))
     records = getattr(records, "records", records)
@@ -71,7 +77,7 @@ def plot_contact(records, *, x="iterations", figure=None):
         axes.grid(True, which="major", color="0.88")
         axes.spines[["top", "right"]].set_visible(False)
     pairs = panels[[label for label, _, _ in chosen].index("pairs in contact")]
-    if few:  # what the lines of that panel are
+    if few:  # the legend of that panel
         _, columns, styles = PANELS[1]
         handles = [pairs.plot([], [], style, color="0.3", label=WORDS[column])[0] for column, style in zip(columns, styles, strict=True)]
         pairs.legend(handles=handles, frameon=False, fontsize=8, ncols=3, loc="upper right")
@@ -86,7 +92,7 @@ def plot_contact(records, *, x="iterations", figure=None):
 
 
 def draw_forces(axes, forces, *, scale=None, colour="#b3122a", linewidth=1.2):
-    """Draw the contact force on every vertex as an arrow from it, in front of everything else, y up as in `draw_simulation`.
+    """Draw the contact force on every vertex as an arrow from it, in front of the bodies, y up as in `draw_simulation`.
 
     Parameters
     ----------
@@ -94,7 +100,7 @@ def draw_forces(axes, forces, *, scale=None, colour="#b3122a", linewidth=1.2):
         Those of `draw_simulation`.
     forces : ContactForces
     scale : float, optional
-        m/N: length of an arrow. By default the largest force is a quarter as long as what touches is wide.
+        m/N: length of an arrow. By default the largest force has a quarter of the width of the bodies in contact.
 
     Returns
     -------

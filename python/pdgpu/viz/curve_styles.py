@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLOURS", "curve_styles"]
 
-# neighbours in the legend are unlike each other
+# neighbours in the legend have different colours
 COLOURS = (
     *("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f"),
     *("#bcbd22", "#17becf", "#0b3c6f", "#f4b183", "#145a32", "#000000"),
@@ -17,7 +17,7 @@ COLOURS = (
 DASHES = ("-", "--", ":")
 MARKERS = "osD^vP*X"
 
-# Names of usual methods, so that the figures of different scripts agree; other names are added as they come.
+# Names of usual methods, so that the figures of different scripts agree; other names are added at their first use.
 USUAL: dict[str, int] = {
     name: place
     for place, name in enumerate(
@@ -31,10 +31,10 @@ _others: dict[str, int] = {}
 
 
 def curve_styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Name of a method -> the "color", "linestyle" and "marker" of its curve.
+    """Return name of a method -> the "color", "linestyle" and "marker" of its curve.
 
-    A name keeps its colour and marker in all figures of a session. A new name takes a colour that no curve of its figure has, and the
-    fewest names before it. Where two names of a figure share a colour, their dashes differ.
+    A name keeps its colour and marker in all figures of a session. A new name takes a colour that no curve of its figure has, and that the
+    fewest earlier names have. If two names of a figure share a colour, their dashes differ.
     """
     names = list(dict.fromkeys(names))
     taken = {place for name in names if (place := _place(name)) is not None}

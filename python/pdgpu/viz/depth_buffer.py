@@ -1,6 +1,6 @@
-"""A surface rendered with a depth buffer in NumPy, for pictures that must not need VTK: those of the command line and `make demo`.
+"""A surface rendered with a depth buffer in NumPy, for pictures without VTK: those of the command line and `make demo`.
 
-VTK takes 120 MB to load, 570 MB on the disk, and a library of OpenGL from the system.
+VTK needs 120 MB of memory, 570 MB of disk space, and a library of OpenGL from the system.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEY, FILL = (-0.48, 0.56, 0.68), (0.66, -0.25, 0.71)  # directions to two lights
 
 
 def depth_image(points: np.ndarray, triangles: np.ndarray, colour: Any, camera: Camera, side: int) -> np.ndarray:
-    """The picture of a surface, in which the nearest triangle of a sample hides all others.
+    """Render a surface, in which the nearest triangle of a sample hides all others.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def depth_image(points: np.ndarray, triangles: np.ndarray, colour: Any, camera: 
         m.
     triangles : array of int, shape (t, 3)
     colour : str or tuple
-        As matplotlib names it.
+        A matplotlib colour.
     camera : Camera
         Of aspect 1.
     side : int
@@ -83,7 +83,7 @@ def _twice_area(ax, ay, bx, by, cx, cy):
 
 
 def _shades(points, triangles, camera):
-    """The brightness of each triangle: both sides of a sheet are lit, as they face the eye."""
+    """Return the brightness of each triangle: both sides of a sheet are lit, as seen from the eye."""
     a, b, c = points[triangles].transpose(1, 0, 2)
     normals = np.cross(b - a, c - a)
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)

@@ -44,23 +44,23 @@ LABELS = {
 
 
 def load_pyplot() -> Any:
-    """matplotlib.pyplot, imported when first used. RuntimeError where it is not there."""
+    """Return matplotlib.pyplot, imported at first use. RuntimeError if it is not installed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise RuntimeError("plots need matplotlib, which is not installed: pip install matplotlib") from None
-    except ValueError as error:  # matplotlib reads the variable when it is imported
+    except ValueError as error:  # matplotlib reads the variable at its import
         raise RuntimeError(f"MPLBACKEND={os.environ.get('MPLBACKEND')}: matplotlib cannot be imported: {error}") from None
     return plt
 
 
 def label_of(measure: str) -> str:
-    """The words of a measure on an axis."""
+    """Return the label of a measure on an axis."""
     return LABELS.get(measure, measure)
 
 
 def checked_size(size: Any) -> tuple[float, float]:
-    """(width, height) in inches, each between 0.5 and 100."""
+    """Return (width, height) in inches, each between 0.5 and 100."""
     if isinstance(size, str) or not hasattr(size, "__len__") or len(size) != 2:
         raise TypeError(f"size: expected (width, height) in inches, got {size!r}")
     width, height = (number(f"size[{k}]", value, minimum=0.5, maximum=100.0) for k, value in enumerate(size))
@@ -69,7 +69,7 @@ def checked_size(size: Any) -> tuple[float, float]:
 
 @contextlib.contextmanager
 def paper_figure(size: Any, axes: Any = None) -> Iterator[Any]:
-    """Axes of a figure of this size, or those given, drawn with the text of a paper."""
+    """Return axes of a figure of this size, or the given ones, with the text style of a paper."""
     plt = load_pyplot()
     size = checked_size(size)
     with plt.rc_context({**FONTS, **TEXT_AS_TEXT}):
@@ -79,7 +79,7 @@ def paper_figure(size: Any, axes: Any = None) -> Iterator[Any]:
 
 
 def printed_styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Name -> "color", "linestyle" and "marker"; no two names share both dashes and marker, so that curves differ in grey.
+    """Return name -> "color", "linestyle" and "marker"; no two names share both dashes and marker, so that curves differ in grey.
 
     The colours are those of `curve_styles`, and so are the markers of the first names.
     """

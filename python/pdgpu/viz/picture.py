@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def draw_parts(
     axes: Any, parts: list[Drawable], bounds: Bounds | None = None, elevation: float | None = None, azimuth: float | None = None
 ) -> Any:
-    """Add parts to the picture of axes, and look at it: what is left out stays as it was.
+    """Add parts to the picture of axes, and set its view; omitted arguments leave it unchanged.
 
     Parameters
     ----------
@@ -31,11 +31,12 @@ def draw_parts(
     bounds : (low, high), two of shape (3,), optional
         The box to show, by default that of the parts.
     elevation, azimuth : float, optional
+        Degrees, see `Camera`.
 
     Raises
     ------
     RuntimeError
-        No pyvista.
+        pyvista is not installed.
     """
     imported_pyvista()  # here, since matplotlib draws later
     picture = _picture_of(axes)
@@ -43,7 +44,7 @@ def draw_parts(
         picture = _picture_class()(axes)
         axes.add_artist(picture)
         axes.set_axis_off()
-    # copies, since the arrays may have changed when the figure is drawn
+    # copies, since the arrays may change before the figure is drawn
     picture.parts += [part._replace(points=np.array(part.points), rows=_copied(part.rows), colour=_copied(part.colour)) for part in parts]
     picture.bounds = picture.bounds if bounds is None else np.asarray(bounds, dtype=np.float64)
     picture.view = tuple(old if new is None else new for new, old in zip((elevation, azimuth), picture.view, strict=True))
@@ -56,7 +57,7 @@ def _copied(value):
 
 
 def seen_segments(axes: Any, segments: ArrayLike, **look: Any) -> Any:
-    """A line collection of segments (n, 2, 3), m, where the picture of the axes has them, in front of it.
+    """Return a line collection of segments (n, 2, 3), m, at their positions in the picture of the axes, in front of it.
 
     Raises
     ------
@@ -69,7 +70,7 @@ def seen_segments(axes: Any, segments: ArrayLike, **look: Any) -> Any:
 
 
 def towards_the_eye(axes: Any) -> np.ndarray:
-    """The direction, shape (3,), from what the picture of the axes shows to the eye."""
+    """Return the direction, shape (3,), from the centre of the picture of the axes to the eye."""
     elevation, azimuth = _required(axes).view
     return Camera(np.zeros((1, 3)), elevation, azimuth, 1.0).towards
 
@@ -86,18 +87,18 @@ def _picture_of(axes):
 
 
 def _box(axes):
-    """The rectangle of axes in pixels; 3D axes draw in the largest square within."""
+    """Return the rectangle of axes in pixels; 3D axes draw in the largest square within."""
     from matplotlib.transforms import TransformedBbox
 
     return TransformedBbox(axes.get_position(original=True), axes.figure.transSubfigure)
 
 
 def _picture_class():
-    """Defined here, since matplotlib is imported when first used."""
+    """Defined here, since matplotlib is imported at first use."""
     from matplotlib.image import BboxImage
 
     class Picture(BboxImage):
-        """The image of all parts, in the size in which the figure is drawn."""
+        """The image of all parts, in the size of the drawn figure."""
 
         def __init__(self, axes):
             super().__init__(lambda renderer: _box(axes).frozen(), interpolation="nearest", origin="upper", clip_on=False)
@@ -106,7 +107,7 @@ def _picture_class():
             self.set_data(np.zeros((1, 1, 4), np.uint8))
 
         def shown(self):
-            """The points that the picture has to hold: corners of the bounds, or all."""
+            """The points in the picture: corners of the bounds, or all."""
             if self.bounds is not None:
                 return corners_of(self.bounds)
             every = [np.asarray(part.points, dtype=np.float64) for part in self.parts if len(part.points)]
@@ -133,14 +134,14 @@ def _segments_class():
     from matplotlib.transforms import IdentityTransform
 
     class SeenSegments(LineCollection):
-        """Segments in space, projected when the figure is drawn."""
+        """Segments in space, projected at the drawing of the figure."""
 
         def __init__(self, picture, segments, **look):
             super().__init__([], transform=IdentityTransform(), zorder=10, clip_on=False, **look)
             self.picture, self.segments = picture, segments
 
         def do_3d_projection(self):
-            """3D axes ask every collection for its depth."""
+            """3D axes query the depth of every collection."""
             return 0.0
 
         def draw(self, renderer):

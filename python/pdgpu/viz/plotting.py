@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["animate", "collider_surface", "curve_styles", "draw_contacts", "draw_simulation", "draw_surface", "plot_comparison"]
 
-BELOW_ROUNDING = 1e-12  # of G0 - G*: what rounding of G leaves of a loss in float64
+BELOW_ROUNDING = 1e-12  # of G0 - G*: the rounding of G in a loss in float64
 BAND_POINTS = 512  # of a band in a plot
 STATE_PIXELS = 480  # on each side of a picture of a state
 
@@ -45,7 +45,7 @@ LABELS = {
 
 
 def prepare_pictures() -> None:
-    """Load matplotlib for pictures that are only saved: without a display, whatever MPLBACKEND names.
+    """Load matplotlib for pictures that are only saved: without a display, for any MPLBACKEND.
 
     Raises
     ------
@@ -65,9 +65,9 @@ def plot_comparison(
 ) -> Any:
     """Draw one curve per solver, logarithmic in y.
 
-    Values that are not positive are not drawn; where such a loss is more than rounding, a note counts them. A note also says whose the
-    reference is, unless it is Newton's from the first guess. A solver that diverged ends with a cross. A solver has the same colour in
-    all figures.
+    Values that are not positive are not drawn; if such a loss exceeds rounding, a note counts them. A note also states the origin of the
+    reference, unless it is Newton's from the first guess. The curve of a solver that diverged ends with a cross. A solver has the same
+    colour in all figures.
 
     Parameters
     ----------
@@ -85,6 +85,11 @@ def plot_comparison(
     Returns
     -------
     matplotlib axes
+
+    Raises
+    ------
+    ValueError
+        A column that the records do not have.
     """
     having("comparison", comparison, "records", "what pdgpu.compare returned")
     choice("x", x, MEASURES)
@@ -107,7 +112,7 @@ def plot_comparison(
 
 
 def _draw_comparison(comparison, x, y, axes, band, small):
-    """All of it; `small`: the size of the text of the legend."""
+    """Draw the comparison; `small`: the size of the text of the legend."""
     records = comparison.records
     methods = comparison.methods()
     styles = curve_styles(methods)
@@ -133,7 +138,7 @@ def _draw_comparison(comparison, x, y, axes, band, small):
 
 
 def _notes(comparison, y):
-    """The sentences above a plot."""
+    """Return the sentences above a plot."""
     notes = []
     if y != "gradient_norm" and comparison.has_unusual_reference():
         notes.append(f"G* and x*: {comparison.reference_source}")
@@ -145,12 +150,12 @@ def _notes(comparison, y):
 
 
 def _draw_runs(axes, style, name, runs, x, y):
-    """Every run of a method; returns the values that are drawn."""
+    """Draw every run of a method; return the drawn values."""
     drawn = []
     for record in runs:
         abscissa = costs_of_rows(record, x)
         values = np.where(np.isfinite(record[y]) & (record[y] > 0.0), record[y], np.nan)
-        # markers as far apart as can be seen, whatever the axis: enough to tell curves apart in print, not a carpet
+        # markers at visible distances on any axis: enough to distinguish curves in print
         axes.plot(abscissa, values, label=None if drawn else name, markersize=4.5, markevery=0.1, linewidth=1.6, **style)
         if record.status == "diverged" and np.isfinite(values).any():
             last = np.flatnonzero(np.isfinite(values))[-1]
@@ -160,7 +165,7 @@ def _draw_runs(axes, style, name, runs, x, y):
 
 
 def _draw_band(axes, style, name, runs, x, y):
-    """The quartiles of a method; returns the values that are drawn."""
+    """Draw the quartiles of a method; return the drawn values."""
     columns = [costs_of_rows(record, x) for record in runs]
     abscissa = np.unique(np.concatenate(columns))
     if len(abscissa) > BAND_POINTS:
@@ -170,7 +175,7 @@ def _draw_band(axes, style, name, runs, x, y):
         last = np.searchsorted(column, abscissa, side="right") - 1
         ended = (record.status == "diverged") & (abscissa > column[-1])
         values.append(np.where(ended, np.inf, record[y][last]))
-    # a rank, since a mean with an infinite value is no number
+    # a rank, since a mean with an infinite value is not finite
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0, method="nearest")
     low, middle, high = (np.where(np.isfinite(each) & (each > 0.0), each, np.nan) for each in (low, middle, high))
     axes.plot(abscissa, middle, label=name, markersize=4.5, markevery=0.1, linewidth=1.6, **style)
@@ -190,22 +195,23 @@ def animate(
     progress: bool = False,
     **drawing: Any,
 ) -> History:
-    """Run a simulation and film it as it is drawn by `draw_simulation`, in real time as far as whole steps allow.
+    """Run a simulation and film it with `draw_simulation`, in real time up to whole steps.
 
     Parameters
     ----------
     simulation : Simulation
-        It is where the film ends afterwards.
+        Afterwards it is at the end of the film.
     path : str or os.PathLike
-        Ends in .gif, or in .mp4, which needs the program ffmpeg: the system's, or that of ``pip install imageio-ffmpeg``. Put in place
+        Ends in .gif, or in .mp4, which needs the program ffmpeg: the system's, or that of ``pip install imageio-ffmpeg``. Replaced as a
         whole.
     seconds : float
+        Simulated time, s.
     fps : float
-        Frames a second, at most one a step.
+        Frames per second, at most one per step.
     size, dpi
         Of a picture, inches and dots in each.
     bounds : (low, high), two of shape (3,), optional
-        The box to show; by default that of the bodies as they are now.
+        The box to show; by default that of the bodies at the start.
     progress : bool
         Show a bar.
     drawing
@@ -214,14 +220,14 @@ def animate(
     Returns
     -------
     History
-        What `Simulation.run` recorded at the frames.
+        The record of `Simulation.run` at the frames.
 
     Raises
     ------
     ValueError
         Another end of the path, numbers out of range.
     RuntimeError
-        No pyvista, or no ffmpeg for an .mp4.
+        pyvista is not installed, or ffmpeg for an .mp4.
     """
     having("simulation", simulation, "bodies", "a pdgpu.Simulation")
     plt = load_pyplot()
@@ -253,7 +259,7 @@ def animate(
             try:
                 history = simulation.run(seconds, every=every, callback=draw, progress=progress)
             except BaseException:
-                with contextlib.suppress(Exception):  # a film without a frame cannot be finished, which would hide the cause
+                with contextlib.suppress(Exception):  # a film without frames cannot be completed; this error would hide the cause
                     writer.finish()
                 raise
             writer.finish()
@@ -263,7 +269,7 @@ def animate(
 
 
 def _ffmpeg(writer):
-    """Where the program is: the one that matplotlib is told of, otherwise that of imageio-ffmpeg."""
+    """Return the path of the program: the one in matplotlib's settings, otherwise that of imageio-ffmpeg."""
     if writer.isAvailable():
         return writer.bin_path()
     try:
@@ -276,7 +282,7 @@ def _ffmpeg(writer):
 
 
 def save_convergence(comparison: Comparison, path: Path) -> None:
-    """Relative loss against iterations and against seconds, side by side, as a picture: .png, or .pdf and .svg, whose text stays text.
+    """Save relative loss against iterations and against seconds, side by side, as a picture: .png, or .pdf and .svg with text as text.
 
     Without a reference it is the gradient norm.
     """
@@ -286,7 +292,7 @@ def save_convergence(comparison: Comparison, path: Path) -> None:
     for axes, x in zip(panels, ("iterations", "seconds"), strict=True):
         plot_comparison(comparison, x, axes=axes)
         axes.get_legend().remove()
-    for text in [*panels[1].texts]:  # what stands above the first one
+    for text in [*panels[1].texts]:  # the notes above the first panel
         text.remove()
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
     panels[0].set_xscale("symlog", linthresh=10)
@@ -300,7 +306,7 @@ def save_convergence(comparison: Comparison, path: Path) -> None:
 
 
 def save_states(states: Mapping[str, ArrayLike], triangles: ArrayLike, path: Path, *, azimuth: float = AZIMUTH) -> None:
-    """Surfaces side by side at one scale: `states` is a dict of title -> points (n, 3).
+    """Save surfaces side by side at one scale: `states` is a dict of title -> points (n, 3).
 
     A depth buffer in NumPy renders them (`pdgpu.viz.depth_buffer`), so that ``make demo`` and the command line need no VTK.
     """

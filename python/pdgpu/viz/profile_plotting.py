@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_profile"]
 
-BEYOND = 1.25  # where curves end, in units of the last step
+BEYOND = 1.25  # the end of the curves, in units of the last step
 
 
 def plot_profile(profile: Profile, axes: Any, size: tuple[float, float], legend: bool) -> Any:
@@ -29,7 +29,7 @@ def plot_profile(profile: Profile, axes: Any, size: tuple[float, float], legend:
     with paper_figure(size, axes) as axes:
         for name, style in printed_styles(profile.solvers).items():
             x, y = curves[name]
-            # a cost of 0 is left of the axis, where the curve begins at its height
+            # a cost of 0 is left of the axis; the curve begins at its height
             begin = y[x <= first][-1] if (x <= first).any() else 0.0
             inside = x > first
             x, y = np.r_[first, x[inside], last], np.r_[begin, y[inside], y[-1] if len(y) else 0.0]

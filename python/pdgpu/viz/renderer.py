@@ -23,11 +23,11 @@ FINER = 2  # samples along each side of a pixel
 
 
 class Drawable(NamedTuple):
-    """Something in a picture: triangles (rows of 3), segments (rows of 2), or points (no rows)."""
+    """A part of a picture: triangles (rows of 3), segments (rows of 2), or points (no rows)."""
 
     points: Any  # (n, 3), m
     rows: Any  # (m, 3) or (m, 2) of int, or None
-    colour: Any  # as matplotlib names it, or (n, 3) of 0 to 1, of each vertex
+    colour: Any  # a matplotlib colour, or (n, 3) of 0 to 1, of each vertex
     opacity: float = 1.0
     size: float = 1.0  # width of segments, diameter of points; 1/72 of an inch
 
@@ -49,12 +49,12 @@ def imported_pyvista() -> Any:
     return pyvista
 
 
-# the library of OpenGL without a display, and the window of VTK that uses it
+# the library of OpenGL without a display, and the window of VTK for it
 LIBRARIES = (("libEGL.so.1", "vtkEGLRenderWindow"), ("libOSMesa.so.8", "vtkOSOpenGLRenderWindow"))
 
 
 def _window() -> str | None:
-    """The kind of window that renders without a display. VTK ends the process where it finds no library for one."""
+    """Return the kind of window that renders without a display. Without a library for one, VTK would end the process."""
     if not sys.platform.startswith("linux"):
         return None  # the system has OpenGL
     for library, window in LIBRARIES:
@@ -68,7 +68,7 @@ def _window() -> str | None:
 
 @contextlib.contextmanager
 def _chosen_window() -> Iterator[None]:
-    """Within, VTK looks for no display, which it would warn about."""
+    """A context in which VTK tries no display, which would cause a warning."""
     variable, window = "VTK_DEFAULT_OPENGL_WINDOW", _window()
     if window is None or variable in os.environ:
         yield
@@ -81,7 +81,7 @@ def _chosen_window() -> Iterator[None]:
 
 
 def rendered(parts: Iterable[Drawable], camera: Camera, width: int, height: int, scale: float = 1.0) -> np.ndarray:
-    """A picture of parts as a camera sees them, in which what is nearer hides what is farther.
+    """Render parts for a camera, with correct occlusion.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def rendered(parts: Iterable[Drawable], camera: Camera, width: int, height: int,
     Returns
     -------
     array, shape (height, width, 4), uint8
-        Red, green, blue and opacity, from the top; nothing where there is no part.
+        Red, green, blue and opacity, from the top; transparent without a part.
     """
     from matplotlib.colors import to_rgb
 
@@ -104,7 +104,7 @@ def rendered(parts: Iterable[Drawable], camera: Camera, width: int, height: int,
     with _chosen_window():
         plotter = pyvista.Plotter(off_screen=True, window_size=(FINER * width, FINER * height), lighting=None)
     try:
-        plotter.disable_anti_aliasing()  # several samples of a pixel and depth peeling together lose what is seen through
+        plotter.disable_anti_aliasing()  # several samples of a pixel together with depth peeling lose transparent parts
         for position, intensity in (((-0.6, 0.7, 1.0), 1.0), ((0.8, -0.3, 0.6), 0.2)):  # upper left of the eye; a weak one from below
             plotter.add_light(pyvista.Light(position=position, light_type="camera light", intensity=intensity))
         parts = list(parts)

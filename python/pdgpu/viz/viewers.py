@@ -1,4 +1,4 @@
-"""Looking at a simulation: k3d in notebooks and in HTML files, polyscope in a window. Both are extras, imported when first used."""
+"""Interactive viewers of a simulation: k3d in notebooks and in HTML files, polyscope in a window. Both are extras."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ OBSTACLE = 0xB9B9B4
 
 
 def viewer(simulation: Simulation, backend: str = "auto") -> Viewer:
-    """Look at a simulation, as it is and as it moves.
+    """Open a viewer of a simulation, for its present state and its motion.
 
     Parameters
     ----------
     simulation : Simulation
     backend : "auto", "k3d" or "polyscope"
-        "k3d": in a notebook, where what is returned shows itself, and in files by `Viewer.write`. "polyscope": a window, opened by
+        "k3d": in a notebook, which displays the returned object, and in files by `Viewer.write`. "polyscope": a window, opened by
         `Viewer.show`. "auto": "k3d" in a notebook, otherwise "polyscope".
 
     Returns
     -------
     Viewer
-        With one frame, the present state. Called, or given to `Simulation.run` as the callback, it takes further ones, and it opens at the
-        last of them. In a notebook what is shown already moves with every one of them; shown again it has a slider for the time.
+        With one frame, the present state. A call of it, or its use as the callback of `Simulation.run`, adds frames, and it opens at the
+        last of them. In a notebook a displayed plot moves with every frame; displayed again it has a slider for the time.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def viewer(simulation: Simulation, backend: str = "auto") -> Viewer:
 
 
 class Viewer:
-    """Frames of a simulation, and what shows them; made by `pdgpu.viewer`."""
+    """Frames of a simulation, and their display; made by `pdgpu.viewer`."""
 
     def __init__(self, simulation, backend):
         self._toolkit = _imported(backend)
@@ -71,12 +71,12 @@ class Viewer:
         self.times: list[float] = []
         self._frames: list[dict[str, tuple[str, Any, Any, int]]] = []
         self._seen: Any = None
-        self._plot = None  # the last that was given away, to be shown, and whether it has all frames
+        self._plot = None  # the last returned plot, and whether it has all frames
         self._is_whole = True
         self(simulation)
 
     def __call__(self, simulation: Simulation | None = None) -> None:
-        """Take a frame of the present state; one of the same time is replaced. The last plot in a notebook shows it."""
+        """Add a frame of the present state, or replace one of the same time. The last plot in a notebook shows it."""
         simulation = self._simulation if simulation is None else simulation
         if self.times and self.times[-1] == simulation.time:
             self.times.pop()
@@ -100,9 +100,9 @@ class Viewer:
         return (plot if len(self) == 1 else _with_slider(plot, self.times))._repr_mimebundle_()
 
     def plot(self) -> Any:
-        """The k3d plot of all frames, whose `time` says which is seen. RuntimeError with another backend.
+        """The k3d plot of all frames; its `time` selects one. RuntimeError with another backend.
 
-        Further frames are shown in it as they are taken, but it does not keep them: another plot does.
+        It shows further frames as they are added, but does not keep them: another plot does.
         """
         if self._plot is None or not self._is_whole:
             self._plot, self._is_whole, self._seen = self._film(), True, _box(self._frames)
@@ -114,7 +114,7 @@ class Viewer:
         return _k3d_plot(self._toolkit, self.times, self._frames)
 
     def write(self, path: Path) -> None:
-        """Write an HTML file that any browser shows, without a network, a server or Python; put in place whole.
+        """Write an HTML file for any browser, without a network, a server or Python; the file is replaced as a whole.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Viewer:
             file.write(text)
 
     def show(self) -> Any:
-        """With polyscope: open the window, and return when it is closed. With k3d: the plot."""
+        """With polyscope: open the window, and return when it is closed. With k3d: return the plot."""
         if self.backend == "k3d":
             return self.plot()
         _polyscope_window(self._toolkit, self.times, self._frames)
@@ -149,7 +149,7 @@ def _imported(backend):
 
 
 def _shapes(simulation):
-    """Name -> (kind, points (n, 3) float32, elements, colour) of bodies, what is embedded in them, and obstacles as they are now."""
+    """Return name -> (kind, points (n, 3) float32, elements, colour) of bodies, embedded surfaces and obstacles in the present state."""
     x = np.asarray(simulation.positions, dtype=np.float32)
     shapes = {}
     for k, body in enumerate(simulation.bodies):
@@ -174,7 +174,7 @@ def _shapes(simulation):
 def _k3d_plot(k3d, times, frames):
     plot = k3d.plot(grid_visible=False, camera_auto_fit=True, colorbar_object_id=0)
     for name, (kind, points, rows, colour) in frames[-1].items():
-        # the shape of a plane is cut to what is there: only what keeps its elements moves
+        # the shape of a plane is cut to the bodies: only parts with constant elements move
         same = [rows is None or np.array_equal(frame[name][2], rows) if name in frame else False for frame in frames]
         moving = all(same) and len(frames) > 1 and any(not np.array_equal(frame[name][1], points) for frame in frames)
         where = {str(time): frame[name][1] for time, frame in zip(times, frames, strict=True)} if moving else points
@@ -183,13 +183,13 @@ def _k3d_plot(k3d, times, frames):
     # from the front and above, y up
     far = 1.25 * float(np.linalg.norm(high - low) or 1.0)
     plot.camera_auto_fit = False
-    plot.time = times[-1]  # the present, which is also what a page opens at
+    plot.time = times[-1]  # the present, at which a page opens
     _k3d_look(plot, 0.5 * (low + high), far * np.array([0.35, 0.3, 0.9]), (0.0, 1.0, 0.0))
     return plot
 
 
 def _with_slider(plot, times):
-    """A plot above a slider for its time; they are linked in the browser, where they go on without Python."""
+    """Return a plot above a slider for its time; they are linked in the browser, and work there without Python."""
     import ipywidgets
 
     first, last = min(times), max(times)
@@ -200,7 +200,7 @@ def _with_slider(plot, times):
 
 
 def _box(frames):
-    """The lowest and the highest corner of all that is in frames."""
+    """Return the lowest and the highest corner of all objects in frames."""
     points = [shape[1] for frame in frames for shape in frame.values()]
     return np.min([x.min(axis=0) for x in points], axis=0), np.max([x.max(axis=0) for x in points], axis=0)
 
@@ -219,15 +219,16 @@ def _k3d_part(k3d, name, kind, where, rows, colour, frame):
 
 
 def _k3d_show(k3d, plot, frame, seen):
-    """Move what a plot shows, in whatever browser it is, to where it is in a frame. `seen`: the box that the camera was put to look at;
-    what leaves it makes the camera step back, in whatever direction it has been turned. Returns the box it looks at now."""
+    """Move the objects of a plot, in any browser, to a frame. `seen`: the box in the view of the camera. If objects leave it, the camera
+    moves back along its present direction. Returns the box in view.
+    """
     shown = {part.name: part for part in plot.objects}
     for name, (kind, points, rows, colour) in frame.items():
         if name not in shown:
             plot += _k3d_part(k3d, name, kind, points, rows, colour, frame)
             continue
         part, moved = shown[name], "positions" if kind == "points" else "vertices"
-        with part.hold_sync():  # a body that was cut has other elements too: one message
+        with part.hold_sync():  # a body after a cut has other elements too: one message
             if not np.array_equal(getattr(part, moved), points):
                 setattr(part, moved, points)
             if rows is not None and not np.array_equal(part.indices, rows):
@@ -236,7 +237,7 @@ def _k3d_show(k3d, plot, frame, seen):
     border = 0.1 * np.linalg.norm(seen[1] - seen[0])
     if (low >= seen[0] - border).all() and (high <= seen[1] + border).all():
         return seen
-    room = 0.25 * (high - low)  # or it would step back with every frame
+    room = 0.25 * (high - low)  # a margin, so that the camera does not move with every frame
     low, high = np.minimum(seen[0], low - room * (low < seen[0])), np.maximum(seen[1], high + room * (high > seen[1]))
     camera = np.array(plot.camera)
     larger = np.linalg.norm(high - low) / (np.linalg.norm(seen[1] - seen[0]) or 1.0)
@@ -245,9 +246,9 @@ def _k3d_show(k3d, plot, frame, seen):
 
 
 def _polyscope_window(polyscope, times, frames):
-    """All bodies and obstacles, with a slider for the frames."""
+    """Show all bodies and obstacles, with a slider for the frames."""
     if not polyscope.is_initialized():
-        polyscope.set_use_prefs_file(False)  # it would leave .polyscope.ini and imgui.ini wherever the program runs
+        polyscope.set_use_prefs_file(False)  # it would write .polyscope.ini and imgui.ini to the working directory
         polyscope.init()
     polyscope.set_up_dir("y_up")
     shown = {}
