@@ -1,1 +1,1 @@
-"""Arguments, files and access to the compiled modules; no part of the public interface."""
+"""Arguments, files and access to the compiled modules; not part of the public interface."""

@@ -1,4 +1,4 @@
-"""Checks of arguments: every refusal names the argument, the index and the value."""
+"""Checks of arguments: every error names the argument, the index and the value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIME_STEP = 1 / 100  # s, the default of dt=
 
 
 def integer(name: str, value: Any, minimum: int, maximum: int = 2**31 - 1) -> int:
-    """`value` as an int with minimum <= value <= maximum."""
+    """Return `value` as an int with minimum <= value <= maximum."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name}: expected an integer, got {value!r}")
     if int(value) < minimum:
@@ -29,7 +29,7 @@ def integer(name: str, value: Any, minimum: int, maximum: int = 2**31 - 1) -> in
 
 
 def _shortened(value: Any) -> str:
-    """repr of a value for a message; Python refuses to print integers of more than 4300 digits."""
+    """Return repr of a value for a message; Python refuses to print integers of more than 4300 digits."""
     if isinstance(value, int) and abs(value) >= 10**40:
         return f"an integer of {value.bit_length()} bits"
     return repr(value)
@@ -38,7 +38,7 @@ def _shortened(value: Any) -> str:
 def number(
     name: str, value: Any, *, minimum: float = -math.inf, above: float = -math.inf, below: float = math.inf, maximum: float = math.inf
 ) -> float:
-    """`value` as a finite float with minimum <= value <= maximum and above < value < below."""
+    """Return `value` as a finite float with minimum <= value <= maximum and above < value < below."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -65,20 +65,20 @@ def number(
 
 
 def flag(name: str, value: Any) -> bool:
-    """A bool."""
+    """Return a bool."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name}: expected True or False, got {value!r}")
     return bool(value)
 
 
 def having(name: str, value: Any, attribute: str, expected: str) -> None:
-    """TypeError where `value` is not what it is taken for, of which one attribute tells."""
+    """Raise TypeError for a `value` without an attribute of the expected type."""
     if not hasattr(value, attribute):
         raise TypeError(f"{name}: expected {expected}, got {value!r}")
 
 
 def choice(name: str, value: Any, allowed: Collection[str]) -> Any:
-    """`value` if it is one of the strings `allowed`."""
+    """Return `value` if it is one of the strings `allowed`."""
     if not isinstance(value, str):
         raise TypeError(f"{name}: expected one of {', '.join(map(repr, allowed))}, got {value!r}")
     if value not in allowed:
@@ -87,7 +87,7 @@ def choice(name: str, value: Any, allowed: Collection[str]) -> Any:
 
 
 def any_array(name: str, values: Any) -> Floats:
-    """`values` as an array of whatever they hold; ValueError where they are ragged or masked."""
+    """Return `values` as an array of any dtype; ValueError for ragged or masked ones."""
     if type(values) is np.ndarray:
         return values
     if np.ma.is_masked(values):
@@ -99,17 +99,17 @@ def any_array(name: str, values: Any) -> Floats:
 
 
 def real_array(name: str, values: Any, shape: tuple[int | None, ...]) -> Floats:
-    """`values` as a finite float64 array; `shape` has None where any length will do. Always a fresh C-contiguous copy."""
+    """Return `values` as a finite float64 array; None in `shape` stands for any length. Always a fresh C-contiguous copy."""
     return finite(name, _copied(_real_of_shape(name, values, shape)))
 
 
 def real_view(name: str, values: Any, shape: tuple[int | None, ...], dtype: Any) -> Floats:
-    """`values` as a finite C-contiguous array of a real dtype: themselves where they are one, for what only reads them."""
+    """Return `values` as a finite C-contiguous array of a real dtype: the same object if it is one, for read-only use."""
     return finite(name, contiguous(_real_of_shape(name, values, shape), dtype))
 
 
 def contiguous(array: Floats, dtype: Any) -> Floats:
-    """`array` as the compiled modules take it: itself, or a copy where dtype, order or alignment are others."""
+    """Return `array` in the form of the compiled modules: itself, or a copy if dtype, order or alignment differ."""
     if array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned:
         return array
     with np.errstate(over="ignore"):
@@ -117,19 +117,19 @@ def contiguous(array: Floats, dtype: Any) -> Floats:
 
 
 def _copied(array: Floats) -> Floats:
-    with np.errstate(over="ignore"):  # what overflows becomes infinite, and is named by who asks whether all is finite
+    with np.errstate(over="ignore"):  # overflow becomes infinite; the finiteness check of the caller names it
         return np.array(array, dtype=np.float64, order="C")
 
 
 def real_numbers(name: str, array: Floats) -> Floats:
-    """`array` if its dtype is real; TypeError otherwise."""
+    """Return `array` if its dtype is real; TypeError otherwise."""
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
     return array
 
 
 def whole_numbers(name: str, array: Floats) -> Floats:
-    """`array` if its dtype is one of integers; TypeError otherwise."""
+    """Return `array` if its dtype is one of integers; TypeError otherwise."""
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name}: expected integer indices, got dtype {array.dtype}")
     return array
@@ -144,7 +144,7 @@ def _real_of_shape(name: str, values: Any, shape: tuple[int | None, ...]) -> Flo
 
 
 def finite(name: str, array: Floats) -> Floats:
-    """`array` if all of it is finite; ValueError with the place of the first value that is not."""
+    """Return `array` if all of it is finite; ValueError with the index of the first value that is not."""
     if not np.isfinite(array).all():
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         place = index[0] if len(index) == 1 else index
@@ -152,11 +152,11 @@ def finite(name: str, array: Floats) -> Floats:
     return array
 
 
-LARGEST = {np.dtype("float32"): 1e37, np.dtype("float64"): 1e307}  # m, coordinates that differences of can be formed
+LARGEST = {np.dtype("float32"): 1e37, np.dtype("float64"): 1e307}  # m, largest coordinates whose differences do not overflow
 
 
 def coordinates(name: str, values: Any, shape: tuple[int | None, ...], dtype: Any) -> Floats:
-    """`values` as finite C-contiguous coordinates of "float32" or "float64", each small enough for differences of two."""
+    """Return `values` as finite C-contiguous coordinates of "float32" or "float64", each small enough for differences of two."""
     array, dtype = _copied(_real_of_shape(name, values, shape)), np.dtype(dtype)
     fits = np.abs(array) <= LARGEST[dtype]
     if not fits.all():
@@ -167,7 +167,7 @@ def coordinates(name: str, values: Any, shape: tuple[int | None, ...], dtype: An
 
 
 def per_item(name: str, values: Any, n: int, *, minimum: float = -math.inf, above: float = -math.inf) -> Floats:
-    """A number, or an array of one number per item, as (n,) float64 with every value in the limits."""
+    """Return a number, or an array of one number per item, as (n,) float64 with every value in the limits."""
     if any_array(name, values).ndim == 0:
         return np.full(n, number(name, values, minimum=minimum, above=above))
     array = real_array(name, values, (n,))
@@ -179,7 +179,7 @@ def per_item(name: str, values: Any, n: int, *, minimum: float = -math.inf, abov
 
 
 def in_range(name: str, indices: Floats, n: int, things: str) -> None:
-    """ValueError where one of the indices (k,) is not that of one of n things."""
+    """Raise ValueError for one of the indices (k,) out of range for n things."""
     bad = (indices < 0) | (indices >= n)
     if bad.any():
         place = int(np.argmax(bad))
@@ -187,7 +187,7 @@ def in_range(name: str, indices: Floats, n: int, things: str) -> None:
 
 
 def index_rows(name: str, values: Any, k: int, n: int, things: str) -> Integers:
-    """`values` as a fresh (m, k) int32 array of indices of n things; None and an empty array have no rows."""
+    """Return `values` as a fresh (m, k) int32 array of indices of n things; None and an empty array have no rows."""
     array = any_array(name, () if values is None else values)
     if array.size == 0 and array.shape in ((0,), (0, k)):
         return np.empty((0, k), dtype=np.int32)
@@ -202,7 +202,7 @@ def index_rows(name: str, values: Any, k: int, n: int, things: str) -> Integers:
 
 
 def vertex_indices(name: str, where: Any, points: Floats) -> Integers:
-    """Which vertices: indices, a boolean mask over the vertices, or a callable(points) -> mask. Sorted unique int32."""
+    """Return vertices from indices, a boolean mask over the vertices, or a callable(points) -> mask, as sorted unique int32."""
     n = len(points)
     if callable(where):
         where = any_array(name, where(np.array(points)))

@@ -1,6 +1,6 @@
-"""NumPy archives (.npz) from strangers: only the arrays that are asked for are read, and none takes more memory than is there.
+"""NumPy archives (.npz) of unknown origin: only requested arrays are read, and none takes more memory than the file justifies.
 
-`numpy.load` believes what an array's own header says of its shape and allocates that much; here it is held against the archive first.
+`numpy.load` trusts an array's header and allocates memory for its shape; here the header is compared with the archive first.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ LARGEST_RATIO = 1032
 
 
 class ArrayArchive:
-    """The arrays of an .npz file by name, each read once, when it is taken. A context manager.
+    """The arrays of an .npz file by name, each read once, on request. A context manager.
 
     Parameters
     ----------
     path : path-like
     compressed : bool
-        Whether members may be compressed (`numpy.savez_compressed`). All that is taken together is at most what `check_growth` allows;
-        where members may not be compressed it is never larger than the file.
+        Whether members may be compressed (`numpy.savez_compressed`). The sum of all arrays is at most the limit of `check_growth`; without
+        compression it never exceeds the size of the file.
 
     Raises
     ------
     OSError
         The file cannot be opened.
     ValueError
-        It is no archive, or a damaged one. The text does not name the path: who opened it knows.
+        It is no archive, or a damaged one. The text does not contain the path, which the caller knows.
     """
 
     def __init__(self, path, *, compressed=False):
@@ -48,7 +48,7 @@ class ArrayArchive:
             with _damage_named():
                 self._zip = zipfile.ZipFile(self._file)
                 members = self._zip.infolist()
-                for member in members:  # the name of each stands twice, and is compared
+                for member in members:  # each name occurs twice in the file, and is compared
                     self._zip.open(member).close()
                 if len(members) != self._announced():  # a wrong length of one entry of the directory skips the next
                     raise ValueError("its directory does not hold the members that it announces")
@@ -60,7 +60,7 @@ class ArrayArchive:
             raise
 
     def _announced(self):
-        """The number of members that the end of the archive states [PKWARE, .ZIP File Format Specification, 4.3.16]."""
+        """Return the number of members that the end of the archive states [PKWARE, .ZIP File Format Specification, 4.3.16]."""
         self._file.seek(max(0, self._left - 2**16 - 22))
         end = self._file.read()
         at = end.rfind(b"PK\5\6") + 10
@@ -75,11 +75,11 @@ class ArrayArchive:
 
     @property
     def names(self):
-        """The names of the arrays that were not taken yet, a tuple of str."""
+        """The names of the arrays not yet read, a tuple of str."""
         return tuple(self._members)
 
     def take(self, name):
-        """The array of that name, read-only. KeyError where there is none, or where it was taken before."""
+        """Return the array of that name, read-only. KeyError for an unknown name, or an array that was read before."""
         member = self._members.pop(name)
         with _damage_named(name):
             return self._read(member)
@@ -90,7 +90,7 @@ class ArrayArchive:
         if member.compress_type not in self._allowed:
             raise ValueError("it is compressed, which no file of this kind is")
         largest = member.compress_size * (1 if member.compress_type == zipfile.ZIP_STORED else LARGEST_RATIO)
-        self._left -= member.compress_size  # members that share bytes would otherwise multiply what the file holds
+        self._left -= member.compress_size  # otherwise members that share bytes would multiply the content of the file
         if self._left < 0 or member.file_size > largest:
             raise ValueError(f"{member.file_size} bytes are announced, more than there are")
         self._taken += member.file_size

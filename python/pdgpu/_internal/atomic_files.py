@@ -1,4 +1,4 @@
-"""Files that are whole at every moment: written aside, then put in place in one step."""
+"""Files that are complete at any time: written to a temporary folder, then replaced in one step."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ PREFIX = ".unfinished-"
 
 @contextlib.contextmanager
 def replacing(path):
-    """Yield the `Path` to write to; it becomes `path` when the block ends, and nothing happens to `path` where the block raises.
+    """Yield the `Path` to write to; it becomes `path` at the end of the block. After an exception in the block `path` is unchanged.
 
-    Whoever opens `path` meanwhile reads the old file or the new one, and of several writers, threads or processes, the last one's
-    file is left whole. (A loss of power is another matter: nothing is forced to the disk.) A process that is killed outright leaves a
-    folder ``.unfinished-...`` beside `path`, which the next writer of `path` removes. A link is followed: the file it
-    points to is replaced, the link stays. A new file gets the mode that the umask leaves, a replaced one keeps mode, group and owner
-    where this process may set them. What is no regular file, a pipe or a device, is written to directly.
+    Readers of `path` in the meantime get the old file or the new one. Of several writers, threads or processes, the last one's file
+    remains, complete. (A loss of power may damage it: data are not flushed to the disk.) A killed process leaves a folder
+    ``.unfinished-...`` next to `path`, which the next writer of `path` removes. For a symbolic link the target is replaced, and the link
+    remains. A new file gets the mode of the umask; a replaced one keeps mode, group and owner if this process may set them. A pipe or a
+    device is written to directly.
 
     Raises
     ------
     FileNotFoundError
         The folder does not exist.
     PermissionError
-        The file may not be written, or nothing may be put into its folder.
+        The file, or its folder, is not writable.
     """
     import shutil
     from pathlib import Path
@@ -40,10 +40,10 @@ def replacing(path):
     if exists and not path.is_file():
         yield path
         return
-    if exists and not os.access(path, os.W_OK):  # replacing asks only for the folder's permission
+    if exists and not os.access(path, os.W_OK):  # replacing only needs the permission of the folder
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(path))
     _remove_leftovers(path)
-    # a folder for each writer: the file in it has the final name, which writers derive a format from, and the mode of the umask
+    # a folder for each writer: its file has the final name, from which writers derive a format, and the mode of the umask
     folder, lock = _locked_folder(path.parent)
     try:
         unfinished = Path(folder, path.name)
@@ -58,7 +58,7 @@ def replacing(path):
 
 
 def _lock(folder):
-    """A descriptor of the folder, and whether it has its lock, which ends with the process that holds it. OSError: there are no locks."""
+    """Return a descriptor of the folder, and whether it is locked; the lock ends with its process. OSError: there are no locks."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -71,7 +71,7 @@ def _lock(folder):
 
 
 def _locked_folder(parent):
-    """A new folder and its lock, None where the file system has no locks. One that was removed before it was locked is made again."""
+    """Return a new folder and its lock, None if the file system has no locks. If it is removed before the lock, another one is made."""
     import tempfile
 
     while True:
@@ -88,7 +88,7 @@ def _locked_folder(parent):
 
 
 def _remove_leftovers(path):
-    """Removes the folders beside `path` that writers of it left when they were killed, which no process has locked."""
+    """Remove the folders next to `path` that killed writers have left, and that no process has locked."""
     import shutil
 
     for folder in path.parent.glob(f"{PREFIX}*"):
@@ -101,10 +101,10 @@ def _remove_leftovers(path):
 
 
 def _keep_mode(old, new):
-    """Give `new` the mode of `old`, and its group and owner where this is allowed."""
+    """Give `new` the mode of `old`, and its group and owner if this is allowed."""
     import shutil
 
-    with contextlib.suppress(FileNotFoundError):  # removed since
+    with contextlib.suppress(FileNotFoundError):  # removed in the meantime
         status = old.stat()
         with contextlib.suppress(PermissionError):
             os.chown(new, status.st_uid, status.st_gid)

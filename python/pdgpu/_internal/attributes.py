@@ -1,4 +1,4 @@
-"""What may be changed of an object, and what may not: nothing is taken without a word and then ignored."""
+"""Objects with restricted attributes: an assignment has an effect, or is an error."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ if TYPE_CHECKING:
 
 
 def read_only(array):
-    """A copy that stays read-only even after `flags.writeable = True`, so that checks of it stay valid."""
+    """Return a copy that stays read-only even after `flags.writeable = True`, so that checks of it stay valid."""
     return np.ndarray(array.shape, array.dtype, buffer=array.tobytes())
 
 
 def keep_attributes(thing: GuardedAttributes, **values: Any) -> None:
-    """Sets attributes that users cannot set."""
+    """Set attributes that users cannot set."""
     vars(thing).update(values)
 
 
 class GuardedAttributes:
-    """A class whose public attributes are those it has, and change only as it says.
+    """A class with a fixed set of public attributes, and rules for their change.
 
-    A name that is misspelt would otherwise become an attribute that nothing reads. Properties with a setter are set; what the class itself
-    changes it puts in place with `_keep`, other modules of the package with `keep_attributes`.
+    Otherwise a misspelt name would become an unused attribute. Properties with a setter can be set; the class itself uses `_keep`, other
+    modules of the package `keep_attributes`.
     """
 
-    _instead = ""  # what to do where an attribute cannot be set
-    _instead_of: dict[str, str] = {}  # attribute -> what to do instead, where it is something else
+    _instead = ""  # the cure in the message for an attribute that cannot be set
+    _instead_of: dict[str, str] = {}  # attribute -> its cure, if that differs
 
     def _keep(self, **values):
         keep_attributes(self, **values)

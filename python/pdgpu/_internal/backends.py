@@ -1,4 +1,4 @@
-"""Which compiled module serves a device and a precision, loaded when first used, and the defaults of both."""
+"""The compiled module of a device and a precision, loaded at first use, and the defaults of both."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from pdgpu._internal.arguments import integer
 DEVICES = ("cpu", "cuda")
 PRECISIONS = {"float32": "f32", "float64": "f64"}
 DEVICE_VARIABLE, DTYPE_VARIABLE = "PDGPU_DEVICE", "PDGPU_DTYPE"
-# beyond this a number is a mistake; what the system does not start is not asked for (csrc/threads/team.c)
+# a larger number is a mistake; the system limits the rest (csrc/threads/team.c)
 MOST_THREADS = max(64, 2 * (os.cpu_count() or 1))
 
 
 class _FromEnvironment(str):
-    """A device that PDGPU_DEVICE names. Error messages show the repr, so they say where the value comes from."""
+    """A device from PDGPU_DEVICE. Error messages show its repr, and so the origin of the value."""
 
     def __repr__(self):
         return f"{str(self)!r} (from {DEVICE_VARIABLE})"
 
 
 def device_or_default(device):
-    """The device itself; for None the value of PDGPU_DEVICE, or "cpu" where the variable is not set or empty.
+    """Return the device; for None the value of PDGPU_DEVICE, or "cpu" if the variable is not set or empty.
 
     Public functions with a ``device=`` call it. Calls within the package are explicit, so that the variable changes no reference.
     """
@@ -42,7 +42,7 @@ def device_or_default(device):
 
 
 def dtype_or_default(dtype):
-    """The dtype itself; for None the value of PDGPU_DTYPE, or "float64" where the variable is not set or empty."""
+    """Return the dtype; for None the value of PDGPU_DTYPE, or "float64" if the variable is not set or empty."""
     if dtype is not None:
         return dtype
     value = os.environ.get(DTYPE_VARIABLE) or "float64"
@@ -52,7 +52,7 @@ def dtype_or_default(dtype):
 
 
 def device_parts(device, name="device"):
-    """(one of DEVICES, number of the device among those): ("cuda", 1) of "cuda:1"; "cuda" is "cuda:0"."""
+    """Return (one of DEVICES, number of the device among those): ("cuda", 1) for "cuda:1"; "cuda" is "cuda:0"."""
     allowed = f"{', '.join(map(repr, DEVICES))} or one of several GPUs such as 'cuda:1'"
     if not isinstance(device, str):
         raise TypeError(f"{name}: expected one of {allowed}, got {device!r}")
@@ -64,18 +64,19 @@ def device_parts(device, name="device"):
 
 
 def backend(device, dtype):
-    """The module for a device ("cpu", "cuda", "cuda:1") and a dtype ("float32", "float64").
+    """Return the module for a device ("cpu", "cuda", "cuda:1") and a dtype ("float32", "float64").
 
     Raises
     ------
     ValueError
         An unknown device or dtype.
     RuntimeError
-        A device that is not there: this build left it out, or its driver or libraries are missing. A dtype that this build left out.
+        A device that is not available: this build does not contain it, or its driver or libraries are missing. A dtype that this build does
+        not contain.
     """
     kind, number = device_parts(device)
     try:
-        found = None if dtype is None else np.dtype(dtype)  # NumPy takes None for float64
+        found = None if dtype is None else np.dtype(dtype)  # NumPy reads None as float64
     except (TypeError, ValueError):
         found = None
     if found is None or not found.isnative or found.kind != "f" or found.itemsize not in (4, 8):
@@ -90,7 +91,7 @@ def backend(device, dtype):
                 "with -DPDGPU_PRECISIONS='f32;f64'"
             ) from None
         raise RuntimeError(f"device: {device!r} is not available: the module {module} cannot be loaded ({error})") from None
-    reason = loaded.unavailable()  # asked every time: a process may fork, and a device go
+    reason = loaded.unavailable()  # tested at every call: a process may fork, and a device may become unavailable
     if reason:
         raise RuntimeError(f"device: {device!r} is not available: no device was found, {reason}")
     if number == 0:
@@ -103,9 +104,10 @@ def backend(device, dtype):
 
 
 def direct_library(device):
-    """What factorises the system of a global step on "cpu" or "cuda": "CHOLMOD", or on a GPU cuDSS and its version where it is installed.
+    """Return the library that factorises the system of a global step on "cpu" or "cuda": "CHOLMOD", or on a GPU cuDSS and its version if
+    installed.
 
-    "" where the build has nothing for it, None where the device cannot be used.
+    "" if the build has no such library, None if the device cannot be used.
     """
     try:
         own = backend(device, "float64").direct_library()
@@ -130,7 +132,7 @@ def _loaded(device, dtype):
 
 @cache
 def _another(device, dtype, number):
-    """A second instance of a module, whose objects and batches are of another device: the objects of one are not taken by the other."""
+    """Return a second instance of a module, whose objects and batches are on another device: each instance rejects objects of the other."""
     spec = importlib.util.find_spec(f"pdgpu.{_module_name(device, dtype)}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -139,9 +141,9 @@ def _another(device, dtype, number):
 
 
 def thread_count(threads):
-    """`threads` as given, or every core this process may use where it is 0.
+    """Return `threads`, or for 0 every core that this process may use.
 
-    More than the machine could ever use is refused.
+    More threads than the machine could ever use are an error.
     """
     threads = integer("threads", threads, 0, MOST_THREADS)
     return threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Counts of work, and where a record reaches a level: costs that need no clock."""
+"""Counts of work, and costs up to a level of a record, independent of the clock."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ MEASURES = ("iterations", "seconds", "total_seconds", *COUNTS, *DEVICE_COUNTS)
 
 
 def count_rows(records: dict[str, StepRecord]) -> tuple[list[str], list[tuple[str, ...]]]:
-    """The names of the counts that are not 0 for all records, and for each record its name and those of its last row, as text."""
+    """Return the names of the counts that are not 0 for all records, and for each record its name and those of its last row, as text."""
     counts = [name for name in COUNTS if any(name in record and record[name][-1] > 0 for record in records.values())]
     rows = [(key, *(str(int(record[name][-1])) if name in record else "-" for name in counts)) for key, record in records.items()]
     return [name.replace("_", " ") for name in counts], rows
 
 
 def check_measure(records: dict[str, StepRecord], measure: str) -> None:
-    """ValueError where a record has no such numbers, as one of an earlier version."""
+    """Raise ValueError for a record without these numbers, such as one of an earlier version."""
     for name, record in records.items():
         if measure in _ALL and measure not in record:
             raise ValueError(f"measure: the record of {name!r} has no {measure!r}: an earlier version made it; run it again")
 
 
 def costs_of_rows(record: StepRecord, measure: str) -> np.ndarray:
-    """One of `MEASURES`, for every row of a record. "total_seconds" are those of the iterations and of the setup."""
+    """Return one of `MEASURES` for every row of a record. "total_seconds" are those of the iterations and of the setup."""
     if measure == "total_seconds":
         return record["seconds"] + record.setup_seconds
     return record["iteration" if measure == "iterations" else measure]
 
 
 def cost_of_reaching(record: StepRecord, column: str, level: float, measure: str) -> float:
-    """What a record has cost up to its first row with `column` at most `level`; NaN: there is none."""
+    """Return the cost of a record up to its first row with `column` at most `level`; NaN without such a row."""
     rows = np.flatnonzero(record[column] <= level)
     return float(costs_of_rows(record, measure)[rows[0]]) if len(rows) else float("nan")

@@ -1,4 +1,4 @@
-"""Calls that an earlier release had: they go on for one release, with a warning."""
+"""Deprecated calls of an earlier release: supported for one release, with a warning."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Class = TypeVar("Class", bound=type)
 
 
 def settings_by_keyword(order: tuple[str, ...], renamed: Mapping[str, str] | None = None) -> Callable[[Class], Class]:
-    """A class whose settings but the first go by keyword takes them by place too, with a DeprecationWarning.
+    """Make a class whose settings except the first are keyword-only accept them by position too, with a DeprecationWarning.
 
     Parameters
     ----------
     order : tuple of str
-        The arguments in the order that an earlier release had.
+        The arguments in the order of the earlier release.
     renamed : dict, optional
-        Old name of an argument -> its name now.
+        Old name of an argument -> its present name.
     """
 
     def changed(cls):

@@ -1,4 +1,4 @@
-"""How much a file may ask for: memory and time follow from its size, so that a small one never takes long."""
+"""Limits of the memory requested by a file: memory and time are bounded by its size, so that a small file is read quickly."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import zlib
 
 __all__ = ["check_growth", "check_regular", "checked_gunzip", "most_of"]
 
-# meshes compress to a tenth or a half; 64 MiB are read in a second in any case
+# meshes compress to a tenth or a half; 64 MiB are read in about a second
 LARGEST_GROWTH, ALWAYS_ALLOWED = 100, 2**26
 
 
 def most_of(size):
-    """How many bytes a file of `size` bytes may ask for."""
+    """Return the number of bytes that a file of `size` bytes may request."""
     return max(ALWAYS_ALLOWED, LARGEST_GROWTH * size)
 
 
 def check_growth(what, amount, size):
-    """ValueError where `amount` bytes are out of proportion to a file of `size` bytes (None: no file)."""
+    """Raise ValueError if `amount` bytes are out of proportion to a file of `size` bytes (None: no file)."""
     if size is not None and amount > most_of(size):
         raise ValueError(f"asks for {what}, over {LARGEST_GROWTH} times its {size} bytes; store it with less compression")
 
 
 def check_regular(path):
-    """ValueError for a pipe, a socket or a device, which would be waited for, and for a file that Git LFS has not fetched."""
+    """Raise ValueError for a pipe, a socket or a device, whose reading would block, and for an unfetched pointer of Git LFS."""
     mode = os.stat(path).st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(21, os.strerror(21), os.fspath(path))
@@ -36,7 +36,7 @@ def check_regular(path):
 
 
 def checked_gunzip(source, target):
-    """Decompresses a .gz file, of one or more parts, into another."""
+    """Decompress a .gz file, of one or more parts, into another."""
     size = os.path.getsize(source)
     total, decoder = 0, None
     with open(source, "rb") as packed, open(target, "wb") as plain:
@@ -48,7 +48,7 @@ def checked_gunzip(source, target):
             total += len(content)
             check_growth(f"{total} bytes", total, size)
             rest = decoder.unconsumed_tail
-            if decoder.eof:  # zeros may fill the end of the last part
+            if decoder.eof:  # the last part may end with zeros
                 rest, decoder = decoder.unused_data.lstrip(b"\0"), None
         if decoder is not None:
             raise ValueError("its compressed content ends too early")

@@ -1,4 +1,4 @@
-"""What an installation is, for reports: commit, licence, system, versions, modules, BLAS, threads."""
+"""The installation, for reports: commit, licence, system, versions, modules, BLAS, threads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PACKAGES = ("numpy", "scipy", "meshio", "matplotlib", "pandas")
 
 
 def described_installation(version: str, folder: str) -> Iterator[str]:
-    """The lines of ``python -m pdgpu info``."""
+    """Return the lines of ``python -m pdgpu info``."""
     yield f"pdgpu {version}, {folder}"
     yield f"commit: {_host.COMMIT}"
     yield f"licence of this build: {_licence()}"
@@ -82,7 +82,7 @@ def _module(name):
 
 
 def _blas():
-    """Shared libraries in this process that are a BLAS, and which of them CHOLMOD would use is for the reader to see."""
+    """Return the shared BLAS libraries in this process; the reader sees which one CHOLMOD would use."""
     try:
         with open("/proc/self/maps") as file:
             paths = {line.split()[-1] for line in file if "/" in line}

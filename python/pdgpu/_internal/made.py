@@ -1,4 +1,4 @@
-"""Classes whose objects functions make: what a call of the class says."""
+"""Classes whose objects are made by functions: the error of a call of the class."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Class = TypeVar("Class", bound=type)
 
 
 def made_by(maker: str) -> Callable[[Class], Class]:
-    """A class that users do not build: a call with other arguments than the package gives raises a sentence with the `maker`."""
+    """Mark a class as made by functions only: a call with other arguments than those of the package is an error that names the `maker`."""
 
     def changed(cls):
         name = "__new__" if issubclass(cls, tuple) else "__init__"

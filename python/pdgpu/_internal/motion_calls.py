@@ -1,7 +1,7 @@
-"""Calls of prescribed motions. A motion cannot call the simulation that asks it.
+"""Calls of prescribed motions. A motion must not call its simulation.
 
-The compiled model refuses calls from an observer by its lock. Motions run outside of it, so their refusal stands here: `ask` calls every
-motion of the package, and meanwhile the cores that entered `asking` give no access to their compiled model.
+The compiled model rejects calls from an observer by its lock. Motions run outside it, so their check is here: `ask` calls every motion of
+the package, and meanwhile the cores inside `asking` give no access to their compiled model.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = []
 
-NAMES = {"__reduce__": "copy or pickle"}  # of calls that Python makes under another name
+NAMES = {"__reduce__": "copy or pickle"}  # of calls that Python makes by another name
 
 
 class _Askers(threading.local):
-    """Per thread, the cores whose calls may ask motions, outermost first."""
+    """Per thread, the cores whose calls may call motions, outermost first."""
 
     def __init__(self):
         self.cores = []
@@ -34,7 +34,7 @@ _askers = _Askers()
 
 @contextmanager
 def asking(core: SimulationCore) -> Iterator[None]:
-    """While a call of a simulation with this core may ask motions."""
+    """A context of a call of a simulation with this core that may call motions."""
     _askers.cores.append(core)
     try:
         yield
@@ -43,8 +43,8 @@ def asking(core: SimulationCore) -> Iterator[None]:
 
 
 def ask(motion: Callable, *arguments: Any) -> Any:
-    """motion(*arguments); until it returns the simulations that ask refuse calls, from other threads too."""
-    # one that is marked already waits for an outer motion, which steps another simulation
+    """Return motion(*arguments); until then the calling simulations reject calls, from other threads too."""
+    # a marked one already waits for an outer motion, which steps another simulation
     marked = [core for core in _askers.cores if core.asked is None]
     for core in marked:
         core.asked = motion
@@ -56,7 +56,7 @@ def ask(motion: Callable, *arguments: Any) -> Any:
 
 
 def refusal(motion: str) -> RuntimeError:
-    """The error of a call of a simulation that is asking a motion, by its description; it names both."""
+    """Return the error for a call of a simulation during a motion, by its description; it names both."""
     called = _called()
     return RuntimeError(
         f"{NAMES.get(called, called)}: the simulation is busy: it is asking {motion}, and a "
@@ -65,7 +65,7 @@ def refusal(motion: str) -> RuntimeError:
 
 
 def _called():
-    """The function of the package that its caller called last; `copy` calls back into the package and counts as part of it."""
+    """Return the name of the package's function that its caller called last; `copy` calls back into the package, and counts as part."""
     frame, name = sys._getframe(2), ""
     while frame is not None and frame.f_code is not ask.__code__:
         package = frame.f_globals.get("__name__", "").partition(".")[0]

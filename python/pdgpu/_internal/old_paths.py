@@ -1,7 +1,7 @@
-"""Module paths of earlier versions, whose modules lay in one folder, and short public paths such as `pdgpu.ccd`.
+"""Module paths of earlier versions, with all modules in one folder, and short public paths such as `pdgpu.ccd`.
 
-A name of the tables below imports the module at its present place: both are the same object. An import statement with an earlier path
-warns. A pickle that holds such a path loads without a warning.
+A name in the tables below imports the module at its present path: both are the same object. An import statement with an earlier path warns.
+A pickle with such a path loads without a warning.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PRESENT = PUBLIC | EARLIER
 
 
 class _Finder:
-    """Finds and loads the modules of both tables. importlib.abc has the interface, and would load twenty modules."""
+    """Find and load the modules of both tables. importlib.abc has the interface, but would load twenty modules."""
 
     def find_spec(self, fullname, path=None, target=None):
         package, _, name = fullname.partition(".")
@@ -56,7 +56,7 @@ class _Finder:
     def create_module(self, spec):
         name = spec.name.partition(".")[2]
         module = importlib.import_module(f"pdgpu.{PRESENT[name]}")
-        spec.loader_state = module.__spec__  # importlib puts the new specification into the module
+        spec.loader_state = module.__spec__  # importlib stores the new specification in the module
         return module
 
     def exec_module(self, module):
@@ -64,7 +64,7 @@ class _Finder:
 
 
 def _warn(fullname, present):
-    """Warns of an import statement, or a call of importlib.import_module; not of pickle, which imports by a call of its own."""
+    """Warn of an import statement, or a call of importlib.import_module; not of pickle, which imports by its own call."""
     depth, frame = 1, sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename == __file__ or frame.f_code.co_filename.startswith("<frozen importlib")):
         depth, frame = depth + 1, frame.f_back
@@ -78,6 +78,6 @@ def _warn(fullname, present):
 
 
 def install():
-    """Adds the finder to the import system, once."""
+    """Add the finder to the import system, once."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())

@@ -19,12 +19,12 @@ class Part:
 
     @classmethod
     def _of(cls, core: SimulationCore) -> Self:
-        """A simulation with this core."""
+        """Return a simulation with this core."""
         self = cls.__new__(cls)
         self._core = core
         return self
 
 
 def core_of(simulation: Part) -> SimulationCore:
-    """The core of a simulation, for other modules of the package. `set_state`, `cut` and `step` may replace it."""
+    """Return the core of a simulation, for other modules of the package. `set_state`, `cut` and `step` may replace it."""
     return simulation._core

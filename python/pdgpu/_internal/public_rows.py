@@ -1,7 +1,7 @@
-"""The one map between the vertices of the public arrays and the rows of the compiled model.
+"""The map between the vertices of the public arrays and the rows of the compiled model.
 
-The model has rows that the user did not give: behind the vertices of a rigid body the points at which joints hold it, and four points that
-carry its mass. No public array has them. Without rigid bodies both numberings are the same, and nothing is copied.
+The model has additional rows: after the vertices of a rigid body the points of its joints, and four points with its mass. Public arrays do
+not contain them. Without rigid bodies both numberings are the same, and no array is copied.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PublicRows:
     Parameters
     ----------
     bodies : sequence of Body
-        As the model has them, in its order (`scene.model_scene`).
+        In the order of the model (`scene.model_scene`).
 
     Attributes
     ----------
@@ -51,14 +51,14 @@ class PublicRows:
         self._names = [(body.slice.start, body.name) for body in bodies]
 
     def of(self, array: Any, axis: int = 0) -> Any:
-        """The vertices of an array over the rows of the model, and all that lies behind these; the array itself where both are the same."""
+        """The vertices of an array over the rows of the model, and all further rows; the array itself if both numberings are the same."""
         if self.rows is None:
             return array
         behind = np.arange(self.n_model, array.shape[axis])
         return np.take(array, np.concatenate([self.rows, behind]), axis=axis)
 
     def spread(self, array: Any) -> Any:
-        """An array (n, ...) over the rows of the model, 0 in those that are hidden; itself where both are the same."""
+        """An array (n, ...) over the rows of the model, 0 in hidden rows; itself if both numberings are the same."""
         if self.rows is None:
             return array
         result = np.zeros((self.n_model, *array.shape[1:]), array.dtype)
@@ -66,11 +66,13 @@ class PublicRows:
         return result
 
     def hidden_of(self, array: Any) -> Any:
-        """The hidden rows (h, ...) of an array over the rows of the model; None where there are none."""
+        """The hidden rows (h, ...) of an array over the rows of the model; None without any."""
         return None if self.rows is None else np.delete(array, self.rows, axis=0)
 
     def joined(self, array: Any, hidden: Any) -> Any:
-        """An array over the rows of the model, of the vertices (n, ...) and the hidden rows (h, ...): what `of` and `hidden_of` gave."""
+        """An array over the rows of the model, from the vertices (n, ...) and the hidden rows (h, ...), the results of `of` and
+        `hidden_of`.
+        """
         if self.rows is None:
             return array
         result = self.spread(array)
@@ -78,7 +80,7 @@ class PublicRows:
         return result
 
     def numbers(self, rows: Any) -> Any:
-        """Vertices by their rows in the model, of any shape; what lies behind the model's rows keeps its place there, -1 stays."""
+        """Vertices by their rows in the model, of any shape; numbers after the model's rows keep their offset, -1 stays."""
         if self.rows is None:
             return rows
         inner = self._numbers[np.clip(rows, 0, self.n_model - 1)]
@@ -93,7 +95,7 @@ class PublicRows:
         return np.where(vertices < 0, vertices, outer).astype(vertices.dtype)
 
     def described(self, text: str) -> str:
-        """Replaces the rows in a sentence of the model by vertices and bodies."""
+        """Replace the rows in a sentence of the model by vertices and bodies."""
         if self.rows is None:
             return text
 
@@ -105,7 +107,7 @@ class PublicRows:
         return re.sub(r"\bvertex (\d+)", lambda found: f"vertex {int(self.numbers(np.array(int(found[1]))))}", text)
 
     def restate(self, error: DivergenceError) -> None:
-        """Replaces the row numbers in an error of the model by vertex numbers."""
+        """Replace the row numbers in an error of the model by vertex numbers."""
         if self.rows is None:
             return
         error.args = tuple(self.described(part) if isinstance(part, str) else part for part in error.args)
@@ -113,7 +115,7 @@ class PublicRows:
 
     @contextlib.contextmanager
     def restated(self) -> Iterator[None]:
-        """A context that restates the errors of the model which leave it."""
+        """A context that restates the errors of the model."""
         try:
             yield
         except DivergenceError as error:

@@ -1,7 +1,7 @@
-"""The core of a simulation far from the origin of the coordinates: its positions are relative to an origin of the scene.
+"""The core of a simulation far from the coordinate origin: its positions are relative to an origin of the scene.
 
-A coordinate of 10 km has a spacing of 1 mm in float32. Relative to an origin near the scene it has that of the scene's size. The
-origin is a multiple of 1024 m, so that adding and subtracting it in float64 is exact for every float32 coordinate of the scene.
+A coordinate of 10 km has a spacing of 1 mm in float32. Relative to an origin close to the scene it has that of the scene's size. The origin
+is a multiple of 1024 m, so that adding and subtracting it in float64 is exact for every float32 coordinate of the scene.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ __all__ = ["RelativeCore", "moved_origin", "relative_elements", "relative_frame"
 
 SPACING = 1024.0  # m, of the possible origins
 LARGEST = 1e12  # m, of an origin; beyond it float64 itself has a spacing of 0.1 mm
-FARTHEST = 640.0  # m, from the origin to the middle of the scene along an axis; more than half of SPACING, so that it does not swing
-ABSOLUTE_REST = ("attachment", "world_slide")  # kinds of elements whose target is a place
+FARTHEST = 640.0  # m, from the origin to the middle of the scene along an axis; more than half of SPACING, so that it does not alternate
+ABSOLUTE_REST = ("attachment", "world_slide")  # kinds of elements whose target is a position
 
 
 def moved_origin(points, origin):
-    """The origin (3,) m for points (n, 3): the given one while it is near, else the multiple of SPACING next to their middle."""
+    """Return the origin (3,) m for points (n, 3): the given one while it is close, else the multiple of SPACING closest to their middle."""
     if not len(points) or not np.isfinite(points).all():
         return origin
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
@@ -27,7 +27,7 @@ def moved_origin(points, origin):
 
 
 def relative_elements(kind, group, origin):
-    """(vertices, rest, parameters, damping) of the elements of a kind, with targets and walls relative to an origin (3,) m."""
+    """Return (vertices, rest, parameters, damping) of the elements of a kind, with targets and walls relative to an origin (3,) m."""
     if not origin.any():
         return group
     vertices, rest, parameters, damping = group
@@ -39,7 +39,7 @@ def relative_elements(kind, group, origin):
 
 
 def relative_frame(placed, origin):
-    """What a core takes of a collider (shape, frame (4, 3), ...), whose last row of the frame is its place; None stays None."""
+    """Return the core's description of a collider (shape, frame (4, 3), ...), whose frame ends with its position; None stays None."""
     if placed is None or not origin.any():
         return placed
     shape, frame, *others = placed
@@ -47,7 +47,7 @@ def relative_frame(placed, origin):
 
 
 class RelativeCore:
-    """The `Simulation` of a backend module behind absolute positions, float64.
+    """The `Simulation` of a backend module with absolute positions, float64.
 
     Every other method is that of the core. `device_positions` stays relative.
 
@@ -92,7 +92,7 @@ class RelativeCore:
         self.core.set_driven(self._relative(positions, by), self._relative(targets, by))
 
     def step(self, targets, rows, iterates, observer, keep_diverged, guess=None, chosen=None, functions=None):
-        """`iterates` are filled with positions relative to the origin; `functions` ask `core`."""
+        """Solve a step. `iterates` are filled with positions relative to the origin; `functions` query `core`."""
         return self.core.step(self._relative(targets), rows, iterates, observer, keep_diverged, self._relative(guess), chosen, functions)
 
     def energies(self, x, ahead):

@@ -1,4 +1,4 @@
-"""A file of lines, each of which is there whole or not at all: what a long run has done so far."""
+"""A file of lines, each of which is complete or absent: the results of a long run so far."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 
 __all__ = ["RowFile"]
 
-# a lock of the system is one for the whole process
+# a lock of the system applies to the whole process
 _mine: set[str] = set()
 _guard = threading.Lock()
 
@@ -16,13 +16,12 @@ _guard = threading.Lock()
 class RowFile:
     """Lines of JSON after a heading, appended one by one; one writer at a time.
 
-    A line that was being written when its process was killed is cut off. (A loss of power is another matter: nothing is forced to the
-    disk.)
+    An incomplete line of a killed process is cut off. (A loss of power may damage it: data are not flushed to the disk.)
 
     Attributes
     ----------
     lines : list of (int, object)
-        What the file held when it was opened: number of the line from 1, and what it says.
+        The content of the file when it was opened: number of the line from 1, and its value.
     """
 
     def __init__(self, path, heading):
@@ -40,7 +39,7 @@ class RowFile:
             _mine.discard(self.path)
             raise
         try:
-            # of the process, not of the open file: a worker that was forked and outlives its parent does not hold it
+            # of the process, not of the open file: a forked worker that outlives its parent does not hold it
             try:
                 fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -61,7 +60,7 @@ class RowFile:
         _mine.discard(self.path)
 
     def append(self, line):
-        """Add a line: with one call of the system, where the system takes it whole."""
+        """Append a line: with one call of the system, if the system accepts it as a whole."""
         import json
 
         rest = (json.dumps(line) + "\n").encode()

@@ -6,7 +6,7 @@ __all__ = ["html_table", "text_table"]
 
 
 def text_table(head, rows, *, left=1):
-    """Rows of text in columns; the first `left` columns begin at the left, numbers end at the right."""
+    """Return rows of text in columns; the first `left` columns are aligned left, numbers right."""
     rows = [tuple(head), *(tuple(row) for row in rows)]
     widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
     lines = [
