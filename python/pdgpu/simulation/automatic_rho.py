@@ -18,23 +18,23 @@ __all__ = ["keep_searched", "search_rho"]
 
 
 class _SeenEnough(Exception):
-    """A run of the search is as long as it need be."""
+    """The run of the search is long enough."""
 
 
 class _NothingToSearch(Exception):
-    """A run that says nothing about rho."""
+    """The run gives no information about rho."""
 
 
 def search_inner(core):
-    """On the first global step: A d = -dG/dx at the present state."""
+    """Search on the first global step: A d = -dG/dx at the present state."""
     free = core.fixed == 0
     residual = core.backend.gradient(None)[free]
-    if not residual.any():  # at rest: any direction will do
+    if not residual.any():  # at rest: any direction is suitable
         residual = np.random.default_rng(0).normal(size=residual.shape).astype(core.dtype)
     if getattr(core.solver.linear, "suppression", None) == "bending":
         raise ValueError("rho: 'auto' cannot be searched with suppression='bending': give a number")
     linear = replace(core.solver.linear, iterations=None, tolerance=0.0)
-    if hasattr(linear, "weight"):  # the one that is used, which has been warned of where it is another one
+    if hasattr(linear, "weight"):  # the weight in use; a replaced weight has already caused a warning
         linear = replace(linear, weight=core.numbers.weight)
     options = {"dtype": core.dtype, "device": "cpu", "threads": core.threads}
     system = System(core.system_matrix(free=True), linear, columns=3, **options)
@@ -110,7 +110,7 @@ def search_rho(core, at):
 
 
 def keep_searched(core, rho, numbers):
-    """rho and the numbers of the linear solver that rho="auto" has found are not searched for again."""
+    """Store rho and the numbers of the linear solver, so that rho="auto" does not search again."""
     if rho is not None:
         core.set_rho(rho)
     if _inner_of(core.solver) is not None and numbers is not None and numbers.rho is not None:

@@ -1,8 +1,7 @@
-"""Simulations in files: a NumPy archive with a JSON header that says its format and version.
+"""Simulations in files: a NumPy archive with a JSON header that has its format and version.
 
-Nothing is pickled, only the arrays that the header names are read, and what does not make sense is a ValueError that names the path: a
-file from a stranger can do no harm. The state is stored in the simulation's own dtype: resuming gives
-the same bits as never stopping.
+The files contain no pickles, only arrays named by the header are read, and invalid content is a ValueError with the path. So files of
+unknown origin are harmless. The state is stored in the simulation's dtype: a resumed run has the same bits as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ DESCRIBED = (
 
 
 def write(path, core):
-    """Write a simulation, by its core, to `path`, as `replacing` does. ValueError where the state is not finite."""
+    """Write a simulation, by its core, to `path`, by `replacing`. ValueError for a state that is not finite."""
     import json
 
     path = as_path(path)
@@ -76,7 +75,7 @@ def write(path, core):
     for name, state in core.backend.state().items():
         if state is not None:  # another library may have written to the memory of the simulation
             arrays[name] = real_view(name, state, state.shape, state.dtype)
-    if core.colours is not None:  # after a cut they are inherited, not what a colouring of the scene would give
+    if core.colours is not None:  # after a cut colours are inherited, and differ from a colouring of the scene
         arrays["colours"] = core.colours
     if core.contact is not None:
         arrays["driven"] = core.backend.driven()
@@ -104,7 +103,7 @@ def write(path, core):
 
 
 def read(path, motions, device, threads):
-    """The core of a simulation like the one that was written to `path`."""
+    """Return the core of a simulation from a file at `path`."""
     path = as_path(path)
     if not path.exists():
         raise FileNotFoundError(f"path: {path} does not exist")
@@ -156,7 +155,7 @@ def read(path, motions, device, threads):
             doublings = _doublings(header.get("stiffness_doublings", (0, 0)))
             if archive.names:
                 raise ValueError(f"{archive.names[0]} is in it, and its header does not name that")
-    with _named(path, "cannot be resumed"):  # not on this device, or not at all: it is the core that knows
+    with _named(path, "cannot be resumed"):  # not on this device, or not at all: the core decides
         if not hasattr(solver, "colouring"):
             colours = None
         numbers = None if numbers is None else Parameters(**numbers)
@@ -167,7 +166,7 @@ def read(path, motions, device, threads):
 
 @contextlib.contextmanager
 def _named(path, what):
-    """What the content of a file leads to, becomes a ValueError that names the file."""
+    """A context that turns errors caused by the content of a file into a ValueError with its path."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -188,7 +187,7 @@ def _header(archive):
 
 
 def _state(name, archive, scene, dtype):
-    """Positions or velocities, in the dtype of the simulation; None for those of the step before where there was none."""
+    """Return positions or velocities, in the dtype of the simulation; None for absent ones of the previous step."""
     if name == "previous_velocities" and name not in archive.names:
         return None
     array = archive.take(name)
@@ -198,7 +197,7 @@ def _state(name, archive, scene, dtype):
 
 
 def _searched(header, solver):
-    """rho of the outer iteration and the numbers of the linear solver, checked."""
+    """Return rho of the outer iteration and the numbers of the linear solver, checked."""
     rho, numbers = header.get("rho"), header.get("linear_numbers")
     if rho is not None:
         rho = _found("rho", rho, linear_solvers.chebyshev_of(solver))
@@ -218,7 +217,7 @@ def _searched(header, solver):
 
 
 def _found(name, rho, chebyshev, given=None):
-    """A rho that a search or the spectrum found, for an acceleration that leaves it to them."""
+    """Return a rho found by a search or from the spectrum, for an acceleration without a number."""
     if chebyshev is None:
         raise ValueError(f"{name} without a Chebyshev acceleration")
     if not isinstance(chebyshev.rho, str) and rho != given:
@@ -227,8 +226,9 @@ def _found(name, rho, chebyshev, given=None):
 
 
 def _check_motions(motions, pins, obstacles):
-    """Name -> list of motions, of a body as many as it has scripted pins, attachments that move and shape targets of time, of an obstacle
-    that moves one; the numbers are given by name."""
+    """Return name -> list of motions: for a body one for each pin with a motion, moving attachment and shape target of time, for an
+    obstacle one; `motions` has their numbers by name.
+    """
     scripted = pins | obstacles
     motions = {} if motions is None else motions
     if not isinstance(motions, dict):
@@ -257,14 +257,14 @@ def _check_motions(motions, pins, obstacles):
 
 
 def _doublings(value):
-    """Those of the last step and of the next; the core refuses what is no such pair."""
+    """Return those of the last step and of the next; the core rejects an invalid pair."""
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise ValueError(f"stiffness_doublings: expected two numbers, got {value!r}")
     return tuple(integer("stiffness_doublings", number, 0, 100) for number in value)
 
 
 def _version(scene, contact, doublings, origin):
-    """The earliest that says all of it."""
+    """Return the earliest version that can represent the simulation."""
     if origin.any():
         return VERSION
     if any(doublings):
@@ -283,7 +283,7 @@ def _version(scene, contact, doublings, origin):
 
 
 def _colours(colours, scene):
-    """Colours of the vertices; the core refuses them where two neighbours have the same."""
+    """Return colours of the vertices; the core rejects equal colours of neighbours."""
     colours = scene_entries.whole("colours", colours, scene.n_vertices)
     if (colours < 0).any() or (colours >= scene.n_vertices).any():
         raise ValueError(f"colours: must be from 0 to {scene.n_vertices - 1}")
@@ -291,9 +291,9 @@ def _colours(colours, scene):
 
 
 def _describe(value):
-    """A solver as nested JSON: {"type": name, option: value}."""
+    """Return a solver as nested JSON: {"type": name, option: value}."""
     if dataclasses.is_dataclass(value):
-        # a field that earlier versions do not know is written only where it says something
+        # a field unknown to earlier versions is written only if it differs from its default
         known = [field for field in dataclasses.fields(value) if not field.metadata or getattr(value, field.name) != _absent(field)]
         fields = {_stored(field): _describe(getattr(value, field.name)) for field in known}
         return {"type": type(value).__name__, **fields}
@@ -305,12 +305,12 @@ def _describe(value):
 
 
 def _absent(field):
-    """The value that a field has where a file does not name it."""
+    """Return the value of a field that is absent in a file."""
     return field.metadata.get("absent", field.default)
 
 
 def _stored(field):
-    """The name of a field in a file."""
+    """Return the name of a field in a file."""
     return field.metadata.get("stored", field.name)
 
 

@@ -1,4 +1,4 @@
-"""Whether the forces of contact balance the motion of each body in the last step, and the other forces at the start."""
+"""The test whether the forces of contact balance the motion of each body in the last step, and the other forces at the start."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ __all__ = ["unbalanced_start", "warn_if_unbalanced"]
 
 # Share of the needed force by which a sum may differ, and share of the sum of all magnitudes: opposite forces of a grip nearly cancel.
 TOLERANCE, OF_MAGNITUDES = 0.1, 1e-3
-OF_MOMENTUM = 1e-3  # of the momentum and the weight of a body: what a tolerance leaves of the residual of a free body
+OF_MOMENTUM = 1e-3  # of the momentum and the weight of a body: the residual of a free body within a tolerance
 NAMED = 3
-UNBALANCED = 5.0  # times the forces that can balance contact at the start, above which friction is told of
+UNBALANCED = 5.0  # times the forces that can balance contact at the start, above which a warning about friction is given
 
 
 def warn_if_unbalanced(core, found, stacklevel):
-    """Warns of bodies whose contact forces `found` (ContactForces) do not sum to the forces that the last step needed.
+    """Warn of bodies whose contact forces `found` (ContactForces) do not sum to the forces required by the last step.
 
-    The needed force is M (x - y)/h^2 plus elastic and damping forces less the load, summed over the free vertices of a body.
+    The required force is M (x - y)/h^2 plus elastic and damping forces minus the load, summed over the free vertices of a body.
     """
     needed = core.backend.unbalanced()
     if needed is None:
         return
     free = core.fixed == 0
     needed, forces = needed.astype(np.float64), found.forces
-    if core.subspace is not None:  # reactions of slides are none of contact
+    if core.subspace is not None:  # reactions of slides are not included in contact
         needed, forces = (np.einsum("nij,nj->ni", core.subspace, each) for each in (needed, forces))
     rounding = core.backend.gradient_rounding()
     rates = np.linalg.norm(core.gravity)
@@ -62,11 +62,11 @@ def _newtons(force):
 
 
 def unbalanced_start(core):
-    """A warning about a body inside the activation distance whose contact forces nothing balances, or None. Friction of the first step
-    takes its normal forces from the start, and such a force is an artefact of the placement.
+    """Return a warning about a body inside the activation distance whose contact forces are unbalanced, or None. Friction of the first step
+    uses the normal forces at the start, and such a force is an artefact of the placement.
 
     The forces that can balance contact on a body are its weight, its elastic and external forces, and the change of its momentum if the
-    fastest approach of a touching vertex, or of an obstacle, ends within the step.
+    fastest approach of a vertex in contact, or of an obstacle, ends within the step.
     """
     contact = forces_of(core)
     if not len(contact):

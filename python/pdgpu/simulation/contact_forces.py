@@ -1,4 +1,4 @@
-"""The forces of contact: what the pairs of a simulation that touch push each other with."""
+"""The forces of contact between the pairs of a simulation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ContactForces", "forces_of", "pair_distances"]
 
 PER_POINT = ("positions", "forces", "pressure", "point_forces", "point_pressure")  # arrays of ContactForces
 
-# of pairs, in their order: kind and nearest features as numbers of pdgpu.simulation.contacts
+# of pairs, in their order: kind and closest features as numbers of pdgpu.simulation.contacts
 NAMES = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-collider")
 CLOSEST = {
     VERTEX_VERTEX: geometry.vertex_vertex,
@@ -28,28 +28,29 @@ CLOSEST = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactForces(Contacts):
-    """Contacts with their forces; made by `Simulation.contact_forces`. Vertices are numbered as in `Contacts`, but behind those of the
-    bodies and the points of embedded surfaces come all driven points: vertices of obstacle meshes and boxes, centres of spheres, ends of
-    the axes of capsules, of planes a point and the normal, and of grids of distances four points. Distances and closest points are those of
-    the surfaces of spheres and capsules.
+    """Contacts with their forces; made by `Simulation.contact_forces`.
+
+    Vertices are numbered as in `Contacts`. After those of the bodies and the points of embedded surfaces come all prescribed points:
+    vertices of obstacle meshes and boxes, centres of spheres, ends of the axes of capsules, for planes a point and the normal, and for
+    grids of distances four points. Distances and closest points are those of the surfaces of spheres and capsules.
 
     Attributes
     ----------
     normal_force : ndarray, shape (k,)
-        How hard the two push each other apart, N, >= 0.
+        The magnitude of the repulsive force, N, >= 0.
     friction_force : ndarray, shape (k, 3)
-        On the first of the pair in the last step, N; zero without friction, and for pairs that did not act where the step began.
+        On the first of the pair in the last step, N; zero without friction, and for pairs that were not active at the start of the step.
     slip : ndarray, shape (k, 3)
-        How far the first has slid over the second in the last step, m; zero where there can be no friction force.
+        The tangential displacement of the first relative to the second in the last step, m; zero without a friction force.
     friction_limit : ndarray, shape (k,)
-        mu times the normal force where the step began, N, which |friction_force| is at most.
+        mu times the normal force at the start of the step, N, an upper bound of |friction_force|.
     forces : ndarray, shape (n, 3)
-        On each vertex of the bodies, N: the sum over its contacts, what the vertices of the pairs get of the mollifier of nearly
-        parallel edges, and the friction also of pairs that no longer act; of embedded points what they come to on the vertices, W^T f.
+        On each vertex of the bodies, N: the sum over its contacts, including forces by the mollifier of nearly parallel edges and friction
+        of pairs that are no longer active; for embedded points the equivalent forces on the vertices, W^T f.
     pressure : ndarray, shape (n,)
-        |forces| over the area that a vertex stands for at rest, Pa; nan where it has none.
+        |forces| over the area of a vertex at rest, Pa; nan without an area.
     point_forces : ndarray, shape (n + k, 3)
-        The same on vertices and embedded points as they are touched, N.
+        The same on vertices and embedded points, before the transfer to vertices, N.
     point_pressure : ndarray, shape (n + k,)
         Of these, Pa.
     """
@@ -67,7 +68,7 @@ class ContactForces(Contacts):
 
 
 def forces_of(core):
-    """What `Simulation.contact_forces` says."""
+    """Return the result of `Simulation.contact_forces`."""
     scene, lagged = core.touching, core.backend.friction_columns()
     x = _touched_points(core)
     measured = {PenaltyContact: _frozen, ProjectiveContact: _projected}.get(type(core.contact), _nearest)
@@ -86,7 +87,7 @@ def forces_of(core):
         moving = (rows >= 0) & (rows < n)
         np.add.at(forces, np.where(moving, rows, n).ravel(), -slopes.astype(np.float64).reshape(-1, 3))
     if measured is _projected:
-        of_first = of_first + columns["rubbing"]["force"]  # friction is part of it
+        of_first = of_first + columns["rubbing"]["force"]  # includes friction
         rubbing = columns["rubbing"]
     else:
         rubbing = _lagged_of(columns["key"], lagged, x.dtype)
@@ -117,31 +118,31 @@ def forces_of(core):
 
 
 def pair_distances(core):
-    """Distances of the pairs that are nearer than the activation distance, (k,) m; for contact without forces, such as `TwoWayContact`."""
+    """Return distances of the pairs below the activation distance, (k,) m; for contact without forces, such as `TwoWayContact`."""
     columns, *_, distance, _ = _nearest(core, _touched_points(core))
     return distance - _radii(core.touching, columns).sum(axis=1)
 
 
 def _touched_points(core):
-    """Vertices, embedded points and driven points, (p, 3) m: the numbering of the pairs."""
+    """Return vertices, embedded points and prescribed points, (p, 3) m: the numbering of the pairs."""
     x = core.backend.positions()
     return np.concatenate([x, core.touching.embedded(x.astype(np.float64)).astype(x.dtype), core.backend.driven()])
 
 
 def _radii(scene, columns):
-    """Radii of the spheres and capsules of pairs, (k, 2) m: of the first and the second side; 0 for other shapes."""
+    """Return radii of the spheres and capsules of pairs, (k, 2) m: of the first and the second side; 0 for other shapes."""
     first, second = columns["vertices"][:, 0], _second(columns)
     return np.stack([scene.radii[first], np.where(second >= 0, scene.radii[second], 0.0)], axis=1)
 
 
 def _second(columns):
-    """A point of the second side of each pair; -1 for planes."""
+    """Return a point of the second side of each pair; -1 for planes."""
     kind, vertices = columns["kind"], columns["vertices"]
     return np.where(kind == EDGE_EDGE, vertices[:, 2], np.where(kind == VERTEX_PLANE, -1, vertices[:, 1]))
 
 
 def _nearest(core, x):
-    """The pairs of a law that act, with the closest points they have now."""
+    """Return the active pairs of a contact potential, with their present closest points."""
     columns = core.backend.contact_columns()
     acts = columns["distance"] < columns["separation"] + columns["activation"]
     columns = {name: column[acts] for name, column in columns.items()}
@@ -166,7 +167,7 @@ def _nearest(core, x):
 
 
 def _frozen(core, x):
-    """The pairs of a penalty that push, with the weights and normals that are held."""
+    """Return the pairs of a penalty with forces, with their frozen weights and normals."""
     columns = core.backend.penalty_columns()
     acts = columns["gap"] < columns["reach"]
     columns = {name: column[acts] for name, column in columns.items()}
@@ -182,7 +183,7 @@ def _frozen(core, x):
 
 
 def _projected(core, x):
-    """The pairs of projections that lack something, with the weights and normals that the last round of the last step held."""
+    """Return the violated pairs of projections, with the weights and normals of the last round of the last step."""
     columns = core.backend.projective_columns()
     begun = columns.pop("begun")
     gap = np.einsum("kc,kci->ki", columns["weights"], x[columns["vertices"]])
@@ -209,7 +210,7 @@ def _projected(core, x):
 
 
 def _lagged_of(keys, lagged, dtype):
-    """Force, slip and strength of pairs by their keys, which both lists have in ascending order; zero for those that did not rub."""
+    """Return force, slip and strength of pairs by their keys, ascending in both lists; zero for pairs without friction."""
     known = lagged["key"]
     place = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
     found = np.flatnonzero(known[place] == keys) if len(known) else np.zeros(0, np.intp)
@@ -222,7 +223,7 @@ def _lagged_of(keys, lagged, dtype):
 
 
 def _features_of(kind, weights):
-    """Places in FEATURES of pairs of all kinds. Sets the weights of those with a plane, of which one vertex takes part."""
+    """Return indices in FEATURES of pairs of all kinds. Sets the weights of those with a plane, which involve one vertex."""
     feature = np.zeros(len(kind), np.uint8)
     for pair in (*CLOSEST, VERTEX_PLANE):
         rows = np.flatnonzero(kind == pair)
@@ -232,7 +233,7 @@ def _features_of(kind, weights):
 
 
 def _features(pair, weights):
-    """Places in FEATURES of the nearest parts of pairs of one kind, by the corners that take part."""
+    """Return indices in FEATURES of the closest features of pairs of one kind, by the corners with a weight."""
     n_first = 2 if pair == EDGE_EDGE else 1
     parts = (weights != 0.0)[:, :n_first].sum(axis=1), (weights != 0.0)[:, n_first:].sum(axis=1)
     low, high = np.minimum(*parts), np.maximum(*parts)

@@ -1,4 +1,4 @@
-"""What a simulation says of what touches: pairs that are near, and forces between them."""
+"""Contact queries of a simulation: close pairs, and the forces between them."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ __all__ = ["ContactQueries"]
 
 
 class ContactQueries(Part):
-    """The part of `Simulation` that looks at what is near what."""
+    """The part of `Simulation` for contact queries."""
 
     def contacts(
         self, distance: float | None = None, *, bodies: Sequence[Owner] | None = None, self_collision: bool = True, unique: bool = True
     ) -> Contacts:
-        """What is near what at the present positions, obstacles where they are at the present time.
+        """The pairs within a distance at the present positions, with obstacles at the present time.
 
-        A query: nothing in a step depends on it.
+        A query: no step depends on it.
 
         Parameters
         ----------
         distance : float, optional
-            Pairs that are at most this far from each other, m. Left out: a thousandth of the diagonal of the box around the bodies as they
-            were added, where barriers usually set in [Li et al. 2020, IPC].
+            The largest distance of a pair, m. By default a thousandth of the diagonal of the box around the bodies at rest, a usual
+            activation distance of barriers [Li et al. 2020, IPC].
         bodies : list of Body, Obstacle or str, optional
-            Only pairs of two of these, or of one with itself; all bodies and obstacles where it is left out.
+            Only pairs of two of these, or of one with itself; by default all bodies and obstacles.
         self_collision : bool
-            Whether a body is looked at for pairs with itself.
+            Include pairs of a body with itself.
         unique : bool
-            Name each pair of nearest features (vertex, edge, triangle) once, though several pairs of a vertex and a triangle, and of two
-            edges, have it: a vertex nearest to an edge of two triangles is one contact then [as Wang et al. 2023, two-way interior point
-            method, choose their constraints]. False: every pair.
+            Return each pair of closest features (vertex, edge, triangle) once, although several pairs of a vertex and a triangle, and of
+            two edges, share it: a vertex closest to an edge of two triangles is then one contact [as Wang et al. 2023, two-way interior
+            point method, choose their constraints]. False: every pair.
 
         Returns
         -------
@@ -54,23 +54,25 @@ class ContactQueries(Part):
         Raises
         ------
         TypeError, ValueError
-            A distance that is negative or not finite, a name that no body and no obstacle has, a motion of an obstacle that returns
-            something else than it should.
+            A distance that is negative or not finite, an unknown name, a motion of an obstacle with an invalid result.
 
         Notes
         -----
         Surfaces of solids, or those embedded in them with `collides`, triangles of shells, edges of rods, particles and obstacle meshes are
-        tested with each other, vertices with triangles and edges with edges, but for those that share a vertex and for those that are
-        pinned throughout. Particles are not tested
-        with edges nor with each other, and no distance of two meshes is negative. All vertices are tested with the other obstacles, inside
-        which the distance is negative. The pairs come from a broad phase that is kept and refitted from call to call, on the
-        simulation's device; the positions go through the host.
+        tested
+        with each other, vertices with triangles and edges with edges. Pairs with a common vertex, and pairs of pinned vertices only, are
+        excluded.
+        Particles are tested neither with edges nor with each other, and no distance of two meshes is negative. All vertices are tested with
+        the other
+        obstacles, inside which the distance is negative. The pairs are found by a broad phase that is kept and refitted between calls, on
+        the
+        simulation's device; the positions are copied through the host.
         """
         with asking(self._core):
             return with_vertices(find_contacts(self._core, distance, bodies, self_collision, unique), self._core.rows)
 
     def contact_forces(self) -> ContactForces:
-        """The pairs that push each other apart at the present positions, which are those of the end of the last step, and how hard.
+        """The active pairs at the present positions, at the end of the last step, with their forces.
 
         Returns
         -------
@@ -84,16 +86,16 @@ class ContactQueries(Part):
         Warns
         -----
         RuntimeWarning
-            After a step, where the sum of the forces on the free vertices of a body differs by more than a tenth from the sum that inertia,
-            elasticity, damping and load need there. The step ended before it had converged. The message names the bodies.
+            After a step, if the sum of the forces on the free vertices of a body differs by more than a tenth from the sum required by
+            inertia, elasticity, damping and load. Then the step ended before convergence. The message names the bodies.
 
         Notes
         -----
-        Friction and slip are those of the last step at the present positions: before the first step, and after `set_state`, `load` and
-        `cut`, zero.
+        Friction and slip are those of the last step, at the present positions: zero before the first step, and after `set_state`, `load`
+        and `cut`.
 
-        With `ProjectiveContact` the pairs, their normals and how stiff they are are those of the last round of the last step, and there are
-        none before a step and after `set_state`, `load` and `cut`; "friction_limit" is then mu times the normal force of now.
+        With `ProjectiveContact` the pairs, their normals and stiffnesses are those of the last round of the last step, and there are none
+        before a step and after `set_state`, `load` and `cut`; "friction_limit" is then mu times the present normal force.
         """
         contact = self._core.contact
         if contact is None:
@@ -107,7 +109,7 @@ class ContactQueries(Part):
         return with_vertices(found, self._core.rows, PER_POINT)
 
     def proxies(self) -> Proxies:
-        """Where the proxies of `ProxyContact` are at the present positions, which are active, and the forces on them.
+        """The proxies of `ProxyContact` at the present positions, their activity and forces.
 
         Returns
         -------
@@ -121,10 +123,12 @@ class ContactQueries(Part):
 
         Notes
         -----
-        With detection="iteration" the springs are those of a detection at the present positions. With detection="step" they are those that
-        acted in the last step, stretched as they are now. Before the first step they are those of a detection at the present positions;
-        so are they after `set_state` with positions, after `cut`, and in a simulation that was loaded. `gradient`, `energies` and
-        `incremental_potential` belong to the step that comes next, and always detect.
+        With detection="iteration" the springs are those of a detection at the present positions. With detection="step" they are those of
+        the last
+        step, at their present lengths. Before the first step they are those of a detection at the present positions, also after `set_state`
+        with
+        positions, after `cut`, and after `load`. `gradient`, `energies` and `incremental_potential` belong to the next step, and always
+        detect.
         """
         if self._core.springs is None:
             raise ValueError("contact: only ProxyContact has proxies")

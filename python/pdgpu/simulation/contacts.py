@@ -1,4 +1,4 @@
-"""Proximity queries: which parts of a simulation are near each other, how far, in which direction and where.
+"""Proximity queries: close pairs of parts of a simulation, with distance, direction and closest points.
 
 The core finds and measures them (csrc/contact/detection/proximity.c); here they get their names.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Contacts"]
 
-# the first are PD_CONTACT_... of csrc/loops/proximity_loops.h; the others occur where there are forces
+# the first are PD_CONTACT_... of csrc/loops/proximity_loops.h; the others occur with forces
 KINDS = ("vertex-triangle", "edge-edge", "vertex-collider", "vertex-vertex", "vertex-edge")
 FEATURES = ("vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge", "vertex-collider")  # PD_NEAREST_... of csrc/geometry
 
@@ -38,15 +38,15 @@ PER_PAIR = ("kind_number", "feature_number", "vertices", "weights", "distance", 
 @made_by("Simulation.contacts")
 @dataclass(frozen=True, eq=False)
 class Contacts:
-    """k pairs near each other; made by `Simulation.contacts`. Sorted by kind, then by vertex, or edges or collider and vertex.
+    """k close pairs; made by `Simulation.contacts`. Sorted by kind, then by vertex, or edges or collider and vertex.
 
     Attributes
     ----------
     kind : ndarray of str, shape (k,)
-        "vertex-triangle", "edge-edge" or "vertex-collider"; of forces also "vertex-vertex" and "vertex-edge", of particles and rods.
+        "vertex-triangle", "edge-edge" or "vertex-collider"; with forces also "vertex-vertex" and "vertex-edge", of particles and rods.
     feature : ndarray of str, shape (k,)
-        What is nearest to what: "vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge" or "vertex-collider". Weights that are zero
-        to rounding count as zero.
+        The closest features: "vertex-vertex", "vertex-edge", "vertex-triangle", "edge-edge" or "vertex-collider". Weights that are zero to
+        rounding count as zero.
     vertices : ndarray of int32, shape (k, 4)
         Rows of `positions`: (vertex; t0, t1, t2), (a0, a1; b0, b1), or (vertex; -1, -1, -1) for a collider.
     weights : ndarray, shape (k, 4)
@@ -59,15 +59,15 @@ class Contacts:
     points : ndarray, shape (k, 2, 3)
         The closest points of the first and of the second, m; gap = points[:, 0] - points[:, 1].
     bodies : ndarray of int32, shape (k, 2)
-        Places in `names` of the first and of the second.
+        Indices in `names` of the first and of the second.
     names : tuple of str
         Of all bodies, then of all obstacles.
     positions : ndarray, shape (n + k + m, 3)
-        The simulation's, after them the points of the embedded surfaces that stand for those of their bodies, and after these the vertices
-        of the obstacle meshes in the order of the obstacles, m.
+        The simulation's, then the points of the colliding embedded surfaces, then the vertices of the obstacle meshes in the order of the
+        obstacles, m.
     """
 
-    kind_number: np.ndarray  # numbers, spelt out where somebody asks: 120 bytes a pair are most of what a search would have to write
+    kind_number: np.ndarray  # numbers, converted to names on request: strings of 120 bytes per pair would dominate the cost of a search
     feature_number: np.ndarray
     vertices: np.ndarray
     weights: np.ndarray
@@ -87,7 +87,7 @@ class Contacts:
 
     @property
     def feature(self) -> Floats:
-        """The nearest features of each pair, str of shape (k,); see the attributes of the class."""
+        """The closest features of each pair, str of shape (k,); see the attributes of the class."""
         return np.take(FEATURES, self.feature_number)
 
     def __len__(self):
@@ -100,7 +100,7 @@ class Contacts:
         return f"<{type(self).__name__}: {counted(len(self), 'pair')}{f' ({counts})' if counts else ''}{nearest}>"
 
     def __getitem__(self, which):
-        """The contacts a mask, a slice or indices select; one integer selects one."""
+        """Return the contacts of a mask, a slice or indices; one integer selects one."""
         rows = np.arange(len(self))[which]
         rows = np.atleast_1d(rows)
         return replace(self, **{name: getattr(self, name)[rows] for name in self._per_pair})
@@ -108,9 +108,9 @@ class Contacts:
     def jacobian(self) -> scipy.sparse.csr_matrix:
         """Derivative of the distances by the positions, scipy CSR with 3 columns for each row i of `positions`, 3 i + axis.
 
-        Of a pair normal x weights at its four vertices, what moves a signed distance [Li et al. 2020, IPC, the normals of its contact
-        constraints]. Colliders stand still here; of two edges on one line, and where a nearest feature changes, it is one of those on
-        either side.
+        For a pair normal x weights at its four vertices, the derivative of a signed distance [Li et al. 2020, IPC, the normals of its
+        contact constraints]. Colliders are constant here. For two edges on one line, and at a change of the closest feature, it is a
+        one-sided derivative.
         """
         import scipy
 
@@ -141,7 +141,7 @@ def _place(names, argument, part):
 
 
 def find_contacts(core, distance, bodies, self_collision, unique):
-    """What `Simulation.contacts` says."""
+    """Return the result of `Simulation.contacts`."""
     if distance is None:
         rest = core.rows.of(core.rest)
         distance = 1e-3 * float(np.linalg.norm(np.ptp(rest, axis=0))) if len(rest) else 0.0
@@ -157,14 +157,15 @@ def find_contacts(core, distance, bodies, self_collision, unique):
         chosen = tuple(sorted({_place(names, "bodies", part) for part in listed}))
     key = (chosen, self_collision)
     if key not in core.searches:
-        # one search is kept: another selection is another set of trees
+        # one search is kept: another selection needs other trees
         core.searches = {key: ContactSearch(core, chosen, self_collision)}
     return core.searches[key].find(core, distance, unique)
 
 
 def with_vertices(found, rows, per_point=("positions",)):
-    """Contacts of the rows of a model as those of the vertices, by its PublicRows; they themselves where both are the same. `per_point`:
-    the arrays over vertices and the points behind them."""
+    """Return contacts with rows of a model as contacts with vertices, by its PublicRows; unchanged if both numberings are the same.
+    `per_point`: the arrays over vertices and the points after them.
+    """
     if rows.rows is None:
         return found
     arrays = {name: rows.of(getattr(found, name)) for name in per_point}
@@ -172,7 +173,7 @@ def with_vertices(found, rows, per_point=("positions",)):
 
 
 class ContactSearch:
-    """The primitives of chosen bodies and obstacles, numbered through, their broad phase, and what is near in it."""
+    """The primitives of chosen bodies and obstacles, with consecutive numbers, their broad phase, and its close pairs."""
 
     def __init__(self, core, chosen, self_collision):
         self.surface = surface = SceneSurface(core.scene, chosen)
@@ -195,7 +196,7 @@ class ContactSearch:
             threads=core.threads,
             simulation=core,
         )
-        asked = self.phase.vertices[~fixed[self.phase.vertices]]  # the vertices that colliders are asked about
+        asked = self.phase.vertices[~fixed[self.phase.vertices]]  # the vertices tested with colliders
         places = np.array([place for place, _ in surface.shapes], np.int32)
         n, rows, weights = len(core.fixed), None, None
         if len(surface.carriers):  # the vertices are points as well
@@ -210,7 +211,7 @@ class ContactSearch:
         driven = np.ascontiguousarray(self.surface.driven(time) - origin, dtype=self.dtype)
         for which, (_, collider) in enumerate(self.surface.shapes):
             self._core.set_collider(which, *relative_frame(placed_collider(collider, self.dtype, time), origin))
-        columns = self._core.find(None, driven, distance, unique)  # where the simulation has them
+        columns = self._core.find(None, driven, distance, unique)  # stored by the simulation
         if origin.any():
             columns |= {name: columns[name] + origin for name in ("points", "positions")}
         return Contacts(columns.pop("kind"), columns.pop("feature"), **columns, names=self.surface.names)

@@ -1,4 +1,4 @@
-"""The core of a simulation: a copy of the scene, its arrays, the compiled model, and the functions that the parts share."""
+"""The core of a simulation: a copy of the scene, its arrays, the compiled model, and functions shared by its parts."""
 
 from __future__ import annotations
 
@@ -66,16 +66,16 @@ __all__ = ["SimulationCore", "StepMemory", "csr_of_blocks", "diagnostic_core"]
 
 @dataclass
 class StepMemory:
-    """What a simulation keeps from one step to the next besides its state."""
+    """The data that a simulation keeps between steps in addition to its state."""
 
     last_step: StepRecord | None = None
-    setup_seconds: float = 0.0  # s, of all that was computed once
+    setup_seconds: float = 0.0  # s, of all data that are created once
     lag: TargetLag = field(default_factory=TargetLag)
     aimed: tuple[Floats | None, Floats | None] = (None, None)  # targets of pinned vertices (n, 3) m and driven points (m, 3) m, last step
-    driven_before: Floats | None = None  # the second of them in the step before
+    driven_before: Floats | None = None  # the second of them in the previous step
     own_solver: Any = None  # the copy of a CustomSolver that runs here
-    start_is_checked: bool = False  # whether the state that was set has been checked for intersections
-    # whether the warning has come, which comes once
+    start_is_checked: bool = False  # the present state has been checked for intersections
+    # the warning has been given; it is given once
     refusal_is_said: bool = False
     rounding_is_said: bool = False
     energy_is_said: bool = False
@@ -84,20 +84,20 @@ class StepMemory:
 
 
 class SimulationCore:
-    """What all parts of a simulation work on: its data, and the functions that they share.
+    """The data of a simulation that its parts share, and their common functions.
 
     Parameters
     ----------
     scene, solver, dt, contact, device, dtype, threads, start_time, positions
-        As of `Simulation`. `positions` give the origin only; `set_state` sets them.
+        As of `Simulation`. `positions` determine only the origin; `set_state` sets them.
     colours : ndarray of int32, shape (n,), optional
-        Of the vertices; by default they are found.
+        Of the vertices; by default they are computed.
     origin : ndarray, shape (3,), optional
-        m; by default it follows from the positions.
+        m; by default it depends on the positions.
     """
 
     scene: Scene  # a copy, with the rows of the model; arrays (n, ..) of this class have these rows
-    rows: PublicRows  # the vertices that public arrays have
+    rows: PublicRows  # the vertices of public arrays
     solver: Solver  # with the numbers that depend on the scene
     dt: float | None  # s
     contact: Contact | None
@@ -106,20 +106,20 @@ class SimulationCore:
     threads: int
 
     masses: Floats  # (n,) kg
-    fixed: Any  # (n,) uint8, 1 where a vertex is pinned
+    fixed: Any  # (n,) uint8, 1 for a pinned vertex
     rest: Floats  # (n, 3) m
     gravity: Floats  # (3,) m/s^2
     origin: Floats  # (3,) m, of the positions in the compiled model
-    motions: list[tuple[Body, Integers, Motion]]  # (body, its vertices, motion) of every scripted pin
-    subspace: Floats | None  # (n, 3, 3), projectors on the lines and planes that vertices slide on
-    rigid: Integers | None  # (r, 4), of the rigid bodies that can move, as `Scene.rigid` describes, and
+    motions: list[tuple[Body, Integers, Motion]]  # (body, its vertices, motion) of every pin with a motion
+    subspace: Floats | None  # (n, 3, 3), projectors on the lines and planes of sliding vertices
+    rigid: Integers | None  # (r, 4), of the movable rigid bodies, see `Scene.rigid`, and
     arms: Floats | None  # (n, 3) m
     rigid_rows: Integers  # vertices of all rigid bodies
     kinds: list[str]  # of elements, in the order of the compiled module
     materials: set[str]
-    calls: dict[str, list[MaterialCalls]]  # kind of elements -> functions of the materials that are the user's own
+    calls: dict[str, list[MaterialCalls]]  # kind of elements -> functions of CustomMaterials
     colours: Integers | None  # (n,)
-    touching: ContactScene | None  # where pairs answer contact
+    touching: ContactScene | None  # for contact with pairs
     law: Any  # BarrierContact or PenaltyContact that finds the pairs, or None
     springs: ProxyScene | None  # of ProxyContact
     tethers: Tethers
@@ -128,13 +128,13 @@ class SimulationCore:
     said: dict[str, Any]  # what every record says of the simulation
 
     numbers: Parameters | None  # of the linear solver
-    rho: float | None  # of the outer iteration, once it is found
+    rho: float | None  # of the outer iteration, once it is known
     external_forces: Floats | None  # (n, 3) N
-    start_time: float  # s; `time` less the steps
+    start_time: float  # s; `time` minus the steps
     searches: dict[Any, ContactSearch]  # of `Simulation.contacts`, by the selection of bodies
     memory: StepMemory
     asked: Callable[..., Any] | None  # the motion that is being called
-    compiled: Any  # Simulation of a compiled module, or RelativeCore; use `backend` wherever a motion may be the caller
+    compiled: Any  # Simulation of a compiled module, or RelativeCore; use `backend` in functions that a motion may call
 
     def __init__(
         self, scene, solver, dt, contact, device, dtype, threads, colours=None, start_time=0.0, positions=None, origin=None
@@ -166,7 +166,7 @@ class SimulationCore:
         self._begin(start_time)
 
     def _read_scene(self, groups, device, positions, colours, origin):
-        """The arrays of the scene, and the checks that need them."""
+        """Read the arrays of the scene, with the checks that need them."""
         scene = self.scene
         self.masses = scene.masses()
         scene.check_joints(self.fixed)
@@ -191,7 +191,7 @@ class SimulationCore:
         self.tethers, self.inverted, self.oriented = Tethers(scene), InvertedTets(scene), OrientedTets(scene)
 
     def _contact_description(self):
-        """What the compiled model takes of contact between pairs, or None. Makes `touching`, `law` and `springs`."""
+        """Return the description of contact between pairs for the compiled model, or None. Sets `touching`, `law` and `springs`."""
         self.touching = self.springs = self.law = None
         contact, scene, held = self.contact, self.scene, self.fixed.astype(bool)
         if contact is None:
@@ -207,12 +207,12 @@ class SimulationCore:
         if adaptive:
             self.law = self.touching.with_stiffness(contact, self.stiffness_of_vertices())
         description = self.touching.description(self.law, self.dtype, self.dt, adaptive)
-        if not isinstance(contact, PenaltyContact):  # under which things pass through each other
+        if not isinstance(contact, PenaltyContact):  # which does not prevent penetrations
             description["prescribed"] = prescribed_description(self.touching, scene, held, self.dtype)
         return description | contact_description(contact, self.touching, self.dtype, self.dt, self.gravity)
 
     def _compiled(self, module, groups, device, contact):
-        """The compiled model."""
+        """Return the compiled model."""
         settings = settings_of(self.solver, device, len(self.masses))
         if self.colours is not None:
             settings["colours"] = self.colours
@@ -245,7 +245,7 @@ class SimulationCore:
         return RelativeCore(core, self.origin, self.dtype, np.zeros((0, 3)) if self.touching is None else self.touching.shifts)
 
     def _begin(self, start_time):
-        """The state at rest, with the obstacles at the start time, s."""
+        """Set the rest state, with the obstacles at the start time, s."""
         self.numbers = self.rho = self.external_forces = None
         self.start_time, self.searches, self.memory = start_time, {}, StepMemory()
         self.backend.set_load(self._load_of(None))
@@ -254,22 +254,23 @@ class SimulationCore:
             self.cast(self.in_range("velocity", self.scene.initial_velocities())),
             None,
         )
-        if self.touching is not None and self.touching.n_driven:  # a motion need not begin where a mesh was made
+        if self.touching is not None and self.touching.n_driven:  # the initial position of a motion may differ from that of its mesh
             self.backend.set_driven(self.cast_positions(self.in_range("motion", self.touching.driven(start_time))), None)
 
     @property
     def public_scene(self) -> Scene:
-        """The scene with the vertices of the public arrays, as it is now."""
+        """The scene with the vertices of the public arrays, in its present state."""
         return public_scene(self.scene)
 
     def rows_of_model(self, name: str, array: Any) -> Floats:
-        """Positions of the vertices, an argument of this name, (n, 3) m, as rows of the model. ValueError for another shape, and where the
-        vertices of a rigid body have another shape than at rest."""
+        """Return positions of the vertices, an argument of this name, (n, 3) m, as rows of the model. ValueError for another shape, and for
+        a deformed rigid body.
+        """
         given = real_array(name, array, (self.rows.n, 3))
         return positions_in_model(self, name, given, shape_tolerance(self, array))
 
     def prepare(self) -> None:
-        """Computes what is computed once, before the first step, and counts as setup. Warnings name the caller of the caller."""
+        """Compute the data of the setup, before the first step. Warnings refer to the caller of the caller."""
         start = time.perf_counter()
         if isinstance(self.solver, ProjectiveDynamics):
             linear, weight = self.solver.linear, self.backend.linear_weight()
@@ -279,10 +280,10 @@ class SimulationCore:
         self.memory.setup_seconds += time.perf_counter() - start
 
     def restart_at(self, time: float) -> None:
-        """Sets the time, s: steps are counted from here, and obstacles are at the places of their motions. Bodies stay."""
+        """Set the time, s: steps are counted from here, and obstacles move to their positions at this time. Bodies stay."""
         driven = None
         if self.touching is not None and self.touching.n_driven:
-            with asking(self):  # before anything changes
+            with asking(self):  # before any change
                 driven = self.cast_positions(self.in_range("motion", self.touching.driven(time)))
         self.backend.set_steps(0)
         self.start_time = time
@@ -293,25 +294,25 @@ class SimulationCore:
 
     @property
     def backend(self) -> Any:
-        """The compiled model. RuntimeError while a motion of this simulation is asked, as from an observer."""
+        """The compiled model. RuntimeError during a call of a motion of this simulation, as from an observer."""
         if self.asked is not None:
             raise refusal(described_motion(self.scene, self.asked))
         return self.compiled
 
     @property
     def time(self) -> float:
-        """As `Simulation.time`, s."""
+        """The time of `Simulation.time`, s."""
         return self.start_time + self.compiled.steps() * (self.dt or 0.0)
 
     def end(self, time: float | None = None) -> float:
-        """The time at which the step about to be solved ends, s; `time`: of a quasi-static step, None: the present one."""
+        """The time at the end of the next step, s; `time`: of a quasistatic step, None: the present one."""
         if self.dt is not None:
             return self.time + self.dt
         return self.time if time is None else time
 
     @property
     def most_iterations(self) -> int:
-        """Of a step, over all lags of friction and all passes of two-way contact: a record has one row more."""
+        """The largest number of iterations of a step, over friction lags and passes of two-way contact: a record has one row more."""
         most = self.solver.iterations
         if self.touching is not None and self.touching.coefficients.any():
             most *= getattr(self.contact, "friction_lags", 1)
@@ -319,23 +320,23 @@ class SimulationCore:
 
     @property
     def has_law(self) -> bool:
-        """Whether a law, or a penalty, with a stiffness answers contact."""
+        """Return whether contact is a contact potential, or a penalty, with a stiffness."""
         return self.touching is not None and has_own_law(self.contact)
 
     def stiffness(self, doublings: int) -> float:
-        """Of the law of contact, in its unit, once it has doubled so often."""
+        """The stiffness of the contact potential, in its unit, after this number of doublings."""
         return float(self.law.stiffness * 2.0**doublings)
 
     def cast(self, array: Any) -> Floats:
-        """In the dtype of the simulation."""
+        """Return an array in the dtype of the simulation."""
         return np.ascontiguousarray(array, dtype=self.dtype)
 
     def cast_positions(self, array: Any) -> Floats:
-        """As the model takes them: far from the origin of the coordinates float64, from which a RelativeCore subtracts `origin`."""
+        """Return positions for the model: far from the coordinate origin float64, from which a RelativeCore subtracts `origin`."""
         return np.ascontiguousarray(array, dtype=np.float64 if self.origin.any() else self.dtype)
 
     def in_range(self, name: str, array: Floats) -> Floats:
-        """The array. ValueError for a value that is infinite in the dtype of the simulation."""
+        """Return the array. ValueError for a value that is infinite in the dtype of the simulation."""
         bad = np.abs(array) > float(np.finfo(self.dtype).max)
         if bad.any():
             index = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -348,22 +349,22 @@ class SimulationCore:
         return state["positions"].astype(np.float64), state["velocities"].astype(np.float64)
 
     def set_external_forces(self, forces: Any) -> None:
-        """`Simulation.external_forces`."""
+        """Set `Simulation.external_forces`."""
         forces = None if forces is None else real_array("external_forces", forces, self.rest.shape)
         self.backend.set_load(self._load_of(forces))
         self.external_forces = forces
 
     def turn_forces(self) -> None:
-        """Torques on rigid bodies, whose inertia turns with them, as accelerations of the step about to be solved."""
+        """Convert torques on rigid bodies, whose inertia rotates, to accelerations of the next step."""
         if self.external_forces is not None and self.rigid is not None:
             self.backend.set_load(self._load_of(self.external_forces))
 
     def _load_of(self, forces):
-        """Acceleration by gravity and external forces, (n, 3) m/s^2."""
+        """Return the acceleration by gravity and external forces, (n, 3) m/s^2."""
         load = self.in_range("gravity", np.broadcast_to(self.gravity, self.rest.shape))
         if forces is not None:
             with np.errstate(over="ignore"):
-                massive = np.where(self.masses > 0.0, self.masses, np.inf)[:, None]  # points of rigid bodies have no mass
+                massive = np.where(self.masses > 0.0, self.masses, np.inf)[:, None]  # some points of rigid bodies have no mass
                 if self.rigid is None:
                     load = load + forces / massive
                 else:
@@ -373,12 +374,12 @@ class SimulationCore:
         return self.cast(load)
 
     def set_rho(self, rho: float | None) -> None:
-        """rho of the outer iteration; None: not found yet, and no acceleration."""
+        """Set rho of the outer iteration; None: not yet known, and no acceleration."""
         self.rho = rho
         self.backend.set_chebyshev(None if rho is None else chebyshev_settings(chebyshev_of(self.solver), rho))
 
     def system_matrix(self, free: bool) -> scipy.sparse.csr_matrix:
-        """As `Simulation.system_matrix`."""
+        """The matrix of `Simulation.system_matrix`."""
         import scipy
 
         row_start, columns, values = self.backend.system_matrix()
@@ -391,45 +392,47 @@ class SimulationCore:
         return matrix
 
     def energies(self, x: Floats | None, ahead: bool) -> Floats:
-        """Parts of G, J. `ahead`: obstacles are where they go in the step about to be solved."""
+        """Parts of G, J. `ahead`: obstacles are at their targets in the next step."""
         aim(self, ahead)
         with self.rows.restated():
             return self.backend.energies(x, ahead)
 
     def incremental_potential(self, x: Floats | None) -> float:
-        """G of the step about to be solved, J."""
+        """G of the next step, J."""
         return float(np.sum(self.energies(x, True)))
 
     def gradient(self, x: Floats | None) -> Floats:
-        """`Simulation.gradient` with the force and the torque of each rigid body, as solvers have them."""
+        """`Simulation.gradient` with the force and the torque of each rigid body, in the form of solvers."""
         aim(self)
         with self.rows.restated():
             return self.backend.gradient(x)
 
     def hessian_of_rows(self, x: Floats | None, psd: bool, of_bodies: bool = False) -> scipy.sparse.csr_matrix:
-        """d2G/dx2 over the rows of the model, those of rigid bodies as if they could move alone. `of_bodies`: in the six numbers of each
-        body, in two of its rows (dynamics/rigid/rigid.h)."""
+        """d2G/dx2 over the rows of the model, with independent rows of rigid bodies. `of_bodies`: in the six numbers of each body, in two
+        of its rows (dynamics/rigid/rigid.h).
+        """
         aim(self)
         with self.rows.restated():
             row_start, columns, blocks = self.backend.hessian(x, psd, of_bodies)
         return csr_of_blocks(row_start, columns, blocks, np.zeros_like(self.fixed) if of_bodies else self.fixed)
 
     def stiffness_of_vertices(self) -> Floats:
-        """N/m, (n,): a third of the trace of the blocks on the diagonal of G's Hessian at rest; 0 for fixed vertices. Those of a rigid body
-        weigh what they are pushed against."""
+        """N/m, (n,): a third of the trace of the diagonal blocks of G's Hessian at rest; 0 for fixed vertices. Those of a rigid body have
+        the effective mass of the body over dt^2.
+        """
         rest = diagnostic_core(self.scene, self.dt, self.threads)
         found = rest.hessian_of_rows(self.rest, True).diagonal().reshape(-1, 3).mean(axis=1)
         return add_rigid_inertia(self.scene, self.dt, self.fixed, found)
 
 
 def _calls_of(scene: Scene, kind: str) -> list[MaterialCalls]:
-    """The functions of the elements of a kind, body after body, as `Scene.element_groups` has these."""
+    """Return the functions of the elements of a kind, in the order of bodies in `Scene.element_groups`."""
     owned = [(custom_kinds(body.materials).get(kind), rows) for body in scene.bodies for of, rows, *_ in body.groups if of == kind]
     return [material.calls(len(rows)) for material, rows in owned if material is not None]
 
 
 def csr_of_blocks(row_start: Integers, columns: Integers, blocks: Floats, fixed: Any) -> scipy.sparse.csr_matrix:
-    """The matrix (3n, 3n) of blocks (nnz, 3, 3), which are zeroed in the rows and columns of fixed vertices (n,)."""
+    """Return the matrix (3n, 3n) of blocks (nnz, 3, 3), with zeros in the rows and columns of fixed vertices (n,)."""
     import scipy
 
     n = len(row_start) - 1
@@ -441,5 +444,5 @@ def csr_of_blocks(row_start: Integers, columns: Integers, blocks: Floats, fixed:
 
 
 def diagnostic_core(scene: Scene, dt: float | None, threads: int, contact: Any = None) -> SimulationCore:
-    """A core in float64 on the CPU that evaluates G and is never stepped: nothing is factorised."""
-    return SimulationCore(scene, Newton(), dt, contact, "cpu", "float64", threads)  # it takes every material and every contact
+    """Return a core in float64 on the CPU that evaluates G and makes no steps and no factors."""
+    return SimulationCore(scene, Newton(), dt, contact, "cpu", "float64", threads)  # Newton supports every material and every contact

@@ -1,8 +1,8 @@
-"""Tearing: a shell cut along edges, as a new scene, and a simulation that goes on with it.
+"""Cutting: a shell cut along edges, as a new scene, and a simulation that continues with it.
 
-Around each vertex of a cut edge the triangles form fans, joined over the edges that are not cut. The first fan keeps the vertex and
-every further one gets a copy of it, so that triangles keep their rest shape, their constants and their place in every array. Copies
-share no element with their original: colours, like velocities, are inherited [Chen et al. 2024, VBD, Sec. 4].
+Around each vertex of a cut edge the triangles form fans, connected by uncut edges. The first fan keeps the vertex and every further one
+gets a copy of it. So triangles keep their rest shape, their constants and their index in every array. Copies share no element with their
+original: colours and velocities are inherited [Chen et al. 2024, VBD, Sec. 4].
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ __all__ = ["Cut", "Cutting"]
 
 @made_by("Simulation.cut")
 class Cut(NamedTuple):
-    """What `Simulation.cut` did.
+    """The result of `Simulation.cut`.
 
     Attributes
     ----------
     body : Body
         The body after the cut, as in `Simulation.bodies`.
     new_vertices : ndarray of int32, shape (d,)
-        Vertices of the body that the cut made; they come after the old ones.
+        New vertices of the body, after the old ones.
     parents : ndarray of int32, shape (d,)
-        The vertex that each is a copy of.
+        The original of each copy.
     joined : int
-        How many of the given edges still join their triangles, since no vertex came apart at either end.
+        The number of given edges that still connect their triangles, since neither end was copied.
     """
 
     body: Body
@@ -60,14 +60,14 @@ class Cut(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """How the vertices of a scene follow from those before the cut: copies of `rows`, with their share of what is divided."""
+    """The relation of the vertices of a scene to those before the cut: copies of `rows`, with their share of divided quantities."""
 
     rows: np.ndarray  # (n,) vertex before
-    share: np.ndarray  # (n,) by mass; 1 where nothing was divided
+    share: np.ndarray  # (n,) by mass; 1 for undivided vertices
 
 
 def cut_scene(scene, body, edges):
-    """(scene, Cut, Origin) of cutting a body of a scene; the scene given stays as it is. Errors as `Simulation.cut` says."""
+    """Return (scene, Cut, Origin) of cutting a body of a scene; the given scene is unchanged. Errors as of `Simulation.cut`."""
     body = scene.find(body)
     if body.type != "shell":
         raise ValueError(f"body: only a shell can be cut, and {body.name!r} is a {body.type}")
@@ -100,7 +100,7 @@ def cut_scene(scene, body, edges):
 
 
 class _Sides:
-    """The 3 m sides of triangles, each with the two corners (3 t + c) it ends at; sides of one edge have the same key."""
+    """The 3 m sides of triangles, each with the two corners (3 t + c) at its ends; sides of one edge have the same key."""
 
     def __init__(self, triangles, n_vertices):
         self.triangles, self.n_vertices = triangles, n_vertices
@@ -118,7 +118,7 @@ class _Sides:
 
 
 def _checked(edges, sides, name):
-    """Edges to cut as (m, 2) int64; every refusal names the row and its vertices."""
+    """Return edges to cut as (m, 2) int64; every error names the row and its vertices."""
     edges = index_rows("edges", edges, 2, sides.n_vertices, "vertices").astype(np.int64)
     keys = sides.key(*edges.T)
     first = np.searchsorted(sides.keys, keys)
@@ -138,7 +138,7 @@ def _checked(edges, sides, name):
 
 
 def _separated(sides, edges):
-    """(triangles, parents of the new vertices, number of edges that stay joined)."""
+    """Return (triangles, parents of the new vertices, number of edges that stay connected)."""
     import scipy
 
     triangles, n = sides.triangles.copy(), sides.n_vertices
@@ -149,7 +149,7 @@ def _separated(sides, edges):
     graph = scipy.sparse.coo_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(triangles.size,) * 2)
     labels = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
 
-    # a fan is a component of corners around one vertex; they are numbered by vertex, then by their first triangle
+    # a fan is a connected component of corners around one vertex; fans are numbered by vertex, then by their first triangle
     touched = np.zeros(n, dtype=bool)
     touched[edges] = True
     at = triangles.reshape(-1)
@@ -170,7 +170,7 @@ def _separated(sides, edges):
 
 
 def _torn(body, triangles, rows):
-    """(body, share of its parent's mass per vertex): a copy of `body` with other triangles; vertex i descends from rows[i]."""
+    """Return (body, share of its parent's mass per vertex): a copy of `body` with other triangles; vertex i descends from rows[i]."""
     mesh = _torn_mesh(body.mesh, triangles, rows)
     lumped = _host.lumped_masses(mesh.points, mesh.triangles, body.density)
     share = lumped / np.bincount(rows, weights=lumped)[rows]
@@ -181,7 +181,7 @@ def _torn(body, triangles, rows):
         points=mesh.points,
         parents=read_only(rows if body.parents is None else body.parents[rows]),
         slice=slice(body.slice.start, body.slice.start + len(rows)),
-        # a copy is held where its original is; the springs of an attachment are shared out, so that their sum stays
+        # a copy is held as its original; the springs of an attachment are divided, so that their sum is unchanged
         pins=tuple((_descendants(indices, rows)[0], motion) for indices, motion in body.pins),
         slides=tuple((_descendants(indices, rows)[0], projector) for indices, projector in body.slides),
         attachments=tuple(_shared_out(attachment, rows, share) for attachment in body.attachments),
@@ -193,7 +193,7 @@ def _torn(body, triangles, rows):
 
 
 def _torn_mesh(mesh, triangles, rows):
-    """With the names and numbers it had: triangles keep their places, and copies of a vertex are in its groups."""
+    """Return a mesh with the same names and numbers: triangles keep their indices, and copies of a vertex are in its groups."""
     groups = {name: group.given() for name, group in mesh.groups.items()}
     for parts in groups.values():
         if "points" in parts:
@@ -202,27 +202,27 @@ def _torn_mesh(mesh, triangles, rows):
 
 
 def _shared_out(attachment, rows, share):
-    """The attachment of a torn body, each spring by the share of its vertex."""
+    """Return the attachment of a cut body, with each spring divided by the shares of its vertices."""
     indices, targets, stiffness = attachment
     here, of = _descendants(indices, rows)
     return here, targets[of], stiffness[of] * share[here]
 
 
 def _descendants(indices, rows):
-    """Vertices that descend from `indices` (ascending), ascending, and the place of their parents in `indices`."""
+    """Return vertices that descend from `indices` (ascending), ascending, and the positions of their parents in `indices`."""
     here = np.flatnonzero(np.isin(rows, indices)).astype(np.int32)
     return here, np.searchsorted(indices, rows[here])
 
 
 def _carried(material, body, mesh, rows):
-    """A material whose constants, where they are arrays, or must become ones, follow the elements of the torn body."""
+    """Return a material whose constant arrays follow the elements of the cut body."""
     if isinstance(material, Spring):
-        # an edge that became several has the stiffness it had, in sum
+        # an edge that became several has the same stiffness, in sum
         old, new = body.mesh.unique_edges(), mesh.unique_edges()
     elif isinstance(material, Bending | HingeBending):
         old, new = body.mesh.hinges[:, :2], mesh.hinges[:, :2]
     else:
-        return material  # one constant per triangle, and triangles keep their places
+        return material  # one constant per triangle, and triangles keep their indices
     n = len(body.points)
     keys = old[:, 0].astype(np.int64) * n + old[:, 1]
     order = np.argsort(keys)
@@ -240,42 +240,41 @@ def _carried(material, body, mesh, rows):
 
 
 class Cutting(Part):
-    """The part of `Simulation` that tears shells."""
+    """The part of `Simulation` for cuts of shells."""
 
     def cut(self, body: BodyName, edges: ArrayLike) -> Cut:
         """Cut a shell along edges, between two steps, and rebuild the model.
 
-        Around each vertex of a cut edge every fan of triangles but the first gets a copy of the vertex, with its position and
-        velocity [Chen et al. 2024, VBD, Sec. 4]. Copies are appended to the vertices of the body, so later bodies move up in all
-        arrays: `bodies` has the slices. Masses are lumped again. External forces, attachments and the stiffness of proxies
-        (`ProxyContact`) are shared out by mass; the springs of an edge that came apart share its stiffness. So mass, momentum and
-        stretch energy stay the same. Hinges across the cut are gone. Copies of vertices that are pinned or slide do the same, a scripted
-        motion is asked as before, for the vertices the body had when it was added, and the world box acts on every copy. A rho="auto"
-        that was found stays; the scene the simulation was made from is not touched.
+        Around each vertex of a cut edge every fan of triangles except the first gets a copy of the vertex, with its position and velocity
+        [Chen et al. 2024, VBD, Sec. 4]. Copies are appended to the vertices of the body, so the indices of later bodies increase in all
+        arrays: `bodies` has the slices. Masses are lumped again. External forces, attachments and the stiffness of proxies (`ProxyContact`)
+        are divided by mass; the springs of a separated edge share its stiffness. So mass, momentum and stretch energy are unchanged. Hinges
+        across the cut are removed. Copies of vertices that are pinned or slide do the same. A motion is called as before, for the original
+        vertices of the body, and the world box acts on every copy. A rho found by rho="auto" is kept; the original scene is unchanged.
 
         Parameters
         ----------
         body : Body or str
             A shell, or its name.
         edges : array_like of int, shape (m, 2)
-            Inner edges as pairs of vertices of the body, numbered as in `bodies`. The inner edges of a mesh are
-            ``mesh.hinges[:, :2]``. A cut that no vertex comes apart by, such as a single edge away from the boundary, changes nothing:
-            edges are not remembered, so give it again together with its neighbours.
+            Inner edges as pairs of vertices of the body, numbered as in `bodies`. The inner edges of a mesh are ``mesh.hinges[:, :2]``. A
+            cut that separates no vertex, such as a single edge away from the boundary, changes nothing. Such edges are not stored: give
+            them again together with their neighbours.
 
         Returns
         -------
         Cut
-            body, new_vertices, parents, joined (the number of edges that did not come apart).
+            body, new_vertices, parents, joined (the number of edges that were not separated).
 
         Raises
         ------
         TypeError
             Indices given as floats.
         ValueError
-            A body that is no shell; edges that are not in its mesh, lie on its boundary or are given twice; dt=None and a part that is
-            no longer held. The simulation stays as it was.
+            A body that is no shell; edges that are not in its mesh, lie on its boundary or are given twice; dt=None and a part that is no
+            longer held. The simulation is unchanged.
         RuntimeError
-            Called while a step is running.
+            Called during a step.
         """
         core = self._core
         state, steps = core.backend.state(), core.backend.steps()
@@ -309,5 +308,5 @@ class Cutting(Part):
         return self._shown(result)
 
     def _shown(self, result):
-        """The Cut with the body as `bodies` has it, whose rows are those of the public arrays."""
+        """Return the Cut with the body of `bodies`, whose rows are those of the public arrays."""
         return result._replace(body=shown(self._core.public_scene.find(result.body)))

@@ -1,4 +1,4 @@
-"""What a simulation tells of the step about to be solved: energies, G and its derivatives. Nothing here moves it."""
+"""Diagnostics of the next step: energies, G and its derivatives. They do not change the state."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["Diagnostics"]
 
 
 class Diagnostics(Part):
-    """The part of `Simulation` that evaluates G."""
+    """The part of `Simulation` for the evaluation of G."""
 
     def _given(self, x: Any) -> Any:
-        """The argument `x` as the compiled model takes it; None stays None."""
+        """Return the argument `x` for the compiled model; None stays None."""
         core = self._core
         return None if x is None else core.cast_positions(core.in_range("x", core.rows_of_model("x", x)))
 
@@ -39,9 +39,9 @@ class Diagnostics(Part):
         -------
         dict
             "kinetic", "gravity" (-sum m g . x), "elastic" (a dict by material; joints are Spring, Attachment, and Slide and Swing for
-            sliders and limits), "damping" (0: nothing has moved in the step
-            about to be solved), "contact", "friction" (the potential of the lagged forces, which is no stored energy and not part
-            of the total: at the start of the step about to be solved a third of mu lambda eps_v dt for each contact), "total".
+            sliders and limits), "damping" (0: at the start of the next step there is no motion yet), "contact", "friction" (the potential
+            of the lagged forces, which is no stored energy and not part of the total: at the start of the next step a third of mu lambda
+            eps_v dt for each contact), "total".
         """
         core = self._core
         parts = dict(zip(_host.ENERGIES, core.energies(None, False), strict=True))
@@ -62,7 +62,7 @@ class Diagnostics(Part):
         return result
 
     def incremental_potential(self, x: ArrayLike | None = None) -> float:
-        """G(x) of the step about to be solved, J.
+        """G(x) of the next step, J.
 
         G(x) = sum over free vertices m_i/(2 h^2) |x_i - y_i|^2 + elastic + damping + contact + friction, y = x_t + h v_t + h^2 (g + f/m).
 
@@ -70,12 +70,22 @@ class Diagnostics(Part):
         ----------
         x : array_like, shape (n, 3), optional
             m; by default the present positions. Rows of pinned vertices are used as given.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            A wrong shape, or a coordinate that is not finite.
         """
         return self._core.incremental_potential(self._given(x))
 
     def gradient(self, x: ArrayLike | None = None) -> Floats:
-        """dG/dx, (n, 3) N, zero rows at pinned vertices and those of rigid bodies, whose
-        force and torque are `rigid.gradient`. `x` as for `incremental_potential`."""
+        """dG/dx, (n, 3) N, with zero rows at pinned vertices and those of rigid bodies, whose force and torque are `rigid.gradient`. `x`
+        and errors as for `incremental_potential`.
+        """
         gradient = self._core.gradient(self._given(x))
         gradient[self._core.rigid_rows] = 0.0
         return self._core.rows.of(gradient)
@@ -84,11 +94,13 @@ class Diagnostics(Part):
         """d2G/dx2 over the free degrees of freedom, scipy CSR (3n, 3n) N/m; rows and columns of pinned vertices are empty.
 
         A scene with r rigid bodies has (3n + 6r, 3n + 6r): rows of their vertices are empty too, and the six of the body ``rigid.names[k]``
-        begin at 3n + 6k. These are its translation and its rotation vector, as in `RigidState.gradient`, in N/m, N and N m. A body that
-        pins hold in a point turns about it and has no translation; one that they hold in an axis turns along that alone.
+        begin at 3n + 6k. These are its translation and its rotation vector, as in `RigidState.gradient`, in N/m, N and N m. A body held by
+        pins in a point rotates about it and has no translation; one held in an axis only rotates about that.
 
+        Parameters
+        ----------
         psd : bool
-            Project every element's Hessian to be positive semidefinite, and leave out the curvature of the rotations of rigid bodies.
+            Project every element's Hessian to be positive semidefinite, and omit the curvature of the rotations of rigid bodies.
         """
         if self._core.springs is not None:
             raise ValueError("hessian: ProxyContact has another one in every iteration; proxies() has what is active")
@@ -96,15 +108,15 @@ class Diagnostics(Part):
         return hessian_with_bodies(self._core, at, psd) if len(self._core.rigid_rows) else self._core.hessian_of_rows(at, psd)
 
     def smallest_eigenvalue(self, x: ArrayLike | None = None) -> float:
-        """The smallest eigenvalue of d2G/dx2 over the free degrees of freedom, N/m: whether a converged state is a local minimum.
+        """The smallest eigenvalue of d2G/dx2 over the free degrees of freedom, N/m: a test whether a converged state is a local minimum.
 
-        A gradient of zero holds at a minimum and at a saddle. At a minimum this is positive; a negative value names a saddle, which a
-        small disturbance leaves. A positive one says nothing about other minima: a mirrored or twisted start may end in one of them.
+        The gradient is zero at a minimum and at a saddle. At a minimum the eigenvalue is positive; a negative value indicates a saddle,
+        which a small disturbance leaves. A positive one does not exclude other minima: a mirrored or twisted start may end in one of them.
 
         Parameters
         ----------
         x : array_like, shape (n, 3), optional
-            m; by default the present positions. Of the step about to be solved, as for `hessian`.
+            m; by default the present positions. For the next step, as for `hessian`.
 
         Returns
         -------
@@ -132,24 +144,26 @@ class Diagnostics(Part):
             return float(np.linalg.eigvalsh(H.toarray())[0])
         rows = np.asarray(abs(H).sum(axis=1)).ravel()
         bound, start = float((H.diagonal() + abs(H.diagonal()) - rows).min()), np.random.default_rng(0).normal(size=H.shape[0])
-        # a rough value first: the eigenvalue next to a shift is found fast, and is the smallest if the shift lies below the spectrum
+        # a rough value first: the eigenvalue closest to a shift converges fast, and is the smallest if the shift lies below the spectrum
         try:
             rough = scipy.sparse.linalg.eigsh(H, k=1, which="SA", tol=1e-3, v0=start, maxiter=2000, return_eigenvectors=False)[0]
             shift = float(rough) - 1e-3 * max(abs(float(rough)), 1e-6 * float(rows.max()))
         except scipy.sparse.linalg.ArpackNoConvergence:
-            shift = bound  # of Gershgorin
+            shift = bound  # of Gershgorin's theorem
         return float(scipy.sparse.linalg.eigsh(H, k=1, sigma=shift, which="LM", tol=1e-6, v0=start, return_eigenvectors=False)[0])
 
     def system_matrix(self, *, free: bool = False) -> scipy.sparse.csr_matrix:
         """Matrix of the Projective Dynamics global step, A = M/h^2 + sum w S^T S, scipy CSR (n, n) float64, N/m.
 
+        Parameters
+        ----------
         free : bool
-            Only the block of the free vertices, which is what is factorised.
+            Only the block of the free vertices, which the solver factorises.
 
         Raises
         ------
         ValueError
-            A scene with rigid bodies, which Projective Dynamics does not take; `hessian` has them.
+            A scene with rigid bodies, which Projective Dynamics does not support; `hessian` includes them.
         """
         core = self._core
         if len(core.rigid_rows):

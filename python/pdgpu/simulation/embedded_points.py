@@ -1,4 +1,4 @@
-"""The embedded points of a simulation: where they are, and their derivative."""
+"""The embedded points of a simulation: their positions, and their derivative."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["EmbeddedPoints"]
 
 
 class EmbeddedPoints(Part):
-    """The part of `Simulation` that knows of embedded points."""
+    """The part of `Simulation` for embedded points."""
 
     @property
     def embeddings(self) -> tuple[Embedding, ...]:
-        """What is embedded in the bodies, in their order."""
+        """The embeddings of all bodies, in the order of the bodies."""
         return tuple(part for body in self._core.scene.bodies for part in body.embeddings)
 
     def embedded(self, name: Embedding | str) -> Floats:
-        """Where embedded points are: y = W x.
+        """Positions of embedded points: y = W x.
 
         Parameters
         ----------
@@ -38,7 +38,7 @@ class EmbeddedPoints(Part):
         Raises
         ------
         ValueError
-            Nothing of that name, or in two bodies.
+            An unknown name, or one of two bodies.
         """
         core = self._core
         body, embedding = find_embedding(core.scene, name)
@@ -54,7 +54,7 @@ class EmbeddedPoints(Part):
         Raises
         ------
         ValueError
-            Nothing of that name, or in two bodies.
+            An unknown name, or one of two bodies.
         """
         scene = self._core.public_scene
         body, embedding = find_embedding(scene, name)

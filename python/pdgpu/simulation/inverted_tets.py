@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["InvertedTets", "OrientedTets"]
 
-COUNT_EVERY = 8  # steps: a count costs 3 to 25 % of a step of Projective Dynamics, and reads the positions back from a GPU
+COUNT_EVERY = 8  # steps: a count costs up to a quarter of a step of Projective Dynamics, and reads the positions from a GPU
 
 
 class InvertedTets:
-    """Counts the inverted tets of the solids of a scene. `Mesh` gives every tet a positive volume at rest."""
+    """A counter of the inverted tets of the solids of a scene. `Mesh` gives every tet a positive volume at rest."""
 
     def __init__(self, scene: Any) -> None:
         solids = [body for body in scene.bodies if body.type == "solid"]
@@ -33,15 +33,15 @@ class InvertedTets:
         return len(self._tets)
 
     def due(self, steps: int, record: Any) -> bool:
-        """Whether to count after so many steps: after each one with a record, else after the first of every eight."""
+        """Return whether to count after this number of steps: after each one with a record, else after the first of every eight."""
         return bool(len(self)) and (bool(record) or steps % COUNT_EVERY == 1)
 
     def at(self, positions: Floats) -> Any:
-        """Which tets are inverted at positions (n, 3), ascending."""
+        """Return the inverted tets at positions (n, 3), ascending."""
         return np.flatnonzero(_host.measures(positions.astype(np.float64), self._tets) < 0.0)
 
     def described(self, found: Any) -> str:
-        """Inverted tets in words: how many, the body with the first, and its number there."""
+        """Return a text on inverted tets: their number, the body of the first, and its index there."""
         body = int(np.searchsorted(self._starts, found[0], side="right")) - 1
         which = f"the first is tet {int(found[0] - self._starts[body])} of {self._names[body]!r}"
         return f"{len(found)} of {counted(len(self), 'tet')} {'is' if len(found) == 1 else 'are'} inverted; {which}"

@@ -1,4 +1,4 @@
-"""A simulation over time: runs that are recorded, momenta, and files of the whole state."""
+"""A simulation over time: runs with records, momenta, and files of the whole state."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Momentum", "Motion"]
 
 @made_by("Simulation.momentum")
 class Momentum(NamedTuple):
-    """Of all bodies together.
+    """Momentum of all bodies together.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Momentum(NamedTuple):
 
 
 def history_row(simulation: Any, first: bool) -> dict[str, Any]:
-    """What a History says of the present state, and of the step that ended there unless it is the first row."""
+    """Return the row of a History for the present state, and for the step that ended there unless it is the first row."""
     core = core_of(simulation)
     energies = simulation.energies()
     elastic = energies.pop("elastic")
@@ -71,30 +71,29 @@ def history_row(simulation: Any, first: bool) -> dict[str, Any]:
 
 
 def _distances(core):
-    """Of the pairs in contact, (k,) m."""
+    """Return distances of the pairs in contact, (k,) m."""
     if core.touching is None:
         return np.zeros(0)
-    # not contact_forces, which warns of forces that a history has not
+    # not contact_forces, which warns of forces that a history does not contain
     return pair_distances(core) if isinstance(core.contact, TwoWayContact) else forces_of(core).distance
 
 
 class Motion(Part):
-    """The part of `Simulation` that runs, measures and writes."""
+    """The part of `Simulation` for runs, momenta and files."""
 
     def momentum(self, body: Any = None, *, about: Any = (0.0, 0.0, 0.0)) -> Momentum:
-        """Linear and angular momentum, sum m v and sum m (x - about) x v, pinned vertices included.
+        """Linear and angular momentum, sum m v and sum m (x - about) x v, including pinned vertices.
 
-        A step keeps the linear momentum of what nothing holds. The angular momentum of a free rigid body is kept too, while that of all
-        bodies together changes in contact and by springs between bodies: forces act where the bodies end, and each body has gone h v
-        since, so that a step changes it by up to h v x m v. Two balls that glance off each other at 5 m/s have 1.24 of it with h = 1/60 s,
-        1.15 with 1/100 s, 1.02 with 1e-3 s and 1.003 with 1e-4 s: an error of first order in h.
+        A step conserves the linear momentum of free bodies. It conserves the angular momentum of a free rigid body too. The angular
+        momentum of all bodies together changes in contact and by springs between bodies: forces act at the end positions, and each body has
+        moved by h v since, so a step changes it by up to h v x m v, an error of first order in h.
 
         Parameters
         ----------
         body : Body or str, optional
             Only of this body; by default of all.
         about : array_like, shape (3,), or "centre"
-            The point that the angular momentum is about, m; "centre": the centre of mass.
+            The reference point of the angular momentum, m; "centre": the centre of mass.
 
         Returns
         -------
@@ -121,22 +120,21 @@ class Motion(Part):
         max_behind: float | None = None,
         progress: bool = False,
     ) -> History:
-        """Take steps for a time, or quasi-static steps at given times, and record energies, momenta and contacts.
+        """Take steps for a time, or quasistatic steps at given times, and record energies, momenta and contacts.
 
         Parameters
         ----------
         seconds : float
-            How long, s; as many steps as it takes to reach it. Not with dt=None.
+            Simulated time, s; the number of steps is the smallest that reaches it. Not with dt=None.
         times : array_like, shape (k,)
-            For dt=None only, s: the time of each of k quasi-static steps, as `step(k, time=times)` takes them.
+            Only for dt=None, s: the time of each of k quasistatic steps, as in `step(k, time=times)`.
         every : int
-            Record and call back after every so many steps, and after the last; the steps themselves do not depend on it.
+            Interval of steps between records and callbacks, also after the last step; it does not affect the steps.
         callback : callable, optional
-            Called with the simulation where a row is recorded, for the first time before the first step. When it returns True, the run
-            ends there.
+            Called with the simulation at every recorded row, first before the first step. If it returns True, the run ends.
         max_behind : float, optional
             The largest target lag, m. The run ends after the first step whose `StepRecord.behind` is larger. That step is recorded, and a
-            RuntimeWarning names the pins and obstacles that lag. By default no lag ends the run.
+            RuntimeWarning names the lagging pins and obstacles. By default no lag ends the run.
         progress : bool
             Show a bar.
 
@@ -149,7 +147,7 @@ class Motion(Part):
         ValueError
             `seconds` with dt=None, `times` with a time step.
         DivergenceError
-            As of `step`; its attribute `history` has what was recorded until then.
+            As of `step`; its attribute `history` has the rows recorded until then.
         """
         every = integer("every", every, 1)
         progress = flag("progress", progress)
@@ -191,7 +189,7 @@ class Motion(Part):
         return history
 
     def _times_of_run(self, seconds, times):
-        """The number of steps of a run, and the `time` of each."""
+        """Return the number of steps of a run, and the `time` of each."""
         if self._core.dt is not None:
             times_of_steps(self._core.scene, self._core.dt, 1, times, "times")
             seconds = number("seconds", seconds, above=0.0)
@@ -218,12 +216,12 @@ class Motion(Part):
         )
 
     def write(self, path: Path) -> None:
-        """Write all bodies as they are now, with fields, to a .vtu or .vtk file for ParaView.
+        """Write all bodies in their present state, with fields, to a .vtu or .vtk file for ParaView.
 
         Solids are their tets, shells their triangles, rods their edges, particles points, embedded surfaces triangles; obstacles are not
         written. Fields of the points: "velocity" (m/s), "displacement" from rest (m), "elastic_force" and "contact_force" (N; the latter
-        NaN with `TwoWayContact`, which acts by no force), "mass" (kg), "pinned", "body" (its number). Fields of the cells: "body", "stress"
-        (Cauchy, 9 numbers by rows, Pa) and "von_mises" (Pa), NaN where there are no tets or no material on them. The file is put in place
+        NaN with `TwoWayContact`, which has no forces), "mass" (kg), "pinned", "body" (its number). Fields of the cells: "body", "stress"
+        (Cauchy, 9 numbers by rows, Pa) and "von_mises" (Pa), NaN without tets or without a material on them. The file is replaced as a
         whole.
 
         Raises
@@ -238,43 +236,48 @@ class Motion(Part):
         write_state(self, path)
 
     def surface(self, *, obstacles: bool = False) -> Mesh:
-        """The surfaces of the bodies where they are now: triangles of solids, shells and rigid bodies, edges of rods.
+        """The surfaces of the bodies in their present state: triangles of solids, shells and rigid bodies, edges of rods.
 
-        A surface that is embedded in a solid with `collides` stands for the solid's own. Vertices and elements have the same order in every
-        frame until a cut. `Mesh.write` puts it into a file, such as .glb.
+        A surface embedded in a solid with `collides` replaces the solid's own. Vertices and elements have the same order in every frame
+        until a cut. `Mesh.write` writes it to a file, such as .glb.
 
         Parameters
         ----------
         obstacles : bool
-            Also the obstacles that are meshes, where they are now.
+            Also the obstacle meshes, at their present positions.
 
         Returns
         -------
         Mesh
-            One group for each body, and obstacle, under its name; particles are points of a group.
+            One group for each body, and obstacle, with its name; particles are points of a group.
 
         Raises
         ------
         ValueError
-            A scene of particles alone.
+            A scene of particles only.
         """
         from pdgpu.simulation.surface_files import surface_of
 
         return surface_of(self, flag("obstacles", obstacles))
 
     def record(self, path: Path, *, append: bool = False) -> Film | ObjFilm | UsdFilm:
-        """Begin a film: a .pvd file, which ParaView opens, with a frame as `write` has it for every call of what is returned.
+        """Begin a film: a .pvd file for ParaView, with a frame as of `write` for every call of the returned object.
 
-        Films of the surfaces alone, of bodies and obstacle meshes, are .usda, .usdc and .usd (one file with a sample of the points for
-        every frame; needs usd-core) and .obj (a file for each frame, a group for each body).
+        Films of surfaces only, of bodies and obstacle meshes, are .usda, .usdc and .usd (one file with a sample of the points for every
+        frame; needs usd-core) and .obj (a file for each frame, a group for each body).
 
         Parameters
         ----------
         path : str or os.PathLike
-            Ends in .pvd; frames are put beside it as NAME_00000.vtu and so on. Or in .obj, whose frames are NAME_00000.obj and so on, or
-            in .usda, .usdc, .usd.
+            Ends in .pvd, with frames NAME_00000.vtu and so on in the same folder. Or in .obj, with frames NAME_00000.obj and so on, or in
+            .usda, .usdc, .usd.
         append : bool
-            Go on with a .pvd film that is there, from the simulation's time on: its frames of later times are replaced.
+            Continue an existing .pvd film from the simulation's time: its frames of later times are replaced.
+
+        Returns
+        -------
+        callable
+            Also a callback for `run`.
 
         Examples
         --------
@@ -287,16 +290,16 @@ class Motion(Part):
     def save(self, path: Path) -> None:
         """Write the scene, the solver and the state to a file; `load` resumes with the same bits.
 
-        Scripted motions are functions and are not written: `load` asks for them. The file is put in place whole: where writing fails the
-        one before it stays, and of two that are written to one path at once one is left. A link is followed; a file that is replaced
-        keeps its mode.
+        Motions are functions and are not written: `load` has an argument for them. The file is replaced as a whole: after a failure the old
+        file remains, and of two concurrent writers one file remains. The target of a symbolic link is replaced; a replaced file keeps its
+        mode.
 
         Raises
         ------
         FileNotFoundError
             The folder does not exist.
         ValueError
-            Positions or velocities that are not finite, written by way of `device_positions`.
+            Positions or velocities that are not finite, written through `device_positions`.
         """
         from pdgpu.simulation.checkpoint import write
 
@@ -304,23 +307,28 @@ class Motion(Part):
 
     @classmethod
     def load(cls, path: Path, *, motions: Options | None = None, device: Device | None = None, threads: int = 0) -> Self:
-        """Read what `save` wrote.
+        """Read a file of `save`.
 
         Parameters
         ----------
         path : str or os.PathLike
         motions : dict, optional
-            Name of a body -> list of its motions, one per scripted pin, then one per attachment that moves, then that of its shape
-            targets, and of an obstacle that moves -> [its motion], where the saved scene had some.
+            Name of a body -> list of its motions, one per pin with a motion, then one per moving attachment, then that of its shape
+            targets; name of a moving obstacle -> [its motion]. Required if the saved scene had some.
         device : str, optional
-            Another device than the saved one. PDGPU_DEVICE has no effect here, nor has PDGPU_DTYPE: the file says both.
+            Another device than the saved one. PDGPU_DEVICE and PDGPU_DTYPE have no effect: the file contains both.
+
+        Returns
+        -------
+        Simulation
 
         Raises
         ------
         FileNotFoundError
+            The file does not exist.
         ValueError
-            No such file format, a version this one does not know, a truncated or damaged file, one that claims what it does not hold or
-            holds what it does not name, motions that are missing. Nothing of a file takes more memory than its size times a constant.
+            Another file format, an unknown version, a truncated or damaged file, a header that does not match the content, missing motions.
+            The memory for a file is at most its size times a constant.
         """
         from pdgpu.simulation.checkpoint import read
 

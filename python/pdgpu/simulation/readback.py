@@ -1,7 +1,7 @@
-"""What is inside a simulation, read back: energies and forces per element, vertex and body, stresses.
+"""Quantities per element, vertex and body of a simulation: energies, forces, stresses.
 
-Everything is computed in float64 at the present positions, from the element groups the simulation was built from and by the batch
-loops of `pdgpu.elements`, so that a formula stands nowhere twice. Damping acts while a step is being solved; it is no part of it.
+They are computed in float64 at the present positions, from the element groups of the simulation and by the batch loops of `pdgpu.elements`,
+so that each formula exists once. Damping acts only during a step, and is not included.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ReadBack", "elastic_forces", "gravity_energy", "kinetic_energy"]
 
-# a tet whose volume is below this fraction of its rest volume has no Cauchy stress that means anything
+# a tet whose volume is below this fraction of its rest volume has no meaningful Cauchy stress
 FLAT = 1e-9
 
 
@@ -44,7 +44,7 @@ def gravity_energy(masses: Floats, positions: Floats, gravity: Floats) -> float:
 
 
 def _quantities(core, quantity, body):
-    """(rows in the body's vertices (m,k), quantity (m,...)) of every group of elements of a body, as material -> list."""
+    """Return (rows in the body's vertices (m,k), quantity (m,...)) of every group of elements of a body, as material -> list."""
     x = core.state64()[0][body.slice]
     found = {}
     for kind, rows, rest, parameters, _ in core.scene.elements_of(body):
@@ -55,7 +55,7 @@ def _quantities(core, quantity, body):
 
 
 def _by_material(core, quantity, bodies):
-    """Material -> quantity (m,...) of all elements of the bodies, one after the other."""
+    """Return material -> quantity (m,...) of all elements of the bodies, in order."""
     found = {}
     for body in bodies:
         for name, groups in _quantities(core, quantity, body).items():
@@ -64,7 +64,7 @@ def _by_material(core, quantity, bodies):
 
 
 def elastic_forces(core: SimulationCore, bodies: Iterable[Body]) -> Floats:
-    """`Simulation.forces` of bodies, one after the other."""
+    """`Simulation.forces` of bodies, in order."""
     parts = []
     for body in bodies:
         total = np.zeros_like(body.points)
@@ -77,15 +77,16 @@ def elastic_forces(core: SimulationCore, bodies: Iterable[Body]) -> Floats:
 
 
 class ReadBack(Part):
-    """The part of `Simulation` that looks at elements, vertices and bodies."""
+    """The part of `Simulation` for elements, vertices and bodies."""
 
     def joint_forces(self) -> dict[str, JointForce]:
-        """What each joint of the scene does to its first body, and how far it is pulled apart, at the present positions: `JointForce` by
-        the joint's name."""
+        """The force of each joint of the scene on its first body, and its deviations, at the present positions: `JointForce` by the joint's
+        name.
+        """
         return joint_forces(self._core.scene, self._core.state64()[0])
 
     def _bodies(self, body):
-        """Those of the simulation that an argument names; all for None."""
+        """Return the bodies of the simulation for an argument; all for None."""
         return self._core.scene.bodies if body is None else [self._core.scene.find(body)]
 
     def element_energies(self, body: BodyName | None = None) -> dict[str, Floats]:
@@ -94,14 +95,14 @@ class ReadBack(Part):
         Parameters
         ----------
         body : Body or str, optional
-            By default all bodies, one after the other.
+            By default all bodies, in order.
 
         Returns
         -------
         dict
-            Name of a material -> (m,) float64, in the order of `mesh.tets` (solids), `mesh.triangles` (shells), `mesh.edges` (rods);
-            Spring on solids and shells: `mesh.unique_edges()`; Bending: `mesh.hinges`; RodBending: `mesh.joints`; Attachment: in
-            the order given; WorldBox: every vertex. The mesh is that of `bodies`.
+            Name of a material -> (m,) float64, in the order of `mesh.tets` (solids), `mesh.triangles` (shells), `mesh.edges` (rods); Spring
+            on solids and shells: `mesh.unique_edges()`; Bending: `mesh.hinges`; RodBending: `mesh.joints`; Attachment: in the given order;
+            WorldBox: every vertex. The mesh is that of `bodies`.
 
         Raises
         ------
@@ -120,7 +121,12 @@ class ReadBack(Part):
         Returns
         -------
         dict
-            Name of a material -> (m, k, 3) float64, elements in the order of `element_energies`, corners as in their row.
+            Name of a material -> (m, k, 3) float64, elements in the order of `element_energies`, corners in the order of their row.
+
+        Raises
+        ------
+        ValueError
+            No body has that name.
         """
         found = _by_material(self._core, GRADIENT, [self._core.scene.find(body)])
         return {name: -gradients for name, gradients in found.items()}
@@ -128,7 +134,7 @@ class ReadBack(Part):
     def forces(self, body: BodyName | None = None) -> Floats:
         """Elastic force on every vertex, (n, 3) float64 N: the sum over all elements, attachments and world box included.
 
-        Pinned vertices have theirs too: where nothing moves, what holds one of them is minus this and minus its weight.
+        Pinned vertices are included: in a static state the reaction of a pin is minus this force and minus the weight.
 
         Parameters
         ----------
@@ -161,22 +167,22 @@ class ReadBack(Part):
         return result
 
     def stress(self, body: BodyName, measure: Literal["cauchy", "first_piola"] = "cauchy") -> Floats:
-        """Elastic stress in every tet of a solid, Pa: the sum over its materials that act on tets.
+        """Elastic stress in every tet of a solid, Pa: the sum over its materials on tets.
 
-        Springs along edges and attachments are forces on vertices and no stress of a tet; damping is left out.
+        Springs along edges and attachments are forces on vertices and no stress of a tet; damping is omitted.
 
         Parameters
         ----------
         body : Body or str
         measure : "cauchy" or "first_piola"
-            First Piola-Kirchhoff: P = dPsi/dF, force now per area at rest. Cauchy: P F^T / det F, force now per area now.
+            First Piola-Kirchhoff: P = dPsi/dF, present force per rest area. Cauchy: P F^T / det F, present force per present area.
 
         Returns
         -------
         ndarray, shape (m, 3, 3), float64
-            In the order of `mesh.tets`; row a, column b: component a of the traction on the face with normal b. Of an inverted tet the
-            Cauchy stress is the formula's value at its negative det F; of a flat one (|det F| below 1e-9) there is none: NaN, with
-            a warning that counts such tets and names the first.
+            In the order of `mesh.tets`; row a, column b: component a of the traction on the face with normal b. For an inverted tet the
+            Cauchy stress is the formula's value at its negative det F; for a flat one (|det F| below 1e-9) it is NaN, with a warning that
+            counts such tets and names the first.
 
         Raises
         ------

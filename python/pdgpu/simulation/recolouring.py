@@ -19,19 +19,19 @@ __all__ = ["Recolouring"]
 
 
 class Recolouring(Part):
-    """What a simulation says of its colours."""
+    """The part of `Simulation` for colours."""
 
     def recoloured(self, pairs: ArrayLike) -> Self:
-        """A copy that goes on from here and in which no two vertices of a pair have the same colour.
+        """A copy of the simulation in which no two vertices of a pair have the same colour.
 
-        Colours are those of elements alone, so that in contact vertices of one colour may meet, which then move at once. With what touches,
-        `contact_forces().vertices`, the copy's sweeps are Gauss-Seidel between bodies too [Chen et al. 2024, Fig. 9]. It is for research:
-        making it takes as long as making the simulation, and what touches later does not count.
+        Colours depend on elements only, so that in contact vertices of one colour may meet and then move at once. With the vertices in
+        contact, `contact_forces().vertices`, the copy's sweeps are Gauss-Seidel between bodies too [Chen et al. 2024, Fig. 9]. It is for
+        research: making it takes as long as making the simulation, and later contacts are not included.
 
         Parameters
         ----------
         pairs : array_like of int, shape (k, m)
-            Vertices; what is none of the bodies', such as -1 and driven points, does not count.
+            Vertices; other numbers, such as -1 and prescribed points, are ignored.
 
         Returns
         -------

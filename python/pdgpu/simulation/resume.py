@@ -1,4 +1,4 @@
-"""The core of a simulation in the midst of a run: what a copy, a file, a cut or another origin goes on from."""
+"""The core of a simulation in the middle of a run: the start of a copy, a loaded simulation, a cut or another origin."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["copied", "moved_with", "resumed", "resumption", "with_state"]
 
 
 def resumption(core: SimulationCore) -> tuple[Any, ...]:
-    """The arguments of `resumed` for a core in this state; the last is the origin. Arrays have the rows of the model."""
+    """Return the arguments of `resumed` for a core in this state; the last is the origin. Arrays have the rows of the model."""
     rebuilt = (core.public_scene, core.solver, core.dt, core.contact, core.device, core.dtype.name, core.threads, core.colours)
     run = (core.backend.steps(), core.start_time, core.backend.state(), core.external_forces, core.rho, core.numbers)
     return (*rebuilt, *run, core.backend.driven(), core.backend.doublings(), core.origin)
@@ -45,12 +45,15 @@ def resumed(
     doublings: tuple[int, int] = (0, 0),
     origin: Floats | None = None,
 ) -> SimulationCore:
-    """A core in the midst of a run: `state`, the places `driven` of obstacles and the `doublings` of an adaptive stiffness as the compiled
-    model has them. `colours` (n,) None: found again. `origin` (3,) m, None: that of the rest positions. `rho` and `numbers` are those of an
-    earlier search: another one, from this state, would find other ones. Pickles name these arguments by their order."""
+    """Return a core in the middle of a run.
+
+    `state`, the positions `driven` of obstacles and the `doublings` of an adaptive stiffness are those of the compiled model. `colours`
+    (n,) None: computed. `origin` (3,) m, None: that of the rest positions. `rho` and `numbers` are results of an earlier search, since a
+    search from this state could differ. Pickles refer to these arguments by their order.
+    """
     core = SimulationCore(scene, solver, dt, contact, device, dtype, threads, colours, origin=origin)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to say of the weights was said when the run began
+        warnings.simplefilter("ignore")  # the original simulation has warned about the weights
         core.prepare()
     core.set_external_forces(forces)
     previous = state["previous_velocities"]
@@ -71,7 +74,7 @@ def resumed(
 
 
 def copied(core: SimulationCore, colours: Floats | None = None) -> SimulationCore:
-    """A core of its own in the same state. `colours` (n,): other ones of the vertices."""
+    """Return an independent core in the same state. `colours` (n,): other colours of the vertices."""
     settings: list[Any] = list(resumption(core))
     settings[7] = core.colours if colours is None else colours
     other = resumed(*settings)
@@ -80,12 +83,12 @@ def copied(core: SimulationCore, colours: Floats | None = None) -> SimulationCor
 
 
 def moved_with(core: SimulationCore, positions: Floats) -> SimulationCore:
-    """The core itself while its origin is near positions (n, 3) m, else one in the same state with another origin."""
+    """Return the core itself while its origin is close to positions (n, 3) m, else one in the same state with another origin."""
     origin = moved_origin(np.asarray(positions, np.float64)[core.fixed == 0], core.origin)
     if (origin == core.origin).all():
         return core
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to say of the scene was said when the simulation was made
+        warnings.simplefilter("ignore")  # the original simulation has warned about the scene
         settings: list[Any] = [*resumption(core)[:-1], origin]
         moved = resumed(*settings)
     moved.memory = replace(core.memory, aimed=(None, None), driven_before=None)
@@ -93,8 +96,9 @@ def moved_with(core: SimulationCore, positions: Floats) -> SimulationCore:
 
 
 def with_state(core: SimulationCore, positions: Floats | None, velocities: Floats | None, time: float | None = None) -> SimulationCore:
-    """The core in another state, as `Simulation.set_state` has it, or one with another origin. Positions, m, and velocities, m/s, (n, 3)
-    are checked; None: they stay."""
+    """Return the core in another state, see `Simulation.set_state`, or one with another origin. Positions, m, and velocities, m/s, (n, 3)
+    are checked; None: unchanged.
+    """
     if positions is not None:
         core.oriented.check("positions", positions)
         core = moved_with(core, positions)

@@ -21,12 +21,12 @@ __all__ = ["free_hessian", "hessian_with_bodies"]
 
 
 def hessian_with_bodies(core: SimulationCore, x: Floats | None, psd: bool) -> scipy.sparse.csr_matrix:
-    """As `Simulation.hessian`, (3n + 6r, 3n + 6r), at positions x in the rows of the model."""
+    """Return the matrix of `Simulation.hessian`, (3n + 6r, 3n + 6r), at positions x in the rows of the model."""
     return _reduced(core, x, psd, whole=True)
 
 
 def free_hessian(core: SimulationCore, x: Floats | None) -> scipy.sparse.csr_matrix:
-    """Over what is free alone, N/m: a rotation vector is multiplied by the radius of gyration of its body."""
+    """Return the Hessian over the free degrees of freedom, N/m: a rotation vector is multiplied by the radius of gyration of its body."""
     return _reduced(core, x, False, whole=False)
 
 
@@ -40,8 +40,9 @@ def _reduced(core, x, psd, whole):
 
 
 def _basis(core, x, whole):
-    """The directions (m, 3 n_model) that a Hessian is over, in the numbers of the model. `whole`: a row for each coordinate of a vertex and
-    six for each body, empty where it is held; else those that are free, of a body times its radius."""
+    """Return the directions (m, 3 n_model) of the degrees of freedom of a Hessian, in the numbers of the model. `whole`: a row for each
+    coordinate of a vertex and six for each body, empty if it is fixed; else the free ones, for a body times its radius.
+    """
     import scipy
 
     n_model, free = core.rows.n_model, core.fixed == 0
@@ -70,8 +71,9 @@ def _coordinates(rows):
 
 
 def _bodies(core, x) -> Iterator[tuple[int, int, Floats, float]]:
-    """Of each rigid body: the row that has its translation, and behind it its rotation (dynamics/rigid/rigid.h); 1 where it moves, 0 where
-    pins hold a point of it; the axes (k, 3) that it turns about; and its radius of gyration, m."""
+    """Return for each rigid body: the row of its translation, followed by its rotation (dynamics/rigid/rigid.h); 1 for a free translation,
+    0 if pins hold a point; its rotation axes (k, 3); and its radius of gyration, m.
+    """
     x = core.backend.positions() if x is None else x
     for body in core.scene.bodies:
         if not isinstance(body, RigidBody):

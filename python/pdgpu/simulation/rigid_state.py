@@ -1,4 +1,4 @@
-"""What a simulation tells of its rigid bodies, and what it checks of them."""
+"""The state of the rigid bodies of a simulation, and its checks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RigidState"]
 
-ROUNDINGS = 16.0  # of positions, that velocities may be off by, over dt
-EXACT, ROUNDED = 1e-8, 1e-4  # by how much of its size a body may be out of shape, in float64 and where float32 rounds
+ROUNDINGS = 16.0  # of positions: the largest error of velocities, times dt
+EXACT, ROUNDED = 1e-8, 1e-4  # largest relative deviation of a body from its shape, in float64 and after rounding to float32
 
 
 @made_by("Simulation.rigid")
 class RigidState:
-    """The rigid bodies of a simulation as they are, in the order of the scene; `Simulation.rigid`.
+    """The rigid bodies of a simulation in their present state, in the order of the scene; `Simulation.rigid`.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class RigidState:
     rotations : ndarray, shape (r, 3, 3)
         From rest.
     quaternions : ndarray, shape (r, 4)
-        The same as unit quaternions (x, y, z, w), w >= 0, as scipy.spatial.transform.Rotation takes them.
+        The same as unit quaternions (x, y, z, w), w >= 0, in the order of scipy.spatial.transform.Rotation.
     velocities : ndarray, shape (r, 3)
         Of the centres, m/s.
     spins : ndarray, shape (r, 3)
@@ -45,7 +45,7 @@ class RigidState:
     """
 
     def __init__(self, core: SimulationCore, gradient: Callable[[], Floats]) -> None:
-        self._gradient = gradient  # of the vertices, (n, 3) N, in the step about to be solved
+        self._gradient = gradient  # of the vertices, (n, 3) N, in the next step
         self._bodies = _rigid_bodies(core.scene)
         self.names = tuple(body.name for body in self._bodies)
         self.masses = np.array([body.mass for body in self._bodies])
@@ -78,8 +78,9 @@ class RigidState:
 
     @property
     def gradient(self) -> Floats:
-        """dG by the translation and the rotation vector of each body in the step about to be solved, (r, 6) N and N m: minus the force
-        and the torque that are not in balance. About the centre, or about what holds it, and then the force is 0."""
+        """dG by the translation and the rotation vector of each body in the next step, (r, 6) N and N m: minus the unbalanced force and
+        torque. About the centre, or about the pivot of a held body, whose force is 0.
+        """
         gradient = self._gradient().astype(np.float64)
         result = np.zeros((len(self), 6))
         for k, body in enumerate(self._bodies):
@@ -90,15 +91,17 @@ class RigidState:
 
 
 def shape_tolerance(core: SimulationCore, *arrays: Any) -> float:
-    """By how much of its size a rigid body may be out of shape in arrays of its vertices. A state that was rounded to float32 is as far off
-    as float32 allows, also in a simulation in float64."""
+    """Return the largest accepted deviation of a rigid body from its shape, relative to its size. A state rounded to float32 has the
+    deviation of float32, also in a simulation in float64.
+    """
     single = core.dtype == np.float32 or any(getattr(array, "dtype", None) == np.float32 for array in arrays)
     return ROUNDED if single else EXACT
 
 
 def positions_in_model(core: SimulationCore, name: str, given: Floats, tolerance: float) -> Floats:
-    """Positions (n, 3) m of the vertices, as rows of the model; ValueError where vertices of a rigid body are where it cannot be. Hidden
-    rows are those of the nearest pose; of a body that stays where it is they keep their bits."""
+    """Return positions (n, 3) m of the vertices, as rows of the model; ValueError for positions that are no rigid motion of a body. Hidden
+    rows are those of the closest pose; for an unchanged body they keep their bits.
+    """
     if core.rows.rows is None:
         return given
     rows, now = core.rows.spread(given), core.backend.positions()
@@ -113,7 +116,7 @@ def positions_in_model(core: SimulationCore, name: str, given: Floats, tolerance
 
 
 def velocities_in_model(core: SimulationCore, given: Floats, tolerance: float) -> Floats:
-    """Velocities (n, 3) m/s of the vertices, likewise."""
+    """Return velocities (n, 3) m/s of the vertices, likewise."""
     if core.rows.rows is None:
         return given
     rows, now, now_at = core.rows.spread(given), core.backend.velocities(), core.backend.positions()
@@ -122,7 +125,7 @@ def velocities_in_model(core: SimulationCore, given: Floats, tolerance: float) -
         v = rows[here][:n]
         hidden, moved = body.hidden_velocities_at(v)
         off = np.abs(moved - v).max()
-        # what a step divides by dt is rounded
+        # the quotient of a step by dt is rounded
         rounding = ROUNDINGS * np.finfo(np.float32 if tolerance == ROUNDED else np.float64).eps * np.abs(now_at[here] - core.origin).max()
         if not off <= tolerance * np.abs(v).max() + rounding / core.dt:
             raise ValueError(f"velocities: vertices of the rigid body {body.name!r} are {off:g} m/s off those of a turning body")
@@ -136,8 +139,9 @@ def _rigid_bodies(scene: Any) -> list[Any]:
 
 
 def follow_pins(scene: Any, targets: Any, dtype: Any) -> None:
-    """Writes where the vertices of bodies that are held whole go, whose pinned ones are at their targets (n, 3) already; ValueError
-    where the motion of pins takes a body apart."""
+    """Write the targets of the vertices of bodies that are held as a whole, whose pinned ones are at their targets (n, 3) already;
+    ValueError if the motion of pins would deform a body.
+    """
     tolerance = EXACT if dtype == np.float64 else ROUNDED
     for body in scene.bodies:
         if not isinstance(body, RigidBody) or all(motion is None for _, motion in body.pins):
@@ -153,8 +157,9 @@ def follow_pins(scene: Any, targets: Any, dtype: Any) -> None:
 
 
 def add_rigid_load(scene: Any, x: Floats, forces: Floats, load: Floats) -> Floats:
-    """load (n, 3) m/s^2 and what forces (n, 3) N at the vertices of rigid bodies, at x, accelerate them by: F/m + alpha x r, where alpha
-    turns the body as their torque about its centre does."""
+    """Add to load (n, 3) m/s^2 the accelerations by forces (n, 3) N at the vertices of rigid bodies, at x: F/m + alpha x r, alpha the
+    angular acceleration by their torque about the centre.
+    """
     for body in scene.bodies:
         if not isinstance(body, RigidBody):
             continue
@@ -171,8 +176,9 @@ def add_rigid_load(scene: Any, x: Floats, forces: Floats, load: Floats) -> Float
 
 
 def add_rigid_inertia(scene: Any, dt: Any, fixed: Any, stiffness: Floats) -> Floats:
-    """stiffness (n,) N/m, with that of the free surface vertices of rigid bodies: what weighs there over dt^2, 3/(dt^2 tr W) with the
-    inverse W = 1/m + [r]^T I^-1 [r] of the mass that a force at r meets: that of the body, not of a share, since one vertex may bear it."""
+    """Add to stiffness (n,) N/m that of the free surface vertices of rigid bodies: their effective mass over dt^2, 3/(dt^2 tr W) with the
+    inverse W = 1/m + [r]^T I^-1 [r] of the effective mass at r: that of the body, not of a share, since one vertex may carry it.
+    """
     for body in scene.bodies:
         if not isinstance(body, RigidBody):
             continue

@@ -1,4 +1,4 @@
-"""Warnings of steps with rigid bodies: large turns, a first guess far from the answer, and energy out of nothing."""
+"""Warnings of steps with rigid bodies: large rotations, a first guess far from the solution, and an energy that increases."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["warn_of_rigid_step"]
 
-# rad in a step: of a body that joints or attachments lead on a circle, which implicit Euler brakes, and of a free one
+# rad per step: of a body on a circle by joints or attachments, which implicit Euler brakes, and of a free one
 LED_TURN, FREE_TURN = 0.02, 1.0
 WORSE_GUESS = 1000.0  # times G at the end
 RISE = 1e-3  # of the energy, in a step
 
 
 def warn_of_rigid_step(core: SimulationCore, outcome: dict[str, Any], stacklevel: int) -> None:
-    """Warns of what `outcome`, the entry "rigid" of a step, reports; of each once until another state is set."""
+    """Warn of the values in `outcome`, the entry "rigid" of a step; of each once until another state is set."""
     said = core.memory.rigid_is_said
     for name, text in (("turn", _of_turns), ("guess", _of_guess), ("rise", _of_rise)):
         if name not in said and (words := text(core, outcome)):
@@ -31,7 +31,7 @@ def warn_of_rigid_step(core: SimulationCore, outcome: dict[str, Any], stacklevel
 
 
 def _name_of(core: SimulationCore, number: int) -> str:
-    """The name of a rigid body that can move, by its number in the model."""
+    """Return the name of a movable rigid body, by its index in the model."""
     return [body.name for body in core.scene.bodies if isinstance(body, RigidBody) and body.hinges() is not None][number]
 
 

@@ -1,6 +1,6 @@
 """Scenes in files: bodies, obstacles and joints as entries of a header, with the names of their arrays.
 
-What does not make sense is a ValueError, a TypeError or a KeyError; `checkpoint` says of which file.
+Invalid content is a ValueError, a TypeError or a KeyError; `checkpoint` adds the path of the file.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from pdgpu.scene.tethers import FRAME, TARGETS
 ELEMENTS = ("tets", "triangles", "edges")
 EMBEDDING_ARRAYS = ("points", "triangles", "tets", "weights")
 JOINT_ARRAYS = ("first", "second", "targets", "stiffness", "lengths")
-LIMIT_ARRAYS = ("limits", "first_arm", "second_arm", "direction")  # of sliders, and of what has limits
+LIMIT_ARRAYS = ("limits", "first_arm", "second_arm", "direction")  # of sliders, and of joints with limits
 
 
 def describe(scene, store):
-    """The entries of a scene; `store` keeps an array and returns its name."""
+    """Return the entries of a scene; `store` stores an array and returns its name."""
     return {
         "gravity": list(scene.gravity),
         "world_box": None if scene.world_box is None else {n: store(v) for n, v in constants_of(scene.world_box).items()},
@@ -45,7 +45,7 @@ def _body_entry(body, store):
     return {
         "name": body.name,
         "type": body.type,
-        "points": store(body.points),  # of a rigid body all rows of the model, as earlier versions had them
+        "points": store(body.points),  # for a rigid body all rows of the model, as in earlier versions
         "tets": store(body.mesh.tets) if body.mesh else None,
         "triangles": store(body.mesh.triangles) if body.mesh else None,
         "edges": store(body.mesh.edges) if body.mesh else None,
@@ -88,10 +88,10 @@ def _obstacle_entry(obstacle, store):
 
 
 def read(header, archive, motions):
-    """The scene of a header, its arrays from an archive."""
+    """Return the scene of a header, with its arrays from an archive."""
 
     def fetch(value):
-        """An array by its name in the archive, or a number itself."""
+        """Return an array by its name in the archive, or a number itself."""
         if isinstance(value, str):
             return archive.take(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -146,7 +146,7 @@ def _joint_entry(joint, store):
 
 
 def _joint(scene, entry, fetch):
-    """A joint as it was; ValueError where it joins what is not there."""
+    """Return a stored joint; ValueError for unknown bodies."""
     given = {name: None if entry[name] is None else fetch(entry[name]) for name in JOINT_ARRAYS}
     k = len(given["first"])
     for name, body in zip(("first", "second"), entry["bodies"], strict=True):
@@ -165,7 +165,7 @@ def _joint(scene, entry, fetch):
 
 
 def _limits(scene, entry, fetch):
-    """What a slider or a joint with limits has beside the others, as it was."""
+    """Return the additional entries of a slider or a joint with limits."""
     if "limit_stiffness" not in entry:
         return {}
     given = {name: None if entry[name] is None else fetch(entry[name]) for name in LIMIT_ARRAYS}
@@ -184,18 +184,18 @@ def _limits(scene, entry, fetch):
 
 
 def _numbered_points(body):
-    """Those that a joint may name."""
+    """Return the numbers that a joint may use."""
     return body.numbered_points() if isinstance(body, RigidBody) else body.points
 
 
 def shape_script(body):
-    """What gives the shape targets of a body their time, or None."""
+    """Return the function of time of the shape targets of a body, or None."""
     place = place_of_target(body.materials)
     return None if place is None else script_of(body.materials[place])
 
 
 def count_motions(entry):
-    """How many functions a body of a file was moved by: scripted pins, then attachments that move, then shape targets of time."""
+    """Return the number of functions of a body in a file: pins with motions, then moving attachments, then shape targets of time."""
     words = entry.get("attachment_motions", ())
     if not all(word in (None, FRAME, TARGETS) for word in words) or (words and len(words) != len(entry["attachments"])):
         raise ValueError(f"attachment_motions: {words!r} for {len(entry['attachments'])} attachments")
@@ -206,7 +206,7 @@ def count_motions(entry):
 
 
 def _hold(body, entry, fetch, motions):
-    """Pins, slides, attachments and embeddings of a body as they were."""
+    """Restore pins, slides, attachments and embeddings of a body."""
     given = iter(motions.get(entry["name"], ()))
     for indices, scripted in entry["pins"]:
         rows = vertex_indices("pins", fetch(indices), selectable_points(body))
@@ -216,7 +216,7 @@ def _hold(body, entry, fetch, motions):
         hold(body, "slide", "slides", (read_only(rows), read_only(_projector(fetch(projector)))))
     for attachment, word in itertools.zip_longest(entry["attachments"], entry.get("attachment_motions", ())):
         indices, targets, stiffness = map(fetch, attachment)
-        if np.size(indices):  # earlier versions took, and wrote, some that hold nothing
+        if np.size(indices):  # earlier versions accepted, and wrote, empty ones
             body.attach(indices, stiffness=stiffness, **({"targets": targets} if word is None else {word: next(given)}))
     for given in entry.get("embeddings", ()):
         if body.type != "solid":
@@ -227,7 +227,7 @@ def _hold(body, entry, fetch, motions):
 
 
 def _rigid(scene, entry, fetch):
-    """A rigid body as it was, its mass where the file has it."""
+    """Return a stored rigid body, with its mass if the file has it."""
     points = real_array("points", fetch(entry["points"]), (None, 3))
     for name in ("tets", "edges", "masses"):
         fetch(entry[name])  # it follows from the rest
@@ -247,7 +247,7 @@ def _rigid(scene, entry, fetch):
 
 
 def _named_parts(mesh, store):
-    """Groups and cell data of a mesh that has some."""
+    """Return groups and cell data of a mesh, if present."""
     if mesh is None:
         return {}
     given = {"groups": {name: group.given() for name, group in mesh.groups.items()}, "cell_data": mesh.cell_data}
@@ -263,9 +263,9 @@ def _stored(value, store):
 
 
 def _numbers(collider):
-    """What a collider is made of, but for its motion: numbers, arrays, flags and None."""
+    """Return the fields of a collider except its motion: numbers, arrays, flags and None."""
     given = [field for field in dataclasses.fields(collider) if field.init]
-    # a field that earlier versions do not know is written only where it says something
+    # a field unknown to earlier versions is written only if it differs from its default
     known = [field for field in given if not field.metadata or getattr(collider, field.name) != field.default]
     parts = {field.name: getattr(collider, field.name) for field in known}
     del parts["motion"]
@@ -274,7 +274,7 @@ def _numbers(collider):
 
 
 def _collider(name, parts):
-    """Only a collider, as `_material`."""
+    """Return a collider only, as `_material`."""
     module = signed_distance_field if name in signed_distance_field.__all__ else colliders
     if name not in module.__all__ or name in ("Collider", "SurfacePoints"):
         raise ValueError(f"collider {name!r} is unknown")
@@ -284,7 +284,7 @@ def _collider(name, parts):
 
 
 def _parents(rows, n):
-    """Which vertex each descends from: an earlier one, or itself where it is one of those the body was added with."""
+    """Return the original of each vertex: an earlier one, or itself for an original vertex of the body."""
     rows = whole("parents", rows, n)
     if (rows < 0).any() or (rows > np.arange(n)).any() or (rows[rows] != rows).any():
         raise ValueError("parents: they are not those of a cut body")
@@ -300,7 +300,7 @@ def _projector(matrix):
 
 
 def _material(name, constants):
-    """Only a material: whatever else that module holds is not to be called on the word of a file."""
+    """Return a material only: a file must not call other names of that module."""
     if name not in materials.__all__:
         raise ValueError(f"material {name!r} is unknown")
     material = getattr(materials, name)
@@ -308,14 +308,14 @@ def _material(name, constants):
 
 
 def flag(value):
-    """What is true or false and nothing else."""
+    """Return True or False, and reject any other value."""
     if not isinstance(value, bool):
         raise TypeError(f"expected true or false, got {value!r}")
     return value
 
 
 def whole(name, array, n):
-    """n integers."""
+    """Return n integers."""
     if array.shape != (n,) or array.dtype.kind not in "iu" or (array > np.iinfo(np.int32).max).any():
         raise ValueError(f"{name}: expected {n} integers, got {array!r}")
     return array.astype(np.int32)

@@ -41,43 +41,43 @@ __all__ = ["Simulation"]
 
 
 class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries, EmbeddedPoints, Cutting, Recolouring, GuardedAttributes):
-    """Steps a scene in time with a solver.
+    """Time steps of a scene with a solver.
 
     Parameters
     ----------
     scene : Scene
-        Read once, now; later changes of the scene have no effect, which a warning says. Without `contact` obstacles take part in
-        `contacts` and in pictures only.
+        Copied now; later changes of the scene have no effect, and warn. Without `contact` obstacles take part only in `contacts` and
+        pictures.
     solver : ProjectiveDynamics, Newton, NonlinearCG, QuasiNewton, VertexBlockDescent, BlockJacobi, GradientDescent, ADMM, XPBD or PBD
-        By default ProjectiveDynamics, or Newton where that does not take a material, the contact or the rigid bodies of the scene.
+        By default ProjectiveDynamics, or Newton if that does not support a material, the contact or the rigid bodies of the scene.
     dt : float or None
         Time step h, s; by default 1/100, as in `compare`. None: quasistatic, the inertia term is replaced by -sum (m g + f) . x.
     contact : BarrierContact, PenaltyContact, ProjectiveContact, ProxyContact or TwoWayContact, optional
-        What keeps bodies and obstacles apart; without it nothing touches. `capabilities` tells which solvers take it. One that refuses a
-        start that intersects warns of every obstacle mesh that intersects itself.
+        Contact of bodies and obstacles; without it they pass through each other. `capabilities` lists the solvers that support it. A
+        contact that rejects an intersecting start warns of every obstacle mesh that intersects itself.
     device : "cpu", "cuda" or one of several GPUs such as "cuda:1"; default: PDGPU_DEVICE, else "cpu"
     dtype : "float64" or "float32"; default: PDGPU_DTYPE, else "float64"
     threads : int
-        0: all cores. Results do not depend on it. It is the most a loop gets: one with little work has one thread, so has every loop
-        of a forked process, and there are fewer where the system starts no more.
+        The largest number of threads of a loop; 0: all cores. Results do not depend on it. A loop with little work has one thread, and so
+        has every loop of a forked process; there are fewer if the system starts no more.
     start_time : float
-        s. `time` begins here, and obstacles start where their motions are at this time.
+        s. `time` begins here, and obstacles start at the positions of their motions at this time.
     positions : array_like, shape (n, 3), optional
-        m, in the order of the scene; by default the rest positions. Pinned vertices start here too, and a scripted pin goes from here to
-        its target in the first step. The check for intersections and for the separation is made here, and not at rest.
+        m, in the order of the scene; by default the rest positions. Pinned vertices start here too, and a pin with a motion moves from here
+        to its target in the first step. The check for intersections and for the separation uses these positions, not the rest positions.
     velocities : array_like, shape (n, 3), optional
         m/s; by default those of the scene. Not with dt=None.
 
     Raises
     ------
     TypeError
-        A solver that cannot treat a material of the scene, or the contact; both are named.
+        A solver that does not support a material of the scene, or the contact; the message names both.
     ValueError
-        A scene without vertices, or that starts intersecting or closer than the separation of `contact`, dt <= 0,
-        a quasistatic body that is not held, PBD or XPBD with dt=None; a start_time that is not finite; positions or velocities of another
-        shape, not finite, out of range for the dtype, or not those of a rigid body; velocities with dt=None.
+        A scene without vertices, or that starts with an intersection or closer than the separation of `contact`, dt <= 0, a quasistatic
+        body that is not held, PBD or XPBD with dt=None; a start_time that is not finite; positions or velocities of another shape, not
+        finite, out of range for the dtype, or not those of a rigid body; velocities with dt=None.
     RuntimeError
-        A device that is not there; a direct solver that the build left out.
+        A device that is not available; a direct solver that the build does not contain.
     """
 
     _instead = "make another Simulation, and give it start_time=, positions= and velocities= of this one"
@@ -130,11 +130,11 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
 
     @classmethod
     def _resumed(cls, *arguments):
-        """A simulation in the midst of a run. Pickles name this method; the arguments are those of `resumed`."""
+        """Return a simulation in the middle of a run. Pickles refer to this method; the arguments are those of `resumed`."""
         return cls._of(resumed(*arguments))
 
     def __reduce__(self):
-        """Copies and pickles: a simulation of its own that goes on with the same bits. Scripted motions must be picklable to be pickled."""
+        """Support copies and pickles: an independent simulation that continues with the same bits. Pickles need picklable motions."""
         memory = self._core.memory
         return self._resumed, resumption(self._core), {"last_step": memory.last_step, "_setup_seconds": memory.setup_seconds}
 
@@ -154,12 +154,12 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
 
     @property
     def contact(self) -> Contact | None:
-        """What keeps bodies and obstacles apart."""
+        """The contact of bodies and obstacles."""
         return self._core.contact
 
     @property
     def device(self) -> Device:
-        """Where the simulation computes, such as "cpu"."""
+        """The device of the computation, such as "cpu"."""
         return self._core.device
 
     @property
@@ -169,7 +169,7 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
 
     @property
     def threads(self) -> int:
-        """The most threads that a loop gets."""
+        """The largest number of threads of a loop."""
         return self._core.threads
 
     @property
@@ -186,10 +186,11 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Numbers that the solver left to the spectrum or to a search: "rho" of the outer iteration; "linear", a dict with those of the
-        linear solver ("weight", "omega", "rho"); "colours", how many a sweep over vertices (VertexBlockDescent) or elements (XPBD) takes in
-        turn; "schur", a dict with sizes, bytes and seconds of SchurDirect; "contact", a dict with the "stiffness" of its law in the
-        next step. What a search has not found yet is None."""
+        """Numbers that the solver takes from the spectrum or from a search: "rho" of the outer iteration; "linear", a dict with those of
+        the linear solver ("weight", "omega", "rho"); "colours", the number of colours of a sweep over vertices (VertexBlockDescent) or
+        elements (XPBD); "schur", a dict with sizes, bytes and seconds of SchurDirect; "contact", a dict with the "stiffness" of its contact
+        potential in the next step. Before the end of a search a value is None.
+        """
         core = self._core
         chebyshev = chebyshev_of(core.solver)
         result = {} if chebyshev is None else {"rho": core.rho if isinstance(chebyshev.rho, str) else chebyshev.rho}
@@ -207,5 +208,5 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
 
 
 def diagnostic_simulation(scene: Scene, dt: float | None, threads: int, contact: Contact | None) -> Simulation:
-    """A simulation in float64 on the CPU that evaluates G and is never stepped."""
+    """Return a simulation in float64 on the CPU that evaluates G and makes no steps."""
     return Simulation._of(diagnostic_core(scene, dt, threads, contact))

@@ -22,31 +22,31 @@ __all__ = ["Snapshot", "check_same_step", "in_rows_of", "place", "snapshot_of"]
 
 @made_by("Simulation.snapshot")
 class Snapshot(NamedTuple):
-    """A step after some iterations: its objective and where its iterate is; made by `Simulation.snapshot`.
+    """A step after some iterations: its objective and its iterate; made by `Simulation.snapshot`.
 
     Attributes
     ----------
     positions, velocities : ndarray, shape (n, 3)
-        Of the state that the step begins with, m and m/s.
+        Of the state at the start of the step, m and m/s.
     iterate : ndarray, shape (n, 3)
         m.
     iteration : int
     time : float
-        At which the step begins, s.
+        The time at the start of the step, s.
     dt : float or None
         s
     external_forces : ndarray, shape (n, 3), or None
         N
     contact : BarrierContact or None
-        Under which the iterate was come to.
+        The contact of the iterations.
     driven : ndarray, shape (m, 3), or None
-        Where the step found the points of what obstacles move, m.
+        The positions of prescribed points of obstacles at the start of the step, m.
     stiffness_doublings : int
-        How often ``stiffness="auto"`` has doubled before the step.
+        The number of doublings of ``stiffness="auto"`` before the step.
     end_time : float or None
-        Of a quasi-static step (dt=None) the time that was given for it, s; else None.
+        The given time of a quasistatic step (dt=None), s; else None.
     hidden : ndarray, shape (3, h, 3), or None
-        Of positions, velocities and iterate the rows that the model of a scene with rigid bodies has besides the vertices.
+        The further rows of the model in a scene with rigid bodies, of positions, velocities and iterate.
     """
 
     positions: np.ndarray
@@ -64,11 +64,11 @@ class Snapshot(NamedTuple):
 
 
 class _Taken(Exception):
-    """Ends a step, which leaves the state as it was."""
+    """Ends a step, and restores the state."""
 
 
 def snapshot_of(core, iterations, time):
-    """What `Simulation.snapshot` says."""
+    """Return the result of `Simulation.snapshot`."""
     iterations, contact = integer("iterations", iterations, 0), core.contact
     if contact is not None and not isinstance(contact, BarrierContact):
         raise ValueError(
@@ -83,7 +83,7 @@ def snapshot_of(core, iterations, time):
             found.update(iterate=row["positions"].copy(), behind=row["behind"])
             raise _Taken
 
-    # under contact a step has a memory of its own, of what touched and how it slipped: that of the simulation stays as it is
+    # a step with contact changes its own memory, of contacts and slips: that of the simulation must stay unchanged
     stepped = core if contact is None else copied(core)
     model, last_step = stepped.backend, stepped.memory.last_step
     state, steps, start_time = model.state(), model.steps(), stepped.start_time
@@ -120,7 +120,7 @@ def snapshot_of(core, iterations, time):
 
 
 def check_same_step(snapshot, dt, time, contact, dtype):
-    """ValueError where solvers could not go on from a Snapshot with the `dt`, `time`, `contact` and `dtype` of a comparison."""
+    """Raise ValueError if solvers could not continue from a Snapshot with the `dt`, `time`, `contact` and `dtype` of a comparison."""
     if dt != snapshot.dt:
         raise ValueError(f"start: the Snapshot is one of a step of {snapshot.dt} s, and dt is {dt}")
     if time is not None and time != snapshot.end_time:
@@ -134,7 +134,7 @@ def check_same_step(snapshot, dt, time, contact, dtype):
 
 
 def in_rows_of(core, snapshot):
-    """Positions, velocities and iterate of a Snapshot as rows of a model. Snapshots of earlier versions have all rows."""
+    """Return positions, velocities and iterate of a Snapshot as rows of a model. Snapshots of earlier versions have all rows."""
     states, n = (snapshot.positions, snapshot.velocities, snapshot.iterate), len(snapshot.positions)
     if snapshot.hidden is None and n == core.rows.n_model:
         return states
@@ -144,7 +144,7 @@ def in_rows_of(core, snapshot):
 
 
 def place(simulation, snapshot):
-    """Put a simulation where the step of a Snapshot begins."""
+    """Set a simulation to the start of the step of a Snapshot."""
     positions, velocities, _ = in_rows_of(core_of(simulation), snapshot)
     core = with_state(core_of(simulation), positions, velocities)
     keep_attributes(simulation, _core=core)

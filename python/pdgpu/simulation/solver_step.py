@@ -1,4 +1,4 @@
-"""The step being solved, as a solver in Python gets it."""
+"""The present step, in the view of a solver in Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILTERS = ("exact", "clamp")
 
 
 def functions_of(core: SimulationCore) -> tuple[Callable[[int], None], Callable[[int], None]] | None:
-    """The functions of the step about to be solved, for the compiled simulation; None for a solver that has none."""
+    """Return the functions of the next step, for the compiled simulation; None for a solver without functions."""
     if not isinstance(core.solver, CustomSolver):
         return None
     if core.memory.own_solver is None:
@@ -38,12 +38,12 @@ def functions_of(core: SimulationCore) -> tuple[Callable[[int], None], Callable[
 
 
 class _Calls:
-    """The calls of the methods of a solver in one step, and what they have in common with the step that they get."""
+    """The calls of the methods of a solver in one step, and their common data."""
 
     def __init__(self, solver):
         self.solver, self.iteration = solver, 0
-        self.where = ""  # which method runs; "": none
-        self.arrays = {}  # read-only ones of the iterate
+        self.where = ""  # the method that runs; "": none
+        self.arrays = {}  # read-only arrays of the iterate
 
     def begin(self, step, iteration):
         self.arrays = {}
@@ -54,7 +54,7 @@ class _Calls:
         self._call("iterate", step, iteration)
 
     def _call(self, name, step, iteration):
-        """Calls a method of the solver. Its exceptions get a note of where they come from."""
+        """Call a method of the solver. Its exceptions get a note with the origin."""
         self.iteration = iteration
         self.where = f"{self.solver.label}.{name}, iteration {iteration}"
         try:
@@ -69,27 +69,26 @@ class _Calls:
 
 
 class SolverStep:
-    """The step that a `CustomSolver` is solving; its methods get it.
+    """The step that a `CustomSolver` is solving, the argument of its methods.
 
     Vectors are arrays (n, 3) in the dtype of the simulation, with the vertices of `Simulation.positions`. Arguments are any array-like.
-    Returned arrays are the caller's, but for the read-only `x`, `x_t`, `inertial_target`, `masses` and `fixed`, which keep their
-    values when the iterate moves on. The object itself is for the method that gets it: later calls, and those of another thread, raise
+    Returned arrays belong to the caller, except the read-only `x`, `x_t`, `inertial_target`, `masses` and `fixed`, which keep their values
+    when the iterate moves. The object is valid only during the call of the method: later calls, and those of another thread, raise
     RuntimeError.
 
-    Where a function takes `x=None`, the iterate is meant. G is the incremental potential of the step, with contact, friction and
-    damping.
+    `x=None` stands for the iterate. G is the incremental potential of the step, with contact, friction and damping.
     """
 
     def __init__(self, core: SimulationCore, calls: Any) -> None:
         if not isinstance(calls, _Calls):
             raise TypeError("SolverStep: made by a simulation for its CustomSolver, not by a call of the class")
         self._core, self._calls = core, calls
-        self._relative = getattr(core.compiled, "core", core.compiled)  # positions less the origin of the scene
+        self._relative = getattr(core.compiled, "core", core.compiled)  # positions minus the origin of the scene
         self._origin = core.origin if core.origin.any() else None
         self._rng: np.random.Generator | None = None
 
     def _ask(self, name, question, *arguments):
-        """An answer of the core; its errors name the solver, the iteration and the function."""
+        """Return a result of the core; its errors name the solver, the iteration and the function."""
         try:
             return question(*arguments)
         except (ValueError, TypeError, RuntimeError) as error:
@@ -101,7 +100,7 @@ class SolverStep:
         return f"{self._calls.where}: step.{name}"
 
     def _given(self, name, argument, array, positions=False):
-        """An argument (n, 3) as the core takes it."""
+        """Return an argument (n, 3) in the form of the core."""
         if array is None and positions:
             return None
         shape = self._core.rest.shape
@@ -109,13 +108,13 @@ class SolverStep:
             if positions and self._origin is not None:
                 return np.ascontiguousarray(real_array(argument, array, shape) - self._origin, self._core.dtype)
             if type(array) is np.ndarray and array.dtype == self._core.dtype and array.shape == shape and array.flags.c_contiguous:
-                return array  # the core looks for what is not finite
+                return array  # the core checks for values that are not finite
             return np.ascontiguousarray(real_array(argument, array, shape), self._core.dtype)
         except (ValueError, TypeError) as error:
             raise type(error)(f"{self._named(name)}: {error}") from None
 
     def _kept(self, name, make):
-        """A read-only array, made once for an iterate."""
+        """Return a read-only array, made once for an iterate."""
         if not self._calls.where:
             raise RuntimeError(self._named(name))
         if name not in self._calls.arrays:
@@ -137,7 +136,7 @@ class SolverStep:
 
     @property
     def x_t(self) -> Floats:
-        """Where the step begins, m."""
+        """Positions at the start of the step, m."""
         return self._kept("x_t", lambda: self._positions(1))
 
     @property
@@ -157,12 +156,12 @@ class SolverStep:
 
     @property
     def fixed(self) -> Floats:
-        """(n,) bool: vertices that are pinned, which no move changes. Gradients are 0 there."""
+        """(n,) bool: pinned vertices, which no move changes. Gradients are 0 there."""
         return self._kept("fixed", lambda: self._core.fixed.astype(bool))
 
     @property
     def iteration(self) -> int:
-        """Of the step, from 0."""
+        """Index of the iteration in the step, from 0."""
         return self._calls.iteration
 
     @property
@@ -175,7 +174,7 @@ class SolverStep:
     # ---- the potential -------------------------------------------------------------------------------------------------------------------
 
     def potential(self, x: Any = None) -> float:
-        """G(x), J; infinite where surfaces touch under a barrier."""
+        """G(x), J; infinite if surfaces touch under a barrier."""
         return self._ask("potential", self._relative.solved_potential, self._given("potential", "x", x, True))
 
     def gradient(self, x: Any = None) -> Floats:
@@ -185,8 +184,8 @@ class SolverStep:
     def hessian(self, x: Any = None, filter: str = "clamp") -> scipy.sparse.csr_matrix:
         """d²G/dx², (3n, 3n) N/m, zero in the rows and columns of pinned vertices.
 
-        `filter="clamp"` makes the Hessian of each element and pair positive semidefinite by setting its negative eigenvalues to 0;
-        "exact" leaves them.
+        `filter="clamp"` makes the Hessian of each element and pair positive semidefinite by setting its negative eigenvalues to 0; "exact"
+        keeps them.
         """
         psd = self._filter("hessian", filter)
         found = self._ask("hessian", self._relative.solved_hessian, self._given("hessian", "x", x, True), psd)
@@ -216,15 +215,15 @@ class SolverStep:
     def local_step(self, x: Any = None) -> Floats:
         """The right-hand side b, (n, 3), of the global step A u = b of Projective Dynamics: projections of all elements at x.
 
-        b = A x - dG/dx at free vertices: without contact M/h² y + Σ w Sᵀ T. Pinned vertices have their place in x.
-        `step.global_solve(step.local_step())` is the iterate of Projective Dynamics. In float32 `x - step.global_solve(step.gradient())`
-        is the same with smaller rounding errors.
+        b = A x - dG/dx at free vertices: without contact M/h² y + Σ w Sᵀ T. Pinned vertices have their positions in x.
+        `step.global_solve(step.local_step())` is the iterate of Projective Dynamics. In float32 `x - step.global_solve(step.gradient())` is
+        the same with smaller rounding errors.
 
         Raises
         ------
         TypeError
-            A material has no projection; vertices slide on lines or planes; the scene is so far from the origin that its
-            coordinates are relative to another one.
+            A material has no projection; vertices slide on lines or planes; the scene is so far from the origin that its coordinates are
+            relative to another one.
         """
         if self._origin is not None:
             raise TypeError(f"{self._named('local_step')}: the scene is far from the origin; take global_solve(gradient()) instead")
@@ -233,7 +232,7 @@ class SolverStep:
     def global_solve(self, b: Any) -> Floats:
         """A⁻¹ b, (n, 3), with the matrix A = M/h² + Σ w SᵀS of `Simulation.system_matrix`, factorised in the first call.
 
-        Rows of pinned vertices are those of the identity: the solution is b there, and enters the other rows. Where vertices slide the
+        Rows of pinned vertices are those of the identity: the solution is b there, and enters the other rows. For sliding vertices the
         solution stays in their lines and planes.
         """
         return self._ask("global_solve", self._relative.solved_global_solve, self._given("global_solve", "b", b))
@@ -245,28 +244,28 @@ class SolverStep:
         return self._ask("limit", self._relative.solved_limit, self._given("limit", "d", d))
 
     def line_search(self, d: Any) -> float:
-        """The part of d by which G decreases enough: halved from the limit of contact, or from 1, as by the solvers of pdgpu.
+        """The fraction of d with a sufficient decrease of G: halved from the step limit, or from 1, as in the solvers of pdgpu.
 
-        Armijo's condition with 1e-4 decides [Nocedal and Wright 2006, Eq. 3.4], and where rounding hides the decrease the approximate
+        The test is Armijo's condition with 1e-4 [Nocedal and Wright 2006, Eq. 3.4], and if rounding hides the decrease the approximate
         Wolfe condition [Hager and Zhang 2005]. 0.0: no decrease was found, or d or the gradient is zero.
 
         Raises
         ------
         ValueError
-            d is no direction of descent.
+            d is no descent direction.
         """
         return self._ask("line_search", self._relative.solved_line_search, self._given("line_search", "d", d))
 
     def move(self, d: Any, fraction: float = 1.0) -> float:
-        """Move the iterate by `fraction` times d (n, 3) m, or as far as the step limiter of contact allows.
+        """Move the iterate by `fraction` times d (n, 3) m, up to the step limit of contact.
 
-        Pinned vertices stay, and vertices that slide stay in their lines and planes. What `limit` or `line_search` found for the same d is
-        used again.
+        Pinned vertices stay, and sliding vertices stay in their lines and planes. Results of `limit` or `line_search` for the same d are
+        reused.
 
         Returns
         -------
         float
-            The part of d that the iterate has gone.
+            The fraction of d that the iterate has moved.
 
         Raises
         ------

@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Stepping", "times_of_steps"]
 
-FOLLOWS_EVERY = 32  # steps from one look at whether the scene has left its origin to the next
+FOLLOWS_EVERY = 32  # steps between two checks whether the scene has left its origin
 
 
 def times_of_steps(scene: Any, dt: float | None, n: Any, time: Any, name: str = "time") -> Iterable[float | None]:
-    """The times of n quasi-static steps, s, as `Simulation.step` takes them; n None: as many as are given. None for each step that keeps
-    the time: `time` is None. Raises as `step` says; `name`: of the argument."""
+    """Return the times of n quasistatic steps, s, from an argument of `Simulation.step`; n None: any number. None for each step without a
+    given time. Raises as `step`; `name`: of the argument.
+    """
     if dt is not None:
         if time is not None:
             raise ValueError(
@@ -57,7 +58,7 @@ def times_of_steps(scene: Any, dt: float | None, n: Any, time: Any, name: str = 
 
 
 class Stepping(Part):
-    """The part of `Simulation` that takes steps."""
+    """The part of `Simulation` for steps."""
 
     def step(
         self,
@@ -67,46 +68,51 @@ class Stepping(Part):
         record: bool | Literal["positions"] = False,
         progress: bool = False,
     ) -> StepRecord | None:
-        """Take n time steps, or n quasi-static steps.
+        """Take n time steps, or n quasistatic steps.
 
         Parameters
         ----------
         n : int
         time : float or array_like, shape (n,), optional
-            For dt=None only, s: the time of each step; a number for n = 1. A quasi-static step solves the static problem with pins,
-            obstacles, attachments and shape targets at the places of their motions at this time, and `time` is then this time. Times may
-            also decrease. Velocities stay 0. Obstacles and pins move there as in a time step: contact limits them, and
-            `StepRecord.behind` is the distance that is left. A further step with the same time continues. Without `time` a scene
-            without motions is solved, and `time` stays.
+            Only for dt=None, s: the time of each step; a number for n = 1. A quasistatic step solves the static problem with pins,
+            obstacles, attachments and shape targets at the positions of their motions at this time, which becomes `time`. Times may also
+            decrease. Velocities stay 0. Obstacles and pins move there as in a time step: contact limits them, and `StepRecord.behind` is
+            the remaining distance. A further step with the same time continues. By default a scene without motions is solved, and `time` is
+            unchanged.
         record : False, True or "positions"
-            Fill `last_step` (of the last of the n steps) and return it; "positions" keeps the iterates too.
+            Fill `last_step` (of the last of the n steps) and return it; "positions" stores the iterates too.
         progress : bool
             Show a bar.
+
+        Returns
+        -------
+        StepRecord or None
+            `last_step` with `record`.
 
         Raises
         ------
         ValueError
-            dt=None, the scene has motions and `time` is not given: the text names them. A `time` with a time step dt, or with another
-            length than n. Or two prescribed motions meet in the step: those of two pins, or of a pin and an obstacle, of which at least one
-            moves. The text names both, and the state stays as below. Contact moves neither; obstacles may pass through each other.
+            dt=None and a scene with motions without `time`: the text names them. A `time` with a time step dt, or with another length than
+            n. Or two prescribed motions meet in the step: those of two pins, or of a pin and an obstacle, of which at least one moves. The
+            text names both, and the state is restored as below. Contact moves neither; obstacles may pass through each other.
         DivergenceError
-            The state stays at the start of the step that failed. Every eighth step it is also raised where the kinetic energy has come to
-            more than a hundred times what the state that was set, load and pins since then allow (energy.c): a blow-up over
-            many steps, each of which kept to its iterations. Not with PBD, dt=None, or once `device_positions` or `device_velocities`
-            has been asked for, whose writers may give it any energy.
+            The state is restored to the start of the failed step. Every eighth step it is also raised if the kinetic energy exceeds a
+            hundred times the bound by the initial state, load and pins (energy.c): a blow-up over many steps, each within its number of
+            iterations. Not with PBD, dt=None, or after the first use of `device_positions` or `device_velocities`, since writers may add
+            any energy.
         KeyboardInterrupt
-            Ctrl-C, between two iterations; the state likewise.
+            Ctrl-C, between two iterations; the state is restored.
         RuntimeError
             A motion of a pin, an attachment, an obstacle or of shape targets calls this simulation: it may read `time`, and step and read
-            other simulations. Every other call that reads or changes the state is refused, and the error names the call and the motion.
-            The state stays at the start of the step. It is also raised where another call is running.
+            other simulations. Any other call that reads or changes the state is an error that names the call and the motion. The state is
+            restored to the start of the step. Also raised during another call.
 
         Warns
         -----
         RuntimeWarning
-            There was a target lag (`StepRecord.behind`) in three consecutive steps. The text names the pinned bodies and obstacles that
-            touch something and lag. It comes once, and again only after all of them have arrived. Also where tets are inverted at the end
-            of a step, once: with their number, the first of them and its body. Also where a step in contact stalls in float32.
+            A target lag (`StepRecord.behind`) in three consecutive steps. The text names the lagging pinned bodies and obstacles in
+            contact. It occurs once, and again only after all of them have arrived. Also once for inverted tets at the end of a step: with
+            their number, the first of them and its body. Also for a step in contact that stalls in float32.
         """
         n = integer("n", n, 1)
         if not isinstance(record, bool | np.bool_) and not (isinstance(record, str) and record == "positions"):
@@ -124,20 +130,24 @@ class Stepping(Part):
         return self._core.memory.last_step if record else None
 
     def snapshot(self, iterations: int = 0, *, time: float | None = None) -> Snapshot:
-        """The step about to be solved as it is after some iterations, for other solvers to go on from: `compare` takes it as `start`.
+        """The next step after some iterations, as a start for other solvers: an argument `start` of `compare`.
 
         Parameters
         ----------
         iterations : int
-            Of this simulation's solver, fewer than it takes in the step; 0: at its first guess. The simulation stays where it is.
+            Of this simulation's solver, fewer than in the whole step; 0: at its first guess. The simulation is unchanged.
         time : float, optional
-            For dt=None only, as for `step`: the time of the step, s.
+            Only for dt=None, as for `step`: the time of the step, s.
+
+        Returns
+        -------
+        Snapshot
 
         Raises
         ------
         ValueError
-            `time` as for `step`. A step that ends before so many iterations, or in which something driven has not arrived after them;
-            contact by another law than BarrierContact, or with several lags of friction: no other solver would have the same objective.
+            `time` as for `step`. A step that ends before this number of iterations, or with prescribed points that have not arrived after
+            them; another contact than BarrierContact, or one with several friction lags: other solvers would have another objective.
         DivergenceError
             The step diverges before.
         """
@@ -147,10 +157,10 @@ class Stepping(Part):
             return snapshot_of(self._core, iterations, time)
 
     def _follow_scene(self):
-        """Every 32 steps moves the origin after the scene, and warns once where that is not enough for contact."""
+        """Move the origin with the scene every 32 steps, and warn once if its precision is insufficient for contact."""
         core = self._core
         steps = core.compiled.steps()
-        if steps % FOLLOWS_EVERY or not steps:  # a start has its origin
+        if steps % FOLLOWS_EVERY or not steps:  # the start sets the origin
             return
         with asking(core):
             positions = core.backend.positions()

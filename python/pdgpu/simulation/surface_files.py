@@ -1,4 +1,4 @@
-"""The surfaces of a simulation as a mesh, and films of them for programs that draw: USD, and OBJ files one after the other."""
+"""The surfaces of a simulation as a mesh, and films of them for graphics programs: USD, and numbered OBJ files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pdgpu.scene.surface import SceneSurface
 
 __all__ = ["ObjFilm", "UsdFilm", "surface_of"]
 
-FRAME_RATE = 1000.0  # time codes a second: USD counts frames, of which steps of most sizes take a whole number
+FRAME_RATE = 1000.0  # time codes per second: USD counts frames, and steps of most sizes are a whole number of these
 
 
 def surface_of(simulation, obstacles):
@@ -65,7 +65,7 @@ class ObjFilm:
 
 
 def _of_triangles(mesh):
-    """Its groups that have triangles, under names of one word, as OBJ has them."""
+    """Return its groups with triangles, with names of one word, for OBJ."""
     return {"_".join(name.split()): {"triangles": group.triangles} for name, group in mesh.groups.items() if len(group.triangles)}
 
 
@@ -73,7 +73,7 @@ class UsdFilm:
     """The surfaces over time in one file of Universal Scene Description: a mesh for each body with a sample of its points for each frame;
     made by `Simulation.record`. Needs usd-core.
 
-    Time codes are milliseconds from the start of the simulation. After every frame the file is whole on the disk.
+    Time codes are milliseconds from the start of the simulation. After every frame the file on the disk is complete.
     """
 
     def __init__(self, simulation, path):

@@ -1,4 +1,4 @@
-"""The target lag: how far scripted pins and obstacles are from their targets, because contact holds them back."""
+"""The target lag: the distance of scripted pins and obstacles from their targets, held back by contact."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ LATE_STEPS = 3  # consecutive steps with a lag, after which a warning is due
 
 
 class TargetLag:
-    """Counts the consecutive steps with a target lag. A warning is due once, and again after everything has arrived."""
+    """A counter of the consecutive steps with a target lag. A warning is due once, and again after all have arrived."""
 
     def __init__(self):
         self._steps, self._said = 0, False
 
     def follow(self, behind):
-        """Takes the lag at the end of a step, m. Returns whether a warning is due."""
+        """Add the lag at the end of a step, m. Returns whether a warning is due."""
         self._steps = self._steps + 1 if behind > 0.0 else 0
         self._said = self._said and behind > 0.0
         due = self._steps >= LATE_STEPS and not self._said
@@ -25,19 +25,19 @@ class TargetLag:
 
 
 def describe_lag(core, targets, driven):
-    """The bodies and obstacles that lag and touch something, and by how much, as text, the largest lag first.
+    """Return a text on the lagging bodies and obstacles in contact, with their lags, the largest first.
 
-    With more than 16 motions all share one length, so that a blocked one also holds back the others. Bodies and obstacles that touch
-    nothing are therefore left out, unless nothing touches.
+    With more than 16 motions all share one length, so that a blocked one also holds back the others. Bodies and obstacles without contact
+    are therefore omitted, unless none is in contact.
 
     Parameters
     ----------
     core : SimulationCore
         At the end of a step.
     targets : ndarray of shape (n, 3), or None
-        Of the pinned vertices, m; None: no pin is scripted.
+        Of the pinned vertices, m; None: no pin has a motion.
     driven : ndarray of shape (m, 3), or None
-        Of the driven points, m; None: there are none.
+        Of the prescribed points, m; None: there are none.
     """
     lags = {}
     if driven is not None:

@@ -1,4 +1,4 @@
-"""Targets of prescribed motions in the step about to be solved: of pins, obstacles, attachments and shapes."""
+"""Targets of prescribed motions in the next step: of pins, obstacles, attachments and shapes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["aim", "lagging", "pin_targets", "retarget", "retargeted"]
 
 
 def pin_targets(core: SimulationCore, end: float) -> Floats | None:
-    """The targets of the pinned vertices (n, 3) m of a step that ends at a time, s, or None where no pin is scripted."""
+    """Return the targets of the pinned vertices (n, 3) m of a step that ends at a time, s, or None without a pin with a motion."""
     if not core.motions:
         return None
     targets = core.backend.positions()
     for body, indices, motion in core.motions:
-        # copies of a vertex, made by a cut, go where it goes
+        # copies of a vertex, made by a cut, move with it
         asked, place = np.unique(indices if body.parents is None else body.parents[indices], return_inverse=True)
         moved = real_array(f"motion of {body.name!r}", ask(motion, end, body.points[asked].copy()), (len(asked), 3))
         targets[body.slice.start + indices] = core.in_range("motion", moved)[place]
@@ -39,12 +39,14 @@ def pin_targets(core: SimulationCore, end: float) -> Floats | None:
 
 
 def aim(core: SimulationCore, ahead: bool = True, end: float | None = None) -> None:
-    """Tells the compiled model where obstacles go in the step about to be solved. Those of proxies have no state of their own: with `ahead`
-    they are there, without where they are now; so are targets of attachments and of shapes. `end`: the time at which the step ends, s."""
+    """Pass the targets of obstacles in the next step to the compiled model. Obstacles of proxies have no state: with `ahead` they are at
+    the targets, otherwise at the present positions, and so are targets of attachments and of shapes. `end`: the time at the end of the
+    step, s.
+    """
     end = core.end() if end is None else end
     time = end if ahead else core.time
     driven = placed = None
-    with asking(core):  # all motions first: where one of them raises nothing has changed
+    with asking(core):  # all motions first: an error of one of them must not leave a partial change
         targets, shapes = core.tethers.targets(core, time), _shapes_at(core, time)
         if core.springs is not None:
             placed = core.springs.placed(core.dtype, time)
@@ -61,12 +63,12 @@ def aim(core: SimulationCore, ahead: bool = True, end: float | None = None) -> N
 
 
 def lagging(core: SimulationCore) -> str:
-    """Which pins and obstacles lag at the end of a step."""
+    """Return the pins and obstacles that lag at the end of a step."""
     return describe_lag(core, *core.memory.aimed)
 
 
 def _shapes_at(core, time):
-    """What `retarget` takes, of each body whose targets are scripted and change by a time, s."""
+    """Return arguments of `retarget` for each body with shape targets that change by a time, s."""
     found = []
     for body in core.scene.bodies:
         place = place_of_target(body.materials)
@@ -77,7 +79,7 @@ def _shapes_at(core, time):
 
 
 def retargeted(core: SimulationCore, body: Body, place: int, material: ShapeTarget) -> tuple[Body, int, Floats, dict[str, Any]]:
-    """What `retarget` takes where the material of this place is another ShapeTarget, whose targets alone differ."""
+    """Return arguments of `retarget` for another ShapeTarget at this index, with other targets only."""
     kind = material.kinds[4]
     before = core.scene.bodies[: core.scene.bodies.index(body)]
     first = sum(len(group[1]) for other in before for group in other.groups if group[0] == kind)
@@ -89,6 +91,6 @@ def retargeted(core: SimulationCore, body: Body, place: int, material: ShapeTarg
 
 
 def retarget(core: SimulationCore, body: Body, first: int, targets: Floats, changed: dict[str, Any]) -> None:
-    """Gives the compiled model the targets (m, 6) from the element `first` on, and the body what follows from them."""
+    """Pass the targets (m, 6) from the element `first` on to the compiled model, and the dependent data to the body."""
     core.backend.set_targets(first, targets)
     keep_attributes(body, **changed)

@@ -35,9 +35,11 @@ __all__ = ["check_start", "take_step"]
 
 
 def check_start(core: SimulationCore, stacklevel: int) -> list[str]:
-    """With contact: nothing meets anything, and nothing is nearer than the separation. Once for every state that is set; not once a shell
-    is cut, whose copies of a vertex meet. Returns what there is to warn of."""
-    soft = isinstance(core.contact, PenaltyContact | ProxyContact)  # which may start anywhere
+    """Check, with contact, for intersections and distances below the separation, once for every new state.
+
+    Not after a cut, where copies of a vertex meet. Returns the text of a warning.
+    """
+    soft = isinstance(core.contact, PenaltyContact | ProxyContact)  # these contacts accept any start
     if core.contact is None or soft or core.memory.start_is_checked or any(body.parents is not None for body in core.scene.bodies):
         return []
     positions = core.backend.positions()
@@ -53,7 +55,7 @@ def check_start(core: SimulationCore, stacklevel: int) -> list[str]:
 
 
 class _Rows:
-    """What a step writes its iterations to, and the record that comes of it."""
+    """The buffers of the iterations of a step, and their record."""
 
     def __init__(self, core, record):
         self._core, most = core, core.most_iterations
@@ -61,7 +63,7 @@ class _Rows:
         self.iterates = np.empty((most + 1, *core.rest.shape), dtype=core.dtype) if record == "positions" else None
 
     def recorded(self, count, **state):
-        """The record of a step with so many rows."""
+        """Return the record of a step with this number of rows."""
         core, kept = self._core, None
         columns = {} if self.rows is None else dict(zip(COLUMNS, self.rows[:count].T.copy(), strict=True))
         if self.iterates is not None:
@@ -70,7 +72,7 @@ class _Rows:
         return StepRecord(columns, setup_seconds=core.memory.setup_seconds, positions=kept, numbers=core.said, **state)
 
     def diverged(self, error):
-        """Puts the solver and the record of a step that diverged into its error."""
+        """Add the solver and the record of a step that diverged to its error."""
         self._core.rows.restate(error)
         error.solver = solver = self._core.solver
         if isinstance(solver, CustomSolver):
@@ -89,7 +91,7 @@ def take_step(
     time: float | None = None,
     chosen: NDArray[np.uint8] | None = None,
 ) -> None:
-    """One step. Its warnings name the caller of the caller.
+    """Take one step. Its warnings refer to the caller of the caller.
 
     Parameters
     ----------
@@ -100,11 +102,11 @@ def take_step(
     keep_diverged : bool
         End a step that diverges with that status instead of an error.
     guess : array_like, shape (n, 3), optional
-        Where the iterations begin, m, in the rows of the model. Pinned vertices begin at their targets.
+        The start of the iterations, m, in the rows of the model. Pinned vertices begin at their targets.
     time : float, optional
-        Of a quasi-static step, s; by default the present one.
+        Of a quasistatic step, s; by default the present one.
     chosen : ndarray of uint8, shape (iterations + 1,), optional
-        Nonzero for the iterations that the observer is called for. The last iteration of the step is added; by default all.
+        Nonzero for the iterations with a call of the observer. The last iteration of the step is added; by default all.
     """
     memory = core.memory
     with asking(core):
@@ -112,7 +114,7 @@ def take_step(
         end = core.end(time)
         search_rho(core, time)
         rows = _Rows(core, record)
-        targets = pin_targets(core, end)  # the motions before what they change
+        targets = pin_targets(core, end)  # the motions before the data that they change
         aim(core, end=end)
         memory.aimed = targets, memory.aimed[1]
         warn_of_fast_obstacles(core, memory.driven_before, memory.aimed[1], stacklevel=3)
@@ -144,16 +146,16 @@ def take_step(
 
 
 def _checked_guess(core, guess, targets, end):
-    """The first guess (n, 3) m with pinned vertices at their targets; ValueError where it intersects."""
+    """Return the first guess (n, 3) m with pinned vertices at their targets; ValueError for an intersection."""
     pinned, guess = core.fixed.astype(bool), core.cast_positions(guess).copy()
     guess[pinned] = (core.backend.positions() if targets is None else core.cast_positions(targets))[pinned]
-    if core.touching is not None and not isinstance(core.contact, PenaltyContact):  # which may be anywhere
+    if core.touching is not None and not isinstance(core.contact, PenaltyContact):  # which accepts any positions
         check_contact_start(core.public_scene, core.rows.of(guess), end, core.contact.separation, threads=core.threads)
     return guess
 
 
 def _warn_after(core, inverted, stacklevel):
-    """The warnings after a step; `inverted`: the tets that are, None: they were not counted."""
+    """Give the warnings after a step; `inverted`: the inverted tets, None: not counted."""
     memory, last = core.memory, core.memory.last_step
     if last.update is not None and not memory.energy_is_said:
         memory.energy_is_said = warn_of_energy(core, last.update, stacklevel=stacklevel)
@@ -184,7 +186,7 @@ def _warn_after(core, inverted, stacklevel):
 
 
 def _warn_of_stall(core, stacklevel):
-    """A step in contact ended before its answer, because no move was left that rounding does not hide."""
+    """Warn of a step in contact that ended before convergence, because rounding hides every remaining move."""
     farthest = float(np.abs(core.backend.positions() - core.origin).max())
     warnings.warn(
         f"contact: a step stalled in {core.dtype.name}, with vertices up to {farthest:g} m from the origin of the scene: a gap is "

@@ -24,7 +24,7 @@ FRAME = re.compile(r'<DataSet timestep="([^"]+)" file="([^"]+)"/>')
 
 
 def write_state(simulation, path):
-    """What `Simulation.write` writes."""
+    """Write the file of `Simulation.write`."""
     path = as_path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(f"{path}: a simulation is written as {' or '.join(SUFFIXES)}")
@@ -56,11 +56,11 @@ def write_state(simulation, path):
         first += len(part.points)
 
     def follow(array):
-        """The same of the embedded points behind it, which move as W says."""
+        """Return the same with the embedded points appended, by W."""
         return np.concatenate([array, *(matrix @ array for _, _, matrix in carried)])
 
     def lack(array):
-        """The same with zeros for them: forces and masses are those of vertices."""
+        """Return the same with zeros for embedded points: forces and masses belong to vertices."""
         return np.concatenate([array, np.zeros((first - n, *array.shape[1:]), array.dtype)])
 
     moved = follow(x)
@@ -77,7 +77,7 @@ def write_state(simulation, path):
 
 
 def _contact_forces(simulation, core, n):
-    """On each vertex, (n, 3) N; NaN where contact acts by no force."""
+    """Return forces on each vertex, (n, 3) N; NaN for contact without forces."""
     if core.springs is not None:
         return simulation.proxies().vertex_forces
     if core.touching is None:
@@ -88,7 +88,7 @@ def _contact_forces(simulation, core, n):
 
 
 def _cells(body):
-    """The kind of a body's cells as meshio calls them, and their vertices."""
+    """Return the kind of a body's cells in meshio's names, and their vertices."""
     if body.type == "solid":
         return "tetra", body.mesh.tets
     if body.type in ("shell", "rigid"):
@@ -99,7 +99,7 @@ def _cells(body):
 
 
 def film_of(simulation, path, append):
-    """What `Simulation.record` returns."""
+    """Return the film of `Simulation.record`."""
     path = as_path(path)
     films = {".obj": ObjFilm, ".usda": UsdFilm, ".usdc": UsdFilm, ".usd": UsdFilm}
     kind = films.get(path.suffix.lower())
@@ -111,9 +111,9 @@ def film_of(simulation, path, append):
 
 
 class Film:
-    """Frames of a simulation beside each other, with the list of them that ParaView opens; made by `Simulation.record`.
+    """Frames of a simulation in one folder, with their list for ParaView; made by `Simulation.record`.
 
-    Call it for a frame, or give it to `Simulation.run` as the callback. After every frame the list is whole on the disk.
+    A call adds a frame; it is also a callback for `Simulation.run`. After every frame the list on the disk is complete.
     """
 
     def __init__(self, simulation, path, append):
@@ -123,7 +123,7 @@ class Film:
         self._simulation, self._frames = simulation, []
         if append and self.path.exists():
             found = FRAME.findall(self.path.read_text())
-            # what was filmed after the moment that the simulation goes on from is filmed again
+            # frames after the present time are replaced
             self._frames = [(float(time), name) for time, name in found if float(time) < simulation.time - 1e-9 * abs(simulation.time)]
 
     def __call__(self, simulation=None):
