@@ -36,6 +36,11 @@ def biphasic(mu: ArrayLike, stiff: ArrayLike, minimum: ArrayLike, maximum: Array
     -------
     list
         ARAP(mu), StrainLimit(minimum, maximum, 2 stiff); for ``material=``, also in a list with others.
+
+    Raises
+    ------
+    ValueError
+        A number out of its range, or not finite.
     """
     doubled = 2.0 * per_item("stiff", stiff, np.size(stiff), minimum=0.0)
     return [ARAP(mu), StrainLimit(minimum, maximum, doubled if any_array("stiff", stiff).ndim else float(doubled[0]))]

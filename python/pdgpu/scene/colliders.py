@@ -94,15 +94,17 @@ class Collider:
         return self.query(points, time, threads=threads).distance
 
     def gradient(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
-        """Derivative of `distance` by the points, (n, 3). A fixed unit vector where it does not exist, as in the centre of a sphere."""
+        """Derivative of `distance` by the points, (n, 3). A fixed unit vector if it does not exist, as in the centre of a sphere.
+        Parameters and errors as for `query`.
+        """
         return self.query(points, time, threads=threads).gradient
 
     def normals(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
-        """Unit vectors out of the collider, (n, 3)."""
+        """Unit vectors out of the collider, (n, 3). Parameters and errors as for `query`."""
         return self.query(points, time, threads=threads).normal
 
     def closest_points(self, points: ArrayLike, time: float = 0.0, *, threads: int = 0) -> Floats:
-        """The closest points of the surface, (n, 3) m."""
+        """The closest points of the surface, (n, 3) m. Parameters and errors as for `query`."""
         return self.query(points, time, threads=threads).closest
 
     def displacement(self, points: ArrayLike, start: float, end: float) -> Any:
@@ -126,7 +128,23 @@ class Collider:
         return (x - translation_0) @ (turn - np.eye(3)).T + (translation_1 - translation_0)
 
     def placement(self, time: float = 0.0) -> Any:
-        """Rotation (3, 3) and translation (3,), m, at a time: x -> rotation @ x + translation moves the collider from its description."""
+        """Rotation and translation of the collider at a time: x -> rotation @ x + translation moves it from its description.
+
+        Parameters
+        ----------
+        time : float
+            s.
+
+        Returns
+        -------
+        (ndarray, shape (3, 3); ndarray, shape (3,))
+            The rotation, and the translation, m.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A motion with an invalid result.
+        """
         return (np.eye(3), np.zeros(3)) if self.motion is None else rigid_placement("motion", self.motion, time)
 
     def _query(self, x, time, threads):

@@ -175,13 +175,17 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
         collides : bool
             True if it takes part in contact, also with itself.
         thickness : float
-            m, at least 0. In contact half of it is added around the triangles, edges and points of the body. Pairs keep half the thickness
-            of both bodies in addition to the separation of the contact, and within the body also at rest. `BarrierContact`,
-            `ProjectiveContact` and `TwoWayContact` support it; `PenaltyContact` has its `distance` instead. `certify` tests it.
+            m, at least 0, half of it on each side of triangles, edges and points. Pairs keep half the thickness of both bodies in addition
+            to the separation of the contact, within the body also at rest. `PenaltyContact` has its `distance` instead. `certify` tests it.
 
         Returns
         -------
         Body
+
+        Raises
+        ------
+        TypeError, ValueError
+            A mesh without tets, or with unused vertices; an unsuitable material; numbers out of range; a name in use.
         """
         body = self._add_mesh("solid", mesh, material, density, masses, name, velocity, damping, collides, thickness)
         warn_of_locking(body, stacklevel=2)
@@ -202,7 +206,7 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
         collides: bool = True,
         thickness: float = 0.0,
     ) -> Body:
-        """Add the triangles of a mesh.
+        """Add the triangles of a mesh. Result and errors as for `add_solid`.
 
         Parameters
         ----------
@@ -242,7 +246,7 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
         collides: bool = True,
         thickness: float = 0.0,
     ) -> Body:
-        """Add the edges of a mesh, such as hair or a chain.
+        """Add the edges of a mesh, such as hair or a chain. Result and errors as for `add_solid`.
 
         Parameters
         ----------
@@ -270,8 +274,7 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
         collides: bool = True,
         thickness: float = 0.0,
     ) -> Body:
-        """Add free points, such as grains of sand: with a `thickness`, balls of that diameter, which do not rotate. `damping` has no
-        effect, since particles have no elements.
+        """Add free points, such as grains of sand: with a `thickness`, balls of that diameter, without rotation. `damping` has no effect.
 
         Parameters
         ----------
@@ -340,11 +343,11 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
         """Push vertices of all bodies back into a box: energy stiffness/2 |x - clamp(x, lower, upper)|^2 per vertex.
 
         A unilateral constraint as a potential energy [Chen et al. 2024, VBD, Sec. 3.4]. So a resting body penetrates slightly, by the
-        weight on a vertex over the stiffness; only PBD moves every vertex back, for any stiffness. It acts on vertices, not on faces; from
-        the first step on vertices that start outside; not on pinned vertices; without friction or damping; on the bodies in the scene when
-        a simulation is made. It appears in `Simulation.energies` as "WorldBox". A second call replaces the box. The matrix of Projective
-        Dynamics gets `stiffness` on the diagonal of every vertex, also inside the box. So a stiffer box makes vertices move less per
-        iteration.
+        weight on a vertex over the stiffness; only PBD moves every vertex back, for any stiffness. It acts on vertices, not on faces; also
+        on vertices that start outside, not on pinned ones; without friction or damping; on the bodies in the scene when a simulation is
+        made. It appears in `Simulation.energies` as "WorldBox". A second call replaces the box. The matrix of Projective Dynamics gets
+        `stiffness` on the diagonal of every vertex, also inside the box. So a stiffer box makes vertices move less per iteration. Errors as
+        for `WorldBox`.
 
         Parameters
         ----------

@@ -121,7 +121,22 @@ class Contacts:
         return scipy.sparse.csr_matrix((values.ravel(), (np.repeat(rows, 3), columns.ravel())), shape=shape)
 
     def of(self, first: Owner, second: Owner | None = None) -> Self:
-        """The contacts of a body or obstacle (or its name), or those between two."""
+        """The contacts of a body or obstacle, or those between two.
+
+        Parameters
+        ----------
+        first, second : Body, Obstacle or str
+            Objects, or their names; without `second` all contacts of `first`.
+
+        Returns
+        -------
+        Contacts
+
+        Raises
+        ------
+        TypeError, ValueError
+            No body or obstacle, or an unknown name.
+        """
         places = [
             _place(self.names, "second" if k else "first", part) for k, part in enumerate((first, second)) if part is not None or k == 0
         ]

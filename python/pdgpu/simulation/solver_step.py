@@ -174,7 +174,22 @@ class SolverStep:
     # ---- the potential -------------------------------------------------------------------------------------------------------------------
 
     def potential(self, x: Any = None) -> float:
-        """G(x), J; infinite if surfaces touch under a barrier."""
+        """The incremental potential G(x), J; infinite if surfaces touch under a barrier.
+
+        Parameters
+        ----------
+        x : array_like, shape (n, 3), optional
+            m; None: the iterate. So in all methods.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            A wrong shape, or a coordinate that is not finite. So in all methods.
+        """
         return self._ask("potential", self._relative.solved_potential, self._given("potential", "x", x, True))
 
     def gradient(self, x: Any = None) -> Floats:
@@ -184,8 +199,22 @@ class SolverStep:
     def hessian(self, x: Any = None, filter: str = "clamp") -> scipy.sparse.csr_matrix:
         """d²G/dx², (3n, 3n) N/m, zero in the rows and columns of pinned vertices.
 
-        `filter="clamp"` makes the Hessian of each element and pair positive semidefinite by setting its negative eigenvalues to 0; "exact"
-        keeps them.
+        Parameters
+        ----------
+        x : array_like, shape (n, 3), optional
+            m; None: the iterate.
+        filter : "clamp" or "exact"
+            "clamp" makes the Hessian of each element and pair positive semidefinite by setting its negative eigenvalues to 0; "exact" keeps
+            them.
+
+        Returns
+        -------
+        scipy CSR matrix
+
+        Raises
+        ------
+        ValueError
+            An unknown filter; x as for `potential`.
         """
         psd = self._filter("hessian", filter)
         found = self._ask("hessian", self._relative.solved_hessian, self._given("hessian", "x", x, True), psd)
@@ -193,14 +222,18 @@ class SolverStep:
         return csr_of_blocks(row_start, columns, blocks, self._core.fixed)
 
     def hessian_product(self, v: Any, x: Any = None, filter: str = "clamp") -> Floats:
-        """The product of `hessian(x, filter)` with v, (n, 3); several at the iterate compute one Hessian."""
+        """The product of `hessian(x, filter)` with v, (n, 3) N for v (n, 3) m; several at the iterate compute one Hessian. Errors as for
+        `hessian`.
+        """
         name = "hessian_product"
         psd = self._filter(name, filter)
         arguments = self._given(name, "v", v), self._given(name, "x", x, True), psd
         return self._ask(name, self._relative.solved_product, *arguments)
 
     def diagonal(self, x: Any = None, filter: str = "clamp") -> Floats:
-        """The diagonal of the Hessian, (n, 3) N/m; of pinned vertices too, so that a quotient is finite."""
+        """The diagonal of the Hessian, (n, 3) N/m; of pinned vertices too, so that a quotient is finite. Parameters and errors as for
+        `hessian`.
+        """
         psd = self._filter("diagonal", filter)
         return self._ask("diagonal", self._relative.solved_diagonal, self._given("diagonal", "x", x, True), psd)
 
@@ -234,6 +267,21 @@ class SolverStep:
 
         Rows of pinned vertices are those of the identity: the solution is b there, and enters the other rows. For sliding vertices the
         solution stays in their lines and planes.
+
+        Parameters
+        ----------
+        b : array_like, shape (n, 3)
+            Such as the result of `local_step`, N; m in rows of pinned vertices.
+
+        Returns
+        -------
+        ndarray, shape (n, 3)
+            m.
+
+        Raises
+        ------
+        RuntimeError
+            A singular matrix, or a build without a direct solver.
         """
         return self._ask("global_solve", self._relative.solved_global_solve, self._given("global_solve", "b", b))
 

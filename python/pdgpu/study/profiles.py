@@ -62,6 +62,16 @@ class Profile:
     def share(self, solver: str, at: float) -> float:
         """The fraction of problems that a solver has solved at this ratio or budget, from 0 to 1.
 
+        Parameters
+        ----------
+        solver : str
+        at : float
+            A ratio of a performance profile, or a budget of a data profile.
+
+        Returns
+        -------
+        float
+
         Raises
         ------
         ValueError
