@@ -160,7 +160,7 @@ def test_a_change_that_a_simulation_does_not_see_is_said(change):
         changes(scene, body)[change]()  # no simulation reads it
     scene, body = beam()
     sim = pdgpu.Simulation(scene)
-    with pytest.warns(UserWarning, match=f"^{change}.*: a Simulation that was made of this scene keeps") as caught:
+    with pytest.warns(UserWarning, match=f"^{change}.*: an existing Simulation of this scene does not use the change") as caught:
         changes(scene, body)[change]()
     assert caught[0].filename == __file__ and len(caught) == 1
     sim.step()

@@ -426,7 +426,7 @@ def test_bad_bodies_are_refused():
     scene = pdgpu.Scene()
     points, triangles = inputs.cloth(2)
     scene.add_shell(pdgpu.Mesh(points, triangles=triangles, edges=[[0, 8]]), pdgpu.ARAP(1.0), density=1.0, name="mixed")
-    with pytest.raises(ValueError, match="'mixed' has tets or edges beside its triangles"):
+    with pytest.raises(ValueError, match="'mixed' has tets or edges in addition to its triangles"):
         pdgpu.Simulation(scene).cut("mixed", [[0, 4]])
 
 

@@ -206,14 +206,14 @@ def test_it_is_written_and_drawn(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "options", "error", "text"),
     [
-        (np.zeros((0, 3)), {}, ValueError, "points: there are none"),
+        (np.zeros((0, 3)), {}, ValueError, "points: expected one or more, got none"),
         ([[0.1, 0.1, np.nan]], {}, ValueError, r"points: value nan at \(0, 2\) is not finite"),
         ([[0.1, 0.1]], {}, ValueError, "points: expected shape"),
         ("skin", {}, TypeError, "points: expected points"),
         ([MIDDLE], {"name": 3}, TypeError, "name: expected a string, got 3"),
         ([MIDDLE], {"name": "there"}, ValueError, "name: 'there' is embedded in 'bar' already"),
         ([MIDDLE], {"extrapolate": 1}, TypeError, "extrapolate: expected True or False, got 1"),
-        ([MIDDLE], {"collides": True}, ValueError, "collides: only a surface"),
+        ([MIDDLE], {"collides": True}, ValueError, "collides: points without triangles"),
     ],
 )
 def test_nonsense_is_refused(given, options, error, text):
@@ -229,9 +229,9 @@ def test_bodies_and_simulations_that_do_not_take_it():
     """If not, what is embedded where nothing carries it, or once a simulation has its copy, is lost without a word."""
     scene, _bar, part = scene_with(collides=True)
     sheet = scene.add_shell(pdgpu.shapes.grid((1.0, 1.0), cells=(2, 2)), pdgpu.ARAP(100.0), density=0.1, name="sheet")
-    with pytest.raises(TypeError, match="embed: tets carry points, and 'sheet' is a shell"):
+    with pytest.raises(TypeError, match="embed: expected a solid, and 'sheet' is a shell"):
         sheet.embed([MIDDLE])
-    with pytest.raises(RuntimeError, match="embed: this is a copy"):
+    with pytest.raises(RuntimeError, match="embed: this is a read-only copy"):
         pdgpu.Simulation(scene, scenes.DIRECT).bodies[0].embed([MIDDLE])
     second = scene.add_solid(MESH, pdgpu.ARAP(1e4), density=1000.0, name="second")
     twin = second.embed([MIDDLE], name="skin")
@@ -239,7 +239,7 @@ def test_bodies_and_simulations_that_do_not_take_it():
     with pytest.raises(ValueError, match=r"name: 'skin' is embedded in \['bar', 'second'\]; give the Embedding"):
         sim.embedded("skin")
     assert sim.embedded(twin).shape == (1, 3) and sim.embedded(part).shape == (len(part.points), 3)
-    with pytest.raises(ValueError, match="name: nothing that is embedded is named 'none'"):
+    with pytest.raises(ValueError, match="name: no embedding is named 'none'"):
         sim.embedded("none")
     with pytest.raises(TypeError, match="name: expected an embedding"):
         sim.embedded(3)

@@ -188,7 +188,7 @@ def test_solids_that_do_not_collide_are_not_looked_at():
 
 @needs_gmp
 def test_inside_wants_a_scene():
-    with pytest.raises(TypeError, match="inside: only a Scene"):
+    with pytest.raises(TypeError, match="inside: needs a Scene"):
         pdgpu.certify([BOX.points], BOX.triangles, inside=True)
     with pytest.raises(TypeError, match="inside"):
         pdgpu.certify([BOX.points], BOX.triangles, inside=1)

@@ -166,7 +166,9 @@ def test_a_film_for_players_has_its_frames(tmp_path, monkeypatch):
     with monkeypatch.context() as without:
         without.setattr(matplotlib.FFMpegWriter, "isAvailable", classmethod(lambda cls: False))
         without.setitem(sys.modules, "imageio_ffmpeg", None)
-        with pytest.raises(RuntimeError, match=r"animate: \.mp4 needs the program ffmpeg, which is not there: pip install imageio-ffmpeg"):
+        with pytest.raises(
+            RuntimeError, match=r"animate: \.mp4 needs the program ffmpeg, which is not installed: pip install imageio-ffmpeg"
+        ):
             animate(sim, tmp_path / "fall.mp4", 0.1)
     assert sim.time == 0.0 and not list(tmp_path.iterdir())
     if not (program := shutil.which("ffmpeg")):

@@ -84,7 +84,7 @@ def test_usd_films_are_opened_by_usd(suffix, tmp_path):
     for code, place in zip(codes, places, strict=True):
         assert np.array(cloth.GetPointsAttr().Get(code)) == pytest.approx(place, abs=1e-6)
     assert len(film) == 3 and f"fall{suffix}" in repr(film)
-    with pytest.raises(ValueError, match=r"append: only a \.pvd film"):
+    with pytest.raises(ValueError, match=r"append: expected a \.pvd film"):
         sim.record(tmp_path / f"fall{suffix}", append=True)
 
 

@@ -190,7 +190,7 @@ def test_figures(tmp_path):
         (lambda c: pdgpu.profile(c, "flops"), ValueError, "measure: "),
         (lambda c: pdgpu.profile(c, tolerance=0.0), ValueError, "tolerance: must be greater than 0"),
         (lambda c: pdgpu.profile(c, kind="box"), ValueError, "kind: "),
-        (lambda c: pdgpu.profile(c, per_variable=True), ValueError, "per_variable: for kind='data' alone"),
+        (lambda c: pdgpu.profile(c, per_variable=True), ValueError, "per_variable: only for kind='data'"),
         (lambda c: pdgpu.profile(c, solvers="PD"), TypeError, "solvers: expected a sequence of names"),
         (
             lambda c: pdgpu.profile(c, solvers=["PD", "ADMM"]),

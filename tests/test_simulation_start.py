@@ -281,7 +281,7 @@ def test_materials_that_nothing_takes_with_the_contact_are_named():
     """If not, the default solver fails without a word of the two that do not go together."""
     scene = pdgpu.Scene()
     scene.add_solid(cube(0.06), pdgpu.NeoHookean.from_young(2e4, 0.3), density=1000.0)
-    with pytest.raises(TypeError, match="ProjectiveDynamics cannot treat the material NeoHookean"):
+    with pytest.raises(TypeError, match="ProjectiveDynamics does not take the material NeoHookean"):
         pdgpu.Simulation(scene, contact=pdgpu.ProjectiveContact(1e-3))
 
 

@@ -186,8 +186,8 @@ def test_a_broken_executor_is_named_and_not_a_result(tmp_path):
         ({"a": 3}, TypeError, "expected a list of values .* for 'a'"),
         ({"a": "xyz"}, TypeError, "expected a list of values .* for 'a'"),
         ({"a": []}, ValueError, "no values for 'a'"),
-        ({"a": [1, 2, 1]}, ValueError, "value 2 of 'a', 1, is there twice"),
-        ({"a": [1, pdgpu.PCG()]}, TypeError, "'a': value 1 cannot stand in a table"),
+        ({"a": [1, 2, 1]}, ValueError, "value 2 of 'a', 1, occurs twice"),
+        ({"a": [1, pdgpu.PCG()]}, TypeError, "'a': value 1 has no form in a table"),
         ({"error": [1]}, ValueError, "'error' is a column of the table"),
     ],
 )
@@ -203,7 +203,7 @@ def test_grids_that_are_none_are_refused(grid, error, said):
         (3, "to be returned, got int"),
         ([], "got list"),
         ({"a": 2}, "the grid says 1"),
-        ({"v": [1]}, "'v'.*cannot stand"),
+        ({"v": [1]}, "'v'.*has no form"),
         ({"error": 1}, "'error'"),
     ],
 )

@@ -16,7 +16,7 @@ pd_status pd_rooms_grow(pd_context *context, size_t needed, const char *of, int 
     if (status) {
         pd_error cause = *pd_context_error(context);
         for (int i = 0; i < n; i++) pd_memory_destroy(context, fresh[i]);
-        return pd_fail(pd_context_error(context), status, "no room for %zu %s: %.300s", needed, of, cause.text);
+        return pd_fail(pd_context_error(context), status, "no memory for %zu %s: %.300s", needed, of, cause.text);
     }
     for (int i = 0; i < n; i++) {
         pd_memory_destroy(context, *rooms[i].memory);

@@ -15,7 +15,7 @@ enum { HUGE_PAGE = 1 << 21, MAX_THREADS = 1024 };
 
 pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error) {
     *out = NULL;
-    if (place.device != 0) return pd_fail(error, PD_ERROR_DEVICE, "device: %d is not there: the CPU is one device", place.device);
+    if (place.device != 0) return pd_fail(error, PD_ERROR_DEVICE, "device: %d is not available; the CPU is device 0", place.device);
     if (place.threads > MAX_THREADS)
         return pd_fail(error, PD_ERROR_VALUE, "threads: must be at most %d, got %d", MAX_THREADS, place.threads);
     *out = calloc(1, sizeof **out);

@@ -35,7 +35,7 @@ pd_status pd_context_create(pd_context **out, pd_place place, pd_error *error) {
     if (status) return status;
     if (count == 0) return PD_ERROR_DEVICE; // the error has a text already
     if (place.device < 0 || place.device >= count)
-        return pd_fail(error, PD_ERROR_DEVICE, "device: 'cuda:%d' is not there, of %d the last is 'cuda:%d'", place.device, count,
+        return pd_fail(error, PD_ERROR_DEVICE, "device: 'cuda:%d' is not available, of %d the last is 'cuda:%d'", place.device, count,
                        count - 1);
     pd_context *context = (pd_context *)calloc(1, sizeof *context);
     if (!context) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for a context");

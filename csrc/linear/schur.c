@@ -220,11 +220,10 @@ static pd_status set_diagonal(pd_schur *self, const double *total) {
         int i = self->rows[f];
         if (self->total[i] == self->base[i]) continue;
         pd_context_error(self->context)->vertex = i;
-        return pd_fail(
-            pd_context_error(self->context), PD_ERROR_VALUE,
-            "vertex %d is in contact and not in the region of SchurDirect, which is where it can answer contact: make the region larger, "
-            "or take linear=pdgpu.Direct()",
-            i);
+        return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
+                       "vertex %d is in contact, but not in the region of SchurDirect: make the region larger, "
+                       "or take linear=pdgpu.Direct()",
+                       i);
     }
     for (int k = 0; k < self->cost.prone; k++) {
         double added = self->total[prone[k]] - self->base[prone[k]];
@@ -289,7 +288,7 @@ static pd_status prepare(pd_linear *self) {
     pd_status status = PD_OK;
     if (self->subspace)
         return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
-                       "linear: SchurDirect has one matrix for x, y and z, which what is held on lines and in planes couples");
+                       "linear: SchurDirect has one matrix for x, y and z, which slides on lines and planes couple; take Direct");
     if (!schur) {
         PD_TRY(create(&schur, self->context, self->cholesky, &self->A, self->fixed, self->settings.prone, self->settings.active));
         self->memory = schur;

@@ -15,7 +15,7 @@ static int compare_sides(const void *left, const void *right) {
 }
 
 pd_status pd_closed_surface_check(const int *triangles, int n, pd_error *error) {
-    if (n == 0) return pd_fail(error, PD_ERROR_VALUE, "triangles: there are none, so nothing is enclosed");
+    if (n == 0) return pd_fail(error, PD_ERROR_VALUE, "triangles: expected one or more, got none");
     size_t n_sides = 3 * (size_t)n;
     side *sides = malloc(n_sides * sizeof *sides);
     if (!sides) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the sides of %d triangles", n);

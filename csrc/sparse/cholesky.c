@@ -174,7 +174,7 @@ static pd_status create_of_parts(pd_cholesky **out, int n, int n_last, const int
     self->supernodes.rows = L->s;
     self->supernodes.permutation = L->Perm;
     if (n_last > 0 && !ends_with_second_part(self)) {
-        status = pd_fail(error, PD_ERROR_VALUE, "CHOLMOD left the last %d of %d rows not at the end", n_last, n);
+        status = pd_fail(error, PD_ERROR_VALUE, "CHOLMOD did not keep the last %d of %d rows at the end", n_last, n);
         goto done;
     }
     PD_TRY(pd_supernodal_factor_create(&self->factor, &self->supernodes, column_start, row_index, error));

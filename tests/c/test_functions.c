@@ -95,7 +95,7 @@ static pdgpu_status ask(void *user, pdgpu_solved *step) {
     OK(pdgpu_solved_move(step, d, part, NULL, &error));
     OK(pdgpu_solved_potential(step, NULL, &there, &error));
     CHECK(there < here);
-    CHECK(pdgpu_solved_line_search(step, g, &part, &error) == PDGPU_ERROR_VALUE && strstr(error.text, "no direction of descent"));
+    CHECK(pdgpu_solved_line_search(step, g, &part, &error) == PDGPU_ERROR_VALUE && strstr(error.text, "not a descent direction"));
     CHECK(pdgpu_solved_move(step, g, -1.0, NULL, &error) == PDGPU_ERROR_VALUE && strstr(error.text, "fraction"));
     CHECK(pdgpu_solved_move(step, NULL, 1.0, NULL, &error) == PDGPU_ERROR_VALUE && strstr(error.text, "d: expected a pointer"));
     g[4] = (pdgpu_real)NAN;

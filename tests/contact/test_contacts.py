@@ -340,7 +340,7 @@ def test_a_simulation_says_that_nothing_responds_to_obstacles():
     scene.add_particles([[0.0, 1.0, 0.0]], mass=1.0)
     scene.add_obstacle(pdgpu.Plane(point=(0.0, 0.0, 0.0), normal=(0.0, 1.0, 0.0)), name="floor")
     assert "1 obstacle)" in repr(scene)
-    with pytest.warns(UserWarning, match=r"nothing responds to 'floor'.*BarrierContact.*set_world_box"):
+    with pytest.warns(UserWarning, match=r"without contact bodies pass through 'floor'.*BarrierContact.*set_world_box"):
         sim = pdgpu.Simulation(scene, dt=1 / 10)
     sim.step(10)
     assert sim.positions[0, 1] < 0.0

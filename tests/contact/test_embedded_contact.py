@@ -260,7 +260,7 @@ def test_who_does_not_take_it_says_so():
     for contact, solver, text in (
         (pdgpu.ProjectiveContact(1e-3), pdgpu.ProjectiveDynamics(), "ProjectiveContact weighs pairs by the masses of their vertices"),
         (pdgpu.TwoWayContact(1e-3), pdgpu.Newton(), "TwoWayContact moves vertices one by one"),
-        (PENALTY, pdgpu.XPBD(), "XPBD moves the vertices of a pair alone"),
+        (PENALTY, pdgpu.XPBD(), "XPBD moves the vertices of a pair separately"),
     ):
         with pytest.raises(
             TypeError, match=f"contact: {text} and does not take 'ball0', which is embedded in 'cage0' with collides=True; "

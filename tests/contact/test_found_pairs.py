@@ -76,12 +76,12 @@ def test_a_later_search_ends_them(moving):
     expected = kept.numpy()
     other = phase.search(end, start, distance=0.1)
     for ask in (old.pairs, old.earliest, lambda: old.closest("edge_edge"), lambda: old.collisions("edge_edge")):
-        with pytest.raises(RuntimeError, match="these pairs are gone"):
+        with pytest.raises(RuntimeError, match="these pairs are no longer valid"):
             ask()
     assert other.earliest().pair and other.closest("edge_edge")
     assert_equal(kept.numpy(), expected)  # its memory is its own
     phase.pairs(start)
-    with pytest.raises(RuntimeError, match="these pairs are gone"):
+    with pytest.raises(RuntimeError, match="these pairs are no longer valid"):
         other.pairs()
 
 

@@ -106,14 +106,14 @@ PATHS = {
     "certify": certified,
     "contact_forces": forces,
 }
-OWN_PAIRS = "contact: {} finds its pairs on the way of each solver"
+OWN_PAIRS = "contact: {} has pairs that depend on the solver"
 REFUSED = {
     ("penalty", "snapshot"): OWN_PAIRS.format("PenaltyContact"),
     ("projective", "snapshot"): OWN_PAIRS.format("ProjectiveContact"),
     ("two-way", "snapshot"): OWN_PAIRS.format("TwoWayContact"),
     ("proxies", "snapshot"): OWN_PAIRS.format("ProxyContact"),
     ("none", "contact_forces"): "contact: this simulation has none",
-    ("two-way", "contact_forces"): "contact: TwoWayContact moves what the solver came to, by no force",
+    ("two-way", "contact_forces"): "contact: TwoWayContact has no forces",
     ("proxies", "contact_forces"): "contact: ProxyContact has springs and no pairs; proxies",
 }
 

@@ -310,7 +310,7 @@ def test_a_step_that_leaves_all_bounds_is_an_error_and_no_crash():
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        (("nothing", C), ValueError, "name: nothing that is embedded is named 'nothing'"),
+        (("nothing", C), ValueError, "name: no embedding is named 'nothing'"),
         (("under", -1.0), ValueError, "stiffness: must be greater than 0, got -1.0"),
         (("under", [1.0, 2.0]), ValueError, r"stiffness: expected shape \(120\), got \(2,\)"),
         (("under", C, "nobody"), ValueError, r"field: no obstacle, .* is named 'nobody'; there are \['floor', 'mesh'\], \['bar'\], \[\]"),
@@ -345,7 +345,7 @@ def test_a_proxy_outside_the_region_and_solvers_without_a_place_for_it_are_refus
     sim = simulate(scene, pdgpu.Direct())
     with pytest.raises(ValueError, match="contact: ProxyContact has springs and no pairs"):
         sim.contact_forces()
-    with pytest.raises(ValueError, match="hessian: ProxyContact has another one"):
+    with pytest.raises(ValueError, match="hessian: ProxyContact changes it"):
         sim.hessian()
     with pytest.raises(ValueError, match="contact: only ProxyContact has proxies"):
         pdgpu.Simulation(scene, pdgpu.Newton(), contact=pdgpu.PenaltyContact(1e-4, stiffness=1e3)).proxies()

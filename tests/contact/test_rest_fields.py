@@ -212,7 +212,7 @@ def test_its_own_neighbourhood_is_no_contact():
     [
         ("nothing", ValueError, r"field: no obstacle, solid or embedded surface is named 'nothing'; there are \[\], \['U'\], \[\]"),
         (["U", pdgpu.RestField("U")], ValueError, "field: a name occurs twice"),
-        (pdgpu.RestField("U", spacing=1e-6), ValueError, r"field: 'U': spacing: .* would need .* at most 134217728 can be had"),
+        (pdgpu.RestField("U", spacing=1e-6), ValueError, r"field: 'U': spacing: .* would need .* at most 134217728 are possible"),
         (3, TypeError, "field: expected a name, got 3"),
         (None, ValueError, "field: the scene has no obstacle; add one, or give the name of a solid"),
     ],

@@ -31,7 +31,7 @@ def test_settings_go_by_keyword(kind):
 )
 def test_calls_of_an_earlier_release_warn(before, now):
     """If not, scripts break without a word of the cure, or go on to break later."""
-    with pytest.warns(DeprecationWarning, match=r"by keyword, \w+=.*one more release|thickness= is called distance= now") as said:
+    with pytest.warns(DeprecationWarning, match=r"by keyword, \w+=.*end with the next release|thickness= is now called distance=") as said:
         contact = before()
     assert contact == now and len(said) == 1 and said[0].filename == __file__
     with warnings.catch_warnings():
@@ -47,7 +47,7 @@ def test_calls_of_an_earlier_release_warn(before, now):
         (lambda: pdgpu.PenaltyContact(1e-3, thickness=1e-3, stiffness=1e4), "PenaltyContact: distance is given twice"),
         (lambda: pdgpu.PenaltyContact(distance=1e-3, thickness=1e-3, stiffness=1e4), "PenaltyContact: distance is given twice"),
         (lambda: pdgpu.BarrierContact(1e-3, 1e4, stiffness=1e4), "BarrierContact: stiffness is given twice"),
-        (lambda: pdgpu.TwoWayContact(1e-3, 1e-4, 4), "TwoWayContact takes at most 2 arguments by place, got 3"),
+        (lambda: pdgpu.TwoWayContact(1e-3, 1e-4, 4), "TwoWayContact takes at most 2 arguments by position, got 3"),
         (lambda: pdgpu.PenaltyContact(1e-3), "stiffness"),
         (lambda: pdgpu.BarrierContact(1e-3, thickness=1e-3), "thickness"),
     ],

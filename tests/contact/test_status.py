@@ -44,7 +44,7 @@ def blocks():
 
 def simulated(scene, solver, contact, **options):
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="obstacles: nothing responds")
+        warnings.filterwarnings("ignore", message="obstacles: without contact bodies pass through")
         return pdgpu.Simulation(scene, solver, dt=DT, contact=contact, **options)
 
 

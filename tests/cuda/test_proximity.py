@@ -91,7 +91,7 @@ def test_out_of_memory(on_host, monkeypatch, dtype):
     cpu, cuda, x, phase = both(2, dtype, n=90)
     find(cuda, x, 0.02)
     capacity = cuda.counts()["capacity"]
-    for what in ("out of device memory", r"no room for \d\d\d\d+ candidates: out of device memory: \d+ bytes"):
+    for what in ("out of device memory", r"no memory for \d\d\d\d+ candidates: out of device memory: \d+ bytes"):
         monkeypatch.setenv("PD_ON_HOST_FAILS", "cudaMalloc 2")
         with pytest.raises(MemoryError, match=what):
             find(cuda, x, 2.0)

@@ -406,7 +406,7 @@ WRONG = {
     "complex": (lambda step: step.line_search(1j * step.x), TypeError, r"step\.line_search: d"),
     "nothing": (lambda step: step.move(None), TypeError, r"step\.move: d"),
     "a filter that there is not": (lambda step: step.hessian(filter="absolute"), ValueError, r"step\.hessian: filter"),
-    "ascent": (lambda step: step.line_search(step.gradient()), ValueError, r"step\.line_search: d: no direction of descent"),
+    "ascent": (lambda step: step.line_search(step.gradient()), ValueError, r"step\.line_search: d: not a descent direction"),
     "backwards": (lambda step: step.move(step.x, -1.0), ValueError, r"step\.move: fraction"),
     "a fraction that is no number": (lambda step: step.move(step.x, np.nan), ValueError, r"step\.move: fraction"),
     "an answer": (lambda step: step.x, TypeError, "expected None, got ndarray"),
@@ -481,7 +481,7 @@ def test_another_thread_is_refused():
         other.join()
 
     asked(elsewhere)
-    assert len(errors) == 1 and "the thread that solves it" in errors[0]
+    assert len(errors) == 1 and "only the thread that solves the step" in errors[0]
 
 
 def test_what_a_scene_has_not_is_refused_by_name():

@@ -203,9 +203,9 @@ def test_slider_in_contact():
 AT = {"at": (0.0, 0.0, 0.0)}
 HINGE, BALL, SLIDER = {"axis": (0, 0, 1), **AT}, {"axis": (1, 0, 0), **AT}, {"axis": (1, 0, 0), **AT}
 REFUSED = {
-    "turned round": ("hinge", {"limits": (0.5, -0.5), **HINGE}, r"limits: \(0.5, -0.5\) leave nothing"),
-    "nothing between": ("slider", {"limits": (0.0, 0.0), **SLIDER}, "leave nothing between"),
-    "beyond at rest": ("slider", {"limits": (0.1, 0.5), **SLIDER}, "do not hold 0"),
+    "turned round": ("hinge", {"limits": (0.5, -0.5), **HINGE}, r"limits: \(0.5, -0.5\) must ascend"),
+    "nothing between": ("slider", {"limits": (0.0, 0.0), **SLIDER}, "must ascend"),
+    "beyond at rest": ("slider", {"limits": (0.1, 0.5), **SLIDER}, "must contain 0"),
     "whole turn": ("hinge", {"limits": (-4.0, 4.0), **HINGE}, "whole turn"),
     "infinite angle": ("hinge", {"limits": (-np.inf, 1.0), **HINGE}, "whole turn"),
     "no number": ("slider", {"limits": (np.nan, 1.0), **SLIDER}, "limits: expected two numbers"),
@@ -256,7 +256,7 @@ def test_joints_that_contradict_pins_are_refused(case):
     body = scene.add_rigid(BAR, density=1.0, name="a")
     body.pin(pins)
     scene.add_joint(kind, body, name="j", **settings)
-    with pytest.raises(ValueError, match="joint 'j': with the pins of 'a' it leaves nothing of that to turn or to slide"):
+    with pytest.raises(ValueError, match="joint 'j': with the pins of 'a' it blocks every rotation and displacement"):
         pdgpu.Simulation(scene, pdgpu.Newton())
 
 

@@ -137,9 +137,9 @@ def test_nonsense_is_refused():
     """If not, what is wrong shows as something else, later."""
     scene = held()
     body = scene["arm"]
-    with pytest.raises(TypeError, match=r"attach: give targets, or a frame"):
+    with pytest.raises(TypeError, match=r"attach: expected either targets or a frame"):
         body.attach([0])
-    with pytest.raises(TypeError, match=r"attach: give targets, or a frame"):
+    with pytest.raises(TypeError, match=r"attach: expected either targets or a frame"):
         body.attach([0], (0.0, 0.0, 0.0), frame=swing)
     with pytest.raises(TypeError, match=r"frame: expected a callable"):
         body.attach([0], frame=np.eye(3))

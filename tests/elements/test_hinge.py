@@ -73,7 +73,7 @@ def test_flexural_rigidity_of_the_quadratic_form_is_that_of_the_angle():
     ("shape", "text"),
     [
         (folded(0.0) * [1, 0, 0], "row 1 has zero area"),
-        (folded(np.pi), "row 1 has triangles on top of each other"),
+        (folded(np.pi), "row 1 has triangles folded onto each other"),
     ],
 )
 def test_degenerate_hinges_at_rest_are_named(shape, text):

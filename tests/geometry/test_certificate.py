@@ -280,9 +280,9 @@ def test_a_scene_with_a_moving_obstacle():
     for times in ([0.0], [0.0, 0.1, 0.2]):
         with pytest.raises(ValueError, match="times: expected one for each"):
             pdgpu.certify([frame] * 2, scene, times=times)
-    with pytest.raises(TypeError, match="a Scene has edges and particles of its own"):
+    with pytest.raises(TypeError, match="a Scene has its own edges and particles"):
         pdgpu.certify([frame], scene, edges=[[0, 1]], times=[0.0])
-    with pytest.raises(TypeError, match="times: only a Scene"):
+    with pytest.raises(TypeError, match="times: needs a Scene"):
         pdgpu.certify([TRIANGLE], [[0, 1, 2]], times=[0.0])
 
 

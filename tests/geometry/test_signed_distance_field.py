@@ -243,7 +243,7 @@ REFUSED = [
     (lambda: build(pdgpu.shapes.grid((1, 1), (2, 2))), ValueError, ["mesh", "open", "(0, 1)"]),
     (lambda: build(fan()), ValueError, ["mesh", "(0, 1)", "4 triangles"]),
     (lambda: build(mesh_of(TETRAHEDRON, [*SIDES[:3], SIDES[3][::-1]])), ValueError, ["mesh", "same way", "(0, 2)", "inconsistent"]),
-    (lambda: build(crossing()), ValueError, ["mesh", "meets itself", "edge", "triangle"]),
+    (lambda: build(crossing()), ValueError, ["mesh", "intersects itself", "edge", "triangle"]),
     (lambda: build(pdgpu.shapes.chain(3)), ValueError, ["mesh", "none"]),
     (lambda: build("bunny"), TypeError, ["mesh", "bunny"]),
     (lambda: build(BOX, 0.0), ValueError, ["spacing", "0"]),

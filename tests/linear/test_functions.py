@@ -131,7 +131,7 @@ WRONG = {
     "not finite": (
         lambda r: (np.where(np.arange(len(r)) == 3, np.nan, 1.0) * r.T).T,
         ValueError,
-        "preconditioner: its answer is not finite at row 3",
+        "preconditioner: expected finite numbers, got .*nan.* at row 3",
     ),
     "complex": (lambda r: 1j * r, ValueError, "preconditioner: expected real numbers"),
     "an exception": (lambda r: 1 / 0, ZeroDivisionError, "division by zero"),
@@ -166,7 +166,7 @@ def test_what_is_no_function_is_refused():
     with pytest.raises(ValueError, match="expected a square operator"):
         pdgpu.PCG(preconditioner=scipy.sparse.linalg.aslinearoperator(np.ones((3, 2))))
     small = pdgpu.PCG(preconditioner=scipy.sparse.linalg.aslinearoperator(np.eye(3)))
-    with pytest.raises(ValueError, match="the operator has shape"):
+    with pytest.raises(ValueError, match="expected an operator with"):
         pdgpu.linear.solve(A, np.ones(A.shape[0]), small)
     scene, _ = scenes.in_tension()
     sim = pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(linear=pdgpu.PCG(preconditioner=np.copy)))

@@ -117,7 +117,7 @@ def test_what_cannot_be_represented():
             linear.solve(sparse.diags_array([1.0, 1e-300]).tocsr(), [1.0, 1.0], solver)
         with pytest.raises(ValueError, match=r"b: column 1 leaves a residual 1e-250 times"):
             linear.solve(two, [[1.0, 1e-250], [0.0, 0.0]], solver)
-        with pytest.raises(ValueError, match="reference: it is too far"):
+        with pytest.raises(ValueError, match="reference: its distance from x0 is out of the range"):
             linear.solve(two, [1.0, 1.0], solver, reference=[1e300, 0.0])
         with pytest.raises(ValueError, match=r"b: value inf at 0 is not finite"):
             linear.solve(one, np.array(["1e400"]).astype(np.longdouble), solver)

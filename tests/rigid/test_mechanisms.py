@@ -109,7 +109,7 @@ def test_rising_energy_of_unconverged_sweeps_is_said():
                 total.append(sim.energies()["total"])
         rises = (np.diff(total) > 1e-3 * np.array(total[:-1])).any()
         assert rises == bool(expected)
-        assert sum("made their energy rise" in str(warning.message) for warning in said) == expected
+        assert sum("raised the energy of bodies" in str(warning.message) for warning in said) == expected
 
 
 def test_slider_crank_keeps_its_energy_to_first_order():

@@ -222,12 +222,12 @@ pd_status pd_broad_phase_lengthen(pd_broad_phase *phase, pair_list *list, size_t
     size_t capacity = list->buffer.capacity > 0 ? list->buffer.capacity : FEWEST_PAIRS; /* a capacity of 0 follows a failed allocation */
     pd_status status = PD_OK;
     if (found > UINT32_MAX)
-        return pd_fail(pd_context_error(phase->context), PD_ERROR_MEMORY, "broad phase: %zu pairs are more than a list can hold", found);
+        return pd_fail(pd_context_error(phase->context), PD_ERROR_MEMORY, "broad phase: %zu pairs are more than a list can store", found);
     while (capacity < found) capacity *= 2;
     status = resize(phase, list, capacity);
     if (status) {
         pd_error cause = *pd_context_error(phase->context);
-        return pd_fail(pd_context_error(phase->context), status, "no room for %zu pairs that may meet: %.300s", found, cause.text);
+        return pd_fail(pd_context_error(phase->context), status, "no memory for %zu candidate pairs: %.300s", found, cause.text);
     }
     phase->counts.retries++;
     return PD_OK;

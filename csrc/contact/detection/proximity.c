@@ -144,8 +144,8 @@ pd_status pd_candidates_take(pd_candidates *c, pd_context *context, const pd_pai
                              int n_colliders) {
     size_t n = vertex_triangle->n + edge_edge->n + (size_t)n_colliders * (size_t)c->n_asked;
     if (n > INT_MAX)
-        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs may be near each other, at most %d can be looked at", n,
-                       INT_MAX);
+        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu candidate pairs, at most %d are possible; take a smaller distance",
+                       n, INT_MAX);
     c->vertex_triangle = vertex_triangle->pairs, c->n_vertex_triangle = vertex_triangle->n;
     c->edge_edge = edge_edge->pairs, c->n_edge_edge = edge_edge->n;
     c->count_vertex_triangle = vertex_triangle->count, c->count_edge_edge = edge_edge->count;
@@ -259,8 +259,9 @@ done:
 static pd_status take_active(pd_proximity *p, uint64_t n) {
     pd_status status = PD_OK;
     if (n > MOST_ACTIVE)
-        return pd_fail(pd_context_error(p->context), PD_ERROR_MEMORY, "%llu pairs are near each other, at most %d can be listed",
-                       (unsigned long long)n, MOST_ACTIVE);
+        return pd_fail(pd_context_error(p->context), PD_ERROR_MEMORY,
+                       "%llu pairs within the distance, at most %d are possible; take a smaller distance", (unsigned long long)n,
+                       MOST_ACTIVE);
     if (n > p->active.capacity) {
         PD_TRY(make_active_room(p, (size_t)n));
         PD_TRY(list_active(p));

@@ -228,8 +228,9 @@ pd_status pd_penalty_told(pd_penalty *self, int *whole) {
     if (pairs > self->active.capacity) {
         *whole = 0;
         if (pairs > INT_MAX / 4)
-            return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "%llu pairs have a penalty, at most %d can be listed",
-                           (unsigned long long)pairs, INT_MAX / 4);
+            return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY,
+                           "%llu pairs have a penalty, at most %d are possible; take a smaller distance", (unsigned long long)pairs,
+                           INT_MAX / 4);
         PD_TRY(make_room(self, (size_t)pairs));
     }
     if (!*whole) self->detections -= self->asked, pd_context_tally(self->context)->searches -= self->asked;

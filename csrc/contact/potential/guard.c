@@ -56,7 +56,8 @@ static pd_status create_parts(pd_guard *self) {
     size_t n = (size_t)self->n_points;
     double *whole = malloc((n + 1) * sizeof *whole);
     pd_status status = PD_OK;
-    if (!whole) return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the ways of %d points", self->n_points);
+    if (!whole)
+        return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the paths of %d points", self->n_points);
     for (size_t i = 0; i < n; i++) whole[i] = 1.0;
     PD_TRY(pd_upload(self->context, (void **)&self->parts, whole, n * sizeof *whole));
     PD_TRY(pd_memory_create(self->context, (void **)&self->together, sizeof *self->together));
@@ -71,7 +72,7 @@ pd_status pd_guard_create(pd_guard **out, pd_context *context, const pd_guard_de
     pd_status status = PD_OK;
     size_t bytes = 3 * (size_t)d->phase.n_points * sizeof(real);
     pd_guard *self = *out = calloc(1, sizeof *self);
-    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a guard");
+    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a step limiter");
     self->context = context;
     self->separation = d->separation, self->activation = d->activation;
     self->radii = d->radii;
@@ -140,7 +141,8 @@ static pd_status ask_for_candidates(pd_guard *self, double rounding, double most
     self->culling += pd_seconds() - begun;
     size_t n = vertex_triangle.n + edge_edge.n;
     if (n + (size_t)self->n_planes * (size_t)self->n_asked > INT_MAX)
-        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs may meet, at most %d can be looked at", n, INT_MAX);
+        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu candidate pairs, at most %d are possible; take a shorter step", n,
+                       INT_MAX);
     const pd_room rooms[] = {PD_ROOM(self->corners, 4)};
     PD_TRY(pd_rooms_grow(context, n, "pairs that may meet", PD_ROOMS(rooms), &self->capacity, NULL));
     self->candidates = (pd_candidates){.n = n,

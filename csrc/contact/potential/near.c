@@ -43,7 +43,7 @@ pd_status pd_near_create(pd_near **out, pd_context *context, int n_vertices, int
     pd_status status = PD_OK;
     size_t n = (size_t)n_points;
     pd_near *self = *out = calloc(1, sizeof *self);
-    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for pairs that are near");
+    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for neighbour pairs");
     self->context = context;
     self->n_vertices = n_vertices, self->n_points = n_points;
     self->chosen = chosen;

@@ -284,7 +284,7 @@ static pd_status refuse(pd_proxies *self, int p) {
     status = pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
                      "field: proxy %d at (%g, %g, %g) m is %g m outside the grid of obstacle %d of the field, in which it would be at "
                      "(%g, %g, %g) m from node (0, 0, 0), with the last at (%g, %g, %g) m. That grid is a part of a shape, and its nearest "
-                     "value does not reach so far: what is there is not known; give a grid that covers the path",
+                     "value does not reach so far: the distance there is unknown; give a grid that covers the path",
                      p, (double)y[0], (double)y[1], (double)y[2], sqrt(beyond), which, (double)place[0], (double)place[1], (double)place[2],
                      last[0], last[1], last[2]);
 done:

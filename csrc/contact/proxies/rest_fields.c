@@ -236,7 +236,7 @@ pd_status pd_rest_bodies_detect(pd_rest_bodies *self, const real *x, const pd_pr
     PD_TRY(pd_tree_fit(context, self->tree, &self->named, NULL, DBL_MAX));
     PD_TRY(search(self, &found));
     if (found > INT_MAX)
-        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "proxies may lie in %llu tets, at most %d can be looked at",
+        return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "proxies may lie in %llu tets, at most %d are possible",
                        (unsigned long long)found, INT_MAX);
     if (found > self->buffer.capacity) {
         PD_TRY(make_room(self, (size_t)found));

@@ -72,7 +72,7 @@ pd_status pd_divergence_of_run(pd_simulation *self, const real *targets, int ite
     error->iteration = iteration;
     error->vertex = excess.vertex;
     return pd_fail(error, PD_DIVERGED,
-                   "%s diverged over the steps: the kinetic energy has come to %.3g J, where the state the run began with, load and pins "
+                   "%s diverged over the steps: the kinetic energy is %.3g J, where the state at the start of the run, load and pins "
                    "allow %.3g J at most; fastest vertex %d",
                    self->method->name, excess.kinetic, excess.energy, excess.vertex);
 }

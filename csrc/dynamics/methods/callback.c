@@ -258,7 +258,7 @@ pd_status pd_callback_local_step(pd_callback_step *step, const real *x, real *b)
                            pd_kind_shape_of(problem->sets[s].kind).name);
     if (problem->subspace)
         return pd_fail(problem->error, PD_ERROR_TYPE,
-                       "vertices slide on lines or planes, which the right-hand side cannot say; take global_solve(gradient())");
+                       "vertices slide on lines or planes, which the right-hand side does not contain; take global_solve(gradient())");
     PD_TRY(need_matrix(step, &A));
     PD_TRY(count_as_projection(step, x, b));
     if (x)
@@ -378,7 +378,7 @@ pd_status pd_callback_line_search(pd_callback_step *step, const real *d, double 
     PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
     if (!(slope >= 0.0))
         return pd_fail(problem->error, PD_ERROR_VALUE,
-                       "d: no direction of descent, its product with the gradient is %g J and must be negative", -slope);
+                       "d: not a descent direction, its product with the gradient is %g J and must be negative", -slope);
     if (slope == 0.0) return PD_OK;
     memory->product = problem->contact ? NO_PRODUCT : memory->product;
     PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));

@@ -125,7 +125,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     if (!settings->colours) return pd_fail(problem->error, PD_ERROR_VALUE, "colours: vertex block descent needs them");
     if (settings->line_search && problem->custom)
         return pd_fail(problem->error, PD_ERROR_TYPE,
-                       "line_search: it asks for energies of single vertices, which functions of a material do not answer; take 0");
+                       "line_search: it needs energies of single vertices, which functions of a material do not provide; take 0");
     return make(self, problem, settings, !settings->line_search, 0); // a line search needs energies, not groups
 }
 

@@ -136,7 +136,7 @@ static int can_give(DeviceArray *self, PyObject *wanted, PyObject *copy) {
     int type, id;
     DLDevice device = device_of(self);
     if (copy == Py_True) {
-        PyErr_SetString(PyExc_BufferError, "copy: True, but this is the memory itself; copy what you got");
+        PyErr_SetString(PyExc_BufferError, "copy: True, but this is the memory itself; copy the result");
         return 0;
     }
     if (wanted == Py_None) return 1;

@@ -115,7 +115,7 @@ static int enter(BroadPhaseObject *self, long long search) {
     if (!pd_broad_phase_enter(self)) return 0;
     if (search > 0 && search == self->found.search && search == pd_broad_phase_searches(self->core)) return 1;
     pd_broad_phase_leave(self);
-    PyErr_SetString(PyExc_RuntimeError, "these pairs are gone: the broad phase has searched since");
+    PyErr_SetString(PyExc_RuntimeError, "these pairs are no longer valid: the broad phase has searched again");
     return 0;
 }
 

@@ -22,7 +22,7 @@ static PyArrayObject *points_in(PyObject *object, int n_vertices) {
         for (size_t j = 0; j < c % 4; j++) repeated |= pair[j] >= 0 && pair[j] == rows[c];
         if (rows[c] >= -1 && rows[c] < n_vertices && !repeated) continue;
         PyErr_Format(PyExc_ValueError, "points: index %d at (%zd, %d) %s", rows[c], (Py_ssize_t)(c / 4), (int)(c % 4),
-                     repeated ? "is in that row twice" : "is out of range");
+                     repeated ? "occurs twice in its row" : "is out of range");
         rows = NULL;
     }
     if (!rows) Py_CLEAR(points);

@@ -46,7 +46,7 @@ static int surface_in(PyObject *module, PyObject *points, PyObject *triangles, p
     int n_points = points_in(module, points, &surface->points, "points");
     if (n_points < 0) return 0;
     surface->n_triangles = triangles_in(module, triangles, n_points, &surface->triangles);
-    if (surface->n_triangles == 0) PyErr_SetString(PyExc_ValueError, "triangles: there are none");
+    if (surface->n_triangles == 0) PyErr_SetString(PyExc_ValueError, "triangles: expected one or more, got none");
     return surface->n_triangles > 0;
 }
 

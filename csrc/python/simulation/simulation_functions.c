@@ -57,7 +57,7 @@ static pd_callback_step *enter(pd_simulation_object *self) {
     if (!self->solved)
         PyErr_Format(PyExc_RuntimeError, "no function of a solver is running on this simulation");
     else if (self->owner != PyThread_get_thread_ident() || self->asks)
-        PyErr_Format(PyExc_RuntimeError, "the step is for the thread that solves it: ask for what another thread needs before it runs");
+        PyErr_Format(PyExc_RuntimeError, "only the thread that solves the step may query it: read the data of another thread before");
     else {
         self->asks = 1;
         return self->solved;

@@ -66,7 +66,7 @@ static const pd_method *read_method(PyObject *solver) {
     }
     const char *name = PyUnicode_AsUTF8AndSize(solver, &length);
     const pd_method *method = name && strlen(name) == (size_t)length ? pd_method_find(name) : NULL;
-    if (!method && !PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "solver: there is no %R", solver);
+    if (!method && !PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "solver: %R is unknown", solver);
     return method;
 }
 

@@ -201,7 +201,7 @@ PyObject *pd_call_step(pd_simulation_object *self, PyObject *arguments) {
         return PyErr_Format(PyExc_TypeError, "observer: expected a callable");
     if (chosen_object != Py_None) {
         if (rows || iterates || observer_object == Py_None)
-            return PyErr_Format(PyExc_ValueError, "chosen: is for an observer alone, record and iterates have all rows");
+            return PyErr_Format(PyExc_ValueError, "chosen: only for an observer; record and iterates have all rows");
         if (!(chosen = pd_array_in_private(chosen_object, NPY_UINT8, 1, rows_shape, "chosen"))) return NULL;
     }
     if (!pd_object_enter(self)) {

@@ -39,7 +39,7 @@ class ArrayArchive:
         import zipfile
 
         if not os.path.isfile(path):  # opening a pipe would wait for its writer
-            raise ValueError("it is no file")
+            raise ValueError("it is not a file")
         self._allowed = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) if compressed else (zipfile.ZIP_STORED,)
         self._file = open(path, "rb")
         try:
@@ -51,10 +51,10 @@ class ArrayArchive:
                 for member in members:  # each name occurs twice in the file, and is compared
                     self._zip.open(member).close()
                 if len(members) != self._announced():  # a wrong length of one entry of the directory skips the next
-                    raise ValueError("its directory does not hold the members that it announces")
+                    raise ValueError("its directory does not match its members")
             self._members = {member.filename.removesuffix(".npy"): member for member in members}
             if len(self._members) < len(members):
-                raise ValueError("two of its members have one name")
+                raise ValueError("two of its members have the same name")
         except BaseException:
             self._file.close()
             raise
@@ -88,11 +88,11 @@ class ArrayArchive:
         import zipfile
 
         if member.compress_type not in self._allowed:
-            raise ValueError("it is compressed, which no file of this kind is")
+            raise ValueError("it is compressed, which this format does not allow")
         largest = member.compress_size * (1 if member.compress_type == zipfile.ZIP_STORED else LARGEST_RATIO)
         self._left -= member.compress_size  # otherwise members that share bytes would multiply the content of the file
         if self._left < 0 or member.file_size > largest:
-            raise ValueError(f"{member.file_size} bytes are announced, more than there are")
+            raise ValueError(f"its directory announces {member.file_size} bytes, more than the file has")
         self._taken += member.file_size
         check_growth(f"arrays of {self._taken} bytes", self._taken, self._size)
         with self._zip.open(member) as file:

@@ -31,14 +31,14 @@ def settings_by_keyword(order: tuple[str, ...], renamed: Mapping[str, str] | Non
         @functools.wraps(built)
         def __init__(self, *arguments, **settings):
             if len(arguments) > len(order):
-                raise TypeError(f"{cls.__name__} takes at most {len(order)} arguments by place, got {len(arguments)}")
+                raise TypeError(f"{cls.__name__} takes at most {len(order)} arguments by position, got {len(arguments)}")
             given = dict(zip(order[1:], arguments[1:], strict=False))
             if given:
                 words = ", ".join(f"{name}={value!r}" for name, value in given.items())
-                _warn(f"{cls.__name__}: give its settings by keyword, {words}; by place they go for one more release")
+                _warn(f"{cls.__name__}: give its settings by keyword, {words}; positional settings end with the next release")
             for old, new in (renamed or {}).items():
                 if old in settings:
-                    _warn(f"{cls.__name__}: {old}= is called {new}= now; the old name goes for one more release")
+                    _warn(f"{cls.__name__}: {old}= is now called {new}=; the old name ends with the next release")
                     given |= {new: settings.pop(old)}
             if twice := [name for name in given if name in settings or (name == order[0] and arguments)]:
                 raise TypeError(f"{cls.__name__}: {twice[0]} is given twice")

@@ -265,7 +265,7 @@ class BroadPhase(GuardedAttributes):
 
 
 class ProximitySet:
-    """Near pairs, with a new search only when they may be incomplete [Wang et al. 2023, two-way interior point method, Eq. 4].
+    """Neighbour pairs, with a new search only when they may be incomplete [Wang et al. 2023, two-way interior point method, Eq. 4].
 
     A search lists every pair that may be within `maximum` and sets D = maximum. A motion changes every distance by at most twice the
     largest displacement. So all pairs nearer than D - 2 max |Δx| are still in the set, and each update lowers D by 2 max |Δx|. When D <=

@@ -248,7 +248,7 @@ class ContactScene:
         }
 
     def _solids(self, bodies):
-        """The part of a description with the tets behind the surfaces of bodies."""
+        """The part of a description with the tets below the surfaces of bodies."""
         rows = [body.mesh.tets + body.slice.start for body in bodies]
         tets = np.concatenate([np.zeros((0, 4), np.int32), *rows])
         neighbours, behind = tet_neighbours(tets, self.triangles)
@@ -355,9 +355,9 @@ def _motion_of(collider, local, name, rubs):
             raise ValueError(
                 f"motion of {name!r}: at time {time} s the plane rotates, which contact does not take; use a Box, which may rotate"
             )
-        if rubs:  # it takes along what lies on it
+        if rubs:  # it moves bodies on it by friction
             return np.array([rotation @ local[0] + shift, local[1]])
-        # through the point of the plane that is as near to the old one as can be: sliding along itself it stands still
+        # through the point of the plane closest to the old one: sliding along itself it stands still
         return np.array([local[0] + local[1] * (local[1] @ (rotation @ local[0] + shift - local[0])), local[1]])
 
     return at

@@ -30,7 +30,7 @@ class ProjectiveContact:
     """Contact of Projective Dynamics that changes only the diagonal of its matrix, without penetrations [Lan et al. 2022, Penetration-free
     Projective Dynamics on the GPU].
 
-    A step consists of rounds of iterations. At the begin of a round every pair that is near, or that a move would have brought into
+    A step consists of rounds of iterations. At the begin of a round every neighbour pair, or one that a move would have brought into
     contact, gets a target distance and its present closest points and normal. In the iterations it is a projection like that of an element.
     At the end of a round the state of the step moves towards the iterate, up to the first contact on the path. The iterate itself continues
     from its own position. So every state is free of intersections, for any iterations.
@@ -72,7 +72,7 @@ class ProjectiveContact:
           is on the surface, where arriving bodies stick. `inner` bounds a round, which ends when its potential changes by less than a
           hundredth; `tolerance` is not used. It starts from x + h v + h^2/4 a for any `initialization`.
         - "vanilla": every iteration is cut back to its contact-free part, and pairs that it would have hit keep their gap ("PD + CCD").
-        - "barrier": the same, and near pairs get the activation distance as target ("PD + IPC + CCD").
+        - "barrier": the same, and neighbour pairs get the activation distance as target ("PD + IPC + CCD").
         - "prune_each": the targets of "corrected", but every iteration is cut back (Fig. 5).
 
     Raises

@@ -24,7 +24,7 @@ __all__ = ["RestField"]
 
 AT_ONCE = 2**15  # tets whose cells are listed together
 MOST_CELLS = 2**22
-NEAREST = 4  # tets of a surface cell without near ones
+NEAREST = 4  # tets of a surface cell without others next to it
 
 _fields: Any = weakref.WeakKeyDictionary()  # mesh or Embedding -> {spacing: (SignedDistanceField, RestSurface)}
 
@@ -116,7 +116,7 @@ class RestShape:
         self._list_cells(corners)
 
     def _list_cells(self, corners):
-        """The box of the grid in cells about two tets wide, and the tets near each."""
+        """The box of the grid in cells about two tets wide, and the tets next to each."""
         import scipy
 
         low, high = corners.min(axis=1), corners.max(axis=1)

@@ -43,7 +43,7 @@ class AppliedFunction:
         function, name = self._function, self._argument
         if is_operator(function):
             if function.shape[0] != len(r):
-                raise ValueError(f"{name}: the operator has shape {function.shape}, and r has {len(r)} rows")
+                raise ValueError(f"{name}: expected an operator with {len(r)} rows, got shape {function.shape}")
             z = function.matvec(r) if r.ndim == 1 else function.matmat(r)
         else:
             z = function(r)
@@ -52,7 +52,7 @@ class AppliedFunction:
             raise ValueError(f"{name}: expected real numbers of shape {r.shape}, got shape {found.shape} of {found.dtype}")
         if not np.isfinite(found).all():
             row = int(np.argwhere(~np.isfinite(found))[0][0])
-            raise ValueError(f"{name}: its answer is not finite at row {row}, got {found[row]}")
+            raise ValueError(f"{name}: expected finite numbers, got {found[row]} at row {row}")
         if self._factor != 1.0:
             found = found * self._factor
         return np.ascontiguousarray(found, r.dtype)

@@ -106,5 +106,5 @@ def _lanczos(solver, weight, A, bending):
             rho = rho ** (1.0 / solver.order)
     if rho >= 1.0:
         name = type(solver).__name__
-        raise ValueError(f"rho: the spectral radius is {rho:.6g}: {name} diverges on this matrix, so there is nothing to accelerate")
+        raise ValueError(f"rho: the spectral radius is {rho:.6g}: {name} diverges on this matrix; take another solver, or a smaller weight")
     return float(np.clip(rho, 1e-12, 1.0 - 1e-12))

@@ -87,7 +87,7 @@ def search(run, floor):
                     lowest, found = value, refined
     if lowest == math.inf:
         warnings.warn(
-            f"rho='auto': every accelerated run diverged, rho {trials[-1][0]:.4g} to {trials[0][0]:.4g}; going on without acceleration",
+            f"rho='auto': every accelerated run diverged, rho {trials[-1][0]:.4g} to {trials[0][0]:.4g}; continuing without acceleration",
             stacklevel=2,
         )
     return (0.0 if lowest == math.inf or plain < lowest else 1.0 - found), trials

@@ -250,7 +250,7 @@ class System(GuardedAttributes):
         at_rounding = bool(ended and lengths[-1] <= min(rounding, 0.1 * lengths[0]))
         norms = times_power(lengths, exponent)
         if not np.isfinite(norms[0]):
-            raise ValueError("b: the norm of the residual is too large for float64")
+            raise ValueError("b: the norm of the residual is too large for float64; scale b")
         relative = None
         if target is not None and record:
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -288,7 +288,7 @@ class System(GuardedAttributes):
             target = times_power(reference - base, shift)
         size = exponent_of(target)
         if size is not None and not abs(size) <= SPREAD[self.dtype]:
-            raise ValueError(f"reference: it is too far from x0, or too close to it, to be the solution in {self.dtype}")
+            raise ValueError(f"reference: its distance from x0 is out of the range of {self.dtype}")
         return np.ascontiguousarray(target, dtype=self.dtype)
 
     def _solution(self, d: Any, base: Any, shift: Any, status: Any) -> Any:
@@ -375,12 +375,14 @@ class System(GuardedAttributes):
         delta = array_of_shape("delta", delta, (n,))
         if (delta < 0.0).any():
             row = int(np.argmax(delta < 0.0))
-            raise ValueError(f"delta: must not be negative, got {delta[row]} at {row}")
+            raise ValueError(f"delta: must be at least 0, got {delta[row]} at {row}")
         scaled: Any = times_power(delta, -self._exponent)
         diagonal = self._original.diagonal() + scaled
         if not diagonal.max() <= 2.0 ** SPREAD[self.dtype]:
             row = int(np.argmax(scaled))
-            raise ValueError(f"delta: {np.ldexp(scaled[row], self._exponent):g} at {row} is too large for {self.dtype} beside the matrix")
+            raise ValueError(
+                f"delta: {np.ldexp(scaled[row], self._exponent):g} at {row} is too large for {self.dtype} relative to the matrix"
+            )
         self._A = self._original.copy()  # a sum would drop stored zeros, which colours count
         self._A.setdiag(diagonal)
         self._magnitudes = None
@@ -417,9 +419,9 @@ class System(GuardedAttributes):
 
         solver, numbers = self.solver, self._numbers
         if isinstance(solver, Direct | PCG | LinearFunction):
-            raise TypeError(f"solver: {type(solver).__name__} has no iteration matrix")
+            raise TypeError(f"solver: {type(solver).__name__} has no iteration matrix; Jacobi and Gauss-Seidel do")
         if getattr(solver, "biased", False) and getattr(solver, "suppression", None) is not None:
-            raise TypeError("solver: AJacobi(biased=True) leads to another point than the solution, so it has no matrix on errors")
+            raise TypeError("solver: AJacobi(biased=True) converges to another point than the solution, so it has no matrix on errors")
         n = self._A.shape[0]
         if isinstance(solver, Jacobi) or (isinstance(solver, AJacobi) and solver.suppression is None):
             R = (scipy.sparse.eye_array(n) - scipy.sparse.diags_array(numbers.weight / self._A.diagonal()) @ self._A).tocsr()

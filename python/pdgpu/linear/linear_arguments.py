@@ -56,10 +56,10 @@ def symmetric_matrix(name, A, positive=True):
         raise ValueError(f"{name}: expected a square matrix, got shape {matrix.shape}")
     n = matrix.shape[0]
     if not n:
-        raise ValueError(f"{name}: the matrix is empty")
+        raise ValueError(f"{name}: expected one row or more, got an empty matrix")
     real_numbers(name, matrix)
     if matrix.nnz > 2**31 - 1 - n:
-        raise ValueError(f"{name}: {matrix.nnz} nonzeros are more than an index of 32 bits can count")
+        raise ValueError(f"{name}: {matrix.nnz} nonzeros are more than the limit of 2^31 - 1")
     if matrix.dtype != np.float32:
         matrix = matrix.astype(np.float64)
     matrix.sum_duplicates()

@@ -195,9 +195,9 @@ class AJacobi:
             keep(self, suppression=number("suppression", self.suppression, above=0.0, below=1.0))
         keep(self, biased=flag("biased", self.biased))
         if self.biased and self.order != 2:
-            raise ValueError(f"biased: only order 2 has A-products to leave out, got order {self.order}")
+            raise ValueError(f"biased: expected order=2, got order={self.order}")
         if self.suppression is not None and self.order < 2:
-            raise ValueError(f"suppression: order 1 has nothing to leave out, got {self.suppression!r}")
+            raise ValueError(f"suppression: expected None with order=1, got {self.suppression!r}")
         if self.suppression is not None and self.variant == "composed":
             raise ValueError("suppression: works with variant='power' only")
         if self.biased and isinstance(self.acceleration, Anderson):
@@ -235,8 +235,8 @@ class GaussSeidel:
         _check_gauss_seidel(self)
         if chebyshev_of(self) is not None:
             warnings.warn(
-                "Chebyshev acceleration of one-directional Gauss-Seidel is not sound: its iteration matrix has complex eigenvalues, and "
-                "it diverges on most meshes; SymmetricGaussSeidel has real ones",
+                "Chebyshev acceleration of one-directional Gauss-Seidel may diverge: its iteration matrix has complex eigenvalues; "
+                "take SymmetricGaussSeidel, which has real ones",
                 stacklevel=3,
             )
 
@@ -425,7 +425,7 @@ def linear_settings(solver, *, iterations, device="cpu", blocks=False, factor=1.
         "check_every": CHECK_EVERY[device_parts(device)[0]],
         "weight": 0.0 if isinstance(weight, str) else float(weight),
         "omega": 1.0 if isinstance(omega, str) else float(omega),
-        "rho": 0.5,  # set later, where it has an effect
+        "rho": 0.5,  # set later, if it has an effect
         "natural": getattr(solver, "order", None) == "natural",
         "preconditioner": PRECONDITIONERS.index("jacobi" if kind == "block" and not blocks else kind),
         "function": function,

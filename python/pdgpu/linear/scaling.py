@@ -54,7 +54,7 @@ def ordinary_matrix(name, A, dtype):
         row = int(np.argmax(lost))
         entry, largest = (float(np.ldexp(value, exponent)) for value in (diagonal[row], np.abs(A.data).max()))
         raise ValueError(
-            f"{name}: the diagonal entry {entry:g} at {row} is too small for {np.dtype(dtype)} beside the largest number of the matrix, "
+            f"{name}: the diagonal entry {entry:g} at {row} is too small for {np.dtype(dtype)} next to the largest number of the matrix, "
             f"{largest:g}"
         )
     return A, exponent
@@ -68,5 +68,5 @@ def check_columns(name, values, dtype):
         column = int(np.argmax(lost))
         raise ValueError(
             f"{name}: column {column} leaves a residual {largest[column] / largest.max():.3g} times as large as column "
-            f"{int(np.argmax(largest))}: too small for {np.dtype(dtype)} beside it; solve it on its own"
+            f"{int(np.argmax(largest))}: too small for {np.dtype(dtype)} relative to it; solve it separately"
         )

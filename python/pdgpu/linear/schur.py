@@ -134,7 +134,7 @@ class SchurDirect:
             raise ValueError(f"region: {what}; SchurDirect needs vertices that contact can move, Direct needs none")
         if len(prone) == free.sum():
             raise ValueError(
-                f"region: all {len(prone)} free vertices are in it, so nothing is left to eliminate; take linear=pdgpu.Direct()"
+                f"region: all {len(prone)} free vertices are in it, so there is no vertex to eliminate; take linear=pdgpu.Direct()"
             )
         return prone
 
@@ -216,9 +216,9 @@ def schur_complement(A: Any, region: Any) -> np.ndarray:
     if region.dtype == bool:
         region = rows
     if len(rows) != region.size:
-        raise ValueError(f"region: {region.size - len(rows)} of its {region.size} rows are there twice")
+        raise ValueError(f"region: {region.size - len(rows)} of its {region.size} rows occur twice; give each row once")
     if not 0 < len(rows) < n:
-        raise ValueError(f"region: expected some of {n} rows and not all, got {len(rows)}")
+        raise ValueError(f"region: expected 1 to {n - 1} of {n} rows, got {len(rows)}")
     order = np.concatenate([np.setdiff1d(np.arange(n), rows), region])
     upper = scipy.sparse.triu(A[order][:, order], format="csc")
     upper.sort_indices()

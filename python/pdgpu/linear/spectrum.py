@@ -223,7 +223,7 @@ def spectral_radius_of(A, solver, bending=None, weight=None, omega=None):
     if isinstance(solver, Direct):
         return 0.0
     if isinstance(solver, PCG | LinearFunction):
-        raise TypeError(f"solver: {type(solver).__name__} has no iteration matrix, so no spectral radius")
+        raise TypeError(f"solver: {type(solver).__name__} has no iteration matrix, so it has no spectral radius")
     n = A.shape[0]
     if isinstance(solver, Jacobi | AJacobi) and not isinstance(weight, float):
         low, high = extremes(A)
@@ -279,8 +279,8 @@ def _largest_magnitude(A, solver, bending, weight, omega, least):
         e /= size
     radius = max(math.exp(growth / 200), least)
     warnings.warn(
-        f"spectral radius of {type(solver).__name__} on {n} rows: its largest eigenvalues are too close in magnitude to be told from each "
-        f"other; {radius:.4g} is the factor per step by which an error shrank over 200 steps, which need not be the limit",
+        f"spectral radius of {type(solver).__name__} on {n} rows: its largest eigenvalues are too close in magnitude to be separated; "
+        f"{radius:.4g} is the factor per step of an error over 200 steps, which may differ from the limit",
         stacklevel=3,
     )
     return radius

@@ -237,7 +237,9 @@ def _derived(density, symbols, parameters, direction, name):
 
 def _directions(direction: Any, bodies: str) -> Floats:
     if bodies != "shell":
-        raise ValueError("CustomMaterial.direction: on a solid the columns of F belong to the axes; turn F in the functions")
+        raise ValueError(
+            "CustomMaterial.direction: expected None on a solid, where the columns of F belong to the axes; rotate F in the functions"
+        )
     return real_array("CustomMaterial.direction", direction, (3,) if np.ndim(direction) == 1 else (None, 3))
 
 

@@ -61,7 +61,7 @@ def _finite(calls, quantity, F, elements, shape):
         at = tuple(int(i) for i in np.argwhere(~np.isfinite(found))[0])
         name = ("energy", "stress", "hessian")[quantity]
         where = f"{_entry(at[1:])} at F = {_shown(F[at[0]])}"
-        raise ValueError(f"{calls.label}: {name} is {found[at]}{where}; it must be finite near the rest shape")
+        raise ValueError(f"{calls.label}: {name} is {found[at]}{where}; it must be finite around the rest shape")
     return found
 
 

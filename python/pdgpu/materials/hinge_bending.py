@@ -95,7 +95,7 @@ def _angles(across, normal):
     closed = (sine == 0.0) & (cosine < 0.0)
     if closed.any():
         raise ValueError(
-            f"rest: row {int(np.argmax(closed))} has triangles on top of each other, so that its angle has no sign; a row is a hinge, "
+            f"rest: row {int(np.argmax(closed))} has triangles folded onto each other, so that its angle has no sign; a row is a hinge, "
             "as in mesh.hinges"
         )
     return np.arctan2(sine, cosine)

@@ -94,5 +94,5 @@ class WeakCalls:
     def __call__(self, quantity: int, n: int, F: Floats, elements: Integers, out: Floats) -> None:
         calls = self._calls()
         if calls is None:
-            raise RuntimeError("the simulation of this material is gone")
+            raise RuntimeError("the simulation of this material no longer exists")
         calls(quantity, n, F, elements, out)

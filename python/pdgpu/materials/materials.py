@@ -127,7 +127,9 @@ class Bending(Material):
 
     def __init__(self, stiffness: ArrayLike | None = None, *, flexural_rigidity: ArrayLike | None = None) -> None:
         if (stiffness is None) == (flexural_rigidity is None):
-            raise TypeError(f"Bending.stiffness: give it or flexural_rigidity, and not both; got {stiffness!r} and {flexural_rigidity!r}")
+            raise TypeError(
+                f"Bending.stiffness: expected one of stiffness and flexural_rigidity, got {stiffness!r} and {flexural_rigidity!r}"
+            )
         given: dict[str, Any] = {"stiffness": stiffness} if flexural_rigidity is None else {"flexural_rigidity": flexural_rigidity}
         super().__init__(**given)
         for name, value in given.items():

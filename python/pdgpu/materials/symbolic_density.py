@@ -27,7 +27,7 @@ def functions_of(
     entries = list(matrix)
     for at, entry in enumerate(entries):
         if not isinstance(entry, sympy.Symbol) or entry in entries[:at]:
-            raise TypeError(f"symbols: expected a symbol of its own at {divmod(at, matrix.shape[1])}, got {entry!r}")
+            raise TypeError(f"symbols: expected different symbols, got {entry!r} at {divmod(at, matrix.shape[1])}")
     try:
         density = sympy.sympify(density)
     except sympy.SympifyError as error:

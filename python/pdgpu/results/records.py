@@ -232,7 +232,7 @@ class StepRecord(Mapping):
     def _head(self):
         n = self._rows()
         status = f"{self.status}{' at rounding' if self.at_rounding else ''}"
-        late = f", what is driven {self.behind:.3g} m behind" if self.behind > 0.0 else ""
+        late = f", target lag {self.behind:.3g} m" if self.behind > 0.0 else ""
         late += f", {counted(self.inverted_tets, 'tet')} inverted" if self.inverted_tets else ""
         rows = counted(n, "row") if n else "no rows"
         return f"StepRecord: {status} after {counted(self.iteration, 'iteration')}{late}, {rows} recorded"

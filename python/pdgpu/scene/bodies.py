@@ -40,7 +40,7 @@ class _Simulations(weakref.WeakSet):
     def warn(self, change, stacklevel=3):
         """Warn of a change of the scene while a simulation does not use it. `stacklevel` is that of the user, 1 of the caller."""
         if len(self):
-            text = "a Simulation that was made of this scene keeps what it was made of; only one made from here on sees this"
+            text = "an existing Simulation of this scene does not use the change; make a new one"
             warnings.warn(f"{change}: {text}", stacklevel=stacklevel)
 
 
@@ -140,8 +140,8 @@ class Body(GuardedAttributes):
     def _check_not_shown(self, change):
         if self._is_shown:
             raise RuntimeError(
-                f"{change}: this is a copy of what a Simulation has of body {self.name!r}; change the body of the scene, and make "
-                "a Simulation of it then"
+                f"{change}: this is a read-only copy of body {self.name!r} in a Simulation; change the body of the scene, and make "
+                "a new Simulation"
             )
 
     @property
@@ -188,7 +188,7 @@ class Body(GuardedAttributes):
             where = groups[where].vertices
         indices = vertex_indices("where", where, selectable_points(self))
         if not len(indices):
-            raise ValueError(f"where: it selects none of the {len(self.points)} vertices of {self.name!r}, so it would hold nothing")
+            raise ValueError(f"where: it selects none of the {len(self.points)} vertices of {self.name!r}; select one or more")
         return indices
 
     def pin(self, where: Where, motion: Motion | None = None) -> None:
@@ -246,7 +246,7 @@ class Body(GuardedAttributes):
         direction = real_array(name, given, (3,))
         largest = np.abs(direction).max()
         if largest == 0.0:
-            raise ValueError(f"{name}: a direction of zero length, {given!r}, holds nothing")
+            raise ValueError(f"{name}: expected a direction of non-zero length, got {given!r}")
         direction = direction / largest
         direction /= np.sqrt(direction @ direction)
         along = np.outer(direction, direction)
@@ -291,7 +291,7 @@ class Body(GuardedAttributes):
             As for `pin`; embedded points outside their tets, or of another body.
         """
         if (targets is None) == (frame is None):
-            raise TypeError("attach: give targets, or a frame")
+            raise TypeError("attach: expected either targets or a frame")
         how = (TARGETS, targets) if callable(targets) else (FRAME, frame) if frame is not None else None
         if frame is not None and not callable(frame):
             raise TypeError(f"frame: expected a callable(time), got {frame!r}")
@@ -347,12 +347,12 @@ class Body(GuardedAttributes):
         """
         self._check_not_shown("embed")
         if self.type != "solid":
-            raise TypeError(f"embed: tets carry points, and {self.name!r} is a {self.type}")
+            raise TypeError(f"embed: expected a solid, and {self.name!r} is a {self.type}")
         name = f"{self.name}.embedded{len(self.embeddings)}" if name is None else name
         if not isinstance(name, str):
             raise TypeError(f"name: expected a string, got {name!r}")
         if any(part.name == name for part in self.embeddings):
-            raise ValueError(f"name: {name!r} is embedded in {self.name!r} already")
+            raise ValueError(f"name: {name!r} is embedded in {self.name!r} already; give another name")
         embedding = embedded_in(self, points, name, flag("extrapolate", extrapolate), flag("collides", collides))
         hold(self, "embed", "embeddings", embedding)
         return embedding
@@ -431,7 +431,7 @@ def new_name(scene: Any, name: str) -> str:
         raise TypeError(f"name: expected a string, got {name!r}")
     for what, parts in (("a body", scene.bodies), ("an obstacle", scene.obstacles)):
         if any(part.name == name for part in parts):
-            raise ValueError(f"name: there is {what} named {name!r} already")
+            raise ValueError(f"name: there is {what} named {name!r} already; give another name")
     return name
 
 

@@ -45,7 +45,7 @@ def body_masses(mesh, element_name, density, masses=None):
     bad = ~(np.isfinite(masses) & (masses > 0.0))
     if bad.any():
         vertex = int(np.argmax(bad))
-        raise ValueError(f"density: vertex {vertex} would have the mass {masses[vertex]} kg, which cannot be computed with")
+        raise ValueError(f"density: vertex {vertex} would have the mass {masses[vertex]} kg; it must be positive and finite")
     return density, masses
 
 

@@ -238,7 +238,7 @@ class Plane(Collider):
         direction = real_array("normal", self.normal, (3,))
         largest = np.abs(direction).max()
         if largest == 0.0:
-            raise ValueError(f"normal: a direction of zero length, {self.normal!r}")
+            raise ValueError(f"normal: expected a direction of non-zero length, got {self.normal!r}")
         direction = direction / largest
         keep_shape(self, point=vector("point", self.point), normal=tuple((direction / np.linalg.norm(direction)).tolist()))
 

@@ -99,9 +99,9 @@ def embedded_in(body: Any, points: Any, name: str, extrapolate: bool, collides: 
         raise TypeError(f"points: expected points (k, 3) or a pdgpu.Mesh, got {points!r}")
     points = real_array("points", points, (None, 3))
     if not len(points):
-        raise ValueError("points: there are none")
+        raise ValueError("points: expected one or more, got none")
     if collides and not len(triangles):
-        raise ValueError("collides: only a surface stands for that of a body; give a pdgpu.Mesh with triangles")
+        raise ValueError("collides: points without triangles do not collide; give a pdgpu.Mesh with triangles")
     tets = _containing(points, body.points[body.mesh.tets])
     outside = np.flatnonzero(tets < 0)
     if len(outside) and not extrapolate:
@@ -130,7 +130,7 @@ def checked(body: Any, name: Any, points: Any, triangles: Any, tets: Any, weight
     weights = real_array("weights", weights, (len(points), 4))
     for what, rows, limit in (("tets", any_array("tets", tets), len(body.mesh.tets)), ("triangles", triangles, len(points))):
         if rows.dtype.kind not in "iu" or ((rows < 0) | (rows >= limit)).any():
-            raise ValueError(f"{what}: they are not below {limit}")
+            raise ValueError(f"{what}: must be below {limit}")
     if tets.shape != (len(points),) or triangles.ndim != 2 or triangles.shape[1] != 3 or not isinstance(name, str):
         raise ValueError(f"embedding {name!r}: {tets.shape} tets and {triangles.shape} triangles of {len(points)} points")
     if (np.abs(weights.sum(axis=1) - 1.0) > 1e-6 * np.abs(weights).sum(axis=1)).any():
@@ -212,7 +212,7 @@ def find_embedding(scene: Scene, embedding: Any) -> tuple[Any, Embedding]:
     if isinstance(embedding, Embedding):
         found = [(body, part) for body, part in found if part.body == embedding.body]
     if not found:
-        raise ValueError(f"name: nothing that is embedded is named {wanted!r}; there are {[part.name for _, part in everything]}")
+        raise ValueError(f"name: no embedding is named {wanted!r}; there are {[part.name for _, part in everything]}")
     if len(found) > 1:
         raise ValueError(f"name: {wanted!r} is embedded in {[body.name for body, _ in found]}; give the Embedding")
     return found[0]

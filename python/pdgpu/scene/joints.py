@@ -164,7 +164,7 @@ class JointScene:
         other: Any
         other, other_vertex = (None, None) if second is None else self._end("second", second, kind)
         if one is other and (isinstance(one, RigidBody) or vertex == other_vertex):
-            raise ValueError(f"second: {other.name!r} is joined to itself")
+            raise ValueError(f"second: {other.name!r} is joined to itself; give another body, or None for the world")
         own = {
             "to": (to, ("spring",)),
             "length": (length, ("spring",)),
@@ -186,7 +186,7 @@ class JointScene:
         if not isinstance(name, str):
             raise TypeError(f"name: expected a string, got {name!r}")
         if any(joint.name == name for joint in self.joints):
-            raise ValueError(f"name: there is a joint {name!r} already")
+            raise ValueError(f"name: there is a joint {name!r} already; give another name")
         if at is None and vertex is None and other_vertex is not None and kind != "spring":
             at = other.points[other_vertex]
         middle = _place("at", at, "first", one, vertex)
@@ -271,7 +271,7 @@ class JointScene:
             ends = ((name, rows) for name, rows in zip(joint.bodies, (joint.first, joint.second), strict=True) if name is not None)
             if all(fixed[rows + bodies[name].slice.start].all() for name, rows in ends):
                 held = " and ".join(repr(name) for name in joint.bodies if name is not None)
-                raise ValueError(f"joint {joint.name!r}: pins hold what it joins, {held}, and nothing of it can move")
+                raise ValueError(f"joint {joint.name!r}: pins hold both of its ends, {held}; pin less")
             for end in (0, 1):
                 self._check_contradiction(joint, bodies, end, fixed)
 
@@ -291,7 +291,7 @@ class JointScene:
             across = np.eye(3) - np.outer(axis, axis) / (axis @ axis)
         both = np.concatenate([pins, _held(body.points[rows[end]] - middle, body, across)])
         if np.linalg.matrix_rank(pins, 1e-6) < 6 <= np.linalg.matrix_rank(both, 1e-6):
-            raise ValueError(f"joint {joint.name!r}: with the pins of {body.name!r} it leaves nothing of that to turn or to slide")
+            raise ValueError(f"joint {joint.name!r}: with the pins of {body.name!r} it blocks every rotation and displacement; pin less")
 
 
 def _held(arms, body, across):
@@ -314,9 +314,9 @@ def check_limits(kind: str, limits: Any) -> tuple[float, float]:
         raise ValueError(f"limits: expected two numbers, got {limits!r}")
     lower, upper = map(float, ends)
     if not lower < upper:
-        raise ValueError(f"limits: ({lower:g}, {upper:g}) leave nothing between them; a fixed joint holds all")
+        raise ValueError(f"limits: ({lower:g}, {upper:g}) must ascend; for no motion take a fixed joint")
     if not lower <= 0.0 <= upper:
-        raise ValueError(f"limits: ({lower:g}, {upper:g}) do not hold 0, where the joint is at rest")
+        raise ValueError(f"limits: ({lower:g}, {upper:g}) must contain 0, the rest position")
     if kind == "hinge" and not upper - lower < 2.0 * np.pi:
         raise ValueError(f"limits: from {lower:g} to {upper:g} rad is a whole turn or more, which is no limit; leave them out")
     if kind == "ball" and not upper < np.pi:
@@ -331,7 +331,7 @@ def _direction(axis, kind):
     axis = real_array("axis", axis, (3,))
     length = np.linalg.norm(axis)
     if not length > 0.0 or not np.isfinite(length):
-        raise ValueError(f"axis: a direction of length {length}")
+        raise ValueError(f"axis: expected a direction of non-zero length, got length {length}")
     return axis / length
 
 
@@ -359,10 +359,10 @@ def _place(name, given, end, body, vertex):
     """Return the rest position of an end."""
     if vertex is not None:
         if given is not None:
-            raise ValueError(f"{name}: vertex {vertex} of {body.name!r} is where it is")
+            raise ValueError(f"{name}: vertex {vertex} of {body.name!r} has its own position; leave it out")
         return body.points[vertex].copy()
     if given is None:
-        raise ValueError(f"{name}: needed where {end} names no vertex that says where the joint is")
+        raise ValueError(f"{name}: needed, since {end} names no vertex")
     return real_array(name, given, (3,))
 
 

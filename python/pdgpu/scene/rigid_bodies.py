@@ -72,7 +72,7 @@ class RigidBody(Body):
             mass, centre, moments = moments_of_points(mesh.points, masses)
             density = mass / volume
         if not np.isfinite(mass) or not np.isfinite(moments).all() or not (mass / CARRIERS > 0.0):
-            raise ValueError(f"density: {density} gives the mass {mass} kg, which cannot be computed with")
+            raise ValueError(f"density: {density} gives the mass {mass} kg; it must be positive and finite")
         squares, axes = np.linalg.eigh(moments)
         arms = CORNERS * np.sqrt(squares / mass) @ axes.T
         if carriers is not None:
@@ -214,7 +214,7 @@ def _carried(arms, mass, moments):
     """Return arms of the points with the mass, from a file; ValueError if they do not match the body."""
     off = max(np.abs(mass / CARRIERS * arms.T @ arms - moments).max(), mass * (arms.mean(axis=0) ** 2).sum())
     if not off <= 1e-9 * np.trace(moments):
-        raise ValueError("points: the last four have not the second moments of the body")
+        raise ValueError("points: the last four do not have the second moments of the body")
     return arms
 
 
@@ -254,7 +254,7 @@ def check_rigid_motion(moved: Floats, given: Floats, body: RigidBody, name: str,
     size = np.abs(body.arms).max() + np.abs(given).max()
     if not off <= tolerance * size:
         raise ValueError(
-            f"{name}: vertices of the rigid body {body.name!r} are {off:g} m from where a rotation and a translation put them, and "
+            f"{name}: vertices of the rigid body {body.name!r} are {off:g} m off its shape, and "
             f"{tolerance * size:.2g} m are allowed; give centre + arms @ rotation.T with the arms of the body"
         )
 

@@ -146,7 +146,9 @@ class SignedDistanceField(Collider):
         if found:
             edge, triangle = found.edge_triangle[0]
             others = f", and {len(found) - 1} pairs more" if len(found) > 1 else ""
-            raise ValueError(f"mesh: its surface meets itself: edge {tuple(found.edges[edge].tolist())} and triangle {triangle}{others}")
+            raise ValueError(
+                f"mesh: its surface intersects itself: edge {tuple(found.edges[edge].tolist())} and triangle {triangle}{others}"
+            )
         spacing = number("spacing", spacing, above=0.0)
         padding = 2.0 * spacing if padding is None else number("padding", padding, minimum=spacing)
         used = mesh.points[triangles]
@@ -158,7 +160,7 @@ class SignedDistanceField(Collider):
         if not nodes <= MOST_NODES:
             shape = " x ".join(f"{count:.0f}" for count in counts)
             needed = f"{spacing:g} m with a padding of {padding:g} m would need {shape} = {nodes:.0f} nodes"
-            raise ValueError(f"spacing: {needed}, at most {MOST_NODES} can be had")
+            raise ValueError(f"spacing: {needed}, at most {MOST_NODES} are possible; take a larger spacing")
         if spacing < 1e-9 * np.abs([low, high]).max():
             raise ValueError(f"spacing: {spacing:g} m is too fine for coordinates up to {np.abs([low, high]).max():g} m")
         origin, counts = tuple(low.tolist()), tuple(int(count) for count in counts)
@@ -175,7 +177,7 @@ class SignedDistanceField(Collider):
         if len(silent):
             raise ValueError(
                 f"points: {x[silent[0]].tolist()} at {silent[0]} is outside the grid of {self!r}, which has a part of a shape, and farther "
-                f"than its nearest value reaches: the distance there is not known ({len(silent)} of {len(x)} points are so)"
+                f"than its nearest value: the distance there is unknown ({len(silent)} of {len(x)} points); take a larger grid"
             )
         return found
 

@@ -49,7 +49,7 @@ def write(path, core):
     path = as_path(path)
     if isinstance(core.solver, CustomSolver):
         raise TypeError(
-            f"path: a file cannot hold {type(core.solver).__name__}, whose iteration is a program; pickle the simulation instead, with the "
+            f"path: a file cannot hold {type(core.solver).__name__}, whose iteration is Python; pickle the simulation instead, with the "
             "class in a module"
         )
     linear = core.solver.linear
@@ -60,7 +60,7 @@ def write(path, core):
     for body in scene.bodies:
         if any(isinstance(material, CustomMaterial) for material in body.materials):
             raise TypeError(
-                f"path: a file cannot hold the CustomMaterial of {body.name!r}, whose energy is a program; pickle the simulation instead, "
+                f"path: a file cannot hold the CustomMaterial of {body.name!r}, whose energy is Python; pickle the simulation instead, "
                 "with functions of a module"
             )
     arrays = {}

@@ -101,7 +101,7 @@ class ContactQueries(Part):
         if contact is None:
             raise ValueError("contact: this simulation has none; give Simulation one, such as pdgpu.BarrierContact(1e-3)")
         if isinstance(contact, TwoWayContact):
-            raise ValueError("contact: TwoWayContact moves what the solver came to, by no force; StepRecord.update says how")
+            raise ValueError("contact: TwoWayContact has no forces; StepRecord.update has its moves")
         if isinstance(contact, ProxyContact):
             raise ValueError("contact: ProxyContact has springs and no pairs; proxies() has their forces")
         found = forces_of(self._core)

@@ -195,7 +195,9 @@ class ContactSearch:
         for place, collider in surface.shapes:
             if not getattr(collider, "whole", True):
                 name = surface.names[place]
-                raise ValueError(f"bodies: {name!r} is a part of a shape (whole=False), with no distance everywhere; choose others")
+                raise ValueError(
+                    f"bodies: {name!r} is a part of a shape (whole=False), whose distance is not known everywhere; choose others"
+                )
         self.dtype = core.dtype
         fixed = surface.held(core.fixed)
         self.phase = BroadPhase(

@@ -71,7 +71,10 @@ class StepMemory:
     last_step: StepRecord | None = None
     setup_seconds: float = 0.0  # s, of all data that are created once
     lag: TargetLag = field(default_factory=TargetLag)
-    aimed: tuple[Floats | None, Floats | None] = (None, None)  # targets of pinned vertices (n, 3) m and driven points (m, 3) m, last step
+    aimed: tuple[Floats | None, Floats | None] = (
+        None,
+        None,
+    )  # targets of pinned vertices (n, 3) m and prescribed points (m, 3) m, last step
     driven_before: Floats | None = None  # the second of them in the previous step
     own_solver: Any = None  # the copy of a CustomSolver that runs here
     start_is_checked: bool = False  # the present state has been checked for intersections
@@ -142,7 +145,7 @@ class SimulationCore:
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
         if not scene.n_vertices:
-            raise ValueError("scene: it has no bodies")
+            raise ValueError("scene: expected one body or more, got none")
         if solver is None:
             solver = default_solver(scene, contact, {MATERIAL_OF_KIND[kind] for kind in model_scene(scene).element_groups()})
         solver = with_region(solver, scene)
@@ -200,7 +203,7 @@ class SimulationCore:
             self.springs = ProxyScene(scene, contact, self.solver, self.fixed, self.threads)
             return None
         if self.dt is None and contact.friction:
-            raise ValueError("contact: dt=None (quasistatic) with friction, which depends on how far things slide in a time step; give dt")
+            raise ValueError("contact: dt=None (quasistatic) with friction, which needs the slip in a time step; give dt")
         self.touching = ContactScene(scene, contact, held, self.origin)
         self.law = law_of(contact)
         adaptive = self.law.stiffness == "auto"

@@ -72,7 +72,7 @@ def cut_scene(scene, body, edges):
     if body.type != "shell":
         raise ValueError(f"body: only a shell can be cut, and {body.name!r} is a {body.type}")
     if len(body.mesh.tets) or len(body.mesh.edges):
-        raise ValueError(f"body: {body.name!r} has tets or edges beside its triangles; only a mesh of triangles can be cut")
+        raise ValueError(f"body: {body.name!r} has tets or edges in addition to its triangles; only a mesh of triangles can be cut")
     if body.density is None:
         raise ValueError(f"body: the file that {body.name!r} was loaded from does not hold its density, so it cannot be cut")
     n = len(body.points)

@@ -103,7 +103,7 @@ class Diagnostics(Part):
             Project every element's Hessian to be positive semidefinite, and omit the curvature of the rotations of rigid bodies.
         """
         if self._core.springs is not None:
-            raise ValueError("hessian: ProxyContact has another one in every iteration; proxies() has what is active")
+            raise ValueError("hessian: ProxyContact changes it in every iteration; proxies() has the active proxies")
         at, psd = self._given(x), flag("psd", psd)
         return hessian_with_bodies(self._core, at, psd) if len(self._core.rigid_rows) else self._core.hessian_of_rows(at, psd)
 

@@ -192,7 +192,7 @@ class ReadBack(Part):
         choice("measure", measure, ("cauchy", "first_piola"))
         body = self._core.scene.find(body)
         if body.type != "solid":
-            raise ValueError(f"body: stress is that of tets, and {body.name!r} is a {body.type}")
+            raise ValueError(f"body: expected a solid, and {body.name!r} is a {body.type}")
         tets = body.mesh.tets
         x = self._core.state64()[0][body.slice]
         own = custom_kinds(body.materials)
@@ -214,7 +214,7 @@ class ReadBack(Part):
             if flat.any():
                 warnings.warn(
                     f"stress: {int(flat.sum())} of {len(tets)} tets of {body.name!r} are flat, the first is {int(np.argmax(flat))}; "
-                    "their Cauchy stress is not a number",
+                    "their Cauchy stress is NaN",
                     stacklevel=2,
                 )
             volumes = np.where(flat, np.nan, now)

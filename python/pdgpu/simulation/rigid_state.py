@@ -128,7 +128,7 @@ def velocities_in_model(core: SimulationCore, given: Floats, tolerance: float) -
         # the quotient of a step by dt is rounded
         rounding = ROUNDINGS * np.finfo(np.float32 if tolerance == ROUNDED else np.float64).eps * np.abs(now_at[here] - core.origin).max()
         if not off <= tolerance * np.abs(v).max() + rounding / core.dt:
-            raise ValueError(f"velocities: vertices of the rigid body {body.name!r} are {off:g} m/s off those of a turning body")
+            raise ValueError(f"velocities: vertices of the rigid body {body.name!r} are {off:g} m/s off those of a rotating body")
         same = np.array_equal(core.cast(v), now[here][:n])
         rows[here][n:] = now[here][n:] if same else hidden
     return rows
@@ -153,7 +153,9 @@ def follow_pins(scene: Any, targets: Any, dtype: Any) -> None:
         elif hinges[1] >= 0:
             length, rest = (float(np.linalg.norm(ends[hinges[1]] - ends[hinges[0]])) for ends in (rows.astype(np.float64), body.points))
             if abs(length - rest) > tolerance * (np.abs(goals).max() + rest):
-                raise ValueError(f"motion of {body.name!r}: its two pins are {rest:g} m apart, and go to where they are {length:g} m apart")
+                raise ValueError(
+                    f"motion of {body.name!r}: its two pins are {rest:g} m apart, and their targets {length:g} m; keep the distance"
+                )
 
 
 def add_rigid_load(scene: Any, x: Floats, forces: Floats, load: Floats) -> Floats:

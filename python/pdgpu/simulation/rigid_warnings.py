@@ -46,8 +46,8 @@ def _of_turns(core, outcome):
         )
     if free > FREE_TURN:
         return (
-            f"spin: {_name_of(core, of_free)!r} turns by {free:.3g} rad in a step; its angular momentum is kept, but contact sees one arc "
-            f"from pose to pose, which is the shorter one; above {FREE_TURN} rad take a shorter step"
+            f"spin: {_name_of(core, of_free)!r} turns by {free:.3g} rad in a step; its angular momentum is conserved, but contact uses "
+            f"the shorter arc from pose to pose; above {FREE_TURN} rad take a shorter step"
         )
     return None
 
@@ -67,6 +67,6 @@ def _of_rise(core, outcome):
     if not after - before > RISE * abs(before) or any(described_motions(core.scene)):
         return None
     return (
-        f"energy: nothing drives the rigid bodies, and a step that has not converged made their energy rise from {before:.6g} J, with the "
+        f"energy: without prescribed motions, a step that has not converged raised the energy of bodies from {before:.6g} J, with the "
         f"work of the load, to {after:.6g} J; take more iterations, Newton, or softer joints"
     )

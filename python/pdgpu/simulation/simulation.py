@@ -115,15 +115,15 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
         if scene.obstacles and contact is None:
             names = ", ".join(repr(obstacle.name) for obstacle in scene.obstacles)
             warnings.warn(
-                f"obstacles: nothing responds to {names} without contact, and bodies pass through; give contact=pdgpu.BarrierContact(...), "
-                "or walls that push back by Scene.set_world_box; contacts() finds what is near",
+                f"obstacles: without contact bodies pass through {names}; give contact=pdgpu.BarrierContact(...), "
+                "or walls by Scene.set_world_box; contacts() finds close pairs",
                 stacklevel=2,
             )
         core.prepare()
         for fault in check_start(core, stacklevel=2):
             warnings.warn(
-                f"contact: {fault}; bodies are kept away from all of its triangles, and certify reports such pairs apart from those of "
-                "bodies, as obstacle_intersections; mend the mesh if it is not meant",
+                f"contact: {fault}; bodies collide with all of its triangles, and certify reports such pairs separately from those of "
+                "bodies, as obstacle_intersections; repair the mesh if this is not intended",
                 stacklevel=2,
             )
         take_note(scene, self)

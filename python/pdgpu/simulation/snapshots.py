@@ -72,7 +72,7 @@ def snapshot_of(core, iterations, time):
     iterations, contact = integer("iterations", iterations, 0), core.contact
     if contact is not None and not isinstance(contact, BarrierContact):
         raise ValueError(
-            f"contact: {type(contact).__name__} finds its pairs on the way of each solver, so that no other could go on; BarrierContact can"
+            f"contact: {type(contact).__name__} has pairs that depend on the solver, so that no other could continue; take BarrierContact"
         )
     if contact is not None and contact.friction_lags > 1:
         raise ValueError(f"contact: friction_lags must be 1, so that there is one objective in the step, got {contact.friction_lags}")
@@ -95,8 +95,8 @@ def snapshot_of(core, iterations, time):
     except _Taken:
         if found["behind"] > 0.0:
             raise ValueError(
-                f"iterations: pins or obstacles are {found['behind']:g} m from where they go after {iterations}, held back by what they "
-                "push, so that G is another one for each solver; take more, or a shorter step"
+                f"iterations: pins or obstacles have a target lag of {found['behind']:g} m after {iterations}, held back by "
+                "contact, so that G differs between solvers; take more iterations, or a shorter step"
             ) from None
         states, rows = (*begun, found["iterate"]), core.rows
         forces = None if core.external_forces is None else rows.of(core.external_forces).copy()
@@ -128,9 +128,7 @@ def check_same_step(snapshot, dt, time, contact, dtype):
     if contact != snapshot.contact:
         raise ValueError(f"start: the Snapshot is one of a step with contact {snapshot.contact!r}, and contact is {contact!r}")
     if contact is not None and not np.array_equal(snapshot.iterate.astype(dtype), snapshot.iterate):
-        raise ValueError(
-            f"start: the Snapshot is of {snapshot.iterate.dtype.name}, and rounded to {np.dtype(dtype).name} what nearly touches may touch"
-        )
+        raise ValueError(f"start: the Snapshot is of {snapshot.iterate.dtype.name}, and rounding to {np.dtype(dtype).name} may close a gap")
 
 
 def in_rows_of(core, snapshot):

@@ -106,7 +106,7 @@ def film_of(simulation, path, append):
     if kind is None:
         return Film(simulation, path, append)
     if append:
-        raise ValueError(f"append: only a .pvd film goes on where it ended, and {path} is another one")
+        raise ValueError(f"append: expected a .pvd film, got {path}; others cannot be continued")
     return kind(simulation, path)
 
 

@@ -124,7 +124,7 @@ def check_support(solver, device, materials, contact=None):
         )
     if "CustomMaterial" in materials and isinstance(solver, VertexBlockDescent) and solver.line_search:
         raise TypeError(
-            "line_search: VertexBlockDescent asks for energies of single vertices, which the functions of a CustomMaterial do not answer; "
+            "line_search: VertexBlockDescent needs energies of single vertices, which the functions of a CustomMaterial do not provide; "
             "give line_search=False"
         )
     check_order(solver.linear, device)
@@ -157,7 +157,7 @@ def check_contact(solver, contact, dt=1.0):
             "the Gauss-Seidel kinds and PCG can"
         )
     if law in DRIVERS and solver.tolerance > 0.0:
-        raise ValueError(f"tolerance: {law} ends a step by its own; give the solver tolerance=0, got {solver.tolerance}")
+        raise ValueError(f"tolerance: {law} has its own stopping rule; give the solver tolerance=0, got {solver.tolerance}")
 
 
 def check_embedded(solver, scene, contact, device):
@@ -176,7 +176,7 @@ def check_embedded(solver, scene, contact, device):
         )
     if not getattr(solver, "embedded", ()):
         able = ", ".join(kind.__name__ for kind in SOLVERS if getattr(kind, "embedded", ()))
-        raise TypeError(f"contact: {type(solver).__name__} moves the vertices of a pair alone and does not take {which}; {able} do")
+        raise TypeError(f"contact: {type(solver).__name__} moves the vertices of a pair separately and does not take {which}; {able} do")
     if device_parts(device)[0] not in solver.embedded:
         able = ", ".join(kind.__name__ for kind in SOLVERS if device_parts(device)[0] in getattr(kind, "embedded", ()))
         raise RuntimeError(f"device: {type(solver).__name__} with {which} runs on 'cpu' only, not on {device!r}; {able} do")
@@ -204,7 +204,7 @@ def warn_slow_factors(solver, dt, contact, stacklevel):
         warnings.warn(
             f"linear: SchurDirect(active={linear.active:g}) with dt=None: each iteration reduces the error by a factor of about "
             "1 - s/(s + active) only, with s the smallest eigenvalue of the Schur complement, N/m, and may end far from equilibrium; "
-            "leave active out, or give a tolerance and look at StepRecord.status",
+            "leave active out, or give a tolerance and check StepRecord.status",
             stacklevel=stacklevel + 1,
         )
 
@@ -235,7 +235,7 @@ def _check_rigid_contact(scene, names, contact):
     for body in scene.bodies:
         if isinstance(body, RigidBody) and body.hinges() is not None and any(motion is not None for _, motion in body.pins):
             raise ValueError(
-                f"contact: a pin of {body.name!r} moves, which a rigid body that turns about its pins does not do with contact; "
+                f"contact: a pin of {body.name!r} moves, which contact does not take for a rigid body that rotates about its pins; "
                 "pin three vertices or more to move all of it"
             )
 
@@ -256,6 +256,6 @@ def check_slides(solver, subspace, contact=None):
         )
     if type(contact).__name__ in DRIVERS:
         raise ValueError(
-            f"slide: {type(contact).__name__} cannot hold vertices on a line or plane: it weighs a pair by masses that yield in every "
+            f"slide: {type(contact).__name__} cannot hold vertices on a line or plane: it weighs a pair by masses that are free in every "
             "direction; BarrierContact, PenaltyContact and TwoWayContact can"
         )

@@ -85,7 +85,7 @@ def check_outer_acceleration(solver: Any) -> None:
         raise ValueError(f"interval: {chebyshev.interval!r} is for linear solvers; the outer iteration takes 'symmetric'")
     if isinstance(solver.linear, GaussSeidel | SOR):
         warnings.warn(
-            f"Chebyshev acceleration over {type(solver.linear).__name__} is not sound: one-directional sweeps have complex eigenvalues; "
+            f"Chebyshev acceleration over {type(solver.linear).__name__} may diverge: one-directional sweeps have complex eigenvalues; "
             "take SymmetricGaussSeidel for the global step [Wang 2015, Sec. 5.1]",
             stacklevel=4,
         )

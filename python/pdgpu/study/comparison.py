@@ -367,16 +367,16 @@ def compare(
     elif start is not None and (not isinstance(start, tuple | list) or len(start) != 2):
         raise ValueError(f"start: expected (positions, velocities) or a Snapshot, got {type(start).__name__}")
     if isinstance(contact, TwoWayContact):
-        raise TypeError("contact: TwoWayContact answers after the solvers, so that there is no objective common to all")
+        raise TypeError("contact: TwoWayContact acts after the solvers, so they have no common objective; take BarrierContact")
     soft = isinstance(contact, PenaltyContact)
     if isinstance(contact, PenaltyContact) and contact.variant == "paper":
-        raise ValueError('contact: variant="paper" has friction without a potential, so that there is no objective common to all')
+        raise ValueError('contact: variant="paper" has friction without a potential, so the solvers have no common objective')
     if soft and reference is None:
-        raise ValueError("reference: a penalty needs one, where its pairs are found, got None")
+        raise ValueError("reference: PenaltyContact needs one for its pairs, got None; give 'newton'")
     if (lags := getattr(contact, "friction_lags", 1)) > 1:
         raise ValueError(
-            "contact: friction_lags must be 1, so that there is one objective for all: a second pass takes friction from where a solver "
-            f"ended the first, got {lags}"
+            "contact: friction_lags must be 1, so that all have one objective: a second pass takes friction from the end of a solver's "
+            f"first pass, got {lags}"
         )
     evaluator = Evaluator(scene, dt, start, threads, contact)
     core = evaluator.core

@@ -223,7 +223,7 @@ def profile(
     choice("column", column, LEVEL_COLUMNS)
     tolerance, per_variable = number("tolerance", tolerance, above=0.0), flag("per_variable", per_variable)
     if per_variable and kind != "data":
-        raise ValueError("per_variable: for kind='data' alone; ratios do not depend on the number of variables")
+        raise ValueError("per_variable: only for kind='data'; ratios do not depend on the number of variables")
     problems, labels = _problems_of(comparisons)
     names = _solvers_of(problems, solvers)
     costs = np.full((len(problems), len(names)), np.nan)

@@ -180,7 +180,7 @@ def _newton(step, found_at, guess):
     taken, first, last = simulation.last_step, norms["first"], norms["last"]
     if taken.behind > 0.0:
         raise ValueError(
-            f"reference: pins or obstacles are still {taken.behind:g} m from where they go after "
+            f"reference: pins or obstacles have a target lag of {taken.behind:g} m after "
             f"{counted(taken.iteration, 'iteration')} of Newton; take a shorter step"
         )
     if taken.at_rounding or (taken.status != "diverged" and last <= TOLERANCE * first):

@@ -194,7 +194,7 @@ def _cases(grid):
         seen = set()
         for k, label in enumerate(labels):
             if (key := json.dumps(label)) in seen:
-                raise ValueError(f"grid: value {k} of {name!r}, {label!r}, is there twice")
+                raise ValueError(f"grid: value {k} of {name!r}, {label!r}, occurs twice")
             seen.add(key)
         axes.append([(name, label, value) for label, (_, value) in zip(labels, pairs, strict=True)])
     cases = {}
@@ -214,7 +214,7 @@ def _scalar(where, value, k):
         return int(value)
     if isinstance(value, numbers.Real):
         return float(value)
-    raise TypeError(f"{where}: value {k} cannot stand in a table: expected a number, text, True, False or None, got {value!r}")
+    raise TypeError(f"{where}: value {k} has no form in a table: expected a number, text, True, False or None, got {value!r}")
 
 
 def _key(labels):
@@ -284,7 +284,7 @@ def _lines(function, cases, executor):
             yield key, (future.result() if error is None else _failed(cases[key][0], error, 0.0))
     except concurrent.futures.BrokenExecutor as error:
         raise RuntimeError(
-            f"executor: it broke, {counted(len(futures), 'case is', 'cases are')} left: {error}; the same sweep goes on from what is done"
+            f"executor: it broke, {counted(len(futures), 'case is', 'cases are')} left: {error}; call sweep again to continue"
         ) from error
     finally:
         for future in futures:

@@ -207,13 +207,13 @@ def certify(
     having("trajectory", trajectory, "__iter__", "a list of frames")
     if isinstance(triangles, Scene):
         if edges is not None or particles is not None:
-            raise TypeError("triangles: a Scene has edges and particles of its own")
+            raise TypeError("triangles: a Scene has its own edges and particles; leave them out")
         scene, shapes, surface = judged_parts(triangles)
         path = RigidPath(triangles, scene)
         inner: Any = JudgedInside(triangles, surface) if inside else None
         trajectory = _with_obstacles(trajectory, triangles.n_vertices, surface, shapes, times)
     elif times is not None or inside:
-        raise TypeError(f"{'inside' if times is None else 'times'}: only a Scene in place of triangles takes it")
+        raise TypeError(f"{'inside' if times is None else 'times'}: needs a Scene instead of triangles")
     previous, placed_before, found, of_obstacles, crossings, pieces, misplaced = None, None, {}, {}, [], 1, {}
     smallest, worst, frame = math.inf if gap else math.nan, None, -1
     frames: Any = trajectory

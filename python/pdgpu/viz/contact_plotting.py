@@ -50,7 +50,7 @@ def plot_contact(records, *, x="iterations", figure=None):
     records = {"": records} if hasattr(records, "status") else dict(records)
     for name, record in records.items():
         if "active_contacts" not in record:
-            raise ValueError(f"records: {name!r} holds nothing; take the step with record=True")
+            raise ValueError(f"records: {name!r} has no rows; take the step with record=True")
     missing = set() if all("relative_loss" in record for record in records.values()) else {"relative_loss"}
     if not any(np.any(record["friction_potential"]) for record in records.values()):
         missing.add("friction_potential")

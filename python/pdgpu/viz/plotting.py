@@ -100,7 +100,7 @@ def plot_comparison(
     choice("y", y, ("relative_loss", "relative_error", "gradient_norm"))
     for record in records.values():
         if y not in record:
-            raise ValueError(f"y: {y!r} needs a reference, and this comparison has none")
+            raise ValueError(f"y: {y!r} needs a reference, and this comparison has none; compare with reference='newton'")
     if band is not None:
         choice("band", band, ("quartiles",))
     if size is not None:
@@ -239,7 +239,7 @@ def animate(
     choice("path", suffix, tuple(writers))
     settings = {"animation.ffmpeg_path": _ffmpeg(FFMpegWriter)} if suffix == ".mp4" else {}
     if simulation.dt is None:
-        raise ValueError("dt: None (quasistatic): there is no time to film")
+        raise ValueError("dt: None (quasistatic) has no time to film; give dt")
     every = max(1, round(1.0 / (fps * simulation.dt)))
     if bounds is None:
         bounds = simulation.positions.min(axis=0), simulation.positions.max(axis=0)
@@ -276,7 +276,7 @@ def _ffmpeg(writer):
         import imageio_ffmpeg
     except ImportError:
         raise RuntimeError(
-            "animate: .mp4 needs the program ffmpeg, which is not there: pip install imageio-ffmpeg; .gif does not"
+            "animate: .mp4 needs the program ffmpeg, which is not installed: pip install imageio-ffmpeg; .gif does not"
         ) from None
     return imageio_ffmpeg.get_ffmpeg_exe()
 

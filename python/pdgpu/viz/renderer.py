@@ -62,7 +62,7 @@ def _window() -> str | None:
             ctypes.CDLL(library)
             return window
     raise RuntimeError(
-        "pictures of bodies need OpenGL without a display (libEGL.so.1), which is not there: apt-get install libegl1 libgl1-mesa-dri"
+        "pictures of bodies need OpenGL without a display (libEGL.so.1), which is not installed: apt-get install libegl1 libgl1-mesa-dri"
     )
 
 

@@ -110,7 +110,7 @@ class Viewer:
 
     def _film(self):
         if self.backend != "k3d":
-            raise RuntimeError(f"plot: this viewer shows by {self.backend}; make one with backend='k3d'")
+            raise RuntimeError(f"plot: this viewer uses {self.backend}; make one with backend='k3d'")
         return _k3d_plot(self._toolkit, self.times, self._frames)
 
     def write(self, path: Path) -> None:
