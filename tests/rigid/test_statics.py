@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from rigid_scenes import along, box, on_floor, push, simulated, turn
+from rigid_scenes import along, ball, box, on_floor, push, simulated, turn
 from scipy.integrate import solve_ivp
 
 import pdgpu
+from pdgpu import shapes
 
 STIFF = {"stiffness": 1e6, "friction_velocity": 1e-4}
 
@@ -88,6 +89,20 @@ def test_each_box_of_a_stack_bears_those_above_it():
     names, forces = ["floor", *(body.name for body in scene.bodies)], sim.contact_forces()
     borne = [along(forces.of(*names[k : k + 2]), 1) / (9.81 * scene.bodies[0].mass) for k in range(n)]
     np.testing.assert_allclose(borne, np.arange(n, 0, -1), rtol=0.01)
+
+
+def test_a_held_cloth_bears_a_ball():
+    """Normal forces and friction sum to its weight, and it stays in the middle."""
+    grid = shapes.grid((1.0, 1.0), cells=(12, 12))
+    points = np.array(grid.points)[:, [0, 2, 1]]
+    scene, middle = pdgpu.Scene(), points.mean(axis=0)
+    cloth = scene.add_shell(pdgpu.Mesh(points, triangles=grid.triangles), pdgpu.Spring(2e3), density=0.3, damping=0.02)
+    cloth.pin(np.flatnonzero((np.abs(points[:, [0, 2]] - 0.5) > 0.5 - 1e-9).any(axis=1)))
+    body = scene.add_rigid(ball(0.1, middle + [0.0, 0.103, 0.0]), density=300.0)
+    sim = simulated(scene, 0.01, distance=2e-3, tolerance=1e-6, friction=0.3)
+    sim.step(160)
+    np.testing.assert_allclose(sim.contact_forces().forces[body.slice].sum(axis=0), [0.0, 9.81 * body.mass, 0.0], atol=0.02 * body.mass)
+    np.testing.assert_allclose(sim.rigid.centres[0, [0, 2]], middle[[0, 2]], atol=1e-9)
 
 
 @pytest.mark.parametrize("ratio", [1e3, 1e5])
