@@ -10,10 +10,10 @@ import scenes
 import pdgpu
 
 # Block Jacobi without its tests diverges, and at which iteration is a matter of rounding. The file has no rows of the polynomial
-# preconditioner and of Anderson acceleration.
+# preconditioner.
 LEFT_OUT = ("block_jacobi, resident", "newton_chebyshev", "pcg chebyshev, resident")
 ALL = {**scenes.SOLVERS, **{f"{name}, resident": solver for name, solver in scenes.RESIDENT.items()}}
-SOLVERS = {name: solver for name, solver in ALL.items() if name not in LEFT_OUT and "anderson" not in name}
+SOLVERS = {name: solver for name, solver in ALL.items() if name not in LEFT_OUT}
 
 
 def small_bar():
@@ -79,6 +79,8 @@ SCENES = {
     "neo-Hookean": lambda: solid(pdgpu.NeoHookean(2e4, 5e4)),
     "StVK, damped": lambda: solid(pdgpu.StVK(2e4, 3e4), damping=1e-3),
     "co-rotated": lambda: solid(pdgpu.Corotated(2e4, 3e4)),
+    "log neo-Hookean": lambda: solid(pdgpu.LogNeoHookean(2e4, 5e4)),
+    "fixed co-rotated": lambda: solid(pdgpu.FixedCorotated(2e4, 5e4)),
     "cloth": cloth,
     "rod": rod,
     "mixed": scenes.mixed,

@@ -268,7 +268,7 @@ def test_systems_and_results_are_pickled_with_their_bits(name, dtype):
     assert np.array_equal(copy.solve(b).x, result.x) and copy.parameters == system.parameters
     again = pickle.loads(pickle.dumps(result))
     assert np.array_equal(again.x, result.x) and again.rate == result.rate and repr(again) == repr(result)
-    assert again.predicted_rate == result.predicted_rate
+    np.testing.assert_equal(again.predicted_rate, result.predicted_rate)  # NaN with Anderson acceleration
 
 
 def test_a_rho_that_was_searched_for_is_kept():

@@ -162,6 +162,9 @@ typedef enum pdgpu_material {
     PDGPU_STVK,         /* solids, shells: mu, lam; V (mu |E|^2 + lam/2 tr(E)^2), E = (F^T F - I)/2 */
     PDGPU_COROTATED,    /* solids, shells: mu, lam; V (mu |F - R|^2 + lam/2 tr(R^T F - I)^2) */
     PDGPU_BENDING,      /* shells, on every hinge: k_b [J]; 3 k_b/(2 (A0 + A1)) |sum c_i x_i|^2  [Bergou et al. 2006] */
+    /* Solids whose tets never invert; a state with an inverted one is refused. */
+    PDGPU_LOG_NEO_HOOKEAN, /* mu, lam; V (mu/2 (|F|^2 - 3) - mu log J + lam/2 (log J)^2)  [Bonet and Wood 2008, Eq. 6.27] */
+    PDGPU_FIXED_COROTATED, /* mu, lam; V (mu |F - R|^2 + lam/2 (J - 1)^2)  [Stomakhin et al. 2012] */
     PDGPU_MATERIAL_COUNT
 } pdgpu_material;
 
@@ -385,7 +388,8 @@ typedef struct pdgpu_result {
  *   targets [n_vertices,3]  in  m: positions of pinned vertices, other rows are not read; NULL: they stay
  *   watch  may be NULL      result  out; may be NULL
  * Errors: PDGPU_DIVERGED, PDGPU_CANCELLED, PDGPU_ERROR_SINGULAR, PDGPU_ERROR_DEVICE, those of pdgpu_simulation_prepare;
- * PDGPU_ERROR_VALUE if surfaces touch at the start under a barrier. The state before the step is then restored. */
+ * PDGPU_ERROR_VALUE if surfaces touch at the start under a barrier, or a tet is inverted that must not be. The state before the step is
+ * then restored. */
 PDGPU_API pdgpu_status pdgpu_simulation_step(pdgpu_simulation *simulation, const pdgpu_real *targets, const pdgpu_watch *watch,
                                              pdgpu_result *result, pdgpu_error *error);
 

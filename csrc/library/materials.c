@@ -38,6 +38,8 @@ static const material MATERIALS[PDGPU_MATERIAL_COUNT] = {
     [PDGPU_STVK] = {"PDGPU_STVK", PD_STVK_TET, PD_STVK_TRIANGLE, -1, FORM_LAME, 2, {"mu", "lam"}},
     [PDGPU_COROTATED] = {"PDGPU_COROTATED", PD_COROTATED_TET, PD_COROTATED_TRIANGLE, -1, FORM_LAME, 2, {"mu", "lam"}},
     [PDGPU_BENDING] = {"PDGPU_BENDING", -1, PD_BENDING, -1, FORM_BENDING, 1, {"k_b"}},
+    [PDGPU_LOG_NEO_HOOKEAN] = {"PDGPU_LOG_NEO_HOOKEAN", PD_LOG_NEO_HOOKEAN_TET, -1, -1, FORM_LAME, 2, {"mu", "lam"}},
+    [PDGPU_FIXED_COROTATED] = {"PDGPU_FIXED_COROTATED", PD_FIXED_COROTATED_TET, -1, -1, FORM_LAME, 2, {"mu", "lam"}},
 };
 
 const char *pd_material_name(pdgpu_material material) { return MATERIALS[material].name; }

@@ -84,6 +84,12 @@ typedef struct pd_linear_settings {
     pd_chebyshev chebyshev;        /* rho is that of one step (A-Jacobi: of one weighted Jacobi step); restarts in every solve */
 } pd_linear_settings;
 
+/* The same solver with the inverses of the 3x3 diagonal blocks as preconditioner. */
+static inline pd_linear_settings pd_linear_by_blocks(pd_linear_settings settings) {
+    settings.preconditioner = PD_PRECONDITIONER_BLOCK;
+    return settings;
+}
+
 extern const pd_option pd_linear_options[];
 
 typedef enum pd_linear_stop { PD_LINEAR_ITERATION_CAP, PD_LINEAR_CONVERGED, PD_LINEAR_STALLED, PD_LINEAR_DIVERGED } pd_linear_stop;

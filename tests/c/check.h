@@ -18,6 +18,7 @@
     TEST(pinned_targets)          \
     TEST(hanging_mass)            \
     TEST(uniform_stretch)         \
+    TEST(inverted_state)          \
     TEST(gradients)               \
     TEST(energies)                \
     TEST(lumped_masses)           \

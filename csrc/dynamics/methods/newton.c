@@ -90,9 +90,8 @@ static void destroy(void *self, const pd_problem *problem) {
 /* What settings.reuse needs beside a factor. The work of a factorisation is that on the pattern of the elements: that of the last pattern
  * would depend on steps before. */
 static pd_status create_choice(pd_newton *newton, const pd_problem *problem) {
-    pd_linear_settings by_blocks = newton->settings.linear;
+    pd_linear_settings by_blocks = pd_linear_by_blocks(newton->settings.linear);
     pd_status status = PD_OK;
-    by_blocks.preconditioner = PD_PRECONDITIONER_BLOCK;
     newton->most_by_blocks = pd_hessian_factor_products(newton->factor, problem);
     PD_TRY(pd_hessian_cg_create(&newton->cg, problem, &by_blocks, NULL));
     PD_TRY(pd_hessian_cg_create(&newton->by_factor, problem, &newton->settings.linear, newton->factor));

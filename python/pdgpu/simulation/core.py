@@ -71,10 +71,7 @@ class StepMemory:
     last_step: StepRecord | None = None
     setup_seconds: float = 0.0  # s, of all data that are created once
     lag: TargetLag = field(default_factory=TargetLag)
-    aimed: tuple[Floats | None, Floats | None] = (
-        None,
-        None,
-    )  # targets of pinned vertices (n, 3) m and prescribed points (m, 3) m, last step
+    aimed: tuple[Floats | None, Floats | None] = (None, None)  # targets of pinned vertices and prescribed points, (., 3) m, last step
     driven_before: Floats | None = None  # the second of them in the previous step
     own_solver: Any = None  # the copy of a CustomSolver that runs here
     start_is_checked: bool = False  # the present state has been checked for intersections
