@@ -370,9 +370,9 @@ def heap(side):
 
 @pytest.mark.filterwarnings("ignore:friction")
 def test_few_slips_that_would_reverse_do_not_hold_back_a_heap():
-    """If not, steps of all bodies are cut to an eighth for the sake of some pairs: 131 iterations in these steps, where 114 do."""
+    """If not, steps of all bodies are cut to an eighth for the sake of some pairs: 143 iterations in these steps, where 124 do."""
     scene = heap(4)
     sim = simulated(scene, pdgpu.Newton(iterations=80, tolerance=1e-3), friction=0.8, dt=5e-3, distance=4e-3)
-    assert sum(sim.step(record=True).iteration for _ in range(14)) < 123
+    assert sum(sim.step(record=True).iteration for _ in range(14)) < 133
     assert int(sim.last_step["active_contacts"][-1]) > 1000 and sim.last_step.status == "converged"
     assert not any(map(len, pdgpu.certify([sim.positions], scene).intersections.values()))
