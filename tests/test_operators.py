@@ -11,7 +11,9 @@ MATRIX = (scipy.sparse.diags_array([-1.0, 2.3, -1.0], offsets=[-1, 0, 1], shape=
 FURTHER = {"composed 4": pdgpu.AJacobi(order=4, variant="composed", weight=0.6), "optimal": pdgpu.Jacobi(weight="optimal")}
 
 
-@pytest.mark.parametrize("name", [*(name for name in scenes.LINEAR_SOLVERS if not name.startswith("pcg") and "anderson" not in name), *FURTHER])
+@pytest.mark.parametrize(
+    "name", [*(name for name in scenes.LINEAR_SOLVERS if not name.startswith("pcg") and "anderson" not in name), *FURTHER]
+)
 def test_an_operator_is_one_iteration(name):
     """If not, a spectrum is that of another method."""
     solver = (scenes.LINEAR_SOLVERS | FURTHER)[name]

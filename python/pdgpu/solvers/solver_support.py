@@ -116,7 +116,9 @@ def check_support(solver, device, materials, contact=None):
     for material in sorted(materials):
         if material not in solver.materials:
             able = [kind.__name__ for kind in SOLVERS if materials <= set(kind.materials) and device_parts(device)[0] in kind.devices]
-            raise TypeError(f"{type(solver).__name__} does not take the material {material}; {', '.join(able)} take all materials of the scene")
+            raise TypeError(
+                f"{type(solver).__name__} does not take the material {material}; {', '.join(able)} take all materials of the scene"
+            )
     if type(contact).__name__ in AFTER and (oriented := sorted(materials & set(ORIENTED))):
         raise TypeError(
             f"contact: {type(contact).__name__} moves vertices after the solver and may invert tets, which {oriented[0]} forbids; "
