@@ -61,12 +61,10 @@ class State(Part):
         NumPy 2.0 gives a read-only array, ``numpy.asarray`` does not.
 
         - Contents change with `step`. The memory stays valid as long as a reference exists. After a cut it no longer changes, and the
-        simulation
-          has other memory: get the object again.
-        - It may be written between steps, like ``set_state(positions=...)`` without its checks: the next step starts from the contents. Two
-        things
-          differ: initialization="adaptive" keeps the acceleration of the previous step, and a contact stiffness "auto" is unchanged. A
-          rigid body must be moved with all of its rows.
+          simulation has other memory: get the object again.
+        - It may be written between steps, like ``set_state(positions=...)`` without its checks: the next step starts from the contents.
+          Two things differ: initialization="adaptive" keeps the acceleration of the previous step, and a contact stiffness "auto" is
+          unchanged. A rigid body must be moved with all of its rows.
         - Reads and writes on another stream must be complete before the next call of this simulation. After the first use of this property,
           `step` returns when the device has finished.
 
