@@ -67,7 +67,7 @@ typedef struct pd_newton {
     double first_norm;         /* of the gradient in this step, N */
     double norm, forcing;      /* of the gradient in the iteration before, N, and the forcing term there; 0: it was exact */
     int factored, worn;        /* in this pass there is a factor; it is no preconditioner any more */
-    int filled, assembled;     /* the attempt whose Hessian problem->hessian has at the iterate, -1: none; it is assembled, too */
+    int filled, assembled;     /* the filter of the Hessian that problem->hessian has at the iterate, -1: none; it is assembled, too */
     int covered;               /* the pattern of the assembled Hessian has been rebuilt in this pass */
     pd_hessian_cg *model;      /* ADAPTIVE: for products with the Hessian as it is */
     double potential;          /* ADAPTIVE: G where the iteration before began, J */
@@ -136,16 +136,16 @@ static pd_hessian_filter filter_of(const pd_newton *newton, int attempt) {
 /* The first attempt where no earlier one says otherwise: 1 if the Hessian is filtered in all of them. */
 static int lowest_attempt(const pd_newton *newton) { return newton->settings.hessian != AUTO && newton->settings.hessian != EXACT; }
 
-/* The Hessian of an attempt at the iterate; `assembled`: on the host as a whole, in the six numbers of bodies where there are any. */
-static pd_status fill(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int attempt, int assembled) {
+/* The Hessian at the iterate; `assembled`: on the host as a whole, in the six numbers of bodies where there are any. */
+static pd_status fill(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, pd_hessian_filter filter, int assembled) {
     pd_status status = PD_OK;
-    if (newton->filled != attempt) {
+    if (newton->filled != (int)filter) {
         newton->filled = -1, newton->assembled = 0;
-        PD_TRY(pd_problem_hessian(problem, iterate->x, filter_of(newton, attempt)));
-        newton->filled = attempt;
+        PD_TRY(pd_problem_hessian(problem, iterate->x, filter));
+        newton->filled = (int)filter;
     }
     if (!assembled || newton->assembled) return PD_OK;
-    PD_TRY(pd_problem_reduced_assemble(problem, iterate->x, filter_of(newton, attempt), 1, !newton->covered));
+    PD_TRY(pd_problem_reduced_assemble(problem, iterate->x, filter, 1, !newton->covered));
     newton->covered = newton->assembled = 1;
 done:
     return status;
@@ -171,7 +171,7 @@ static pd_status factorise(pd_newton *newton, const pd_problem *problem, const p
     const int exact = newton->settings.hessian == EXACT;
     for (int attempt = first; attempt < (exact ? 1 : 2 + MAX_SHIFTS); attempt++) {
         if (attempt < 2) {
-            PD_TRY(fill(newton, problem, iterate, attempt, 1));
+            PD_TRY(fill(newton, problem, iterate, filter_of(newton, attempt), 1));
         } else if (attempt == 2) {
             double trace = pd_hessian_factor_trace(newton->factor);
             // where all elements rest on no energy at all, such as cloth within its strain limits, their stiffness gives the scale
@@ -205,9 +205,9 @@ static pd_status solve_inexactly(pd_newton *newton, const pd_problem *problem, c
     pd_hessian_cg_end end = {.indefinite = 1};
     const int exact = newton->settings.hessian == EXACT;
     for (int attempt = lowest_attempt(newton); attempt < (exact ? 1 : 3) && end.indefinite; attempt++) {
-        if (attempt < 2) PD_TRY(fill(newton, problem, iterate, attempt, pd_problem_wants_whole(problem)));
+        if (attempt < 2) PD_TRY(fill(newton, problem, iterate, filter_of(newton, attempt), pd_problem_wants_whole(problem)));
         PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, tolerance, newton->settings.linear.iterations, attempt < 2 ? 0.0 : shift,
-                                   attempt < 2, &end));
+                                   attempt < 2 ? PD_CG_GIVES_UP : PD_CG_GOES_ON, &end));
     }
     if (exact && end.indefinite) {
         problem->error->iteration = iterate->number + 1;
@@ -247,7 +247,7 @@ static pd_status solve_by_choice(pd_newton *newton, const pd_problem *problem, c
     double eta = forcing_term(newton, norm);
     newton->norm = norm;
     for (int again = cg != NULL; again;) {
-        PD_TRY(fill(newton, problem, iterate, attempt, factored || pd_problem_wants_whole(problem)));
+        PD_TRY(fill(newton, problem, iterate, filter_of(newton, attempt), factored || pd_problem_wants_whole(problem)));
         PD_TRY(pd_hessian_cg_solve(cg, iterate, eta, most, 0.0, factored ? PD_CG_GIVES_UP : PD_CG_GIVES_UP_SLOW, &end));
         again = end.indefinite && attempt == 0 && newton->settings.hessian == AUTO;
         if (again) pause(newton), attempt = 1;
@@ -277,12 +277,7 @@ static pd_status judge_model(pd_newton *newton, const pd_problem *problem, const
 static pd_status predict(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
     double slope, curvature;
-    newton->filled = -1, newton->assembled = 0;
-    PD_TRY(pd_problem_hessian(problem, iterate->x, PD_FILTER_NONE));
-    if (pd_problem_wants_whole(problem)) {
-        PD_TRY(pd_problem_reduced_assemble(problem, iterate->x, PD_FILTER_NONE, 1, !newton->covered));
-        newton->covered = 1;
-    }
+    PD_TRY(fill(newton, problem, iterate, PD_FILTER_NONE, pd_problem_wants_whole(problem)));
     PD_TRY(pd_hessian_cg_multiply(newton->model, iterate->direction, problem->trial_gradient));
     PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->direction, &curvature));
     PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
