@@ -6,7 +6,6 @@
 #include "dynamics/problem/inertia.h"
 #include "dynamics/response.h"
 #include "loops/contact_loops.h"
-#include "loops/proximity_loops.h"
 
 /* The limit leaves a tenth of a volume. A motion of pins by this part of its free path leaves about half. Pins then wait until the free path
  * has opened again, to this multiple of the one that they left, but for so many iterations at most: without waiting, tets were crushed that no
@@ -18,20 +17,6 @@ static int is_oriented(const pd_simulation *self) { return self->problem->model-
 
 pd_status pd_oriented_begin(pd_simulation *self) {
     return is_oriented(self) ? pd_orientation_check(self->problem, "positions", self->problem->x_t) : PD_OK;
-}
-
-/* problem->trial = x with the pins at their targets; *away: the farthest way there of a vertex, m. */
-static pd_status set_pins(const pd_simulation *self, const real *x, double *away) {
-    const pd_problem *problem = self->problem;
-    double found[2];
-    pd_status status = PD_OK;
-    PD_TRY(pd_memory_copy(problem->context, problem->trial, x, pd_problem_bytes(problem)));
-    PD_TRY(pd_move_towards(problem->context, problem->model->n_vertices, problem->model->fixed, 1.0, self->targets, problem->trial));
-    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, NULL, problem->trial, x, problem->scalars));
-    PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
-    *away = sqrt(found[0]);
-done:
-    return status;
 }
 
 pd_status pd_oriented_first_guess(pd_simulation *self, int given) {
@@ -48,7 +33,7 @@ pd_status pd_oriented_first_guess(pd_simulation *self, int given) {
     PD_TRY(pd_inertia_offset(problem, safe->x, self->v, safe->offset));
     PD_TRY(pd_orientation_limit(problem, safe->x, iterate->x, &safe->part));
     if (safe->part == 1.0) return PD_OK;
-    PD_TRY(set_pins(self, problem->x_t, &away));
+    PD_TRY(pd_safe_try_targets(self, problem->x_t, &away));
     PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, 1.0, safe->x, iterate->x));
     PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, 1.0, safe->offset, iterate->offset));
     safe->arrived = away == 0.0;
@@ -66,7 +51,7 @@ pd_status pd_oriented_advance(pd_simulation *self, int *moved) {
     double part, away;
     pd_status status = PD_OK;
     if (!is_oriented(self) || problem->response->limits || safe->arrived) return PD_OK;
-    PD_TRY(set_pins(self, self->iterate.x, &away));
+    PD_TRY(pd_safe_try_targets(self, self->iterate.x, &away));
     PD_TRY(pd_orientation_limit(problem, self->iterate.x, problem->trial, &part));
     if (part < 1.0 && part * away < OPENED * safe->room && safe->waits < LONGEST_WAIT) {
         safe->waits++;

@@ -270,18 +270,27 @@ pd_status pd_safe_is_free(pd_simulation *self, int *is_free) {
     return status;
 }
 
-pd_status pd_safe_behind(pd_simulation *self, double *behind) {
+pd_status pd_safe_try_targets(const pd_simulation *self, const real *x, double *away) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
-    double found[2], driven = 0.0;
+    double found[2];
+    PD_TRY(pd_memory_copy(problem->context, problem->trial, x, pd_problem_bytes(problem)));
+    PD_TRY(pd_move_towards(problem->context, problem->model->n_vertices, problem->model->fixed, 1.0, self->targets, problem->trial));
+    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, NULL, problem->trial, x, problem->scalars));
+    PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
+    *away = sqrt(found[0]);
+done:
+    return status;
+}
+
+pd_status pd_safe_behind(pd_simulation *self, double *behind) {
+    pd_status status = PD_OK;
+    double away, driven = 0.0;
     *behind = 0.0;
     if (self->safe.arrived) return PD_OK;
-    if (problem->scene) PD_TRY(pd_contact_behind(problem->scene, &driven));
-    PD_TRY(pd_memory_copy(problem->context, problem->trial, self->iterate.x, pd_problem_bytes(problem)));
-    PD_TRY(pd_move_towards(problem->context, problem->model->n_vertices, problem->model->fixed, 1.0, self->targets, problem->trial));
-    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, NULL, problem->trial, self->iterate.x, problem->scalars));
-    PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
-    *behind = fmax(driven, sqrt(found[0]));
+    if (self->problem->scene) PD_TRY(pd_contact_behind(self->problem->scene, &driven));
+    PD_TRY(pd_safe_try_targets(self, self->iterate.x, &away));
+    *behind = fmax(driven, away);
 done:
     return status;
 }

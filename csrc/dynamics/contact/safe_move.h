@@ -36,6 +36,8 @@ pd_status pd_safe_largest_move(pd_simulation *self, double *move);
 pd_status pd_safe_held_back(pd_simulation *self, double *held);
 /* Tells whether that is small enough for a converged step. */
 pd_status pd_safe_is_free(pd_simulation *self, int *is_free);
+/* trial of the problem = x B [n_vertices,3] with the pins at their targets; *away: the largest distance of a pin from there, m. */
+pd_status pd_safe_try_targets(const pd_simulation *self, const real *x, double *away);
 /* The target lag of prescribed motions, m; 0 on arrival. */
 pd_status pd_safe_behind(pd_simulation *self, double *behind);
 
