@@ -40,12 +40,7 @@ PD_FUNCTION void pd_fixed_corotated_tet_quotients(const real s[3], const real *p
 }
 
 PD_ISOTROPIC_TET_PARTS(fixed_corotated_tet)
-
-PD_FUNCTION void pd_fixed_corotated_tet_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
-    real U[9], V[9], block[9], symmetric[3], twist[3];
-    pd_fixed_corotated_tet_parts(F, p, U, V, block, symmetric, twist);
-    pd_isotropic_hessian3(U, V, block, symmetric, twist, filter, H);
-}
+PD_ISOTROPIC_TET_HESSIAN(fixed_corotated_tet)
 
 PD_FUNCTION void pd_fixed_corotated_tet_block(const real *F, const real *p, const real *g, real *B) {
     real C[9], c[3];

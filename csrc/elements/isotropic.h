@@ -144,18 +144,21 @@ PD_LARGE_FUNCTION void pd_isotropic_block32(const real U[9], const real V[4], co
         pd_##name##_quotients(s, p, block, symmetric, twist);                                                                \
     }
 
-/* pd_NAME_hessian and pd_NAME_block of a tet, from the singular vectors and the derivatives by the singular values that pd_NAME_parts
- * finds. */
-#define PD_ISOTROPIC_TET(name)                                                                              \
+/* pd_NAME_hessian of a tet, from the singular vectors and the derivatives by the singular values that pd_NAME_parts finds. */
+#define PD_ISOTROPIC_TET_HESSIAN(name)                                                                      \
     PD_FUNCTION void pd_##name##_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) { \
         real U[9], V[9], block[9], symmetric[3], twist[3];                                                  \
         pd_##name##_parts(F, p, U, V, block, symmetric, twist);                                             \
         pd_isotropic_hessian3(U, V, block, symmetric, twist, filter, H);                                    \
-    }                                                                                                       \
-    PD_FUNCTION void pd_##name##_block(const real *F, const real *p, const real *g, real *B) {              \
-        real U[9], V[9], block[9], symmetric[3], twist[3];                                                  \
-        pd_##name##_parts(F, p, U, V, block, symmetric, twist);                                             \
-        pd_isotropic_block3(U, V, block, symmetric, twist, g, B);                                           \
+    }
+
+/* The same, and pd_NAME_block. */
+#define PD_ISOTROPIC_TET(name)                                                                 \
+    PD_ISOTROPIC_TET_HESSIAN(name)                                                             \
+    PD_FUNCTION void pd_##name##_block(const real *F, const real *p, const real *g, real *B) { \
+        real U[9], V[9], block[9], symmetric[3], twist[3];                                     \
+        pd_##name##_parts(F, p, U, V, block, symmetric, twist);                                \
+        pd_isotropic_block3(U, V, block, symmetric, twist, g, B);                              \
     }
 
 /* The same of a triangle. */

@@ -50,12 +50,7 @@ PD_FUNCTION void pd_log_neo_hookean_tet_quotients(const real s[3], const real *p
 }
 
 PD_ISOTROPIC_TET_PARTS(log_neo_hookean_tet)
-
-PD_FUNCTION void pd_log_neo_hookean_tet_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
-    real U[9], V[9], block[9], symmetric[3], twist[3];
-    pd_log_neo_hookean_tet_parts(F, p, U, V, block, symmetric, twist);
-    pd_isotropic_hessian3(U, V, block, symmetric, twist, filter, H);
-}
+PD_ISOTROPIC_TET_HESSIAN(log_neo_hookean_tet)
 
 PD_FUNCTION void pd_log_neo_hookean_tet_block(const real *F, const real *p, const real *g, real *B) {
     real C[9], c[3], mu = (real)0.5 * p[0];
