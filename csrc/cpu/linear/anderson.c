@@ -1,6 +1,6 @@
 /* The loops of Anderson acceleration. */
 #include "cpu/context.h"
-#include "loops/anderson_loops.h"
+#include "updates/linear/anderson_entry.h"
 
 static double dot(const pd_anderson_part *part, int first, int last, const real *a, const real *b) {
     size_t width = (size_t)part->width;
@@ -18,27 +18,16 @@ static double dot(const pd_anderson_part *part, int first, int last, const real 
     return part->scale * sum;
 }
 
-/* f and g of the rows, and their newest differences. */
-static void record_rows(const pd_anderson_part *part, int first, int last, int begun, real *df, real *dg) {
-    size_t width = (size_t)part->width;
-    for (size_t e = width * (size_t)first; e < width * (size_t)last; e++) {
-        real f = part->in_place ? part->values[e] - part->held[e] : -part->direction[e];
-        real g = part->in_place ? part->values[e] : part->x[e] - part->direction[e];
-        if (begun) df[e] = f - part->last_f[e], dg[e] = g - part->last_g[e];
-        part->last_f[e] = f, part->last_g[e] = g;
-    }
-}
-
 pd_status pd_anderson_record(pd_context *context, const pd_anderson_part *part, int window, const pd_anderson_state *state, double *sums) {
     const int blocks = (part->n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK, count = pd_anderson_sums(window);
-    const size_t size = (size_t)part->n * (size_t)part->width;
-    const int begun = state->begun, stored = begun ? (state->stored < window ? state->stored + 1 : window) : 0;
+    const size_t width = (size_t)part->width, size = (size_t)part->n * width;
+    const int begun = state->begun, stored = pd_anderson_stored(state, window);
     real *df = part->df + (size_t)state->next * size, *dg = part->dg + (size_t)state->next * size;
 #pragma omp parallel for num_threads(pd_threads(context, part->n, (2 * stored + 4) * part->width)) schedule(static)
     for (int b = 0; b < blocks; b++) {
         int first = b * PD_SUM_BLOCK, last = first + PD_SUM_BLOCK < part->n ? first + PD_SUM_BLOCK : part->n;
         double *partial = part->partial_sums + (size_t)b * (size_t)count;
-        record_rows(part, first, last, begun, df, dg);
+        for (size_t e = width * (size_t)first; e < width * (size_t)last; e++) pd_anderson_record_entry(part, e, begun, df, dg);
         for (int j = 0; j < stored; j++) {
             const real *other = part->df + (size_t)j * size;
             partial[j] = dot(part, first, last, df, other);
@@ -79,10 +68,7 @@ pd_status pd_anderson_combine(pd_context *context, const pd_anderson_part *part,
         for (size_t e = width * (size_t)i; e < width * (size_t)(i + 1); e++) {
             real sum = 0;
             for (int u = 0; u < n_used; u++) sum += (real)state->weights[used[u]] * part->dg[(size_t)used[u] * size + e];
-            if (part->in_place)
-                part->values[e] = part->held[e] = part->values[e] - sum;
-            else
-                out[e] = part->direction[e] + sum;
+            pd_anderson_combine_entry(part, e, sum, out);
         }
     return PD_OK;
 }

@@ -1,5 +1,5 @@
 /* The loops of Anderson acceleration. Their scalars stay on the device, so a graph can contain them. */
-#include "loops/anderson_loops.h"
+#include "updates/linear/anderson_entry.h"
 
 #include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
@@ -20,15 +20,10 @@ static __device__ __forceinline__ double dot(const pd_anderson_part &part, size_
 static __global__ void record_kernel(pd_anderson_part part, int window, const pd_anderson_state *state) {
     const int first = (int)blockIdx.x * PD_SUM_BLOCK, last = first + PD_SUM_BLOCK < part.n ? first + PD_SUM_BLOCK : part.n;
     const size_t width = (size_t)part.width, size = (size_t)part.n * width, begin = width * (size_t)first, end = width * (size_t)last;
-    const int begun = state->begun, stored = begun ? (state->stored < window ? state->stored + 1 : window) : 0, count = 2 * window + 2;
+    const int begun = state->begun, stored = pd_anderson_stored(state, window), count = pd_anderson_sums(window);
     real *df = part.df + (size_t)state->next * size, *dg = part.dg + (size_t)state->next * size;
     double *partial = part.partial_sums + (size_t)blockIdx.x * (size_t)count;
-    for (size_t e = begin + threadIdx.x; e < end; e += PD_THREADS) {
-        real f = part.in_place ? part.values[e] - part.held[e] : -part.direction[e];
-        real g = part.in_place ? part.values[e] : part.x[e] - part.direction[e];
-        if (begun) df[e] = f - part.last_f[e], dg[e] = g - part.last_g[e];
-        part.last_f[e] = f, part.last_g[e] = g;
-    }
+    for (size_t e = begin + threadIdx.x; e < end; e += PD_THREADS) pd_anderson_record_entry(&part, e, begun, df, dg);
     for (int j = 0; j < window; j++) {
         const real *other = part.df + (size_t)j * size;
         double newest = j < stored ? dot(part, begin, end, df, other) : 0.0;
@@ -76,10 +71,7 @@ static __global__ void combine_kernel(pd_anderson_part part, int window, const p
         double weight = state->weights[j];
         if (weight != 0.0) sum += (real)weight * part.dg[(size_t)j * size + e];
     }
-    if (part.in_place)
-        part.values[e] = part.held[e] = part.values[e] - sum;
-    else
-        out[e] = part.direction[e] + sum;
+    pd_anderson_combine_entry(&part, e, sum, out);
 }
 
 pd_status pd_anderson_combine(pd_context *context, const pd_anderson_part *part, int window, const pd_anderson_state *state, real *out) {

@@ -36,6 +36,11 @@ typedef struct pd_anderson_state {
     double solution[PD_ANDERSON_LARGEST_WINDOW];                              /* the same */
 } pd_anderson_state;
 
+/* Differences in memory after the next iterate has been recorded. */
+PD_FUNCTION int pd_anderson_stored(const pd_anderson_state *s, int window) {
+    return !s->begun ? 0 : s->stored < window ? s->stored + 1 : window;
+}
+
 /* Place of the i-th newest difference. */
 PD_FUNCTION int pd_anderson_place(const pd_anderson_state *s, int i, int window) { return (s->next - 1 - i + 2 * window) % window; }
 
@@ -95,7 +100,7 @@ PD_FUNCTION void pd_anderson_weigh(pd_anderson_state *s, int window, double regu
  *           the end of the plain step before, and the sequence begins again. */
 PD_FUNCTION void pd_anderson_advance(pd_anderson_state *s, const double *sums, int n_parts, int window, double regularization,
                                      double growth) {
-    const int count = 2 * window + 2, w = PD_ANDERSON_LARGEST_WINDOW, place = s->next;
+    const int count = pd_anderson_sums(window), w = PD_ANDERSON_LARGEST_WINDOW, place = s->next;
     double square = 0.0;
     for (int p = 0; p < n_parts; p++) square += sums[p * count + 2 * window];
     s->size = sums[2 * window + 1];
@@ -106,7 +111,7 @@ PD_FUNCTION void pd_anderson_advance(pd_anderson_state *s, const double *sums, i
         return;
     }
     if (s->begun) {
-        if (s->stored < window) s->stored++;
+        s->stored = pd_anderson_stored(s, window);
         s->next = (place + 1) % window;
         for (int j = 0; j < s->stored; j++) {
             double product = 0.0, right = 0.0;
