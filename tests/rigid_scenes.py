@@ -1,4 +1,4 @@
-"""What scenes of rigid bodies share: boxes and balls at a place, and the forces on a body."""
+"""Parts of scenes of rigid bodies: boxes and balls at a place, a rack of balls, and the forces on a body."""
 
 import numpy as np
 
@@ -17,6 +17,17 @@ def box(size, centre, angle=0.0):
 def ball(radius, centre, level=2):
     mesh = shapes.sphere(radius, level)
     return pdgpu.Mesh(np.array(mesh.points) + centre, triangles=mesh.triangles)
+
+
+def rack(gap):
+    """Six balls in a triangle, and a seventh of 3 m/s that strikes them off the centre."""
+    scene, radius = pdgpu.Scene(gravity=(0.0, 0.0, 0.0)), 0.03
+    scene.add_rigid(ball(radius, (-0.15, 0.004, 0.0)), density=1700.0, velocity=(3.0, 0.0, 0.0))
+    for i in range(3):
+        for j in range(i + 1):
+            at = (i * (2.0 * radius + gap) * np.sqrt(0.75), (j - 0.5 * i) * (2.0 * radius + gap), 0.0)
+            scene.add_rigid(ball(radius, at), density=1700.0)
+    return scene
 
 
 def turn(rotation):

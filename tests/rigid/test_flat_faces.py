@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rigid_scenes import along, box, on_floor, simulated
 
 import pdgpu
 from pdgpu import geometry, shapes
@@ -16,7 +17,7 @@ def faces_of(points, triangles, rigid=True):
     edges = pdgpu.Mesh(points, triangles=triangles).edges
     sides = np.unique(np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0)
     assert not len(edges) or len(edges) == len(sides)
-    return FlatFaces(points, triangles, sides, np.full(len(points), rigid)), sides
+    return FlatFaces(SurfaceAreas(len(points), triangles, sides), points, np.full(len(points), rigid)), sides
 
 
 def turned(triangles):
@@ -103,23 +104,15 @@ def test_distances_do_not_need_edges_inside_faces():
         assert least[0] == pytest.approx(least[1], rel=1e-12, abs=1e-12)
 
 
-def placed(size, low):
-    box = shapes.box(size)
-    return pdgpu.Mesh(np.array(box.points) + low, triangles=box.triangles)
-
-
 @pytest.mark.parametrize(("stiffness", "within"), [("auto", 0.03), (1e5, 0.002)])
 def test_four_legs_bear_a_quarter_each(stiffness, within):
     """With the pairs of the diagonals, two legs bore 0.32 and two 0.175 of the weight ("auto"), 0.27 and 0.23 with 1e5."""
-    scene = pdgpu.Scene()
-    scene.add_obstacle(pdgpu.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
-    legs = [scene.add_rigid(placed((0.1, 0.4, 0.1), (x, 2e-3, z)), density=700.0) for x in (0.0, 0.9) for z in (0.0, 0.9)]
-    plate = scene.add_rigid(placed((1.0, 0.05, 1.0), (0.0, 0.404, 0.0)), density=700.0, name="plate")
-    contact = pdgpu.BarrierContact(2e-3, stiffness=stiffness, friction=0.3)
-    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=100, tolerance=1e-9), dt=0.01, contact=contact)
+    scene = on_floor()
+    legs = [scene.add_rigid(box((0.1, 0.4, 0.1), (x, 0.202, z)), density=700.0) for x in (0.05, 0.95) for z in (0.05, 0.95)]
+    plate = scene.add_rigid(box((1.0, 0.05, 1.0), (0.5, 0.429, 0.5)), density=700.0, name="plate")
+    sim = simulated(scene, 0.01, distance=2e-3, tolerance=1e-9, stiffness=stiffness, friction=0.3)
     sim.step(100)
     forces = sim.contact_forces()
-    pairs = [forces.of(leg.name, "plate") for leg in legs]
-    shares = [(pair.normal_force * np.abs(pair.normal[:, 1])).sum() / (9.81 * plate.mass) for pair in pairs]
+    shares = [along(forces.of(leg.name, "plate"), 1) / (9.81 * plate.mass) for leg in legs]
     np.testing.assert_allclose(shares, 0.25, rtol=within / 0.25)
     assert sum(shares) == pytest.approx(1.0, abs=0.01)

@@ -114,11 +114,12 @@ class ContactScene:
                 self._roots[body.slice] = body.slice.start + np.asarray(body.parents)
         self._fixed = np.ones(n, bool)
         self._fixed[: len(surface.rest)] = surface.held(fixed)
-        self.areas, self._edge_areas, self._triangle_areas = SurfaceAreas(n, self.triangles, self.edges).of(self.rest)
+        areas = SurfaceAreas(n, self.triangles, self.edges)
+        self.areas, self._edge_areas, self._triangle_areas = areas.of(self.rest)
         rigid = np.zeros(n, bool)
         for body in scene.bodies:
             rigid[body.slice] = body.type == "rigid"
-        faces = FlatFaces(self.rest, self.triangles, self.edges, rigid)
+        faces = FlatFaces(areas, self.rest, rigid)
         self.areas, self._edge_areas = faces.with_areas(self.areas, self._edge_areas)
         self._meets = ~faces.inside  # edges that have pairs
         self._check_rest(contact)

@@ -19,17 +19,17 @@ class SurfaceAreas:
 
     def __init__(self, n, triangles, edges):
         self.n, self.triangles, self.edges = n, triangles, edges
+        keys = edges.astype(np.int64) @ [n, 1]
+        order = np.argsort(keys)
+        sides = np.sort(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1).astype(np.int64) @ [n, 1]
+        self.sides = order[np.searchsorted(keys, sides, sorter=order)].reshape(-1, 3)  # of each triangle, as rows of edges
 
     def of(self, rest):
         """Areas of vertices (n,), edges (e,) and triangles (t,), m^2; NaN for a vertex or an edge without triangles."""
         corners = rest[self.triangles]
         third = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 6.0
-        sides = np.sort(self.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1).astype(np.int64)
-        keys = self.edges.astype(np.int64) @ [self.n, 1]
-        order = np.argsort(keys)
-        place = order[np.searchsorted(keys, sides @ [self.n, 1], sorter=order)]
         result = []
-        for where, repeats, count in ((self.triangles.ravel(), 3, self.n), (place, 3, len(self.edges))):
+        for where, repeats, count in ((self.triangles.ravel(), 3, self.n), (self.sides.ravel(), 3, len(self.edges))):
             area = np.bincount(where, np.repeat(third, repeats), count)
             result.append(np.where(np.bincount(where, minlength=count) > 0, area, np.nan))
         return *result, 3.0 * third

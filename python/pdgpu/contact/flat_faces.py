@@ -20,11 +20,10 @@ class FlatFaces:
 
     Parameters
     ----------
+    surface : SurfaceAreas
+        The triangles (t, 3) and edges (e, 2).
     rest : ndarray, shape (n, 3)
         m.
-    triangles : ndarray of int, shape (t, 3)
-    edges : ndarray of int, shape (e, 2)
-        All sides of the triangles, and others; vertices ascending.
     rigid : ndarray of bool, shape (n,)
 
     Attributes
@@ -33,20 +32,17 @@ class FlatFaces:
         Edges inside a face.
     """
 
-    def __init__(self, rest, triangles, edges, rigid):
-        self._rest, self._triangles, self._edges = rest, triangles, edges
-        self._mine = np.flatnonzero(rigid[triangles].all(axis=1))
-        rows = triangles[self._mine]
-        sides = rows[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
-        keys = edges.astype(np.int64) @ [len(rest), 1]
-        order = np.argsort(keys)
-        self._edge_of = order[np.searchsorted(keys, np.sort(sides, axis=1).astype(np.int64) @ [len(rest), 1], sorter=order)]
+    def __init__(self, surface, rest, rigid):
+        self._rest = rest
+        mine = rigid[surface.triangles].all(axis=1)
+        self._rows, self._edge_of = surface.triangles[mine], surface.sides[mine].ravel()
+        sides = self._rows[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
         by_edge = np.argsort(self._edge_of, kind="stable")
         shared, first, count = np.unique(self._edge_of[by_edge], return_index=True, return_counts=True)
         pairs = by_edge[first[count == 2][:, None] + [0, 1]]  # two sides of one edge
-        flat = self._are_flat(sides, rows[:, [2, 0, 1]].ravel(), pairs)
+        flat = self._are_flat(sides, self._rows[:, [2, 0, 1]].ravel(), pairs)
         self._links = pairs[flat] // 3
-        self.inside = np.zeros(len(edges), bool)
+        self.inside = np.zeros(len(surface.edges), bool)
         self.inside[shared[count == 2][flat]] = True
 
     def _are_flat(self, sides, opposite, pairs):
@@ -67,13 +63,12 @@ class FlatFaces:
         """
         import scipy
 
-        n = len(self._mine)
         if not len(self._links):
             return of_vertices, of_edges
+        rows, n = self._rows, len(self._rows)
         graph = scipy.sparse.coo_matrix((np.ones(len(self._links)), self._links.T), shape=(n, n))
         face = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
         several = np.bincount(face)[face] > 1
-        rows = self._triangles[self._mine]
         corners = self._rest[rows]
         ahead = np.roll(corners, -1, axis=1) - corners
         back = -np.roll(ahead, 1, axis=1)
