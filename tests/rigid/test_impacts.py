@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rigid_scenes import ball, box, inertia, simulated
+from rigid_scenes import ball, box, inertia, rack, simulated
 from scipy.spatial.transform import Rotation
 
 import pdgpu
@@ -79,14 +79,8 @@ def test_plates_at_20_meters_a_second_do_not_pass():
 
 
 def test_a_break_of_balls_keeps_momentum_and_loses_energy():
-    """Six balls and a seventh that strikes them off the centre. A glancing step may gain a little: the barrier is not convex."""
-    scene, radius, gap = at_rest(), 0.03, 2e-3
-    scene.add_rigid(ball(radius, (-0.15, 0.004, 0.0)), density=1700.0, velocity=(3.0, 0.0, 0.0))
-    for i in range(3):
-        for j in range(i + 1):
-            at = (i * (2.0 * radius + gap) * np.sqrt(0.75), (j - 0.5 * i) * (2.0 * radius + gap), 0.0)
-            scene.add_rigid(ball(radius, at), density=1700.0)
-    sim = simulated(scene, 1e-3, distance=gap, stiffness=1e6, tolerance=1e-9)
+    """A glancing step may gain a little: the barrier is not convex."""
+    sim = simulated(rack(2e-3), 1e-3, distance=2e-3, stiffness=1e6, tolerance=1e-9)
     before, energy = sim.momentum().linear, sim.energies()["total"]
     sim.step(120)
     np.testing.assert_allclose(sim.momentum().linear, before, atol=1e-12)

@@ -4,21 +4,15 @@ import warnings
 
 import numpy as np
 import pytest
+from rigid_scenes import box
 
 import pdgpu
 from pdgpu import shapes
 
 
-def placed(size, centre, angle=0.0):
-    box = shapes.box(size)
-    c, s = np.cos(angle), np.sin(angle)
-    turned = (np.array(box.points) - 0.5 * np.array(size)) @ np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
-    return pdgpu.Mesh(turned + centre, triangles=box.triangles)
-
-
 def on_a_joint(spin, pinned=False):
     """A bar of 1 m that turns about its end, on a ball joint or on a pin."""
-    bar = placed((1.0, 0.1, 0.1), (0.5, 0.0, 0.0))
+    bar = box((1.0, 0.1, 0.1), (0.5, 0.0, 0.0))
     mesh = pdgpu.Mesh(np.concatenate([bar.points, np.zeros((1, 3))]), triangles=bar.triangles)
     scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
     body = scene.add_rigid(mesh, density=100.0, velocity=(0.0, 0.5 * spin, 0.0), spin=(0.0, 0.0, spin), name="bar")
@@ -35,11 +29,11 @@ def slider_crank(stiffness, spin):
     tip, end = np.array([0.0, 0.1, 0.0]), np.array([np.sqrt(0.08), 0.0, 0.0])
     speed = np.array([-0.1 * spin, 0.0, 0.0])
     crank = scene.add_rigid(
-        placed((0.1, 0.02, 0.02), 0.5 * tip, 0.5 * np.pi), density=1000.0, velocity=0.5 * speed, spin=(0.0, 0.0, spin), name="crank"
+        box((0.1, 0.02, 0.02), 0.5 * tip, 0.5 * np.pi), density=1000.0, velocity=0.5 * speed, spin=(0.0, 0.0, spin), name="crank"
     )
     angle = np.arctan2(-tip[1], end[0])
-    rod = scene.add_rigid(placed((0.3, 0.02, 0.02), 0.5 * (tip + end), angle), density=1000.0, velocity=speed, name="rod")
-    slider = scene.add_rigid(placed((0.04, 0.04, 0.04), end), density=1000.0, velocity=speed, name="slider")
+    rod = scene.add_rigid(box((0.3, 0.02, 0.02), 0.5 * (tip + end), angle), density=1000.0, velocity=speed, name="rod")
+    slider = scene.add_rigid(box((0.04, 0.04, 0.04), end), density=1000.0, velocity=speed, name="slider")
     axis = {"axis": (0.0, 0.0, 1.0), "stiffness": stiffness}
     scene.add_joint("hinge", crank, None, at=(0.0, 0.0, 0.0), **axis)
     scene.add_joint("hinge", rod, crank, at=tip, **axis)
@@ -52,7 +46,7 @@ def loaded_chain(n=20, stiffness=1e7):
     """Links of 13 g on ball joints, level, the first held, and 29.5 N along the chain on the last."""
     scene, before = pdgpu.Scene(gravity=(0.0, -9.81, 0.0)), None
     for k in range(n):
-        link = scene.add_rigid(placed((0.042, 0.016, 0.016), (0.05 * k + 0.025, 0.0, 0.0)), density=1209.0, name=f"link{k}")
+        link = scene.add_rigid(box((0.042, 0.016, 0.016), (0.05 * k + 0.025, 0.0, 0.0)), density=1209.0, name=f"link{k}")
         scene.add_joint("ball", link, before, at=(0.05 * k, 0.0, 0.0), stiffness=stiffness)
         before = link
     forces = np.zeros((scene.n_vertices, 3))
@@ -87,7 +81,7 @@ def test_circling_centre_is_braked_at_the_rate_that_is_documented(turn):
 def test_turn_is_warned_of_in_the_step_that_reaches_it():
     """Not at the start, which has none."""
     scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
-    bar = scene.add_rigid(placed((1.0, 0.1, 0.1), (0.5, 0.0, 0.0)), density=100.0, name="bar")
+    bar = scene.add_rigid(box((1.0, 0.1, 0.1), (0.5, 0.0, 0.0)), density=100.0, name="bar")
     scene.add_joint("hinge", bar, None, at=(0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), stiffness=1e6)
     sim = simulated(scene, pdgpu.Newton(iterations=30), 5e-3)
     with warnings.catch_warnings():

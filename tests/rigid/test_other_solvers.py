@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rigid_scenes import ball, box
+from rigid_scenes import ball, box, rack
 
 import pdgpu
 
@@ -31,13 +31,7 @@ def test_a_step_of_free_bodies_ends_at_rounding(name):
 @pytest.mark.parametrize("name", ["QuasiNewton", "VertexBlockDescent"])
 def test_a_break_takes_few_iterations(name):
     """Seven balls, 70 steps: Newton's method takes 56 iterations."""
-    scene, radius, gap = pdgpu.Scene(gravity=(0.0, 0.0, 0.0)), 0.03, 2e-3
-    scene.add_rigid(ball(radius, (-0.15, 0.004, 0.0)), density=1700.0, velocity=(3.0, 0.0, 0.0))
-    for i in range(3):
-        for j in range(i + 1):
-            at = (i * (2.0 * radius + gap) * np.sqrt(0.75), (j - 0.5 * i) * (2.0 * radius + gap), 0.0)
-            scene.add_rigid(ball(radius, at), density=1700.0)
-    sim = pdgpu.Simulation(scene, SOLVERS[name], dt=1e-3, contact=pdgpu.BarrierContact(gap, stiffness=1e6))
+    sim = pdgpu.Simulation(rack(2e-3), SOLVERS[name], dt=1e-3, contact=pdgpu.BarrierContact(2e-3, stiffness=1e6))
     iterations = 0
     for _ in range(70):
         sim.step()
