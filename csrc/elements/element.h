@@ -78,7 +78,7 @@ PD_FUNCTION void pd_element_forces_from_gradient(int k, int d, const real *rest,
  * others use two arrays in registers. */
 enum { PD_HESSIAN_ROOM = 27 };
 #if defined(__CUDACC__) && defined(PD_CALL_LARGE_FUNCTIONS)
-#define PD_HESSIAN_ROOM_USED(kind) 1
+#define PD_HESSIAN_ROOM_USED(kind) ((void)(kind), 1)
 #else
 #define PD_HESSIAN_ROOM_USED(kind) ((kind) == PD_HINGE || (kind) == PD_CUSTOM_TET || (kind) == PD_CUSTOM_TRIANGLE)
 #endif
