@@ -50,7 +50,7 @@ def row(method, name, friction, guard, dtype):
 
 def cases(chosen):
     """A part of them has every scene and every solver in it."""
-    combinations = list(itertools.product(pdgpu.contact.barrier_contact.GUARDS, FRICTION, DTYPES))
+    combinations = list(itertools.product(pdgpu.contact.barrier_contact.LIMITERS, FRICTION, DTYPES))
     if chosen.half:  # each guard with and without friction and in both precisions, and so on
         combinations = [combinations[k] for k in (0, 6, 3, 5)]
     for guard, friction, dtype in combinations:

@@ -38,15 +38,15 @@ static void forward_parts(real bad) {
     for (int where = 0; where < 3; where++) {
         int kind = PD_VERTEX_PLANE, rows[4] = {0, 1, 2, -1}, starts[4] = {0, 1, 2, 2}, roles[2] = {0, 1};
         real points[9] = {0, 0, (real)0.1, 0, 0, 0, 0, 0, 1}, y[9] = {0, 0, -1, 0, 0, 0, 0, 0, 1};
-        real activation = 1, separation = 0, distance = (real)0.1, normal[3] = {0, 0, 1}, reach[4];
+        real activation = 1, separation = 0, distance = (real)0.1, normal[3] = {0, 0, 1}, range[4];
         if (where == 0) distance = bad;
         if (where == 1) normal[2] = bad, points[8] = bad;
         if (where == 2) y[1] = bad;
         const pd_contact_pairs pairs = {1, &kind, rows, &activation, &separation, NULL, NULL, NULL};
         const pd_incidence incidence = {2, starts, roles};
-        const pd_two_way_gaps gaps = {&distance, normal, reach, 10.0, 0.0, 0.9};
+        const pd_two_way_gaps gaps = {&distance, normal, range, 10.0, 0.0, 0.9};
         pd_two_way_update_slab(&pairs, &gaps, points, y, 0);
-        say(names[where], where, pd_two_way_update_part(&pairs, &incidence, &gaps, points, y, 0));
+        say(names[where], where, pd_two_way_update_fraction(&pairs, &incidence, &gaps, points, y, 0));
     }
 }
 
@@ -63,7 +63,8 @@ static void gaps(real bad) {
         after[first] = bad;
         for (int p = 0; p < 2; p++) pd_contact_update_closing(&pairs, before, after, 1e-9, 1e-3, p, &closing);
         say("closing", first, closing.part);
-        say("reach", first, (double)pd_contact_update_reach_of(&incidence, after, &pairs, &ball, x, x, 0.0, 0.9, 0, &touching));
+        say("reach", first,
+            (double)pd_contact_update_displacement_bound_of(&incidence, after, &pairs, &ball, x, x, 0.0, 0.9, 0, &touching));
     }
 }
 
@@ -80,6 +81,6 @@ int main(void) {
         say("most", i, most < (double)INFINITY);
     }
     pd_separating_plane plane = {.share = 1};
-    say("rigid", 0, pd_body_plane_part(&plane, 1.0, (double)NAN, 0.0) > 0.0);
+    say("rigid", 0, pd_body_plane_fraction(&plane, 1.0, (double)NAN, 0.0) > 0.0);
     return 0;
 }

@@ -181,7 +181,7 @@ def global_steps(device, dtype):
 
 def barriers(device, dtype):
     """With direct and iterative solvers, and in sweeps."""
-    for guard, linear in zip(pdgpu.contact.barrier_contact.GUARDS, (pdgpu.Direct(), pdgpu.PCG()), strict=True):
+    for guard, linear in zip(pdgpu.contact.barrier_contact.LIMITERS, (pdgpu.Direct(), pdgpu.PCG()), strict=True):
         solver, contact = pdgpu.Newton(iterations=2, linear=linear), pdgpu.BarrierContact(0.03, guard=guard, friction=0.3)
         yield f"contact: {guard}, {type(linear).__name__}", partial(run, scenes.heap(), None, solver, device, dtype, contact)
     for name in ("vbd", "vbd_search"):

@@ -163,7 +163,7 @@ def names_an_acceleration(text):
 def test_the_step_names_no_acceleration():
     """If not, a new accelerator is a change of the frame, of the step limiter or of a response of contact."""
     files = {path.name: path for path in (CSRC / "dynamics").rglob("*.[ch]") if path.parent.name != "accelerators"}
-    assert {"frame.c", "chunk.c", "simulation.h", "method.h", "safe_move.c", "pair_term.c"} <= files.keys()
+    assert {"frame.c", "chunk.c", "simulation.h", "method.h", "step_limiter.c", "pair_term.c"} <= files.keys()
     for name, path in sorted(files.items()):
         if name != "accelerators.h":
             assert not names_an_acceleration(path.read_text()), f"{name} names {names_an_acceleration(path.read_text())}"
@@ -199,7 +199,7 @@ def names_a_kind(text):
 def test_the_step_names_no_kind_of_contact():
     """If not, a new response of contact is a change of the frame, of the step limiter or of the potential."""
     files = {path.name: path for path in (CSRC / "dynamics").rglob("*.[ch]") if path.parent.name != "responses"}
-    assert {"frame.c", "contact_step.c", "chunk.c", "safe_move.c", "potential.c", "problem.c", "global_step.c", "newton.c"} <= files.keys()
+    assert {"frame.c", "contact_step.c", "chunk.c", "step_limiter.c", "potential.c", "problem.c", "global_step.c", "newton.c"} <= files.keys()
     for name, path in sorted(files.items()):
         if name not in (*TELLS, *ASKS_PENALTY, "responses.h"):
             assert not names_a_kind(path.read_text()), f"{name} names {names_a_kind(path.read_text())}"
@@ -257,7 +257,7 @@ def test_every_folder_includes_what_it_may():
 
 def test_a_forbidden_include_would_be_seen():
     """If not, the test above holds whatever the files include."""
-    assert forbidden_includes("contact/potential/near.c", '#include "dynamics/method.h"\n') == ["dynamics/method.h"]
+    assert forbidden_includes("contact/potential/neighbour_list.c", '#include "dynamics/method.h"\n') == ["dynamics/method.h"]
     assert forbidden_includes("updates/sweeps/xpbd.h", '#include "cpu/context.h"\n') == ["cpu/context.h"]
 
 

@@ -1,7 +1,7 @@
 /* The floating-point type of a build, and the specifiers of functions that compile as C11 and as CUDA C++.
  *
  * The compiler flag -DPD_REAL=float|double sets `real`; the same tree is built once per precision. Element functions are written once
- * with PD_FUNCTION, so CPU loops and CUDA kernels call the same formula. Code in csrc/mesh, csrc/sparse and csrc/judge is always double.
+ * with PD_FUNCTION, so CPU loops and CUDA kernels call the same formula. Code in csrc/mesh, csrc/sparse and csrc/verify is always double.
  * It includes this file only through csrc/geometry, for formulas there, and does not use PD_REAL. */
 #ifndef PD_BASE_REAL_H
 #define PD_BASE_REAL_H

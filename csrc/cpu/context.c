@@ -35,7 +35,7 @@ pd_location pd_context_location(const pd_context *context) {
     return (pd_location){0, 0, NULL};
 }
 
-pd_status pd_context_wait(pd_context *context) {
+pd_status pd_context_synchronise(pd_context *context) {
     context->counts.waits++;
     return PD_OK;
 }

@@ -52,34 +52,35 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
 }
 
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
-                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset,
-                         real *drift) {
+                         const real *v_previous, int has_previous, const real *external_acceleration, const real *targets, real *x,
+                         real *offset, real *predicted_displacement) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         size_t j = 3 * (size_t)i;
-        pd_vertex_first_guess(guess, (real)h, x_t + j, v + j, has_previous ? v_previous + j : NULL, load + j, x + j, offset + j, drift + j);
-        if (model->subspace) pd_vertex_keep(model->subspace + 3 * j, x_t + j, drift + j, x + j, offset + j);
+        pd_vertex_first_guess(guess, (real)h, x_t + j, v + j, has_previous ? v_previous + j : NULL, external_acceleration + j, x + j,
+                              offset + j, predicted_displacement + j);
+        if (model->subspace) pd_vertex_keep(model->subspace + 3 * j, x_t + j, predicted_displacement + j, x + j, offset + j);
         for (size_t c = j; model->fixed[i] && c < j + 3; c++) x[c] = targets[c], offset[c] = 0;
     }
     return PD_OK;
 }
 
-pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
-                                    const real *offset, real *v, real *v_previous) {
+pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t,
+                                    const real *external_acceleration, const real *offset, real *v, real *v_previous) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         size_t j = 3 * (size_t)i;
-        pd_vertex_velocity((real)h, model->fixed[i], x + j, x_t + j, load + j, offset + j, v + j, v_previous + j);
+        pd_vertex_velocity((real)h, model->fixed[i], x + j, x_t + j, external_acceleration + j, offset + j, v + j, v_previous + j);
     }
     return PD_OK;
 }
 
-pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v, const real *load,
-                    real *offset) {
+pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v,
+                    const real *external_acceleration, real *offset) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         size_t j = 3 * (size_t)i;
-        pd_vertex_offset((real)h, x + j, x_t + j, v + j, load + j, offset + j);
+        pd_vertex_offset((real)h, x + j, x_t + j, v + j, external_acceleration + j, offset + j);
         for (size_t c = j; model->fixed[i] && c < j + 3; c++) offset[c] = 0;
     }
     return PD_OK;
@@ -98,7 +99,7 @@ pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_d
             if (model->fixed[i]) continue;
             for (int j = 3 * i; j < 3 * i + 3; j++) {
                 real s = a * direction[j] + b * step[j], away = offset[j] + s;
-                real moved = data ? pd_vertex_position(data->x_t[j], data->drift[j], away) : x[j] + s;
+                real moved = data ? pd_vertex_position(data->x_t[j], data->predicted_displacement[j], away) : x[j] + s;
                 step[j] = s;
                 if (report) {
                     square += (double)s * (double)s;
@@ -119,7 +120,7 @@ pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_d
 }
 
 pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta,
-                              const unsigned char *touching, const real *reach, real *step, real *x, real *offset, double *report) {
+                              const unsigned char *touching, const real *bound, real *step, real *x, real *offset, double *report) {
     int n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
     double *squares = model->partial_sums, *changes = model->partial_sums + blocks;
 #pragma omp parallel for num_threads(pd_threads(context, n, 20)) schedule(static)
@@ -130,7 +131,7 @@ pd_status pd_advance_touching(pd_context *context, const pd_model *model, double
             if (model->fixed[i]) continue;
             size_t at = 3 * (size_t)i;
             pd_touching_step(touching[i] ? (real)-1 : (real)alpha, direction + at, touching[i] ? (real)0 : (real)beta,
-                             reach ? reach[i] : (real)INFINITY, step + at);
+                             bound ? bound[i] : (real)INFINITY, step + at);
             pd_touching_move(step + at, x + at, offset + at, &square, &changed);
         }
         squares[block] = square;
@@ -147,7 +148,7 @@ pd_status pd_place_at_offset(pd_context *context, const pd_model *model, const p
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++)
         for (int j = 3 * i; j < 3 * i + 3; j++)
-            moved[j] = model->fixed[i] ? x[j] : pd_vertex_position(data->x_t[j], data->drift[j], offset[j]);
+            moved[j] = model->fixed[i] ? x[j] : pd_vertex_position(data->x_t[j], data->predicted_displacement[j], offset[j]);
     return PD_OK;
 }
 

@@ -106,7 +106,7 @@ static cudaError_t synchronise(pd_context *context) {
     return code;
 }
 
-pd_status pd_context_wait(pd_context *context) {
+pd_status pd_context_synchronise(pd_context *context) {
     cudaError_t code = pd_device_use(context);
     context->counts.waits++;
     context->tally.waits++;
@@ -163,7 +163,8 @@ static pd_status copy(pd_context *context, void *target, const void *source, siz
 }
 
 /* Synchronises, since host memory that is not pinned may be freed or read right after the return. */
-static pd_status copy_and_wait(pd_context *context, void *target, const void *source, size_t bytes, cudaMemcpyKind kind, const char *what) {
+static pd_status copy_and_synchronise(pd_context *context, void *target, const void *source, size_t bytes, cudaMemcpyKind kind,
+                                      const char *what) {
     pd_status status = copy(context, target, source, bytes, kind, what);
     if (!bytes) return status;
     context->counts.waits++;
@@ -173,11 +174,11 @@ static pd_status copy_and_wait(pd_context *context, void *target, const void *so
 }
 
 pd_status pd_memory_upload(pd_context *context, void *target, const void *source, size_t bytes) {
-    return copy_and_wait(context, target, source, bytes, cudaMemcpyHostToDevice, "upload");
+    return copy_and_synchronise(context, target, source, bytes, cudaMemcpyHostToDevice, "upload");
 }
 
 pd_status pd_memory_download(pd_context *context, void *target, const void *source, size_t bytes) {
-    return copy_and_wait(context, target, source, bytes, cudaMemcpyDeviceToHost, "download");
+    return copy_and_synchronise(context, target, source, bytes, cudaMemcpyDeviceToHost, "download");
 }
 
 pd_status pd_pinned_create(pd_context *context, void **out, size_t bytes) {

@@ -82,63 +82,66 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
 }
 
 static __global__ void first_guess_kernel(int n, const unsigned char *fixed, const real *subspace, int guess, real dt, const real *x_t,
-                                          const real *v, const real *v_previous, int has_previous, const real *load, const real *targets,
-                                          real *x, real *offset, real *drift) {
+                                          const real *v, const real *v_previous, int has_previous, const real *external_acceleration,
+                                          const real *targets, real *x, real *offset, real *predicted_displacement) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     size_t j = 3 * (size_t)i;
-    pd_vertex_first_guess(guess, dt, x_t + j, v + j, has_previous ? v_previous + j : nullptr, load + j, x + j, offset + j, drift + j);
-    if (subspace) pd_vertex_keep(subspace + 3 * j, x_t + j, drift + j, x + j, offset + j);
+    pd_vertex_first_guess(guess, dt, x_t + j, v + j, has_previous ? v_previous + j : nullptr, external_acceleration + j, x + j, offset + j,
+                          predicted_displacement + j);
+    if (subspace) pd_vertex_keep(subspace + 3 * j, x_t + j, predicted_displacement + j, x + j, offset + j);
     for (size_t c = j; fixed[i] && c < j + 3; c++) x[c] = targets[c], offset[c] = 0;
 }
 
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
-                         const real *v_previous, int has_previous, const real *load, const real *targets, real *x, real *offset,
-                         real *drift) {
+                         const real *v_previous, int has_previous, const real *external_acceleration, const real *targets, real *x,
+                         real *offset, real *predicted_displacement) {
     PD_LAUNCH(context, first_guess_kernel, model->n_vertices, model->n_vertices, model->fixed, model->subspace, guess, (real)h, x_t, v,
-              v_previous, has_previous, load, targets, x, offset, drift);
+              v_previous, has_previous, external_acceleration, targets, x, offset, predicted_displacement);
     return PD_OK;
 }
 
-static __global__ void update_velocity_kernel(int n, const unsigned char *fixed, real dt, const real *x, const real *x_t, const real *load,
-                                              const real *offset, real *v, real *v_previous) {
+static __global__ void update_velocity_kernel(int n, const unsigned char *fixed, real dt, const real *x, const real *x_t,
+                                              const real *external_acceleration, const real *offset, real *v, real *v_previous) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     size_t j = 3 * (size_t)i;
-    pd_vertex_velocity(dt, fixed[i], x + j, x_t + j, load + j, offset + j, v + j, v_previous + j);
+    pd_vertex_velocity(dt, fixed[i], x + j, x_t + j, external_acceleration + j, offset + j, v + j, v_previous + j);
 }
 
-pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *load,
-                                    const real *offset, real *v, real *v_previous) {
-    PD_LAUNCH(context, update_velocity_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)h, x, x_t, load, offset, v,
-              v_previous);
+pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t,
+                                    const real *external_acceleration, const real *offset, real *v, real *v_previous) {
+    PD_LAUNCH(context, update_velocity_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)h, x, x_t, external_acceleration,
+              offset, v, v_previous);
     return PD_OK;
 }
 
 static __global__ void offset_kernel(int n, const unsigned char *fixed, real dt, const real *x, const real *x_t, const real *v,
-                                     const real *load, real *offset) {
+                                     const real *external_acceleration, real *offset) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     size_t j = 3 * (size_t)i;
-    pd_vertex_offset(dt, x + j, x_t + j, v + j, load + j, offset + j);
+    pd_vertex_offset(dt, x + j, x_t + j, v + j, external_acceleration + j, offset + j);
     for (size_t c = j; fixed[i] && c < j + 3; c++) offset[c] = 0;
 }
 
-pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v, const real *load,
-                    real *offset) {
-    PD_LAUNCH(context, offset_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)h, x, x_t, v, load, offset);
+pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v,
+                    const real *external_acceleration, real *offset) {
+    PD_LAUNCH(context, offset_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)h, x, x_t, v, external_acceleration,
+              offset);
     return PD_OK;
 }
 
 /* partial [blocks,2]: sum |step|^2, number of changed coordinates */
-static __global__ void advance_kernel(int n, const unsigned char *fixed, const real *x_t, const real *drift, real a, const real *direction,
-                                      real b, real *step, real *x, real *offset, double *partial) {
+static __global__ void advance_kernel(int n, const unsigned char *fixed, const real *x_t, const real *predicted_displacement, real a,
+                                      const real *direction, real b, real *step, real *x, real *offset, double *partial) {
     int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
     double square = 0.0, changed = 0.0;
     for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
         if (fixed[i]) continue;
         for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) {
-            real s = pd_next_step(a, direction[j], b, step + j), away = offset[j] + s, moved = pd_next_position(x_t, drift, j, away, x, s);
+            real s = pd_next_step(a, direction[j], b, step + j), away = offset[j] + s,
+                 moved = pd_next_position(x_t, predicted_displacement, j, away, x, s);
             step[j] = s;
             square += (double)s * (double)s;
             square += pd_finite_zero(moved);
@@ -164,27 +167,27 @@ static __global__ void move_kernel(size_t count, const real *direction, pd_moves
 pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *direction, double beta,
                      real *step, real *x, real *offset, double *report) {
     unsigned blocks = pd_sum_blocks(model->n_vertices);
-    const real *x_t = data ? data->x_t : nullptr, *drift = data ? data->drift : nullptr;
+    const real *x_t = data ? data->x_t : nullptr, *predicted_displacement = data ? data->predicted_displacement : nullptr;
     if (!report) {
         size_t count = 3 * (size_t)model->n_vertices;
         PD_LAUNCH_OVERLAPPING(context, move_kernel, pd_thread_blocks((long long)count), count, direction,
                               pd_moves_of({model, data, alpha, beta, step, x, offset}));
         return PD_OK;
     }
-    PD_LAUNCH_BLOCKS(context, advance_kernel, blocks, model->n_vertices, model->fixed, x_t, drift, (real)alpha, direction, (real)beta, step,
-                     x, offset, model->partial_sums);
+    PD_LAUNCH_BLOCKS(context, advance_kernel, blocks, model->n_vertices, model->fixed, x_t, predicted_displacement, (real)alpha, direction,
+                     (real)beta, step, x, offset, model->partial_sums);
     return pd_add_partial_sums(context, model->partial_sums, blocks, 2, report);
 }
 
 static __global__ void advance_touching_kernel(int n, const unsigned char *fixed, real a, const real *direction, real b,
-                                               const unsigned char *touching, const real *reach, real *step, real *x, real *offset,
+                                               const unsigned char *touching, const real *bound, real *step, real *x, real *offset,
                                                double *partial) {
     int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
     double square = 0.0, changed = 0.0;
     for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
         if (fixed[i]) continue;
         size_t at = 3 * (size_t)i;
-        pd_touching_step(touching[i] ? (real)-1 : a, direction + at, touching[i] ? (real)0 : b, reach ? reach[i] : (real)INFINITY,
+        pd_touching_step(touching[i] ? (real)-1 : a, direction + at, touching[i] ? (real)0 : b, bound ? bound[i] : (real)INFINITY,
                          step + at);
         pd_touching_move(step + at, x + at, offset + at, &square, &changed);
     }
@@ -194,24 +197,25 @@ static __global__ void advance_touching_kernel(int n, const unsigned char *fixed
 }
 
 pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta,
-                              const unsigned char *touching, const real *reach, real *step, real *x, real *offset, double *report) {
+                              const unsigned char *touching, const real *bound, real *step, real *x, real *offset, double *report) {
     unsigned blocks = pd_sum_blocks(model->n_vertices);
     PD_LAUNCH_BLOCKS(context, advance_touching_kernel, blocks, model->n_vertices, model->fixed, (real)alpha, direction, (real)beta,
-                     touching, reach, step, x, offset, model->partial_sums);
+                     touching, bound, step, x, offset, model->partial_sums);
     return report ? pd_add_partial_sums(context, model->partial_sums, blocks, 2, report) : PD_OK;
 }
 
-static __global__ void place_at_offset_kernel(int n, const unsigned char *fixed, const real *x_t, const real *drift, const real *x,
-                                              const real *offset, real *moved) {
+static __global__ void place_at_offset_kernel(int n, const unsigned char *fixed, const real *x_t, const real *predicted_displacement,
+                                              const real *x, const real *offset, real *moved) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
-    for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) moved[j] = fixed[i] ? x[j] : pd_vertex_position(x_t[j], drift[j], offset[j]);
+    for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++)
+        moved[j] = fixed[i] ? x[j] : pd_vertex_position(x_t[j], predicted_displacement[j], offset[j]);
 }
 
 pd_status pd_place_at_offset(pd_context *context, const pd_model *model, const pd_step_data *data, const real *x, const real *offset,
                              real *moved) {
-    PD_LAUNCH(context, place_at_offset_kernel, model->n_vertices, model->n_vertices, model->fixed, data->x_t, data->drift, x, offset,
-              moved);
+    PD_LAUNCH(context, place_at_offset_kernel, model->n_vertices, model->n_vertices, model->fixed, data->x_t, data->predicted_displacement,
+              x, offset, moved);
     return PD_OK;
 }
 

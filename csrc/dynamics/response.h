@@ -101,9 +101,9 @@ struct pd_contact_response {
     void (*seconds)(const pd_problem *problem, struct pd_contact_seconds *spent);
 
     int waits;       /* an iteration reads numbers back: no graph can contain it */
-    int keeps_start; /* it needs the start of an iteration, pd_safe.x and pd_safe.offset */
+    int keeps_start; /* it needs the start of an iteration, pd_step_limiter.x and pd_step_limiter.offset */
     int limits;      /* no penetrations: pins and obstacles move up to the first contact (prescribed_motion.h) */
-    int rounds;      /* it moves pd_safe.x itself, and pd_safe.rounds ends the step, not the rules of the frame */
+    int rounds;      /* it moves pd_step_limiter.x itself, and pd_step_limiter.rounds ends the step, not the rules of the frame */
     int unbounded;   /* its forces may grow without bound between iterations */
     int lengthens;   /* its Newton steps are too short (line_search.h) */
 };

@@ -32,7 +32,7 @@
 
 /* The size of `rest` of one element. */
 enum { PD_REST_COUNT_POINT = 3 };
-#define PD_REST_COUNT(k, d) ((k) > 1 ? ((k) - 1) * (d) : PD_REST_COUNT_POINT)
+#define PD_REST_COUNT(k, d) ((k) > 1 ? ((k)-1) * (d) : PD_REST_COUNT_POINT)
 
 /* Copies the corner positions at [k,3] of one element from x [n,stride]. */
 PD_LANE_FUNCTION void pd_element_gather(int k, int stride, const real *x, const int *vertices, real *at) {
@@ -76,18 +76,18 @@ PD_FUNCTION void pd_element_forces_from_gradient(int k, int d, const real *rest,
 /* The size of a work array after a Hessian by F, and the kinds of elements with one. nvcc 13.0 gives two arrays the same memory and treats
  * H[0] as undefined, if large functions are calls or if H is not in registers: hinges and materials of the caller. These use one array. All
  * others use two arrays in registers. */
-enum { PD_HESSIAN_ROOM = 27 };
+enum { PD_HESSIAN_SCRATCH = 27 };
 #if defined(__CUDACC__) && defined(PD_CALL_LARGE_FUNCTIONS)
-#define PD_HESSIAN_ROOM_USED(kind) ((void)(kind), 1)
+#define PD_HESSIAN_SCRATCH_USED(kind) ((void)(kind), 1)
 #else
-#define PD_HESSIAN_ROOM_USED(kind) ((kind) == PD_HINGE || (kind) == PD_CUSTOM_TET || (kind) == PD_CUSTOM_TRIANGLE)
+#define PD_HESSIAN_SCRATCH_USED(kind) ((kind) == PD_HINGE || (kind) == PD_CUSTOM_TET || (kind) == PD_CUSTOM_TRIANGLE)
 #endif
 
 /* K [3k,3k] out, row-major with index 3i+a: block (i,j) is g_i^T (d2E/dF2) g_j, from H = d2E/dF2 [3d,3d] with index a*d+b, followed by
- * PD_HESSIAN_ROOM unused numbers. H is symmetric to the bit, and so is K; rows and columns of vertex 0 are minus the sums of the others. */
+ * PD_HESSIAN_SCRATCH unused numbers. H is symmetric to the bit, and so is K; rows and columns of vertex 0 are minus the sums of the others. */
 PD_FUNCTION void pd_element_hessian_from_F(pd_kind kind, int k, int d, const real *rest, real *H, real *K) {
     const int n = 3 * k;
-    real apart[PD_HESSIAN_ROOM], *H_g = PD_HESSIAN_ROOM_USED(kind) ? H + 9 * d * d : apart; /* [3d,3]: H contracted with g_j */
+    real apart[PD_HESSIAN_SCRATCH], *H_g = PD_HESSIAN_SCRATCH_USED(kind) ? H + 9 * d * d : apart; /* [3d,3]: H contracted with g_j */
     if (k == 1) {
         for (int i = 0; i < 9; i++) K[i] = H[i];
         return;

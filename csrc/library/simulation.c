@@ -194,17 +194,18 @@ pd_status pd_need_finite_reals(const real *values, size_t n, const char *name, p
 /* Stores the places of obstacle points among the prescribed points. */
 static pd_status keep_obstacles(pdgpu_simulation *self, const pdgpu_scene *scene, const pd_touching *touching, pd_error *error) {
     self->n_obstacles = scene->n_obstacles;
-    self->n_driven = touching->n_points - scene->n_vertices;
+    self->n_prescribed = touching->n_points - scene->n_vertices;
     self->obstacles = pd_arena_take(&self->arena, (size_t)scene->n_obstacles, sizeof *self->obstacles, error);
-    self->driven = pd_arena_take(&self->arena, (size_t)self->n_driven, 3 * sizeof *self->driven, error);
-    if (!self->obstacles || !self->driven) return PD_ERROR_MEMORY;
+    self->prescribed = pd_arena_take(&self->arena, (size_t)self->n_prescribed, 3 * sizeof *self->prescribed, error);
+    if (!self->obstacles || !self->prescribed) return PD_ERROR_MEMORY;
     for (int o = 0; o < scene->n_obstacles; o++) {
         const pd_obstacle *given = &scene->obstacles[o];
-        pd_driven_obstacle *kept = &self->obstacles[o];
-        *kept = (pd_driven_obstacle){given->shape, touching->first_point[o] - scene->n_vertices, given->n_points, {0.0, 0.0, 0.0}};
+        pd_prescribed_obstacle *kept = &self->obstacles[o];
+        *kept = (pd_prescribed_obstacle){given->shape, touching->first_point[o] - scene->n_vertices, given->n_points, {0.0, 0.0, 0.0}};
         if (given->shape == PD_OBSTACLE_PLANE) memcpy(kept->normal, given->points + 3, sizeof kept->normal);
     }
-    return pd_round_all(self->driven, touching->points + 3 * (size_t)scene->n_vertices, 3 * (size_t)self->n_driven, "obstacles", error);
+    return pd_round_all(self->prescribed, touching->points + 3 * (size_t)scene->n_vertices, 3 * (size_t)self->n_prescribed, "obstacles",
+                        error);
 }
 
 /* The bodies at their starts. */

@@ -7,22 +7,22 @@
 #include "library/scene_object.h"
 
 /* An obstacle: its first prescribed point, its number of points, and the constant normal of a plane. */
-typedef struct pd_driven_obstacle {
+typedef struct pd_prescribed_obstacle {
     pd_obstacle_shape shape;
     int first, n_points;
     double normal[3]; /* of a plane */
-} pd_driven_obstacle;
+} pd_prescribed_obstacle;
 
 struct pdgpu_simulation {
     pd_simulation *core;
     pd_arena arena; /* data that the core borrows, and the arrays below */
-    int n_vertices, n_attachments, n_obstacles, n_driven;
+    int n_vertices, n_attachments, n_obstacles, n_prescribed;
     const double *masses;       /* [n_vertices] kg */
     const unsigned char *fixed; /* [n_vertices] */
     double gravity[3];
     real *vectors; /* [n_vertices,3] scratch */
-    pd_driven_obstacle *obstacles;
-    real *driven;              /* [n_driven,3] m: targets of prescribed points */
+    pd_prescribed_obstacle *obstacles;
+    real *prescribed;          /* [n_driven,3] m: targets of prescribed points */
     int barrier;               /* contact is a barrier, */
     int start_is_new;          /* and the state has not been checked since its change */
     int busy;                  /* a step runs, and may call its watch */

@@ -81,16 +81,16 @@ pdgpu_status pdgpu_simulation_set_obstacle_targets(pdgpu_simulation *simulation,
     pd_error found = {0};
     pd_status status = PD_OK;
     PD_TRY(pd_simulation_enter(simulation, &found));
-    if (!simulation->n_driven) PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "obstacle: the scene has no contact, so obstacles do not act"));
+    if (!simulation->n_prescribed) PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "obstacle: the scene has no contact, so obstacles do not act"));
     if (obstacle < 0 || obstacle >= simulation->n_obstacles)
         PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "obstacle: %d is out of range for %d obstacles", obstacle, simulation->n_obstacles));
-    const pd_driven_obstacle *moved = &simulation->obstacles[obstacle];
+    const pd_prescribed_obstacle *moved = &simulation->obstacles[obstacle];
     size_t n = moved->shape == PD_OBSTACLE_PLANE ? 1 : (size_t)moved->n_points; // without the normal
     PD_TRY(pd_need_finite(targets, 3 * n, "targets", &found));
-    PD_TRY(pd_round_all(simulation->driven + 3 * (size_t)moved->first, targets, 3 * n, "targets", &found));
+    PD_TRY(pd_round_all(simulation->prescribed + 3 * (size_t)moved->first, targets, 3 * n, "targets", &found));
     PD_TRY(told(simulation,
                 pd_simulation_keep_error(simulation->core,
-                                         pd_contact_set_driven(pd_simulation_contact(simulation->core), NULL, simulation->driven)),
+                                         pd_contact_set_prescribed(pd_simulation_contact(simulation->core), NULL, simulation->prescribed)),
                 &found));
 done:
     return pd_report(status, &found, error);

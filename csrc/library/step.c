@@ -81,7 +81,7 @@ pdgpu_status pdgpu_simulation_step(pdgpu_simulation *simulation, const pdgpu_rea
                              .at_rounding = ended.at_rounding,
                              .iterations = ended.iterations,
                              .seconds = ended.seconds,
-                             .target_lag = ended.behind};
+                             .target_lag = ended.target_lag};
 done:
     if (status && simulation && !found.text[0]) found = *pd_simulation_error(simulation->core);
     return pd_report(status, &found, error);

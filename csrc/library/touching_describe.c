@@ -96,10 +96,10 @@ pd_status pd_touching_describe(pd_contact_description *out, const pd_touching *t
         if (vertex < scene->n_vertices && !scene->fixed[vertex]) asked[n_asked++] = vertex;
     }
     *out = (pd_contact_description){
-        .law = {PD_BARRIER, is_barrier && !barrier->unweighted, (real)(is_barrier ? barrier->stiffness : penalty->stiffness)},
+        .potential = {PD_BARRIER, is_barrier && !barrier->unweighted, (real)(is_barrier ? barrier->stiffness : penalty->stiffness)},
         .activation = is_barrier ? barrier->distance : penalty->thickness,
         .separation = is_barrier ? barrier->separation : 0.0,
-        .guard = is_barrier && barrier->by_reach ? PD_GUARD_REACH : PD_GUARD_IMPACT,
+        .limiter = is_barrier && barrier->by_reach ? PD_LIMITER_BOUNDS : PD_LIMITER_IMPACT,
         .weighting = is_barrier ? PD_WEIGHTING_HARMONIC : PD_WEIGHTING_SUM,
         .phase = {.n_points = n},
         .bodies = parts,
@@ -113,7 +113,7 @@ pd_status pd_touching_describe(pd_contact_description *out, const pd_touching *t
         PD_TRY(PD_ERROR_MEMORY);
     out->phase.rest = out->rest;
     PD_TRY(describe_primitives(&out->phase, touching, scene, arena, error));
-    PD_TRY(describe_areas(out, touching, out->law.physical, arena, error));
+    PD_TRY(describe_areas(out, touching, out->potential.physical, arena, error));
     PD_TRY(describe_friction(&out->friction, touching, scene, is_barrier ? barrier->friction : penalty->friction,
                              is_barrier ? barrier->friction_velocity : penalty->friction_velocity, is_barrier ? barrier->friction_lags : 1,
                              dt, arena, error));

@@ -259,7 +259,7 @@ static pd_status prepare(pd_linear *self) {
     for (int k = 0; k < method->order; k++) method->omegas[k] = pd_chebyshev_omega(&sweeps, k, k ? method->omegas[k - 1] : 1.0);
     double start = pd_seconds();
     PD_TRY(refresh(self)); // all rows of a new operator: no diagonal is zero
-    PD_TRY(pd_context_wait(self->context));
+    PD_TRY(pd_context_synchronise(self->context));
     method->cost.refresh_seconds = pd_seconds() - start;
 done:
     return status;

@@ -250,14 +250,14 @@ static pd_status replace(pd_linear *self) {
         direct->base = (pd_csr){0};
     } else {
         if (direct->plain) memcpy(self->A.values, direct->plain, (size_t)self->A.row_start[self->A.n] * sizeof(double));
-        PD_TRY(pd_csr_with_room(&base, &self->A, &none, error));
+        PD_TRY(pd_csr_with_capacity(&base, &self->A, &none, error));
     }
     destroy(direct, self->context);
     self->memory = NULL;
     pd_csr_destroy(&self->A);
     self->A = base;
     base = (pd_csr){0};
-    PD_TRY(pd_csr_with_room(&roomy, &self->A, self->entries, error));
+    PD_TRY(pd_csr_with_capacity(&roomy, &self->A, self->entries, error));
     base = self->A;
     self->A = roomy;
     PD_TRY(keep_plain(&plain, &self->A, error));

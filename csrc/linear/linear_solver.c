@@ -373,7 +373,7 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
         double start = pd_seconds();
         for (int j = 0; j < n; j++) omegas[j] = omega = pd_chebyshev_omega(&chebyshev, k + j, omega);
         PD_TRY(self->anderson ? iterate_combined(self, k, n, omegas) : method->iterate(self, k, n, omegas, gamma));
-        if (observer) PD_TRY(pd_context_wait(self->context)); // the clock is the host's
+        if (observer) PD_TRY(pd_context_synchronise(self->context)); // the clock is the host's
         double spent = pd_seconds() - start;
         result->iterations = k += n;
         // a solver that stops by the residual may carry its norm in a recurrence; a check confirms the value before it counts

@@ -62,26 +62,26 @@ typedef struct pd_vector_function {
 
 typedef struct pd_linear_settings {
     int kind;
-    int iterations;                /* of a solve */
-    double tolerance;              /* stop at |r - A d| <= tolerance |r|; 0: never */
-    int check_every;               /* iterations between two checks of the residual */
-    double weight;                 /* Jacobi, A-Jacobi; 0: 1.8 / (the largest eigenvalue of D^-1 A) */
-    double omega;                  /* SOR */
-    double rho;                    /* spectral radius of a weighted Jacobi step, for the composed A-Jacobi */
-    int natural;                   /* Gauss-Seidel: natural order of the rows instead of colours */
-    int preconditioner;            /* PCG: PD_PRECONDITIONER_... */
-    pd_vector_function function;   /* of PD_LINEAR_FUNCTION and PD_PRECONDITIONER_FUNCTION; `user` is borrowed */
-    int degree;                    /* of the polynomial of PD_PRECONDITIONER_CHEBYSHEV */
-    int order, composed;           /* A-Jacobi */
-    int suppression;               /* A-Jacobi: PD_SUPPRESS_... */
-    int biased;                    /* A-Jacobi: suppress inside R^2 as printed, not in a preconditioner */
-    double threshold;              /* of PD_SUPPRESS_THRESHOLD */
-    int positive;                  /* Chebyshev on [0, rho] instead of [-rho, rho] */
-    const unsigned char *prone;    /* Schur: H [n], 1 in the second part; borrowed, and no option of its own */
-    double active;                 /* Schur: stiffness of contact at every vertex of the contact region once it acts at one, N/m; 0: the
+    int iterations;                  /* of a solve */
+    double tolerance;                /* stop at |r - A d| <= tolerance |r|; 0: never */
+    int check_every;                 /* iterations between two checks of the residual */
+    double weight;                   /* Jacobi, A-Jacobi; 0: 1.8 / (the largest eigenvalue of D^-1 A) */
+    double omega;                    /* SOR */
+    double rho;                      /* spectral radius of a weighted Jacobi step, for the composed A-Jacobi */
+    int natural;                     /* Gauss-Seidel: natural order of the rows instead of colours */
+    int preconditioner;              /* PCG: PD_PRECONDITIONER_... */
+    pd_vector_function function;     /* of PD_LINEAR_FUNCTION and PD_PRECONDITIONER_FUNCTION; `user` is borrowed */
+    int degree;                      /* of the polynomial of PD_PRECONDITIONER_CHEBYSHEV */
+    int order, composed;             /* A-Jacobi */
+    int suppression;                 /* A-Jacobi: PD_SUPPRESS_... */
+    int biased;                      /* A-Jacobi: suppress inside R^2 as printed, not in a preconditioner */
+    double threshold;                /* of PD_SUPPRESS_THRESHOLD */
+    int positive;                    /* Chebyshev on [0, rho] instead of [-rho, rho] */
+    const unsigned char *in_contact; /* Schur: H [n], 1 in the second part; borrowed, and no option of its own */
+    double active;                   /* Schur: stiffness of contact at every vertex of the contact region once it acts at one, N/m; 0: the
                                   * added stiffness */
-    pd_anderson_settings anderson; /* window 0: none; restarts in every solve */
-    pd_chebyshev chebyshev;        /* rho is that of one step (A-Jacobi: of one weighted Jacobi step); restarts in every solve */
+    pd_anderson_settings anderson;   /* window 0: none; restarts in every solve */
+    pd_chebyshev chebyshev;          /* rho is that of one step (A-Jacobi: of one weighted Jacobi step); restarts in every solve */
 } pd_linear_settings;
 
 /* The same solver with the inverses of the 3x3 diagonal blocks as preconditioner. */
@@ -167,7 +167,7 @@ pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, cons
  * memory and its library's. So does Schur, in its existing memory. Errors: PD_ERROR_SINGULAR from both, PD_ERROR_VALUE from Schur
  * (schur.h); the next solve reports it again. */
 pd_status pd_linear_set_diagonal(pd_linear *self, const double *added);
-/* Sets A = A_0 + entries. For Direct, whose pattern must have the entries of revision 0 (pd_csr_with_room), and Schur, whose region must
+/* Sets A = A_0 + entries. For Direct, whose pattern must have the entries of revision 0 (pd_csr_with_capacity), and Schur, whose region must
  * contain them; for free rows. Factorises again in its existing memory if a value has changed. For another revision, Direct also
  * analyses its matrix again, which allocates. entries  H, borrowed until the next call.
  * Errors: as of pd_linear_set_diagonal; PD_ERROR_VALUE for the other solvers. */

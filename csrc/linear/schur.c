@@ -47,14 +47,14 @@ static void destroy(void *memory, pd_context *context) {
     free(self);
 }
 
-int pd_schur_prone(const pd_schur *self) { return self->cost.prone; }
-const int *pd_schur_prone_rows(const pd_schur *self) { return self->rows + self->cost.safe; }
+int pd_schur_contact_size(const pd_schur *self) { return self->cost.in_contact; }
+const int *pd_schur_contact_rows(const pd_schur *self) { return self->rows + self->cost.interior; }
 pd_schur_cost pd_schur_cost_of(const pd_schur *self) { return self->cost; }
 
 /* The upper triangle of A over the rows of the factor, by columns; with rows and values NULL only counts. slot [n]: place of a row of A,
  * or -1. */
 static void upper_triangle(const pd_schur *self, const pd_csr *A, const int *slot, int *column_start, int *rows, double *values) {
-    int safe = self->cost.safe, total = safe + self->cost.prone, next = 0;
+    int interior = self->cost.interior, total = interior + self->cost.in_contact, next = 0;
     for (int f = 0; f < total; f++) {
         int i = self->rows[f];
         column_start[f] = next;
@@ -62,7 +62,7 @@ static void upper_triangle(const pd_schur *self, const pd_csr *A, const int *slo
         for (int part = 0; part < 2; part++)
             for (int s = A->row_start[i]; s < A->row_start[i + 1]; s++) {
                 int j = slot[A->columns[s]];
-                if (j < 0 || j > f || (j >= safe) != part) continue;
+                if (j < 0 || j > f || (j >= interior) != part) continue;
                 if (rows) rows[next] = j, values[next] = A->values[s];
                 next++;
             }
@@ -72,7 +72,7 @@ static void upper_triangle(const pd_schur *self, const pd_csr *A, const int *slo
 
 static pd_status factor_sparse(pd_schur *self, const pd_csr *A, const int *slot) {
     pd_error *error = pd_context_error(self->context);
-    int total = self->cost.safe + self->cost.prone, *rows = NULL, *column_start = malloc(((size_t)total + 1) * sizeof(int));
+    int total = self->cost.interior + self->cost.in_contact, *rows = NULL, *column_start = malloc(((size_t)total + 1) * sizeof(int));
     double *values = NULL, start = pd_seconds();
     pd_status status = PD_OK;
     if (!column_start) goto memory;
@@ -81,7 +81,7 @@ static pd_status factor_sparse(pd_schur *self, const pd_csr *A, const int *slot)
     values = malloc(((size_t)column_start[total] + 1) * sizeof(double));
     if (!rows || !values) goto memory;
     upper_triangle(self, A, slot, column_start, rows, values);
-    PD_TRY(self->library->create_partitioned(&self->cholesky, total, self->cost.prone, column_start, rows, error));
+    PD_TRY(self->library->create_partitioned(&self->cholesky, total, self->cost.in_contact, column_start, rows, error));
     pd_context_tally(self->context)->factorizations++;
     status = self->library->factor(self->cholesky, values, error);
     if (status == PD_ERROR_SINGULAR) {
@@ -93,7 +93,7 @@ static pd_status factor_sparse(pd_schur *self, const pd_csr *A, const int *slot)
     goto done;
 
 memory:
-    status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the Schur complement of %d rows", self->cost.prone);
+    status = pd_fail(error, PD_ERROR_MEMORY, "out of memory for the Schur complement of %d rows", self->cost.in_contact);
 done:
     free(column_start);
     free(rows);
@@ -102,15 +102,15 @@ done:
 }
 
 static pd_status make_sigma(pd_schur *self) {
-    size_t m = (size_t)self->cost.prone, bytes = m * m * sizeof(double);
+    size_t m = (size_t)self->cost.in_contact, bytes = m * m * sizeof(double);
     double start = pd_seconds(), *sigma = malloc(bytes);
     pd_status status = PD_OK;
     if (!sigma)
         return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the Schur complement of %d rows: %zu bytes",
-                       self->cost.prone, bytes);
+                       self->cost.in_contact, bytes);
     self->library->schur_complement(self->cholesky, sigma);
     for (int k = 0; k < (self->active > 0 ? 2 : 1); k++) {
-        PD_TRY(pd_dense_create(&self->dense_of[k], self->context, self->library, self->cost.prone));
+        PD_TRY(pd_dense_create(&self->dense_of[k], self->context, self->library, self->cost.in_contact));
         PD_TRY(pd_dense_upload(self->context, self->dense_of[k], sigma));
     }
     self->cost.sigma_seconds = pd_seconds() - start;
@@ -130,7 +130,7 @@ static pd_status factor_dense(pd_schur *self) {
     pd_context_tally(self->context)->factorizations++;
     self->factored = !status;
     if (status != PD_ERROR_SINGULAR) return status;
-    error->vertex = pd_schur_prone_rows(self)[error->vertex];
+    error->vertex = pd_schur_contact_rows(self)[error->vertex];
     return pd_fail(error, PD_ERROR_SINGULAR, "the Schur complement is not positive definite at row %d (in a simulation: is the body held?)",
                    error->vertex);
 }
@@ -139,7 +139,7 @@ static pd_status factor_dense(pd_schur *self) {
 static pd_status factor_all(pd_schur *self) {
     pd_status status = PD_OK;
     for (int k = self->active > 0 ? 1 : 0; k >= 0; k--) {
-        for (int j = 0; j < self->cost.prone; j++) self->added[j] = k ? self->active : 0.0;
+        for (int j = 0; j < self->cost.in_contact; j++) self->added[j] = k ? self->active : 0.0;
         self->dense = self->dense_of[k];
         PD_TRY(factor_dense(self));
     }
@@ -148,7 +148,7 @@ done:
 }
 
 static pd_status create(pd_schur **out, pd_context *context, const pd_cholesky_functions *cholesky, const pd_csr *A,
-                        const unsigned char *fixed, const unsigned char *prone, double active) {
+                        const unsigned char *fixed, const unsigned char *in_contact, double active) {
     pd_error *error = pd_context_error(context);
     size_t n = (size_t)A->n;
     pd_status status = PD_OK;
@@ -172,22 +172,22 @@ static pd_status create(pd_schur **out, pd_context *context, const pd_cholesky_f
     for (int part = 0; part < 2; part++) {
         for (int i = 0; i < A->n; i++) {
             if (fixed && fixed[i]) slot[i] = -1;
-            if ((fixed && fixed[i]) || !prone || (prone[i] != 0) != part) continue;
+            if ((fixed && fixed[i]) || !in_contact || (in_contact[i] != 0) != part) continue;
             slot[i] = next;
             self->rows[next++] = i;
         }
-        if (part == 0) self->cost.safe = next;
+        if (part == 0) self->cost.interior = next;
     }
-    self->cost.prone = next - self->cost.safe;
-    if (self->cost.safe == 0 || self->cost.prone == 0) {
-        status = pd_fail(error, PD_ERROR_VALUE, "a Schur complement of %d rows beside %d others: both parts need some", self->cost.prone,
-                         self->cost.safe);
+    self->cost.in_contact = next - self->cost.interior;
+    if (self->cost.interior == 0 || self->cost.in_contact == 0) {
+        status = pd_fail(error, PD_ERROR_VALUE, "a Schur complement of %d rows beside %d others: both parts need some",
+                         self->cost.in_contact, self->cost.interior);
         goto done;
     }
     PD_TRY(factor_sparse(self, A, slot));
     PD_TRY(make_sigma(self));
     if (pd_sparse_factor_there()) {
-        status = pd_schur_resident_create(&self->resident, context, A, self->rows, self->cost.safe, self->cost.prone);
+        status = pd_schur_resident_create(&self->resident, context, A, self->rows, self->cost.interior, self->cost.in_contact);
         if (status && status != PD_ERROR_SINGULAR) goto done;
         if (status) error->text[0] = 0; // its library rejects a matrix that the host's has factorised
     }
@@ -212,11 +212,11 @@ done:
 /* Sets the diagonal of A to `total`, B [n]: factorises Sigma again if it has changed, or takes the other of the two factors.
  * Synchronises. */
 static pd_status set_diagonal(pd_schur *self, const double *total) {
-    const int *prone = pd_schur_prone_rows(self);
+    const int *in_contact = pd_schur_contact_rows(self);
     int same = self->factored, touched = 0;
     pd_status status = pd_memory_download(self->context, self->total, total, (size_t)self->n * sizeof *total);
     if (status) return status;
-    for (int f = 0; f < self->cost.safe; f++) {
+    for (int f = 0; f < self->cost.interior; f++) {
         int i = self->rows[f];
         if (self->total[i] == self->base[i]) continue;
         pd_context_error(self->context)->vertex = i;
@@ -225,16 +225,16 @@ static pd_status set_diagonal(pd_schur *self, const double *total) {
                        "or take linear=pdgpu.Direct()",
                        i);
     }
-    for (int k = 0; k < self->cost.prone; k++) {
-        double added = self->total[prone[k]] - self->base[prone[k]];
+    for (int k = 0; k < self->cost.in_contact; k++) {
+        double added = self->total[in_contact[k]] - self->base[in_contact[k]];
         if (self->active > 0) {
             touched |= added != 0.0;
             if (!(added > self->active * (1.0 + 1e-12))) continue;
-            pd_context_error(self->context)->vertex = prone[k];
+            pd_context_error(self->context)->vertex = in_contact[k];
             return pd_fail(
                 pd_context_error(self->context), PD_ERROR_VALUE,
                 "active: contact adds %g N/m at vertex %d, and SchurDirect was given %g for every vertex of its region; give more", added,
-                prone[k], self->active);
+                in_contact[k], self->active);
         }
         same = same && added == self->added[k];
         self->added[k] = added;
@@ -247,15 +247,15 @@ static pd_status set_diagonal(pd_schur *self, const double *total) {
 }
 
 pd_status pd_schur_forward(pd_schur *self, const real *residual, real *y2) {
-    int total = self->cost.safe + self->cost.prone, threads = pd_context_threads(self->context);
+    int total = self->cost.interior + self->cost.in_contact, threads = pd_context_threads(self->context);
     if (self->resident) return pd_schur_resident_forward(self->resident, self->context, residual, y2);
     pd_status status = pd_memory_download(self->context, self->staging, residual, 3 * (size_t)self->n * sizeof(real));
     if (status) return status;
     for (int f = 0; f < total; f++)
         for (size_t c = 0; c < 3; c++) self->vector[3 * (size_t)f + c] = (double)self->staging[3 * (size_t)self->rows[f] + c];
     self->library->forward(self->cholesky, self->vector, self->vector, 3, threads); // b has been read: y2 may overwrite it
-    for (size_t k = 0; k < 3 * (size_t)self->cost.prone; k++) self->staging[k] = (real)self->vector[k];
-    return pd_memory_upload(self->context, y2, self->staging, 3 * (size_t)self->cost.prone * sizeof(real));
+    for (size_t k = 0; k < 3 * (size_t)self->cost.in_contact; k++) self->staging[k] = (real)self->vector[k];
+    return pd_memory_upload(self->context, y2, self->staging, 3 * (size_t)self->cost.in_contact * sizeof(real));
 }
 
 pd_status pd_schur_dense(pd_schur *self, const real *g2, real *u2) {
@@ -264,14 +264,14 @@ pd_status pd_schur_dense(pd_schur *self, const real *g2, real *u2) {
 }
 
 pd_status pd_schur_backward(pd_schur *self, const real *u2, real *direction) {
-    int total = self->cost.safe + self->cost.prone, threads = pd_context_threads(self->context);
+    int total = self->cost.interior + self->cost.in_contact, threads = pd_context_threads(self->context);
     size_t bytes = 3 * (size_t)self->n * sizeof(real);
-    double *x2 = self->vector + 3 * (size_t)self->cost.safe;
+    double *x2 = self->vector + 3 * (size_t)self->cost.interior;
     pd_context_tally(self->context)->solves++; // with the way forwards, which came before
     if (self->resident) return pd_schur_resident_backward(self->resident, self->context, u2, direction);
-    pd_status status = pd_memory_download(self->context, self->staging, u2, 3 * (size_t)self->cost.prone * sizeof(real));
+    pd_status status = pd_memory_download(self->context, self->staging, u2, 3 * (size_t)self->cost.in_contact * sizeof(real));
     if (status) return status;
-    for (size_t k = 0; k < 3 * (size_t)self->cost.prone; k++) x2[k] = (double)self->staging[k];
+    for (size_t k = 0; k < 3 * (size_t)self->cost.in_contact; k++) x2[k] = (double)self->staging[k];
     self->library->backward(self->cholesky, x2, self->vector, 3, threads);
     memset(self->staging, 0, bytes);
     for (int f = 0; f < total; f++)
@@ -290,7 +290,7 @@ static pd_status prepare(pd_linear *self) {
         return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
                        "linear: SchurDirect has one matrix for x, y and z, which slides on lines and planes couple; take Direct");
     if (!schur) {
-        PD_TRY(create(&schur, self->context, self->cholesky, &self->A, self->fixed, self->settings.prone, self->settings.active));
+        PD_TRY(create(&schur, self->context, self->cholesky, &self->A, self->fixed, self->settings.in_contact, self->settings.active));
         self->memory = schur;
     }
     if (self->shifted) status = set_diagonal(schur, self->total);
@@ -300,7 +300,7 @@ done:
 
 /* Increases the capacity for the places of entries. */
 static pd_status make_places(pd_schur *self, int capacity) {
-    const int *prone = pd_schur_prone_rows(self);
+    const int *in_contact = pd_schur_contact_rows(self);
     self->places = malloc(((size_t)capacity + 1) * sizeof *self->places);
     self->slots = malloc(((size_t)self->n + 1) * sizeof *self->slots);
     if (!self->slots || !self->places) {
@@ -310,7 +310,7 @@ static pd_status make_places(pd_schur *self, int capacity) {
         return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d entries", capacity);
     }
     for (int i = 0; i < self->n; i++) self->slots[i] = -1;
-    for (int k = 0; k < self->cost.prone; k++) self->slots[prone[k]] = k;
+    for (int k = 0; k < self->cost.in_contact; k++) self->slots[in_contact[k]] = k;
     self->revision = -1;
     return PD_OK;
 }
@@ -325,7 +325,8 @@ static pd_status place_entries(pd_schur *self, const pd_entries *entries) {
             return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
                            "vertex %d carries a proxy or its target, and is not in the region of SchurDirect: make the region larger", v);
         }
-        self->places[e] = row + (long long)self->cost.prone * column; // rows of the contact region ascend, so this is the lower triangle
+        self->places[e] =
+            row + (long long)self->cost.in_contact * column; // rows of the contact region ascend, so this is the lower triangle
     }
     self->entries = (pd_dense_entries){entries->n, entries->capacity, self->places, NULL};
     self->revision = entries->revision;

@@ -30,15 +30,15 @@ pd_schur *pd_linear_schur(const pd_linear *linear);
 
 /* The cost of a Schur complement. */
 typedef struct pd_schur_cost {
-    int safe, prone;                                     /* rows */
+    int interior, in_contact;                            /* rows */
     long long factor_entries;                            /* of the sparse factor, including the part of Sigma */
     long long bytes;                                     /* of Sigma, its factor and its part of the sparse factor */
     long long factorizations;                            /* dense ones so far */
     double sparse_seconds, sigma_seconds, dense_seconds; /* of the sparse factorisation, of L22 L22^T, of the last dense factorisation */
 } pd_schur_cost;
 
-int pd_schur_prone(const pd_schur *self);
-const int *pd_schur_prone_rows(const pd_schur *self); /* H [prone], ascending */
+int pd_schur_contact_size(const pd_schur *self);
+const int *pd_schur_contact_rows(const pd_schur *self); /* H [prone], ascending */
 pd_schur_cost pd_schur_cost_of(const pd_schur *self);
 
 /* residual, direction B [n,3]; y2, u2 B [prone,3]. Call forward before backward. Rows of fixed vertices are zero. */

@@ -18,7 +18,8 @@ typedef struct pd_schur_resident pd_schur_resident;
 
 /* rows  H [safe+prone] the rows of A, the interior ones first, both ascending. Synchronises.
  * Errors: PD_ERROR_MEMORY, PD_ERROR_DEVICE, PD_ERROR_SINGULAR. */
-pd_status pd_schur_resident_create(pd_schur_resident **out, pd_context *context, const pd_csr *A, const int *rows, int safe, int prone);
+pd_status pd_schur_resident_create(pd_schur_resident **out, pd_context *context, const pd_csr *A, const int *rows, int interior,
+                                   int in_contact);
 void pd_schur_resident_destroy(pd_schur_resident *self, pd_context *context); /* NULL is allowed */
 
 /* As in schur.h; the backward part also reads `residual`. direction may be y2 and u2, but not residual. */

@@ -36,7 +36,7 @@ pd_status pd_send(pd_context *context, pd_outbox *outbox, void *target, const vo
     if (!outbox->memory)
         PD_TRY(pd_pinned_create(context, &outbox->memory, bytes));
     else if (!pd_fetches_at_once(context) && pd_context_counts(context).waits == outbox->waits) // the transfer may still be running
-        PD_TRY(pd_context_wait(context));
+        PD_TRY(pd_context_synchronise(context));
     memcpy(outbox->memory, source, bytes);
     outbox->bytes = bytes;
     PD_TRY(pd_memory_send(context, target, outbox->memory, bytes));

@@ -88,24 +88,24 @@ typedef struct pd_ways {
 /* Appends to out some of the n pairs `keys` B (packed as in out) of primitives with corners: those that a conservative test does not
  * find farther apart than the limit along the whole path (geometry/apart.h).
  *   count  B [1]  number of valid keys among the n; NULL: all */
-pd_status pd_near_pairs(pd_context *context, size_t n, const uint64_t *count, const uint64_t *keys, const pd_primitives *first,
-                        const pd_primitives *second, const pd_ways *ways, pd_pair_buffer *out);
+pd_status pd_pairs_within(pd_context *context, size_t n, const uint64_t *count, const uint64_t *keys, const pd_primitives *first,
+                          const pd_primitives *second, const pd_ways *ways, pd_pair_buffer *out);
 
 /* Counts B [1] of loops, and the capacities to compare them with. */
-enum { PD_MOST_ROOMS_WATCHED = 8 };
-typedef struct pd_rooms_watched {
+enum { PD_MOST_WATCHED_CAPACITIES = 8 };
+typedef struct pd_watched_capacities {
     int n;
-    const uint64_t *found[PD_MOST_ROOMS_WATCHED];
-    uint64_t room[PD_MOST_ROOMS_WATCHED];
-} pd_rooms_watched;
+    const uint64_t *found[PD_MOST_WATCHED_CAPACITIES];
+    uint64_t room[PD_MOST_WATCHED_CAPACITIES];
+} pd_watched_capacities;
 
-static inline void pd_watch_room(pd_rooms_watched *rooms, const uint64_t *found, size_t room) {
+static inline void pd_watch_capacity(pd_watched_capacities *rooms, const uint64_t *found, size_t room) {
     rooms->found[rooms->n] = found, rooms->room[rooms->n++] = (uint64_t)room;
 }
 
 /* most [n]  B  in/out: the largest value of each count so far, until one exceeds its capacity: later counts follow from incomplete
  * lists. */
-pd_status pd_keep_most(pd_context *context, const pd_rooms_watched *rooms, uint64_t *most);
+pd_status pd_keep_most(pd_context *context, const pd_watched_capacities *rooms, uint64_t *most);
 
 /* ---- a tree of boxes --------------------------------------------------------------------------------------------------------- */
 

@@ -56,7 +56,7 @@ static inline int pd_contact_quantity_size(int quantity) {
 
 /* One quantity of every pair; law: the contact potential, H; x B [.,3] m, out B. `filter` applies to Hessians and blocks only. Errors:
  * PD_ERROR_VALUE for an unknown quantity. */
-pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, pd_hessian_filter filter,
+pd_status pd_contact_batch(pd_context *context, const pd_pair_potential *potential, int quantity, pd_hessian_filter filter,
                            const pd_contact_pairs *pairs, const real *x, real *out);
 
 /* ---- the pairs of a scene -------------------------------------------------------------------------------------------------------- */
@@ -122,9 +122,9 @@ pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, 
  * pairs, and move at most `outer`, m. So a pair with two moving sides keeps a part of its gap [Wang et al. 2023, two-way interior point
  * method, Sec. 3.2, with planes].
  *   curved  paths may be arcs with chords of these lengths      kind, planes  B [pairs]      part  B [1]  out  in [0,1] */
-pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
-                                const pd_separating_plane *planes, double outer, int curved, const real *x_0, const real *x_1,
-                                double *part);
+pd_status pd_contact_bound_fraction(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
+                                    const pd_separating_plane *planes, double outer, int curved, const real *x_0, const real *x_1,
+                                    double *fraction);
 
 /* Some of a scene's points, ascending, vertices before prescribed points. */
 typedef struct pd_chosen_points {
@@ -136,9 +136,9 @@ typedef struct pd_chosen_points {
  * it acts.
  *   balls, start  B [n_vertices] m, [n_vertices,3] m: radius and centre of each ball; infinite for points with another limiter
  *   points  B [n_vertices,3] m      reach  B [n_vertices] m  out      touching  B [n_vertices]  in/out */
-pd_status pd_contact_reaches(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
-                             const pd_contact_pairs *pairs, const real *balls, const real *start, const real *points, double rounding,
-                             double fraction, real *reach, unsigned char *touching);
+pd_status pd_contact_displacement_bounds(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence,
+                                         const real *distance, const pd_contact_pairs *pairs, const real *balls, const real *start,
+                                         const real *points, double rounding, double fraction, real *bound, unsigned char *touching);
 
 /* balls [n_points]  B  out: the displacement bound of each chosen point, m, at most `far`: within it no pair with a slack above `cut`
  * becomes active or loses more than `fraction` of its gap. */
@@ -151,8 +151,9 @@ pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, c
                           const real *points, double *used);
 
 /* flags [pairs->n], role_flags [4 pairs->n]  B  out: the pairs with a slack up to `cut`, and the roles of the incidence in these. */
-pd_status pd_contact_near_flags(pd_context *context, const pd_contact_pairs *pairs, const pd_incidence *incidence, const real *distance,
-                                double rounding, double cut, int n_points, unsigned char *flags, unsigned char *role_flags);
+pd_status pd_contact_neighbour_flags(pd_context *context, const pd_contact_pairs *pairs, const pd_incidence *incidence,
+                                     const real *distance, double rounding, double cut, int n_points, unsigned char *flags,
+                                     unsigned char *role_flags);
 
 /* out and records = the n pairs with the given rows, without their slacks, and ranks [pairs]: the place of each of them among these. */
 pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_contact_pairs *pairs, const pd_contact_columns *out,
@@ -175,7 +176,7 @@ pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, 
 /* The closing of pairs by a move, for pairs whose distance it reduces by more than `least`. Gaps are distances minus separations. */
 typedef struct pd_closing {
     double before, after; /* the smallest gap of such a pair before and after the move, m; infinite without pairs */
-    double part; /* fraction of the move up to which no gap is below `floor` or loses more than its share, for distances that change
+    double fraction; /* fraction of the move up to which no gap is below `floor` or loses more than its share, for distances that change
                              linearly; in [0,1] */
 } pd_closing;
 
@@ -189,7 +190,7 @@ pd_status pd_contact_most(pd_context *context, int n, const real *values, double
 /* x_i += t (target_i - x_i) for n points, those with a nonzero mask (NULL: all); exactly the target for t = 1. */
 pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x);
 /* The same for all points with t = *part, B [1]. */
-pd_status pd_move_part_of_way(pd_context *context, int n, const double *part, const real *target, real *x);
+pd_status pd_move_fraction_of_way(pd_context *context, int n, const double *fraction, const real *target, real *x);
 
 #ifdef __cplusplus
 }

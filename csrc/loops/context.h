@@ -37,7 +37,7 @@ typedef struct pd_location {
 pd_location pd_context_location(const pd_context *context);
 
 /* Synchronises: returns when the device has finished all work of the context. */
-pd_status pd_context_wait(pd_context *context);
+pd_status pd_context_synchronise(pd_context *context);
 
 /* Events in the sequence of loops, and the device seconds (the CPU: host seconds) between the last two of their kinds. An event does not
  * synchronise and is not captured. The seconds are valid after a synchronisation that follows the later event. */
@@ -47,7 +47,7 @@ pd_status pd_marked_seconds(pd_context *context, int from, int to, double *secon
 
 /* Counts of the calls to a context since its creation. */
 typedef struct pd_counts {
-    long long waits;              /* synchronisations: uploads, downloads, pd_context_wait; the CPU counts the same calls */
+    long long waits;              /* synchronisations: uploads, downloads, pd_context_synchronise; the CPU counts the same calls */
     long long allocations;        /* pd_memory_create */
     long long captures, launches; /* of graphs */
     long long refused;            /* pd_capture_refused */

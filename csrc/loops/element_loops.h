@@ -57,10 +57,10 @@ typedef struct pd_model {
 
 /* The data of a step for the incremental potential. */
 typedef struct pd_step_data {
-    double inverse_h; /* 1/s; 0: quasistatic */
-    const real *x_t;  /* B [n,3] positions at the start of the step, m */
-    const real *load; /* B [n,3] acceleration of gravity and external forces, m/s^2 */
-    real *drift;      /* B [n,3] y - x_t, m; pd_first_guess fills it */
+    double inverse_h;                  /* 1/s; 0: quasistatic */
+    const real *x_t;                   /* B [n,3] positions at the start of the step, m */
+    const real *external_acceleration; /* B [n,3] acceleration of gravity and external forces, m/s^2 */
+    real *predicted_displacement;      /* B [n,3] y - x_t, m; pd_first_guess fills it */
 } pd_step_data;
 
 /* The parts of the incremental potential, J. */

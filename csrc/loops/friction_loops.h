@@ -81,7 +81,7 @@ static inline int pd_friction_quantity_size(int quantity) {
 
 /* out = the pairs at y [.,3] B: their points, the weights and the normal of their gaps there, and mu times the normal force of the
  * contact potential. Does not read out->n. */
-pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, const pd_friction_scene *scene,
+pd_status pd_friction_lag_pairs(pd_context *context, const pd_pair_potential *potential, const pd_friction_scene *scene,
                                 const pd_contact_pairs *pairs, const real *y, const pd_lagged_pairs *out);
 
 /* The displacements of chosen points. */
@@ -117,7 +117,7 @@ pd_status pd_friction_product(pd_context *context, const pd_model *model, const 
 /* Pairs with a penalty from a detection (elements/contact/penalty.h), all B; the strength in `at` is unused. */
 typedef struct pd_frozen_pairs {
     pd_lagged_pairs at;
-    real *reach;    /* [n] m; minus infinity: never repels */
+    real *range;    /* [n] m; minus infinity: never repels */
     real *offset;   /* [n] m: a part of the reach and of n . sum beta y that is not in the gap (penalty_field.h) */
     real stiffness; /* k, N/m; 0: no penalty */
 } pd_frozen_pairs;
@@ -142,16 +142,16 @@ typedef struct pd_vertex_bounds {
 
 /* The contact data of a sweep over vertices. */
 struct pd_contact_sweep {
-    pd_contact_law law;
+    pd_pair_potential potential;
     const pd_contact_record *records; /* B [pairs] with the slacks at the begin of the sweep */
     pd_vertex_bounds bounds;
     real *held; /* B [n_vertices] out, m: by which displacement bounds have shortened the step of a vertex; NULL: not needed */
     pd_incidence incidence;
-    pd_frozen_pairs frozen; /* with a penalty there are no records, and the incidence is that of these pairs */
-    real *moved;            /* B [n_points] m: bound of each displacement in the sweep; NULL: not needed */
-    const real *reach;      /* B [n_vertices] m: displacement bound of each in the sweep; NULL: no bound */
-    real *points;           /* B [n_points,3] m: all points; the sweep moves the vertices in contact, and their embedded points */
-    pd_embedding embedding; /* start NULL: points are vertices */
+    pd_frozen_pairs frozen;         /* with a penalty there are no records, and the incidence is that of these pairs */
+    real *moved;                    /* B [n_points] m: bound of each displacement in the sweep; NULL: not needed */
+    const real *displacement_bound; /* B [n_vertices] m: displacement bound of each in the sweep; NULL: no bound */
+    real *points;                   /* B [n_points,3] m: all points; the sweep moves the vertices in contact, and their embedded points */
+    pd_embedding embedding;         /* start NULL: points are vertices */
 
     pd_lagged_pairs lagged; /* none without friction */
     pd_incidence lagged_incidence;

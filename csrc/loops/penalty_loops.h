@@ -38,7 +38,7 @@ typedef struct pd_penalty_search {
 enum {
     PD_PENALTY_ENERGY,   /* [n] J */
     PD_PENALTY_GAP,      /* [n] g, m */
-    PD_PENALTY_REACH,    /* [n] the gap below which it repels, m; minus infinity: never */
+    PD_PENALTY_RANGE,    /* [n] the gap below which it repels, m; minus infinity: never */
     PD_PENALTY_GRADIENT, /* [n,4,3] N */
     PD_PENALTY_HESSIAN,  /* [n,12,12] N/m */
     PD_PENALTY_QUANTITY_COUNT

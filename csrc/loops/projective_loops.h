@@ -68,9 +68,9 @@ typedef struct pd_round_rules {
 
 /* The result of these rules. */
 typedef struct pd_round {
-    double part;  /* contact-free fraction of the path */
-    double share; /* fraction of that for the state in the following rounds */
-    double scale; /* fraction of the path that was used: 0 without an iterate or a contact-free part */
+    double fraction; /* contact-free fraction of the path */
+    double share;    /* fraction of that for the state in the following rounds */
+    double scale;    /* fraction of the path that was used: 0 without an iterate or a contact-free part */
 } pd_round;
 
 /* round [1]  B  out.  square, along  B [1]: the largest |move|^2, m^2, and the product of the path with that of the previous round, m^2,

@@ -47,7 +47,7 @@ pd_status pd_bodies_spread(pd_context *context, const pd_bodies *bodies, const r
 pd_status pd_bodies_clear(pd_context *context, const pd_bodies *bodies, real *vector);
 
 /* Moves their rows in x and offset (may be NULL) by this fraction of the path from x to x_1. */
-pd_status pd_bodies_go(pd_context *context, const pd_bodies *bodies, const real *x_1, double part, real *x, real *offset);
+pd_status pd_bodies_go(pd_context *context, const pd_bodies *bodies, const real *x_1, double fraction, real *x, real *offset);
 
 /* slack [n_vertices]  B  out  m: the largest distance of their rows on the path to x_1 from the straight line to it; others unchanged. */
 pd_status pd_bodies_bend(pd_context *context, const pd_bodies *bodies, const real *x_0, const real *x_1, real *slack);
@@ -66,16 +66,16 @@ pd_status pd_bodies_arms(pd_context *context, const pd_bodies *bodies, const rea
 
 /* The rows of rotating bodies: drift = y - x_t, x and offset, after pd_first_guess for all vertices. */
 pd_status pd_bodies_first_guess(pd_context *context, const pd_bodies *bodies, int guess, double h, const real *x_t, const real *v,
-                                const real *load, real *x, real *offset, real *drift);
+                                const real *external_acceleration, real *x, real *offset, real *predicted_displacement);
 
 /* The same for the offset of another x, after pd_offset. */
 pd_status pd_bodies_offset(pd_context *context, const pd_bodies *bodies, double h, const real *x, const real *x_t, const real *v,
-                           const real *load, real *offset);
+                           const real *external_acceleration, real *offset);
 
 /* v of all rows except pins, for a rotating body; v is the output of pd_vertex_update_velocity.
  *   v_t [n_vertices,3]  B  in  m/s, at the start of the step      turns [n]  B  out  rad, h |w| at its end */
-pd_status pd_bodies_velocity(pd_context *context, const pd_bodies *bodies, double h, const real *x, const real *x_t, const real *load,
-                             const real *offset, const real *v_t, real *v, double *turns);
+pd_status pd_bodies_velocity(pd_context *context, const pd_bodies *bodies, double h, const real *x, const real *x_t,
+                             const real *external_acceleration, const real *offset, const real *v_t, real *v, double *turns);
 
 /* For each body its 6x6 matrix by rows, N/m, and six numbers of scratch; pd_bodies_solve overwrites it. */
 enum { PD_RIGID_SYSTEM = 42 };

@@ -24,17 +24,17 @@ typedef struct pd_body_sweep {
     unsigned char *beyond;      /* B [n_vertices] out: 1: a point may exceed its displacement bound */
 
     int touches; /* 0: no contact, and the following members are not read */
-    pd_contact_law law;
+    pd_pair_potential potential;
     pd_contact_pairs pairs; /* all pairs that can become active while bodies stay within `room` */
     pd_incidence incidence;
-    const real *distance;    /* B [pairs] m, at the start of the sweep */
-    int *own;                /* B [roles] scratch: the pairs of a body, from the first role of its first row */
-    double *gaps;            /* B [roles] m: and lower bounds of their gaps at the turn of the body */
-    double room;             /* m: the displacement bound of points of a body with pairs */
-    double rounding;         /* of a gap, m */
-    const real *reach;       /* B [n_vertices] m: the displacement bound in any direction, from the start of the iteration */
-    pd_contact_sweep bounds; /* at the same positions: the planes of the vertices' pairs */
-    int by_reach; /* 1: bodies stay within the displacement bounds of their points; 0: within the step limit with all others at rest */
+    const real *distance;           /* B [pairs] m, at the start of the sweep */
+    int *own;                       /* B [roles] scratch: the pairs of a body, from the first role of its first row */
+    double *gaps;                   /* B [roles] m: and lower bounds of their gaps at the turn of the body */
+    double room;                    /* m: the displacement bound of points of a body with pairs */
+    double rounding;                /* of a gap, m */
+    const real *displacement_bound; /* B [n_vertices] m: the displacement bound in any direction, from the start of the iteration */
+    pd_contact_sweep bounds;        /* at the same positions: the planes of the vertices' pairs */
+    int by_bounds; /* 1: bodies stay within the displacement bounds of their points; 0: within the step limit with all others at rest */
     pd_lagged_pairs lagged;
     pd_incidence lagged_incidence;
     pd_slipping slipping; /* y is `points` */

@@ -146,10 +146,11 @@ pd_status pd_two_way_descend(pd_context *context, const pd_model *model, int n_p
 /* The listed pairs for a forward step, B, and the limit of the decrease of a gap. */
 typedef struct pd_two_way_gaps {
     const real *distance; /* [n] m */
-    real *normal, *reach; /* [n,3], [n,4] m: of pd_two_way_slabs; displacement bound of a corner along the normal towards the other side */
-    double farthest;      /* lower bound of the gap of points without a pair, m */
-    double rounding;      /* subtracted from gaps, m */
-    double fraction;      /* gamma */
+    real *normal,
+        *displacement_bound; /* [n,3], [n,4] m: of pd_two_way_slabs; displacement bound of a corner along the normal towards the other side */
+    double farthest;         /* lower bound of the gap of points without a pair, m */
+    double rounding;         /* subtracted from gaps, m */
+    double fraction;         /* gamma */
 } pd_two_way_gaps;
 
 /* gaps->reach at points, for moves towards y, all [n_points,3]; and gaps->normal, computed where pd_two_way_features left 0. */
@@ -162,9 +163,9 @@ pd_status pd_two_way_forward(pd_context *context, int n_vertices, const pd_conta
                              const pd_two_way_gaps *gaps, const real *points, const real *y, real *x);
 
 /* part [1]  B  out: the smallest a_i of the points from n_vertices on. */
-pd_status pd_two_way_driven_part(pd_context *context, int n_vertices, int n_points, const pd_contact_pairs *pairs,
-                                 const pd_incidence *incidence, const pd_two_way_gaps *gaps, const real *points, const real *y,
-                                 double *part);
+pd_status pd_two_way_prescribed_fraction(pd_context *context, int n_vertices, int n_points, const pd_contact_pairs *pairs,
+                                         const pd_incidence *incidence, const pd_two_way_gaps *gaps, const real *points, const real *y,
+                                         double *fraction);
 
 #ifdef __cplusplus
 }

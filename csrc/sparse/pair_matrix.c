@@ -27,7 +27,7 @@ static int neighbours(const pd_pair_pattern *pattern, int i, int *places, int *f
 }
 
 /* Scratch of one thread: places, and the neighbours of a vertex. NULL if out of memory. */
-static int *room_create(int n_vertices) {
+static int *marks_create(int n_vertices) {
     int *room = malloc((2 * (size_t)n_vertices + 1) * sizeof *room);
     for (int i = 0; room && i < n_vertices; i++) room[i] = -1;
     return room;
@@ -64,7 +64,7 @@ pd_status pd_pair_pattern_create(pd_pair_pattern *out, const int *points, int n_
 
 #pragma omp parallel num_threads(pd_team(threads, n_pairs, ROW_NANOSECONDS))
     {
-        int *room = room_create(n_vertices);
+        int *room = marks_create(n_vertices);
 #pragma omp for schedule(dynamic, 64)
         for (int i = 0; i < n_vertices; i++) {
             if (!room || pd_interrupted(interruption)) continue;
@@ -115,7 +115,7 @@ pd_status pd_pair_pattern_fill(const pd_pair_pattern *pattern, int *columns, int
     memset(slots, 0xff, 16 * (size_t)pattern->n_pairs * sizeof *slots); // -1
 #pragma omp parallel num_threads(pd_team(threads, pattern->n_pairs, ROW_NANOSECONDS))
     {
-        int *room = room_create(n_vertices);
+        int *room = marks_create(n_vertices);
 #pragma omp for schedule(dynamic, 64)
         for (int i = 0; i < n_vertices; i++) {
             if (!room || pd_interrupted(interruption)) continue;

@@ -41,7 +41,7 @@ static void append_missing(pd_csr *out, const pd_csr *matrix, const pd_entries *
         }
 }
 
-pd_status pd_csr_with_room(pd_csr *out, const pd_csr *matrix, const pd_entries *entries, pd_error *error) {
+pd_status pd_csr_with_capacity(pd_csr *out, const pd_csr *matrix, const pd_entries *entries, pd_error *error) {
     size_t n = (size_t)matrix->n;
     int *more = malloc((n + 1) * sizeof *more);
     *out = (pd_csr){.n = matrix->n, .row_start = malloc((n + 1) * sizeof(int))};

@@ -35,7 +35,7 @@ typedef struct pd_entries {
 } pd_entries;
 
 /* Copies `matrix`, with zeros for missing entries and their mirror images. Errors: PD_ERROR_MEMORY. */
-pd_status pd_csr_with_room(pd_csr *out, const pd_csr *matrix, const pd_entries *entries, pd_error *error);
+pd_status pd_csr_with_capacity(pd_csr *out, const pd_csr *matrix, const pd_entries *entries, pd_error *error);
 void pd_csr_destroy(pd_csr *matrix);
 
 /* Entry (i,j) of a matrix with ascending columns; 0 for a missing entry. */

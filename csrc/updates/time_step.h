@@ -13,7 +13,7 @@
 enum { PD_GUESS_PREVIOUS, PD_GUESS_INERTIA, PD_GUESS_INERTIAL_TARGET, PD_GUESS_ADAPTIVE, PD_GUESS_COUNT };
 
 /* A coordinate of x. */
-PD_FUNCTION real pd_vertex_position(real x_t, real drift, real offset) { return x_t + (drift + offset); }
+PD_FUNCTION real pd_vertex_position(real x_t, real predicted_displacement, real offset) { return x_t + (predicted_displacement + offset); }
 
 /* First guess x [3], offset = x - y [3] and drift = y - x_t [3] of a free vertex. Adaptive: the fraction of a that the last acceleration
  * (v - v_previous)/h has along it, clamped to [0,1] [Chen et al. 2024, VBD, Eq. 17].
@@ -23,7 +23,7 @@ PD_FUNCTION real pd_vertex_position(real x_t, real drift, real offset) { return 
  * 16 roundings of velocities and coordinates: the clamp turns every loss into a drift. This moves the guess by no more than those
  * roundings of x. */
 PD_FUNCTION void pd_vertex_first_guess(int guess, real h, const real *x_t, const real *v, const real *v_previous, const real *a, real *x,
-                                       real *offset, real *drift) {
+                                       real *offset, real *predicted_displacement) {
     real share = 1;
     if (guess == PD_GUESS_ADAPTIVE && v_previous && h > 0) {
         real along = 0, square = 0, sum = 0, noise = 0;
@@ -38,7 +38,7 @@ PD_FUNCTION void pd_vertex_first_guess(int guess, real h, const real *x_t, const
     }
     for (int c = 0; c < 3; c++) {
         real inertia = h * v[c], fall = h * h * a[c];
-        drift[c] = inertia + fall;
+        predicted_displacement[c] = inertia + fall;
         if (h <= 0 || guess == PD_GUESS_PREVIOUS)
             x[c] = x_t[c], offset[c] = -(inertia + fall);
         else if (guess == PD_GUESS_INERTIA)
@@ -58,13 +58,13 @@ PD_FUNCTION void pd_vertex_project(const real *P, real *g) {
 
 /* Projects a first guess x, offset = x - y onto the line or plane through x_t; drift + offset is then exactly zero along an axis across
  * it. */
-PD_FUNCTION void pd_vertex_keep(const real *P, const real *x_t, const real *drift, real *x, real *offset) {
+PD_FUNCTION void pd_vertex_keep(const real *P, const real *x_t, const real *predicted_displacement, real *x, real *offset) {
     real move[3] = {x[0] - x_t[0], x[1] - x_t[1], x[2] - x_t[2]}, inside[3] = {move[0], move[1], move[2]};
     pd_vertex_project(P, inside);
     for (int c = 0; c < 3; c++) {
         if (inside[c] == move[c]) continue;
         x[c] = x_t[c] + inside[c];
-        offset[c] = inside[c] - drift[c];
+        offset[c] = inside[c] - predicted_displacement[c];
     }
 }
 
@@ -87,15 +87,15 @@ PD_FUNCTION void pd_vertex_velocity(real h, int fixed, const real *x, const real
 
 /* step [3] = a direction + b step of a vertex for which -direction is within its displacement bound, as is every move of at most
  * `reach`. A longer step is replaced by -direction, if that is at least as long as the reach, or else scaled to the reach. */
-PD_FUNCTION void pd_touching_step(real a, const real *direction, real b, real reach, real *step) {
+PD_FUNCTION void pd_touching_step(real a, const real *direction, real b, real bound, real *step) {
     real square = 0, own = 0;
     for (int c = 0; c < 3; c++) {
         step[c] = a * direction[c] + b * step[c];
         square += step[c] * step[c];
         own += direction[c] * direction[c];
     }
-    if (!(square > reach * reach)) return;
-    for (int c = 0; c < 3; c++) step[c] = own >= reach * reach ? -direction[c] : step[c] * (reach / pd_sqrt(square));
+    if (!(square > bound * bound)) return;
+    for (int c = 0; c < 3; c++) step[c] = own >= bound * bound ? -direction[c] : step[c] * (bound / pd_sqrt(square));
 }
 
 /* Moves it, and adds to the report of an iteration. */

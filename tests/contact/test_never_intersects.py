@@ -76,7 +76,7 @@ def test_a_matrix_that_rounding_leaves_not_positive_is_shifted():
 
 @pytest.mark.stress
 @pytest.mark.parametrize("friction", [0.0, 0.5])
-@pytest.mark.parametrize("guard", pdgpu.contact.barrier_contact.GUARDS)
+@pytest.mark.parametrize("guard", pdgpu.contact.barrier_contact.LIMITERS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("iterations", [1, None])
 @pytest.mark.parametrize("name", SCENES)

@@ -321,8 +321,8 @@ def test_automatic_stiffness_goes_by_what_a_vertex_is_pushed_against():
         scene = on_floor()
         ball = scene.add_rigid(placed(shapes.sphere(0.1, level), (0.0, 0.2, 0.0)), density=1000.0)
         contact = pdgpu.BarrierContact(0.01, area_weighted=False)
-        law = pdgpu.Simulation(scene, SOLVERS["Newton"], dt=0.01, contact=contact)._core.law
-        found.append(pair_stiffness(law, 1.0) / (3.0 / 8.0 * ball.mass / 0.01**2))
+        potential = pdgpu.Simulation(scene, SOLVERS["Newton"], dt=0.01, contact=contact)._core.potential
+        found.append(pair_stiffness(potential, 1.0) / (3.0 / 8.0 * ball.mass / 0.01**2))
     np.testing.assert_allclose(found, 1.0, rtol=0.1)
 
 

@@ -291,8 +291,8 @@ pd_status pd_broad_phase_sort_some(pd_broad_phase *phase, int which, size_t n, p
     return status ? status : pd_sort_pairs(phase->context, n, &list->buffer, list->scratch, &phase->work, list->pairs);
 }
 
-pd_status pd_broad_phase_ask(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, pd_pairs *vertex_triangle,
-                             pd_pairs *edge_edge) {
+pd_status pd_broad_phase_find_async(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, pd_pairs *vertex_triangle,
+                                    pd_pairs *edge_edge) {
     pd_status status;
     if (phase->method != PD_BROAD_PHASE_TREE) return pd_broad_phase_find(phase, x_t0, x_t1, margin, 0, vertex_triangle, edge_edge);
     phase->counts.searches++;
@@ -307,12 +307,12 @@ done:
     return status;
 }
 
-void pd_broad_phase_room(const pd_broad_phase *phase, const uint64_t *found[2], size_t room[2]) {
+void pd_broad_phase_capacity(const pd_broad_phase *phase, const uint64_t *found[2], size_t room[2]) {
     for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++)
         found[which] = phase->lists[which].buffer.found, room[which] = phase->lists[which].buffer.capacity;
 }
 
-pd_status pd_broad_phase_told(pd_broad_phase *phase, size_t n[2], int *enough) {
+pd_status pd_broad_phase_find_result(pd_broad_phase *phase, size_t n[2], int *enough) {
     pd_status status = PD_OK;
     *enough = 1;
     phase->unread = 0;
@@ -371,7 +371,7 @@ pd_status pd_broad_phase_seconds(pd_broad_phase *phase, double *structure, doubl
     pd_status status = PD_OK;
     *structure = *pairs = 0.0;
     if (!phase->searched) return PD_OK;
-    PD_TRY(pd_context_wait(phase->context));
+    PD_TRY(pd_context_synchronise(phase->context));
     PD_TRY(pd_marked_seconds(phase->context, PD_MARK_BEGIN, PD_MARK_MIDDLE, structure));
     PD_TRY(pd_marked_seconds(phase->context, PD_MARK_MIDDLE, PD_MARK_END, pairs));
 done:

@@ -65,30 +65,30 @@ typedef struct pd_nearness {
 
 /* As pd_broad_phase_find, with boxes widened by the search distance. Pairs that a conservative test finds farther apart along the whole
  * path are dropped before the sort. */
-pd_status pd_broad_phase_find_near(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
-                                   pd_pairs *vertex_triangle, pd_pairs *edge_edge);
+pd_status pd_broad_phase_find_within(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
+                                     pd_pairs *vertex_triangle, pd_pairs *edge_edge);
 
-/* pd_broad_phase_find_near without synchronisation: the counts of the lists stay on the device. `rooms` collects the counts and
+/* pd_broad_phase_find_within without synchronisation: the counts of the lists stay on the device. `rooms` collects the counts and
  * capacities to check (collision_loops.h). On the CPU, and with methods other than trees, the call synchronises and adds nothing to
  * `rooms`.
  *
  * pd_broad_phase_fetch enqueues the transfer of the last search's findings, after the searches and before a synchronisation. Then
- * pd_broad_phase_near_told compares the largest counts, in the order of `rooms`, with the capacities. If *enough is 0, a list overflowed
- * and its capacity has been increased: repeat everything from the first search on. A tree is built again as in pd_broad_phase_ask. */
-pd_status pd_broad_phase_ask_near(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
-                                  pd_pairs *vertex_triangle, pd_pairs *edge_edge, pd_rooms_watched *rooms);
+ * pd_broad_phase_find_within_result compares the largest counts, in the order of `rooms`, with the capacities. If *enough is 0, a list overflowed
+ * and its capacity has been increased: repeat everything from the first search on. A tree is built again as in pd_broad_phase_find_async. */
+pd_status pd_broad_phase_find_within_async(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
+                                           pd_pairs *vertex_triangle, pd_pairs *edge_edge, pd_watched_capacities *rooms);
 pd_status pd_broad_phase_fetch(pd_broad_phase *phase);
-pd_status pd_broad_phase_near_told(pd_broad_phase *phase, const uint64_t *most, int *enough);
+pd_status pd_broad_phase_find_within_result(pd_broad_phase *phase, const uint64_t *most, int *enough);
 
 /* pd_broad_phase_find without synchronisation: the counts of the lists stay on the device, and rows past them are undefined. After a
- * synchronisation, pd_broad_phase_told gives the counts n [2]. If *enough is 0, a list overflowed and its capacity has been increased:
+ * synchronisation, pd_broad_phase_find_result gives the counts n [2]. If *enough is 0, a list overflowed and its capacity has been increased:
  * repeat the search. A tree that has become too costly is built again by the next search, not by this one. Methods other than trees
  * synchronise. */
-pd_status pd_broad_phase_ask(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, pd_pairs *vertex_triangle,
-                             pd_pairs *edge_edge);
-pd_status pd_broad_phase_told(pd_broad_phase *phase, size_t n[2], int *enough);
+pd_status pd_broad_phase_find_async(pd_broad_phase *phase, const real *x_t0, const real *x_t1, double margin, pd_pairs *vertex_triangle,
+                                    pd_pairs *edge_edge);
+pd_status pd_broad_phase_find_result(pd_broad_phase *phase, size_t n[2], int *enough);
 /* The counts of the last search, B [1] each, and the capacities of the lists. */
-void pd_broad_phase_room(const pd_broad_phase *phase, const uint64_t *found[2], size_t room[2]);
+void pd_broad_phase_capacity(const pd_broad_phase *phase, const uint64_t *found[2], size_t room[2]);
 
 /* The number of searches so far. The lists hold the pairs of the last one. */
 long long pd_broad_phase_searches(const pd_broad_phase *phase);

@@ -1,4 +1,4 @@
-/* The parts of a broad phase, for broad_phase.c, broad_phase_near.c and broad_phase_structures.c only. Other files include
+/* The parts of a broad phase, for broad_phase.c, broad_phase_within.c and broad_phase_structures.c only. Other files include
  * broad_phase.h. */
 #ifndef PD_CONTACT_DETECTION_BROAD_PHASE_PARTS_H
 #define PD_CONTACT_DETECTION_BROAD_PHASE_PARTS_H

@@ -3,7 +3,7 @@
 
 #include "contact/detection/incidence.h"
 #include "contact/detection/side_names.h"
-#include "contact/room.h"
+#include "contact/growable_list.h"
 #include "linear/upload.h"
 
 #include <limits.h>
@@ -31,7 +31,7 @@ struct pd_proximity {
     pd_work work;
     long long revision;
 
-    double reach, moved, size;
+    double range, moved, size;
     real *previous; /* B [n_points,3] the points at the last update of the bound */
     int placed;     /* 0: `previous` is not set */
 
@@ -40,8 +40,8 @@ struct pd_proximity {
     unsigned char *support; /* B [candidate_capacity] */
     int *starts;            /* B [candidate_capacity / 32 + 2] */
 
-    findings seen; /* of pd_proximity_ask */
-    int searching; /* pd_proximity_ask has enqueued a search up to this distance: */
+    findings seen; /* of pd_proximity_activate_async */
+    int searching; /* pd_proximity_activate_async has enqueued a search up to this distance: */
     double searched;
 
     size_t n_active;
@@ -67,21 +67,21 @@ struct pd_proximity {
 
 /* ---- capacities ------------------------------------------------------------------------------------------------------------- */
 
-static pd_status make_candidate_room(pd_proximity *p, size_t n) {
-    const pd_room rooms[] = {PD_ROOM(p->support, 1), {(void **)&p->starts, sizeof *p->starts, 32}};
-    pd_status status = pd_rooms_grow(p->context, n, "candidates", PD_ROOMS(rooms), &p->candidate_capacity, &p->revision);
+static pd_status ensure_candidate_capacity(pd_proximity *p, size_t n) {
+    const pd_growable rooms[] = {PD_GROWABLE(p->support, 1), {(void **)&p->starts, sizeof *p->starts, 32}};
+    pd_status status = pd_growables_grow(p->context, n, "candidates", PD_GROWABLES(rooms), &p->candidate_capacity, &p->revision);
     return status ? status : pd_work_grow(p->context, &p->work, p->candidate_capacity / 32 + 1);
 }
 
-static pd_status make_active_room(pd_proximity *p, size_t n) {
+static pd_status ensure_active_capacity(pd_proximity *p, size_t n) {
     pd_active_pairs *a = &p->active;
-    const pd_room rooms[] = {PD_ROOM(a->kind, 1), PD_ROOM(a->points, 4), PD_ROOM(a->key, 1), PD_ROOM(p->rows, 1)};
-    return pd_rooms_grow(p->context, n, "pairs that are near", PD_ROOMS(rooms), &a->capacity, &p->revision);
+    const pd_growable rooms[] = {PD_GROWABLE(a->kind, 1), PD_GROWABLE(a->points, 4), PD_GROWABLE(a->key, 1), PD_GROWABLE(p->rows, 1)};
+    return pd_growables_grow(p->context, n, "pairs that are near", PD_GROWABLES(rooms), &a->capacity, &p->revision);
 }
 
-static pd_status make_key_room(pd_proximity *p, size_t n) {
-    const pd_room rooms[] = {PD_ROOM(p->keys, 1), PD_ROOM(p->scratch, 1)};
-    pd_status status = pd_rooms_grow(p->context, n, "keys of pairs that are near", PD_ROOMS(rooms), &p->key_capacity, &p->revision);
+static pd_status ensure_key_capacity(pd_proximity *p, size_t n) {
+    const pd_growable rooms[] = {PD_GROWABLE(p->keys, 1), PD_GROWABLE(p->scratch, 1)};
+    pd_status status = pd_growables_grow(p->context, n, "keys of pairs that are near", PD_GROWABLES(rooms), &p->key_capacity, &p->revision);
     return status ? status : pd_work_grow(p->context, &p->work, p->key_capacity);
 }
 
@@ -101,7 +101,7 @@ pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_
     PD_TRY(pd_memory_create(context, (void **)&p->incidence.start, ((size_t)surface->n_points + 1) * sizeof *p->incidence.start));
     PD_TRY(pd_side_names_create(&p->sides, context, surface->n_points, pd_broad_phase_primitives(phase, PD_EDGES),
                                 pd_broad_phase_primitives(phase, PD_TRIANGLES)));
-    PD_TRY(make_active_room(p, FEWEST_ACTIVE));
+    PD_TRY(ensure_active_capacity(p, FEWEST_ACTIVE));
     p->active.count = &p->findings->active;
     p->candidates.vertices = pd_broad_phase_primitives(phase, PD_VERTICES)->corners;
     p->candidates.edges = pd_broad_phase_primitives(phase, PD_EDGES)->corners;
@@ -162,25 +162,25 @@ static pd_status keep_points(pd_proximity *p) {
 void pd_proximity_forget(pd_proximity *p) {
     pd_candidates *c = &p->candidates;
     c->n = c->n_vertex_triangle = c->n_edge_edge = p->n_active = p->n_chosen = 0;
-    p->reach = 0.0;
+    p->range = 0.0;
     p->moved = HUGE_VAL;
     p->placed = 0;
 }
 
-pd_status pd_proximity_search(pd_proximity *p, double reach) {
+pd_status pd_proximity_search(pd_proximity *p, double range) {
     const real *points = p->surface->points;
-    const pd_nearness within = {reach, reach};
+    const pd_nearness within = {range, range};
     pd_pairs vertex_triangle, edge_edge;
     pd_status status;
     pd_proximity_forget(p);
-    // pd_broad_phase_find_near would synchronise a device once more
+    // pd_broad_phase_find_within would synchronise a device once more
     if (pd_fetches_at_once(p->context))
-        PD_TRY(pd_broad_phase_find_near(p->phase, points, points, &within, &vertex_triangle, &edge_edge));
+        PD_TRY(pd_broad_phase_find_within(p->phase, points, points, &within, &vertex_triangle, &edge_edge));
     else
-        PD_TRY(pd_broad_phase_find(p->phase, points, NULL, 0.5 * reach, 0, &vertex_triangle, &edge_edge));
+        PD_TRY(pd_broad_phase_find(p->phase, points, NULL, 0.5 * range, 0, &vertex_triangle, &edge_edge));
     PD_TRY(pd_candidates_take(&p->candidates, p->context, &vertex_triangle, &edge_edge, p->colliders->n));
     PD_TRY(keep_points(p));
-    p->reach = reach;
+    p->range = range;
     p->placed = 1;
 done:
     return status;
@@ -194,10 +194,10 @@ double pd_proximity_lower(const pd_proximity *p, double distance) {
 }
 
 /* Lowers the bound by the displacement of the points. Returns 0 without a displacement. */
-static int lower_reach(pd_proximity *p, const findings *seen) {
+static int lower_range(pd_proximity *p, const findings *seen) {
     p->moved = sqrt(seen->move[0]);
     p->size = seen->move[1];
-    p->reach = pd_proximity_lower(p, p->reach);
+    p->range = pd_proximity_lower(p, p->range);
     return p->moved != 0.0;
 }
 
@@ -210,11 +210,11 @@ pd_status pd_proximity_update(pd_proximity *p, double minimum, double maximum, i
         findings seen;
         PD_TRY(pd_largest_move(context, n, NULL, p->surface->points, p->previous, p->findings->move));
         PD_TRY(read_findings(p, &seen));
-        int moved = lower_reach(p, &seen);
-        if (p->placed && !moved && p->reach > minimum) return PD_OK;
-        if (p->reach > minimum) PD_TRY(keep_points(p));
+        int moved = lower_range(p, &seen);
+        if (p->placed && !moved && p->range > minimum) return PD_OK;
+        if (p->range > minimum) PD_TRY(keep_points(p));
     }
-    if (!p->placed || !(p->reach > minimum)) {
+    if (!p->placed || !(p->range > minimum)) {
         PD_TRY(pd_proximity_search(p, maximum));
         *searched = 1;
     }
@@ -226,7 +226,7 @@ double pd_proximity_moved(const pd_proximity *p) { return p->moved; }
 
 double pd_proximity_size(const pd_proximity *p) { return p->size; }
 
-double pd_proximity_reach(const pd_proximity *p) { return p->reach; }
+double pd_proximity_range(const pd_proximity *p) { return p->range; }
 
 void pd_proximity_pairs(const pd_proximity *p, pd_pairs *vertex_triangle, pd_pairs *edge_edge) {
     *vertex_triangle = (pd_pairs){p->candidates.n_vertex_triangle, (int *)(uintptr_t)p->candidates.vertex_triangle, NULL};
@@ -245,9 +245,9 @@ done:
     return status;
 }
 
-static pd_status look_at_candidates(pd_proximity *p, double distance) {
+static pd_status measure_candidates(pd_proximity *p, double distance) {
     pd_status status;
-    PD_TRY(make_candidate_room(p, p->candidates.n));
+    PD_TRY(ensure_candidate_capacity(p, p->candidates.n));
     p->limit = (real)distance;
     PD_TRY(pd_candidate_support(p->context, &p->candidates, p->surface->points, p->limit, p->support));
     PD_TRY(list_active(p));
@@ -263,7 +263,7 @@ static pd_status take_active(pd_proximity *p, uint64_t n) {
                        "%llu pairs within the distance, at most %d are possible; take a smaller distance", (unsigned long long)n,
                        MOST_ACTIVE);
     if (n > p->active.capacity) {
-        PD_TRY(make_active_room(p, (size_t)n));
+        PD_TRY(ensure_active_capacity(p, (size_t)n));
         PD_TRY(list_active(p));
     }
     p->n_active = (size_t)n;
@@ -275,7 +275,7 @@ pd_status pd_proximity_activate(pd_proximity *p, double distance) {
     findings seen;
     pd_status status;
     p->n_chosen = 0;
-    PD_TRY(look_at_candidates(p, distance));
+    PD_TRY(measure_candidates(p, distance));
     PD_TRY(read_findings(p, &seen));
     PD_TRY(take_active(p, seen.active));
 done:
@@ -283,10 +283,10 @@ done:
     return status;
 }
 
-pd_status pd_proximity_ask(pd_proximity *p, double distance, double maximum, double expected, pd_active_pairs *active) {
+pd_status pd_proximity_activate_async(pd_proximity *p, double distance, double maximum, double expected, pd_active_pairs *active) {
     pd_context *context = p->context;
     pd_status status;
-    p->searching = !p->placed || !(p->reach - 2.0 * expected > distance);
+    p->searching = !p->placed || !(p->range - 2.0 * expected > distance);
     p->n_active = p->n_chosen = 0;
     p->seen = (findings){0};
     PD_TRY(pd_largest_move(context, p->surface->n_points, NULL, p->surface->points, p->previous, p->findings->move));
@@ -294,11 +294,11 @@ pd_status pd_proximity_ask(pd_proximity *p, double distance, double maximum, dou
         pd_pairs vertex_triangle, edge_edge;
         pd_proximity_forget(p);
         p->searched = maximum;
-        PD_TRY(pd_broad_phase_ask(p->phase, p->surface->points, NULL, 0.5 * maximum, &vertex_triangle, &edge_edge));
+        PD_TRY(pd_broad_phase_find_async(p->phase, p->surface->points, NULL, 0.5 * maximum, &vertex_triangle, &edge_edge));
         PD_TRY(pd_candidates_take(&p->candidates, p->context, &vertex_triangle, &edge_edge, p->colliders->n));
         PD_TRY(keep_points(p));
     }
-    PD_TRY(look_at_candidates(p, distance));
+    PD_TRY(measure_candidates(p, distance));
     PD_TRY(pd_memory_fetch(context, &p->seen, p->findings, sizeof p->seen));
     *active = p->active;
 done:
@@ -313,21 +313,21 @@ static void drop_empty_rows(pd_proximity *p, const size_t n[2]) {
     c->count_vertex_triangle = c->count_edge_edge = NULL;
 }
 
-pd_status pd_proximity_told(pd_proximity *p, double distance, double *went, int *searched, int *whole) {
+pd_status pd_proximity_activate_result(pd_proximity *p, double distance, double *went, int *searched, int *whole) {
     pd_status status = PD_OK;
     *searched = p->searching;
     *went = sqrt(p->seen.move[0]);
     if (p->searching) {
         size_t n[2];
         p->size = p->seen.move[1];
-        PD_TRY(pd_broad_phase_told(p->phase, n, whole));
+        PD_TRY(pd_broad_phase_find_result(p->phase, n, whole));
         if (!*whole) return PD_OK;
-        p->reach = p->searched;
+        p->range = p->searched;
         p->placed = 1;
         drop_empty_rows(p, n);
     } else {
-        lower_reach(p, &p->seen);
-        p->placed = *whole = p->reach > distance;
+        lower_range(p, &p->seen);
+        p->placed = *whole = p->range > distance;
         if (!*whole) return PD_OK;
         PD_TRY(keep_points(p));
     }
@@ -347,11 +347,11 @@ pd_status pd_proximity_incidence(pd_proximity *p, const int *points, pd_incidenc
     pd_active_pairs active = p->active;
     size_t n = 4 * p->n_active;
     int n_points = p->surface->n_points;
-    const pd_room rooms[] = {PD_ROOM(p->incidence.roles, 1)};
+    const pd_growable rooms[] = {PD_GROWABLE(p->incidence.roles, 1)};
     pd_status status;
     if (points) active.points = (int *)(uintptr_t)points;
-    PD_TRY(make_key_room(p, n));
-    PD_TRY(pd_rooms_grow(p->context, n, "corners of pairs that are near", PD_ROOMS(rooms), &p->incidence.capacity, &p->revision));
+    PD_TRY(ensure_key_capacity(p, n));
+    PD_TRY(pd_growables_grow(p->context, n, "corners of pairs that are near", PD_GROWABLES(rooms), &p->incidence.capacity, &p->revision));
     PD_TRY(pd_incidence_list(context, p->n_active, &active, n_points, p->keys, p->scratch, &p->work, &p->incidence));
     *out = p->incidence;
 done:
@@ -382,15 +382,15 @@ pd_status pd_proximity_choose(pd_proximity *p, int unique, size_t *n_chosen) {
     pd_context *context = p->context;
     size_t n = p->n_active;
     int index_bits = pd_key_bits(n);
-    const pd_room rooms[] = {PD_ROOM(p->names, 1), PD_ROOM(p->first, 1), PD_ROOM(p->chosen, 1)};
+    const pd_growable rooms[] = {PD_GROWABLE(p->names, 1), PD_GROWABLE(p->first, 1), PD_GROWABLE(p->chosen, 1)};
     findings seen;
     pd_status status = PD_OK;
     p->unique = unique;
     p->n_chosen = n;
     if (unique && n > 0) {
         p->n_chosen = 0;
-        PD_TRY(make_key_room(p, n));
-        PD_TRY(pd_rooms_grow(p->context, n, "pairs to choose from", PD_ROOMS(rooms), &p->choice_capacity, &p->revision));
+        PD_TRY(ensure_key_capacity(p, n));
+        PD_TRY(pd_growables_grow(p->context, n, "pairs to choose from", PD_GROWABLES(rooms), &p->choice_capacity, &p->revision));
         PD_TRY(sort_by_nearest(p, index_bits));
         PD_TRY(pd_mark_first(context, n, p->names, index_bits, p->keys, p->first));
         PD_TRY(pd_select_rows(context, n, p->first, p->starts, &p->work, n, p->chosen, &p->findings->chosen));
@@ -411,12 +411,13 @@ pd_status pd_proximity_measure(pd_proximity *p, const pd_contact_measures *out) 
     pd_context *context = p->context;
     pd_contact_measures *m = &p->measured;
     size_t n = p->n_chosen;
-    const pd_room rooms[] = {PD_ROOM(m->kind, 1),     PD_ROOM(m->feature, 1), PD_ROOM(m->points, 4),  PD_ROOM(m->weights, 4),
-                             PD_ROOM(m->distance, 1), PD_ROOM(m->normal, 3),  PD_ROOM(m->closest, 6), PD_ROOM(m->bodies, 2)};
+    const pd_growable rooms[] = {PD_GROWABLE(m->kind, 1),    PD_GROWABLE(m->feature, 1),  PD_GROWABLE(m->points, 4),
+                                 PD_GROWABLE(m->weights, 4), PD_GROWABLE(m->distance, 1), PD_GROWABLE(m->normal, 3),
+                                 PD_GROWABLE(m->closest, 6), PD_GROWABLE(m->bodies, 2)};
     void *const host[] = {out->kind, out->feature, out->points, out->weights, out->distance, out->normal, out->closest, out->bodies};
     pd_status status;
     if (!pd_context_location(context).on_device) return measure(p, out);
-    PD_TRY(pd_rooms_grow(p->context, n, "pairs that are measured", PD_ROOMS(rooms), &p->measured_capacity, &p->revision));
+    PD_TRY(pd_growables_grow(p->context, n, "pairs that are measured", PD_GROWABLES(rooms), &p->measured_capacity, &p->revision));
     PD_TRY(measure(p, m));
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
         PD_TRY(pd_memory_download(context, host[i], *rooms[i].memory, n * rooms[i].bytes));

@@ -32,7 +32,7 @@ void pd_proximity_destroy(pd_proximity *proximity); /* NULL is allowed */
 void pd_proximity_set_scene(pd_proximity *proximity, const real *radii, const int *planes);
 
 /* Lists every pair within `reach` (m) at the surface's points as a candidate. */
-pd_status pd_proximity_search(pd_proximity *proximity, double reach);
+pd_status pd_proximity_search(pd_proximity *proximity, double range);
 
 /* Accounts for a motion of the surface's points. A distance changes by at most twice the largest displacement. So every pair below D - 2
  * max |dx| is still a candidate, and the bound D is lowered by 2 max |dx|. If D <= `minimum`, a new search sets it to `maximum` [Wang et
@@ -50,7 +50,7 @@ double pd_proximity_moved(const pd_proximity *proximity);
 double pd_proximity_size(const pd_proximity *proximity);
 
 /* The distance (m) below which every pair is a candidate; rounded down. */
-double pd_proximity_reach(const pd_proximity *proximity);
+double pd_proximity_range(const pd_proximity *proximity);
 
 /* The broad phase's lists among the candidates; B, valid until the next search. */
 void pd_proximity_pairs(const pd_proximity *proximity, pd_pairs *vertex_triangle, pd_pairs *edge_edge);
@@ -66,10 +66,10 @@ void pd_proximity_forget(pd_proximity *proximity);
  * requires one. The count of the list stays on the device. Pairs beyond its capacity are missing, and pd_proximity_active returns no
  * pairs yet.
  *
- * After a synchronisation, pd_proximity_told gives the displacement of the points (m), and *whole: whether the list is complete. It is
+ * After a synchronisation, pd_proximity_activate_result gives the displacement of the points (m), and *whole: whether the list is complete. It is
  * incomplete after a displacement above `expected` or an overflow: then call update and activate. Errors: PD_ERROR_MEMORY. */
-pd_status pd_proximity_ask(pd_proximity *proximity, double distance, double maximum, double expected, pd_active_pairs *active);
-pd_status pd_proximity_told(pd_proximity *proximity, double distance, double *went, int *searched, int *whole);
+pd_status pd_proximity_activate_async(pd_proximity *proximity, double distance, double maximum, double expected, pd_active_pairs *active);
+pd_status pd_proximity_activate_result(pd_proximity *proximity, double distance, double *went, int *searched, int *whole);
 
 /* The active pairs and their number. */
 const pd_active_pairs *pd_proximity_active(const pd_proximity *proximity, size_t *n);

@@ -67,7 +67,7 @@ static pd_status make_embedding(pd_surface *surface, const pd_surface_descriptio
     PD_TRY(pd_memory_create(context, (void **)&surface->moves, 3 * n * sizeof(real) + 1));
     PD_TRY(pd_memory_create(context, (void **)&surface->forces, 3 * n * sizeof(real) + 1));
     PD_TRY(pd_memory_create(context, (void **)&surface->bounds, (n + 1) * sizeof(double)));
-    PD_TRY(pd_memory_create(context, (void **)&surface->reaches, (n + 1) * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&surface->displacement_bounds, (n + 1) * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&surface->touching, n + 1));
 done:
     return status;
@@ -94,9 +94,20 @@ done:
 void pd_surface_destroy(pd_surface *surface) {
     if (!surface) return;
     const pd_embedding *e = &surface->embedding;
-    const void *memory[] = {surface->points, surface->owner,  surface->rows,    surface->weights,     e->sizes,
-                            e->start,        e->points,       e->shares,        surface->model.fixed, surface->moves,
-                            surface->forces, surface->bounds, surface->reaches, surface->touching};
+    const void *memory[] = {surface->points,
+                            surface->owner,
+                            surface->rows,
+                            surface->weights,
+                            e->sizes,
+                            e->start,
+                            e->points,
+                            e->shares,
+                            surface->model.fixed,
+                            surface->moves,
+                            surface->forces,
+                            surface->bounds,
+                            surface->displacement_bounds,
+                            surface->touching};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(surface->context, (void *)(uintptr_t)memory[i]);
     free(surface->host_rows);
     free(surface->host_weights);

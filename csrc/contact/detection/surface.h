@@ -26,14 +26,14 @@ typedef struct pd_surface {
 
     /* with weights, of the embedded points: */
     pd_embedding embedding;
-    int *host_rows;          /* H [n_embedded,4] */
-    real *host_weights;      /* H [n_embedded,4] */
-    pd_model model;          /* the model of the loops over pairs: it has free vertices and nothing else */
-    real *moves, *forces;    /* B [n_embedded,3] scratch */
-    double *bounds;          /* B [n_embedded] scratch */
-    real *reaches;           /* B [n_embedded] m; scratch */
-    unsigned char *touching; /* B [n_embedded] */
-    real largest;            /* of the embedding's sizes; at least 1 */
+    int *host_rows;            /* H [n_embedded,4] */
+    real *host_weights;        /* H [n_embedded,4] */
+    pd_model model;            /* the model of the loops over pairs: it has free vertices and nothing else */
+    real *moves, *forces;      /* B [n_embedded,3] scratch */
+    double *bounds;            /* B [n_embedded] scratch */
+    real *displacement_bounds; /* B [n_embedded] m; scratch */
+    unsigned char *touching;   /* B [n_embedded] */
+    real largest;              /* of the embedding's sizes; at least 1 */
 } pd_surface;
 
 /* Memory: all of it here. Errors: PD_ERROR_MEMORY. */

@@ -3,7 +3,7 @@
 
 #include "contact/detection/incidence.h"
 #include "contact/detection/proximity.h"
-#include "contact/room.h"
+#include "contact/growable_list.h"
 #include "linear/upload.h"
 #include "updates/contact/penalty_update.h"
 
@@ -20,10 +20,10 @@ struct pd_penalty {
     real *end;   /* B [n_points,3] */
     pd_work work;
     long long detections;
-    int asked;                                 /* detections that the host has not read yet */
-    pd_rooms_watched rooms;                    /* counts and capacities of the last detection: of the broad phase, and of the pairs */
-    uint64_t *most;                            /* B [PD_MOST_ROOMS_WATCHED] the largest counts of these detections */
-    uint64_t seen_most[PD_MOST_ROOMS_WATCHED]; /* the host's last copy of them and of `found` */
+    int asked;                                      /* detections that the host has not read yet */
+    pd_watched_capacities rooms;                    /* counts and capacities of the last detection: of the broad phase, and of the pairs */
+    uint64_t *most;                                 /* B [PD_MOST_WATCHED_CAPACITIES] the largest counts of these detections */
+    uint64_t seen_most[PD_MOST_WATCHED_CAPACITIES]; /* the host's last copy of them and of `found` */
     uint64_t seen_found;
 
     size_t candidate_capacity;
@@ -118,7 +118,7 @@ void pd_penalty_destroy(pd_penalty *self) {
                             self->pairs.at.weights,
                             self->pairs.at.normals,
                             self->pairs.at.strength,
-                            self->pairs.reach,
+                            self->pairs.range,
                             self->pairs.offset,
                             self->incidence.start,
                             self->incidence.roles,
@@ -145,25 +145,26 @@ void pd_penalty_forget(pd_penalty *self) {
     self->asked = 0;
 }
 
-static pd_status make_candidate_room(pd_penalty *self, size_t n) {
-    const pd_room rooms[] = {PD_ROOM(self->flags, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
-    pd_status status = pd_rooms_grow(self->context, n, "candidates", PD_ROOMS(rooms), &self->candidate_capacity, NULL);
+static pd_status ensure_candidate_capacity(pd_penalty *self, size_t n) {
+    const pd_growable rooms[] = {PD_GROWABLE(self->flags, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
+    pd_status status = pd_growables_grow(self->context, n, "candidates", PD_GROWABLES(rooms), &self->candidate_capacity, NULL);
     return status ? status : pd_work_grow(self->context, &self->work, self->candidate_capacity / 32 + 1);
 }
 
-static pd_status make_room(pd_penalty *self, size_t n) {
+static pd_status ensure_capacity(pd_penalty *self, size_t n) {
     pd_active_pairs *a = &self->active;
     pd_lagged_pairs *p = &self->pairs.at;
-    const pd_room found[] = {PD_ROOM(a->kind, 1), PD_ROOM(a->points, 4), PD_ROOM(a->key, 1), PD_ROOM(self->rows, 1)};
-    const pd_room rooms[] = {PD_ROOM(p->points, 4),    PD_ROOM(p->weights, 4),        PD_ROOM(p->normals, 3),
-                             PD_ROOM(p->strength, 1),  PD_ROOM(self->pairs.reach, 1), PD_ROOM(self->pairs.offset, 1),
-                             PD_ROOM(self->values, 1), PD_ROOM(self->corners, 12),    PD_ROOM(self->incidence.roles, 4),
-                             PD_ROOM(self->keys, 4),   PD_ROOM(self->scratch, 4)};
-    const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
-    pd_status status = pd_rooms_grow(self->context, n, "pairs that are near", PD_ROOMS(found), &a->capacity, NULL);
-    if (!status) status = pd_rooms_grow(self->context, n, "pairs with a penalty", PD_ROOMS(rooms), &self->pair_capacity, NULL);
+    const pd_growable found[] = {PD_GROWABLE(a->kind, 1), PD_GROWABLE(a->points, 4), PD_GROWABLE(a->key, 1), PD_GROWABLE(self->rows, 1)};
+    const pd_growable rooms[] = {PD_GROWABLE(p->points, 4),    PD_GROWABLE(p->weights, 4),        PD_GROWABLE(p->normals, 3),
+                                 PD_GROWABLE(p->strength, 1),  PD_GROWABLE(self->pairs.range, 1), PD_GROWABLE(self->pairs.offset, 1),
+                                 PD_GROWABLE(self->values, 1), PD_GROWABLE(self->corners, 12),    PD_GROWABLE(self->incidence.roles, 4),
+                                 PD_GROWABLE(self->keys, 4),   PD_GROWABLE(self->scratch, 4)};
+    const pd_growable partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
+    pd_status status = pd_growables_grow(self->context, n, "pairs that are near", PD_GROWABLES(found), &a->capacity, NULL);
+    if (!status) status = pd_growables_grow(self->context, n, "pairs with a penalty", PD_GROWABLES(rooms), &self->pair_capacity, NULL);
     if (!status)
-        status = pd_rooms_grow(self->context, n, "sums over pairs with a penalty", PD_ROOMS(partial), &self->partial_capacity, NULL);
+        status =
+            pd_growables_grow(self->context, n, "sums over pairs with a penalty", PD_GROWABLES(partial), &self->partial_capacity, NULL);
     return status ? status : pd_work_grow(self->context, &self->work, 4 * self->pair_capacity);
 }
 
@@ -173,22 +174,22 @@ static pd_status list_roles(pd_penalty *self, size_t n) {
     return pd_incidence_list(self->context, n, &named, self->n_points, self->keys, self->scratch, &self->work, &self->incidence);
 }
 
-pd_status pd_penalty_ask(pd_penalty *self, const real *y) {
+pd_status pd_penalty_detect_async(pd_penalty *self, const real *y) {
     pd_context *context = self->context;
     pd_candidates *c = &self->search.candidates;
     pd_pairs vertex_triangle, edge_edge;
-    pd_rooms_watched *rooms = &self->rooms;
+    pd_watched_capacities *rooms = &self->rooms;
     pd_status status;
     self->pairs.at.n = 0;
     rooms->n = 0;
     PD_TRY(pd_memory_copy(context, self->end, y, 3 * (size_t)self->n_points * sizeof(real)));
-    PD_TRY(pd_broad_phase_ask_near(self->phase, self->start, self->end, &self->near, &vertex_triangle, &edge_edge, rooms));
+    PD_TRY(pd_broad_phase_find_within_async(self->phase, self->start, self->end, &self->near, &vertex_triangle, &edge_edge, rooms));
     PD_TRY(pd_candidates_take(c, context, &vertex_triangle, &edge_edge, self->n_planes));
-    PD_TRY(make_candidate_room(self, c->n));
-    PD_TRY(make_room(self, 1));
+    PD_TRY(ensure_candidate_capacity(self, c->n));
+    PD_TRY(ensure_capacity(self, 1));
     PD_TRY(pd_penalty_find(context, &self->search, self->flags));
     PD_TRY(pd_select_rows(context, c->n, self->flags, self->starts, &self->work, self->active.capacity, self->rows, self->found));
-    pd_watch_room(rooms, self->found, self->active.capacity);
+    pd_watch_capacity(rooms, self->found, self->active.capacity);
     PD_TRY(pd_keep_most(context, rooms, self->most));
     self->active.count = self->found;
     size_t n = self->active.capacity;
@@ -217,21 +218,21 @@ done:
     return status;
 }
 
-pd_status pd_penalty_told(pd_penalty *self, int *whole) {
-    const pd_rooms_watched *rooms = &self->rooms;
+pd_status pd_penalty_detect_result(pd_penalty *self, int *whole) {
+    const pd_watched_capacities *rooms = &self->rooms;
     uint64_t pairs = self->asked ? self->seen_most[rooms->n - 1] : 0;
     pd_status status = PD_OK;
     *whole = 1;
     if (!self->asked) return PD_OK;
     PD_TRY(pd_memory_clear(self->context, self->most, sizeof self->seen_most));
-    if (rooms->n > 1) PD_TRY(pd_broad_phase_near_told(self->phase, self->seen_most, whole));
+    if (rooms->n > 1) PD_TRY(pd_broad_phase_find_within_result(self->phase, self->seen_most, whole));
     if (pairs > self->active.capacity) {
         *whole = 0;
         if (pairs > INT_MAX / 4)
             return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY,
                            "%llu pairs have a penalty, at most %d are possible; take a smaller distance", (unsigned long long)pairs,
                            INT_MAX / 4);
-        PD_TRY(make_room(self, (size_t)pairs));
+        PD_TRY(ensure_capacity(self, (size_t)pairs));
     }
     if (!*whole) self->detections -= self->asked, pd_context_tally(self->context)->searches -= self->asked;
     self->pairs.at.n = *whole ? (int)self->seen_found : 0, self->pairs.at.count = NULL;
@@ -240,15 +241,15 @@ done:
     return status;
 }
 
-int pd_penalty_asked(const pd_penalty *self) { return self->asked; }
+int pd_penalty_is_pending(const pd_penalty *self) { return self->asked; }
 
 pd_status pd_penalty_detect(pd_penalty *self, const real *y) {
     pd_status status = PD_OK;
     for (int whole = 0; !whole;) {
-        PD_TRY(pd_penalty_ask(self, y));
+        PD_TRY(pd_penalty_detect_async(self, y));
         PD_TRY(pd_penalty_fetch(self));
-        PD_TRY(pd_context_wait(self->context));
-        PD_TRY(pd_penalty_told(self, &whole));
+        PD_TRY(pd_context_synchronise(self->context));
+        PD_TRY(pd_penalty_detect_result(self, &whole));
     }
 done:
     if (status) pd_penalty_forget(self);

@@ -40,14 +40,14 @@ pd_status pd_penalty_begin(pd_penalty *penalty, const real *y);
 pd_status pd_penalty_detect(pd_penalty *penalty, const real *y);
 /* Detection without synchronisation: the number of pairs stays on the device (pd_lagged_pairs.count), and loops cover the capacity.
  *
- * pd_penalty_fetch enqueues the transfer of the counts of all detections so far, before a synchronisation. Then pd_penalty_told tells
+ * pd_penalty_fetch enqueues the transfer of the counts of all detections so far, before a synchronisation. Then pd_penalty_detect_result tells
  * whether all capacities sufficed, and the number of pairs is known. Otherwise a list overflowed and its capacity has been increased:
  * there are no pairs, and the results of all these detections are invalid. Repeat them. */
-pd_status pd_penalty_ask(pd_penalty *penalty, const real *y);
+pd_status pd_penalty_detect_async(pd_penalty *penalty, const real *y);
 pd_status pd_penalty_fetch(pd_penalty *penalty);
-pd_status pd_penalty_told(pd_penalty *penalty, int *whole);
+pd_status pd_penalty_detect_result(pd_penalty *penalty, int *whole);
 /* Detections that the host has not read yet. */
-int pd_penalty_asked(const pd_penalty *penalty);
+int pd_penalty_is_pending(const pd_penalty *penalty);
 /* Removes all pairs. */
 void pd_penalty_forget(pd_penalty *penalty);
 

@@ -2,7 +2,7 @@
 #include "contact/potential/contact_parts.h"
 
 #include "base/clock.h"
-#include "contact/room.h"
+#include "contact/growable_list.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 /* With displacement bounds, pairs are listed up to this multiple of their activation distance. A point then moves at most that far in
  * two iterations. */
-static const double REACH_FACTOR = 4.0;
+static const double RANGE_FACTOR = 4.0;
 
 /* The search distance of candidates, in multiples of the listing distance. The search is repeated when the displacement bound falls below
  * the listing distance. A larger factor for wide lists gives many candidates and hardly fewer searches (benchmarks/violent_contact.py). */
@@ -18,7 +18,7 @@ static const double SEARCH_FACTOR = 2.0, SEARCH_FACTOR_OF_WIDE = 1.2;
 
 /* ---- creation and destruction ------------------------------------------------------------------------------------------------------- */
 
-static size_t driven_bytes(const pd_contact *self) { return 3 * (size_t)self->n_driven * sizeof(real); }
+static size_t prescribed_bytes(const pd_contact *self) { return 3 * (size_t)self->n_prescribed * sizeof(real); }
 
 static pd_status create_scene(pd_contact_scene *scene, pd_context *context, const pd_contact_description *d, int n_moving) {
     pd_status status = PD_OK;
@@ -61,9 +61,9 @@ static pd_status create_searches(pd_contact *self, const pd_contact_description 
     pd_context *context = self->context;
     pd_status status;
     const real *radii = pd_contact_is_thick(d) ? self->scene.radii : NULL; // otherwise loops skip the radii
-    pd_guard_description guard = {d->phase, d->separation, d->activation,
-                                  radii,    d->planes,     d->n_planes,
-                                  d->asked, d->n_asked,    d->two_way.lengths_by == PD_TWO_WAY_IMPACTS};
+    pd_ccd_limiter_description limiter = {d->phase, d->separation, d->activation,
+                                          radii,    d->planes,     d->n_planes,
+                                          d->asked, d->n_asked,    d->two_way.lengths_by == PD_TWO_WAY_IMPACTS};
     int *owners = calloc((size_t)d->n_planes + 1, sizeof *owners);
     if (!owners) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %d planes", d->n_planes);
     PD_TRY(create_surface(self, d));
@@ -77,7 +77,7 @@ static pd_status create_searches(pd_contact *self, const pd_contact_description 
     PD_TRY(pd_proximity_create(&self->proximity, context, self->phase, self->surface, self->planes, d->asked, d->n_asked, owners));
     pd_proximity_set_scene(self->proximity, radii, self->scene.planes);
     if (self->interval < 0 && (!d->two_way.steps || d->two_way.lengths_by != PD_TWO_WAY_DISTANCES))
-        PD_TRY(pd_guard_create(&self->guard, context, &guard));
+        PD_TRY(pd_ccd_limiter_create(&self->limiter, context, &limiter));
 done:
     free(owners);
     return status;
@@ -87,12 +87,12 @@ done:
  * bounds all points are chosen, since each needs a bound. */
 static pd_status choose_points(pd_contact *self, const pd_contact_description *d) {
     pd_status status = PD_OK;
-    int n_points = d->phase.n_points, all = self->by_reach;
+    int n_points = d->phase.n_points, all = self->by_bounds;
     size_t n = (size_t)n_points, n_vertices = (size_t)self->n_vertices;
     int *rows = malloc(n * sizeof *rows + 1);
-    real *reaches = malloc(n * sizeof *reaches + 1);
+    real *displacement_bounds = malloc(n * sizeof *displacement_bounds + 1);
     self->chosen_flags = calloc(n + 1, 1);
-    if (!rows || !reaches || !self->chosen_flags)
+    if (!rows || !displacement_bounds || !self->chosen_flags)
         PD_TRY(pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %d points in contact", n_points));
     for (int kind = 0; kind < PD_PRIMITIVE_KINDS; kind++)
         for (size_t i = 0; i < (size_t)d->phase.n[kind] * (size_t)(kind + 1); i++) self->chosen_flags[d->phase.corners[kind][i]] = 1;
@@ -103,13 +103,15 @@ static pd_status choose_points(pd_contact *self, const pd_contact_description *d
     }
     for (int r = 0; r < 4 * d->n_embedded; r++) // vertices with embedded points
         if (d->rows[r] >= 0 && self->chosen_flags[self->n_vertices + r / 4]) self->chosen_flags[d->rows[r]] = 1;
-    for (size_t i = 0; i < n; i++) reaches[i] = (real)INFINITY;
+    for (size_t i = 0; i < n; i++) displacement_bounds[i] = (real)INFINITY;
     PD_TRY(pd_upload(self->context, (void **)(uintptr_t)&self->chosen.rows, rows, (size_t)self->chosen.n * sizeof *rows));
-    PD_TRY(pd_upload(self->context, (void **)&self->reaches, reaches, n_vertices * sizeof *reaches));
-    if (d->n_embedded) PD_TRY(pd_memory_upload(self->context, self->surface->reaches, reaches, (size_t)self->n_moving * sizeof *reaches));
+    PD_TRY(pd_upload(self->context, (void **)&self->displacement_bounds, displacement_bounds, n_vertices * sizeof *displacement_bounds));
+    if (d->n_embedded)
+        PD_TRY(pd_memory_upload(self->context, self->surface->displacement_bounds, displacement_bounds,
+                                (size_t)self->n_moving * sizeof *displacement_bounds));
 done:
     free(rows);
-    free(reaches);
+    free(displacement_bounds);
     return status;
 }
 
@@ -118,32 +120,32 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     pd_contact *self = *out = calloc(1, sizeof *self);
     if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for contact");
     self->context = context;
-    self->law = d->law;
-    self->stiffness = d->law.stiffness;
+    self->potential = d->potential;
+    self->stiffness = d->potential.stiffness;
     self->adaptive = d->adaptive;
     self->n_vertices = n_vertices;
     self->n_moving = n_vertices + d->n_embedded;
-    self->n_driven = d->phase.n_points - self->n_moving;
+    self->n_prescribed = d->phase.n_points - self->n_moving;
     self->interval = d->penalty.interval;
     self->every_visit = d->penalty.every_visit;
-    self->by_reach = d->guard == PD_GUARD_REACH;
+    self->by_bounds = d->limiter == PD_LIMITER_BOUNDS;
     PD_TRY(create_scene(&self->scene, context, d, self->n_moving));
-    self->reach = (d->activation * (self->by_reach ? REACH_FACTOR : 1.0) + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
+    self->range = (d->activation * (self->by_bounds ? RANGE_FACTOR : 1.0) + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
     PD_TRY(create_searches(self, d));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
     PD_TRY(pd_memory_create(context, (void **)&self->closing, sizeof *self->closing));
     PD_TRY(choose_points(self, d));
     PD_TRY(pd_memory_create(context, (void **)&self->touching, (size_t)n_vertices));
     PD_TRY(pd_memory_create(context, (void **)&self->held, (size_t)n_vertices * sizeof *self->held));
-    PD_TRY(pd_near_create(&self->near, context, n_vertices, d->phase.n_points, self->chosen));
-    real **slots[] = {&self->driven, &self->targets, &self->kept};
-    for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)slots[i], d->rest + 3 * (size_t)self->n_moving, driven_bytes(self)));
+    PD_TRY(pd_neighbour_list_create(&self->near, context, n_vertices, d->phase.n_points, self->chosen));
+    real **slots[] = {&self->prescribed, &self->targets, &self->kept};
+    for (int i = 0; i < 3; i++) PD_TRY(pd_upload(context, (void **)slots[i], d->rest + 3 * (size_t)self->n_moving, prescribed_bytes(self)));
     self->lags = d->friction.extent > 0 ? d->friction.lags : 1;
     for (int lag = 0; lag < PD_LAG_COUNT && d->friction.extent > 0; lag++)
         PD_TRY(pd_friction_create(&self->friction[lag], context, &d->friction, d->phase.n_points));
     for (int lag = 0; lag < PD_LAG_COUNT && self->interval >= 0; lag++)
         PD_TRY(pd_penalty_create(&self->penalty[lag], context, &d->penalty, self->phase, self->fields->memory, &self->scene, d->n_planes,
-                                 d->asked, d->n_asked, (double)d->law.stiffness, d->phase.n_points));
+                                 d->asked, d->n_asked, (double)d->potential.stiffness, d->phase.n_points));
 done:
     if (status) {
         pd_contact_destroy(self);
@@ -156,22 +158,22 @@ void pd_contact_destroy(pd_contact *self) {
     if (!self) return;
     const pd_contact_scene *scene = &self->scene;
     const pd_contact_columns *c = &self->columns;
-    const void *memory[] = {scene->rest,    scene->radii,          scene->bodies,
-                            scene->areas,   scene->edge_areas,     scene->planes,
-                            self->driven,   self->targets,         self->kept,
-                            self->values,   self->corners,         self->partial,
-                            self->hessians, self->energy,          c->kind,
-                            c->points,      c->activation,         c->separation,
-                            c->weight,      c->threshold,          self->reaches,
-                            self->touching, self->chosen.rows,     self->found_at,
-                            self->closing,  scene->triangle_areas, self->planes_of_listed,
+    const void *memory[] = {scene->rest,      scene->radii,          scene->bodies,
+                            scene->areas,     scene->edge_areas,     scene->planes,
+                            self->prescribed, self->targets,         self->kept,
+                            self->values,     self->corners,         self->partial,
+                            self->hessians,   self->energy,          c->kind,
+                            c->points,        c->activation,         c->separation,
+                            c->weight,        c->threshold,          self->displacement_bounds,
+                            self->touching,   self->chosen.rows,     self->found_at,
+                            self->closing,    scene->triangle_areas, self->planes_of_listed,
                             self->held};
     for (int lag = 0; lag < PD_LAG_COUNT; lag++) {
         pd_friction_destroy(self->friction[lag]);
         pd_penalty_destroy(self->penalty[lag]);
     }
-    pd_guard_destroy(self->guard);
-    pd_near_destroy(self->near);
+    pd_ccd_limiter_destroy(self->limiter);
+    pd_neighbour_list_destroy(self->near);
     pd_proximity_destroy(self->proximity);
     pd_colliders_destroy(self->planes);
     pd_colliders_destroy(self->fields);
@@ -185,24 +187,24 @@ void pd_contact_destroy(pd_contact *self) {
 
 /* ---- prescribed points --------------------------------------------------------------------------------------------------------------- */
 
-int pd_contact_n_driven(const pd_contact *self) { return self->n_driven; }
+int pd_contact_n_prescribed(const pd_contact *self) { return self->n_prescribed; }
 
-int pd_contact_n_points(const pd_contact *self) { return self->n_moving + self->n_driven; }
+int pd_contact_n_points(const pd_contact *self) { return self->n_moving + self->n_prescribed; }
 
-pd_status pd_contact_set_driven(pd_contact *self, const real *positions, const real *targets) {
+pd_status pd_contact_set_prescribed(pd_contact *self, const real *positions, const real *targets) {
     pd_status status = PD_OK;
-    if (positions) PD_TRY(pd_memory_upload(self->context, self->driven, positions, driven_bytes(self)));
-    if (targets && !pd_was_sent(&self->sent, targets, driven_bytes(self))) // the targets equal the last upload
-        PD_TRY(pd_send(self->context, &self->sent, self->targets, targets, driven_bytes(self)));
+    if (positions) PD_TRY(pd_memory_upload(self->context, self->prescribed, positions, prescribed_bytes(self)));
+    if (targets && !pd_was_sent(&self->sent, targets, prescribed_bytes(self))) // the targets equal the last upload
+        PD_TRY(pd_send(self->context, &self->sent, self->targets, targets, prescribed_bytes(self)));
 done:
     return status;
 }
 
-pd_status pd_contact_get_driven(const pd_contact *self, real *positions) {
-    return pd_memory_download(self->context, positions, self->driven, driven_bytes(self));
+pd_status pd_contact_get_prescribed(const pd_contact *self, real *positions) {
+    return pd_memory_download(self->context, positions, self->prescribed, prescribed_bytes(self));
 }
 
-real *pd_contact_driven(const pd_contact *self) { return self->driven; }
+real *pd_contact_prescribed(const pd_contact *self) { return self->prescribed; }
 
 const real *pd_contact_targets(const pd_contact *self) { return self->targets; }
 
@@ -210,26 +212,28 @@ pd_status pd_contact_get_bodies(const pd_contact *self, int *bodies) {
     return pd_memory_download(self->context, bodies, self->scene.bodies, (size_t)pd_contact_n_points(self) * sizeof *bodies);
 }
 
-void pd_contact_look_ahead(pd_contact *self, int ahead) {
+void pd_contact_set_ahead(pd_contact *self, int ahead) {
     self->ahead = ahead;
     pd_contact_use_doublings(self, ahead ? self->doublings.next : self->doublings.now);
 }
 
-pd_status pd_contact_drive(pd_contact *self, double part) {
-    return pd_move_towards(self->context, self->n_driven, NULL, part, self->targets, self->driven);
+pd_status pd_contact_move_prescribed(pd_contact *self, double fraction) {
+    return pd_move_towards(self->context, self->n_prescribed, NULL, fraction, self->targets, self->prescribed);
 }
 
-pd_status pd_contact_keep_driven(pd_contact *self) { return pd_memory_copy(self->context, self->kept, self->driven, driven_bytes(self)); }
-
-pd_status pd_contact_restore_driven(pd_contact *self) {
-    return pd_memory_copy(self->context, self->driven, self->kept, driven_bytes(self));
+pd_status pd_contact_keep_prescribed(pd_contact *self) {
+    return pd_memory_copy(self->context, self->kept, self->prescribed, prescribed_bytes(self));
 }
 
-pd_status pd_contact_behind(pd_contact *self, double *distance) {
+pd_status pd_contact_restore_prescribed(pd_contact *self) {
+    return pd_memory_copy(self->context, self->prescribed, self->kept, prescribed_bytes(self));
+}
+
+pd_status pd_contact_target_lag(pd_contact *self, double *distance) {
     double move[2] = {0.0, 0.0}, *scratch = self->energy; // it has two elements
     pd_status status = PD_OK;
-    if (self->n_driven > 0) {
-        PD_TRY(pd_largest_move(self->context, self->n_driven, NULL, self->targets, self->driven, scratch));
+    if (self->n_prescribed > 0) {
+        PD_TRY(pd_largest_move(self->context, self->n_prescribed, NULL, self->targets, self->prescribed, scratch));
         PD_TRY(pd_memory_download(self->context, move, scratch, sizeof move));
     }
     *distance = sqrt(move[0]);
@@ -239,23 +243,25 @@ done:
 
 /* ---- pairs --------------------------------------------------------------------------------------------------------------------------- */
 
-pd_status pd_contact_set_points(const pd_contact *self, const real *x, const real *driven, real *points) {
+pd_status pd_contact_set_points(const pd_contact *self, const real *x, const real *prescribed, real *points) {
     pd_status status = pd_surface_follow(self->surface, x, points);
-    return status ? status : pd_memory_copy(self->context, points + 3 * (size_t)self->n_moving, driven, driven_bytes(self));
+    return status ? status : pd_memory_copy(self->context, points + 3 * (size_t)self->n_moving, prescribed, prescribed_bytes(self));
 }
 
-pd_status pd_contact_make_room(pd_contact *self, size_t n) {
+pd_status pd_contact_ensure_capacity(pd_contact *self, size_t n) {
     pd_contact_columns *c = &self->columns;
-    const pd_room rooms[] = {PD_ROOM(c->kind, 1),   PD_ROOM(c->points, 4),    PD_ROOM(c->activation, 1), PD_ROOM(c->separation, 1),
-                             PD_ROOM(c->weight, 1), PD_ROOM(c->threshold, 1), PD_ROOM(self->values, 1),  PD_ROOM(self->corners, 12)};
-    const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
-    pd_status status = pd_rooms_grow(self->context, n, "pairs in contact", PD_ROOMS(rooms), &self->capacity, NULL);
-    if (!status) status = pd_rooms_grow(self->context, n, "sums over pairs in contact", PD_ROOMS(partial), &self->partial_capacity, NULL);
+    const pd_growable rooms[] = {PD_GROWABLE(c->kind, 1),       PD_GROWABLE(c->points, 4),     PD_GROWABLE(c->activation, 1),
+                                 PD_GROWABLE(c->separation, 1), PD_GROWABLE(c->weight, 1),     PD_GROWABLE(c->threshold, 1),
+                                 PD_GROWABLE(self->values, 1),  PD_GROWABLE(self->corners, 12)};
+    const pd_growable partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
+    pd_status status = pd_growables_grow(self->context, n, "pairs in contact", PD_GROWABLES(rooms), &self->capacity, NULL);
+    if (!status)
+        status = pd_growables_grow(self->context, n, "sums over pairs in contact", PD_GROWABLES(partial), &self->partial_capacity, NULL);
     return status;
 }
 
 /* m */
-static double search_up_to(const pd_contact *self, double reach) { return reach * (self->widened ? SEARCH_FACTOR_OF_WIDE : SEARCH_FACTOR); }
+static double search_up_to(const pd_contact *self, double range) { return range * (self->widened ? SEARCH_FACTOR_OF_WIDE : SEARCH_FACTOR); }
 
 /* A search made for a record is counted where the step goes on with its pairs, which it would have searched for itself. */
 static void count_search(pd_contact *self, int searched) {
@@ -268,22 +274,22 @@ static void count_search(pd_contact *self, int searched) {
 }
 
 /* The list of all pairs of the surface's points nearer than `reach`. A search goes as far as the widest list asks for. */
-static pd_status list_pairs(pd_contact *self, double reach) {
+static pd_status list_pairs(pd_contact *self, double range) {
     pd_status status;
     int searched;
     size_t n;
-    PD_TRY(pd_proximity_update(self->proximity, reach, search_up_to(self, fmax(reach, self->reach)), &searched));
+    PD_TRY(pd_proximity_update(self->proximity, range, search_up_to(self, fmax(range, self->range)), &searched));
     count_search(self, searched);
-    if (self->listed && !searched && self->holds == reach && !(pd_proximity_moved(self->proximity) > 0.0)) return PD_OK;
+    if (self->listed && !searched && self->holds == range && !(pd_proximity_moved(self->proximity) > 0.0)) return PD_OK;
     self->listed = self->n = 0;
-    PD_TRY(pd_proximity_activate(self->proximity, reach));
+    PD_TRY(pd_proximity_activate(self->proximity, range));
     const pd_active_pairs *active = pd_proximity_active(self->proximity, &n);
-    PD_TRY(pd_contact_make_room(self, n));
+    PD_TRY(pd_contact_ensure_capacity(self, n));
     PD_TRY(pd_contact_describe(self->context, &self->scene, active, (int)n, &self->columns));
     PD_TRY(pd_proximity_incidence(self->proximity, self->columns.points, &self->incidence));
     self->n = (int)n;
     self->listed = 1;
-    self->holds = reach;
+    self->holds = range;
 done:
     return status;
 }
@@ -292,15 +298,15 @@ pd_status pd_contact_find(pd_contact *self, const real *x) {
     pd_status status;
     int searched;
     double begun = pd_seconds();
-    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, self->surface->points));
+    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->prescribed, self->surface->points));
     if (self->interval >= 0) return PD_OK;
     if (self->listed && self->lasting > 0.0) {
         PD_TRY(pd_proximity_update(self->proximity, -HUGE_VAL, 0.0, &searched));
         self->holds = pd_proximity_lower(self->proximity, self->holds);
-        if (self->holds > self->reach) goto timed;
+        if (self->holds > self->range) goto timed;
         self->listed = 0;
     }
-    PD_TRY(list_pairs(self, self->lasting > 0.0 ? self->lasting : self->reach));
+    PD_TRY(list_pairs(self, self->lasting > 0.0 ? self->lasting : self->range));
 timed:
     self->culling += pd_seconds() - begun;
 done:
@@ -311,49 +317,50 @@ pd_status pd_contact_find_acting(pd_contact *self, const real *x) {
     pd_status status;
     if (!self->widened) return pd_contact_find(self, x);
     double begun = pd_seconds();
-    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, self->surface->points));
+    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->prescribed, self->surface->points));
     PD_TRY(list_pairs(self, self->acts));
     self->culling += pd_seconds() - begun;
 done:
     return status;
 }
 
-void pd_contact_forget_near(pd_contact *self) {
+void pd_contact_forget_neighbours(pd_contact *self) {
     self->listed = self->n = 0;
     pd_proximity_forget(self->proximity);
 }
 
-pd_status pd_contact_ask(pd_contact *self, const real *x, double expected, pd_active_pairs *near, const real **distances,
-                         pd_contact_pairs *limits) {
+pd_status pd_contact_find_async(pd_contact *self, const real *x, double expected, pd_active_pairs *near, const real **distances,
+                                pd_contact_pairs *limits) {
     const pd_contact_columns *c = &self->columns;
     pd_status status;
     double begun = pd_seconds();
     self->listed = self->n = 0;
-    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, self->surface->points));
-    PD_TRY(pd_proximity_ask(self->proximity, self->reach, search_up_to(self, self->reach), expected, near));
-    PD_TRY(pd_contact_make_room(self, near->capacity));
+    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->prescribed, self->surface->points));
+    PD_TRY(pd_proximity_activate_async(self->proximity, self->range, search_up_to(self, self->range), expected, near));
+    PD_TRY(pd_contact_ensure_capacity(self, near->capacity));
     PD_TRY(pd_contact_describe(self->context, &self->scene, near, (int)near->capacity, c));
     *limits =
         (pd_contact_pairs){(int)near->capacity, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, near->count};
-    PD_TRY(pd_contact_batch(self->context, &self->law, PD_CONTACT_DISTANCE, PD_FILTER_NONE, limits, self->surface->points, self->values));
+    PD_TRY(pd_contact_batch(self->context, &self->potential, PD_CONTACT_DISTANCE, PD_FILTER_NONE, limits, self->surface->points,
+                            self->values));
     *distances = self->values;
     self->culling += pd_seconds() - begun;
 done:
     return status;
 }
 
-pd_status pd_contact_told(pd_contact *self, double *went, int *whole) {
+pd_status pd_contact_find_result(pd_contact *self, double *went, int *whole) {
     pd_status status;
     int searched;
     size_t n;
-    PD_TRY(pd_proximity_told(self->proximity, self->reach, went, &searched, whole));
+    PD_TRY(pd_proximity_activate_result(self->proximity, self->range, went, &searched, whole));
     if (!*whole) return PD_OK;
     count_search(self, searched);
     pd_proximity_active(self->proximity, &n);
     PD_TRY(pd_proximity_incidence(self->proximity, self->columns.points, &self->incidence));
     self->n = (int)n;
     self->listed = 1;
-    self->holds = self->reach;
+    self->holds = self->range;
 done:
     return status;
 }
@@ -365,7 +372,7 @@ pd_contact_pairs pd_contact_listed(const pd_contact *self) {
 
 pd_status pd_contact_evaluate(const pd_contact *self, int quantity, pd_hessian_filter filter, real *out) {
     pd_contact_pairs pairs = pd_contact_listed(self);
-    return pd_contact_batch(self->context, &self->law, quantity, filter, &pairs, self->surface->points, out);
+    return pd_contact_batch(self->context, &self->potential, quantity, filter, &pairs, self->surface->points, out);
 }
 
 pd_contact_acting_pairs pd_contact_acting(const pd_contact *self, pd_penalty_view *view) {
@@ -402,7 +409,7 @@ int pd_contact_is_embedded(const pd_contact *self) { return self && self->surfac
 
 pd_contact_seconds pd_contact_seconds_of(const pd_contact *self) {
     pd_contact_seconds spent = {0};
-    if (self->guard) pd_guard_seconds(self->guard, &spent.culling, &spent.impact);
+    if (self->limiter) pd_ccd_limiter_seconds(self->limiter, &spent.culling, &spent.impact);
     spent.culling += self->culling;
     return spent;
 }

@@ -18,9 +18,9 @@
 #include "loops/contact_loops.h"
 
 typedef struct pd_contact pd_contact;
-typedef struct pd_guard pd_guard; /* guard.h */
+typedef struct pd_ccd_limiter pd_ccd_limiter; /* ccd_limiter.h */
 
-enum { PD_GUARD_IMPACT, PD_GUARD_REACH, PD_GUARD_COUNT };
+enum { PD_LIMITER_IMPACT, PD_LIMITER_BOUNDS, PD_LIMITER_COUNT };
 
 /* Frozen projections (contact/projective/projective.h). */
 typedef struct pd_projective_description {
@@ -74,10 +74,10 @@ typedef struct pd_prescribed_description {
 
 /* All H. `phase` describes the broad phase over all points; those that follow vertices come first. */
 typedef struct pd_contact_description {
-    pd_contact_law law;
+    pd_pair_potential potential;
     int adaptive;                  /* 1: the stiffness may double between steps */
     double activation, separation; /* dhat, xi: m */
-    int guard;                     /* PD_GUARD_... */
+    int limiter;                   /* PD_GUARD_... */
     pd_friction_description friction;
     pd_penalty_description penalty;
     pd_projective_description projective;
@@ -105,26 +105,26 @@ void pd_contact_destroy(pd_contact *contact); /* NULL is allowed */
 
 /* ---- prescribed points: [n_driven,3] m ---------------------------------------------------------------------------------------------- */
 
-int pd_contact_n_driven(const pd_contact *contact);
+int pd_contact_n_prescribed(const pd_contact *contact);
 /* The number of all points: vertices, embedded points, prescribed points. */
 int pd_contact_n_points(const pd_contact *contact);
 /* Sets their positions and targets: H; NULL: unchanged. */
-pd_status pd_contact_set_driven(pd_contact *contact, const real *positions, const real *targets);
-pd_status pd_contact_get_driven(const pd_contact *contact, real *positions);
+pd_status pd_contact_set_prescribed(pd_contact *contact, const real *positions, const real *targets);
+pd_status pd_contact_get_prescribed(const pd_contact *contact, real *positions);
 /* The same arrays, B, valid until they move. And the body or obstacle of each point, into H [n_points]. */
-real *pd_contact_driven(const pd_contact *contact);
+real *pd_contact_prescribed(const pd_contact *contact);
 const real *pd_contact_targets(const pd_contact *contact);
 pd_status pd_contact_get_bodies(const pd_contact *contact, int *bodies);
 /* Sets where the functions below assume them: at their targets, or at their positions. At their targets an adaptive contact potential
  * has the stiffness of the next step, otherwise that of the last step. */
-void pd_contact_look_ahead(pd_contact *contact, int ahead);
+void pd_contact_set_ahead(pd_contact *contact, int ahead);
 /* Moves them by this fraction of the remaining path to their targets. */
-pd_status pd_contact_drive(pd_contact *contact, double part);
+pd_status pd_contact_move_prescribed(pd_contact *contact, double fraction);
 /* Stores their positions, and restores them. */
-pd_status pd_contact_keep_driven(pd_contact *contact);
-pd_status pd_contact_restore_driven(pd_contact *contact);
+pd_status pd_contact_keep_prescribed(pd_contact *contact);
+pd_status pd_contact_restore_prescribed(pd_contact *contact);
 /* The largest distance of a prescribed point from its target, m. Synchronises. */
-pd_status pd_contact_behind(pd_contact *contact, double *distance);
+pd_status pd_contact_target_lag(pd_contact *contact, double *distance);
 
 /* ---- friction ---------------------------------------------------------------------------------------------------------------------- */
 
@@ -174,14 +174,14 @@ pd_status pd_contact_adapt_stiffness(pd_contact *contact, const real *x);
 /* Replaces the pairs of the present lag by those of a detection from the begin of the step to x [n_vertices,3] B, with their friction.
  * Has no effect without a penalty. Synchronises. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_detect(pd_contact *contact, const real *x);
-/* asks != 0: detections of a step do not synchronise from now on. Until the host has read them, only pd_contact_reach knows their pairs.
- * Enqueue the transfer before a synchronisation, and call pd_contact_detections_told after it. If *whole is 0, a list overflowed and its
+/* asks != 0: detections of a step do not synchronise from now on. Until the host has read them, only pd_contact_bound_displacements knows their pairs.
+ * Enqueue the transfer before a synchronisation, and call pd_contact_detections_result after it. If *whole is 0, a list overflowed and its
  * capacity has been increased: there are no pairs. Repeat the step. */
-void pd_contact_let_ask(pd_contact *contact, int asks);
+void pd_contact_allow_async(pd_contact *contact, int asks);
 pd_status pd_contact_fetch_detections(pd_contact *contact);
-pd_status pd_contact_detections_told(pd_contact *contact, int *whole);
+pd_status pd_contact_detections_result(pd_contact *contact, int *whole);
 /* Tells whether detections are unread. The second function drops these detections and all pairs. */
-int pd_contact_is_asking(const pd_contact *contact);
+int pd_contact_is_async(const pd_contact *contact);
 void pd_contact_forget_detections(pd_contact *contact);
 /* Every detection from now on is one to x [n_vertices,3] H, with prescribed points at their targets. Friction has the forces at the
  * begin of the step. So all evaluations from one state have the same potential. Errors: PD_ERROR_MEMORY. */
@@ -200,15 +200,15 @@ pd_status pd_contact_find(pd_contact *contact, const real *x);
  * search. */
 pd_status pd_contact_find_acting(pd_contact *contact, const real *x);
 /* Drops the list, which may be incomplete. The next detection rebuilds it. */
-void pd_contact_forget_near(pd_contact *contact);
+void pd_contact_forget_neighbours(pd_contact *contact);
 /* pd_contact_find without synchronisation, for a displacement of the points of at most `expected`, m. Gives the active pairs with their
  * count on the device, their distances (radii not subtracted) and limits, up to the capacity.
  *
- * After a synchronisation, pd_contact_told gives the displacement of the points, m, and whether the pairs are complete. If they are not,
+ * After a synchronisation, pd_contact_find_result gives the displacement of the points, m, and whether the pairs are complete. If they are not,
  * call pd_contact_find. */
-pd_status pd_contact_ask(pd_contact *contact, const real *x, double expected, pd_active_pairs *near, const real **distances,
-                         pd_contact_pairs *limits);
-pd_status pd_contact_told(pd_contact *contact, double *went, int *whole);
+pd_status pd_contact_find_async(pd_contact *contact, const real *x, double expected, pd_active_pairs *near, const real **distances,
+                                pd_contact_pairs *limits);
+pd_status pd_contact_find_result(pd_contact *contact, double *went, int *whole);
 /* J; infinite for a closed gap. Synchronises. */
 pd_status pd_contact_potential(pd_contact *contact, const real *x, double *energy);
 /* The potential of friction, J, at the x of the last pd_contact_find. Synchronises. */
@@ -239,7 +239,7 @@ typedef struct pd_contact_rows {
 } pd_contact_rows;
 pd_contact_rows pd_contact_rows_of(const pd_contact *contact);
 /* Tells whether there are embedded points. Then pd_contact_add_blocks adds nothing and pd_contact_add_product must not be called: a pair
- * adds more to the diagonal of a vertex than blocks of its corners. whole_hessian.h has the whole matrix. NULL: no contact. */
+ * adds more to the diagonal of a vertex than blocks of its corners. assembled_hessian.h has the whole matrix. NULL: no contact. */
 int pd_contact_is_embedded(const pd_contact *contact);
 
 /* The pairs of the last detection and their values. n and the arrays in backend memory are valid until the next pd_contact_find. */
@@ -265,30 +265,31 @@ pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns 
 /* The step limit: the fraction of the path from x_0 to x_1, common to all vertices, on which no pair comes nearer than the separation;
  * 1: the whole path. With `driven`, prescribed points go to their targets. A tenth of each gap at x_0 remains. Synchronises.
  *
- * The limit is the time of impact (guard.h). With PD_GUARD_REACH it is the smallest fraction that the displacement bounds allow.
+ * The limit is the time of impact (ccd_limiter.h). With PD_LIMITER_BOUNDS it is the smallest fraction that the displacement bounds allow.
  * Limiting single vertices is no alternative: a direction whose points depend on each other would then not lower G. */
-pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
+pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1, int prescribed, double *fraction);
 /* The same with prescribed points that go to driven_1 [n_driven,3] B. */
-pd_status pd_contact_limit_to(pd_contact *contact, const real *x_0, const real *x_1, const real *driven_1, double *part);
-/* The first function with PD_GUARD_REACH, for arcs whose chords have these lengths. */
-pd_status pd_contact_limit_arcs(pd_contact *contact, const real *x_0, const real *x_1, int driven, double *part);
+pd_status pd_contact_limit_to(pd_contact *contact, const real *x_0, const real *x_1, const real *prescribed_1, double *fraction);
+/* The first function with PD_LIMITER_BOUNDS, for arcs whose chords have these lengths. */
+pd_status pd_contact_limit_arcs(pd_contact *contact, const real *x_0, const real *x_1, int prescribed, double *fraction);
 /* The closing of the pairs at x_0 by that move; `floor` m as in contact_loops.h. Synchronises. */
-pd_status pd_contact_closing_of(pd_contact *contact, const real *x_0, const real *x_1, const real *driven_1, double floor,
+pd_status pd_contact_closing_of(pd_contact *contact, const real *x_0, const real *x_1, const real *prescribed_1, double floor,
                                 pd_closing *closing);
 /* The step limit by times of impact, for vertices up to slack [n_vertices] H m off their straight paths. */
-pd_status pd_contact_limit_curved(pd_contact *contact, const real *x_0, const real *x_1, int driven, const real *slack, double *part);
+pd_status pd_contact_limit_curved(pd_contact *contact, const real *x_0, const real *x_1, int prescribed, const real *slack,
+                                  double *fraction);
 
 /* Limits each vertex by the times of impact of its own pairs: x_1 in/out B [n_vertices,3]. The prescribed points have one common
- * fraction (guard.h). For the two-way method with PD_TWO_WAY_IMPACTS, and bodies without embedded points. */
-pd_status pd_contact_limit_each(pd_contact *contact, const real *x_0, int driven, real *x_1, double *part);
+ * fraction (ccd_limiter.h). For the two-way method with PD_TWO_WAY_IMPACTS, and bodies without embedded points. */
+pd_status pd_contact_limit_each(pd_contact *contact, const real *x_0, int prescribed, real *x_1, double *fraction);
 
-/* The step limit by times of impact, with all prescribed points, without synchronisation. guard.h documents the three functions. */
-pd_status pd_contact_ask_limit(pd_contact *contact, const real *x_0, const real *x_1, const pd_active_pairs **hits);
-pd_status pd_contact_limit_told(pd_contact *contact, double *part, int *whole);
+/* The step limit by times of impact, with all prescribed points, without synchronisation. ccd_limiter.h documents the three functions. */
+pd_status pd_contact_limit_async(pd_contact *contact, const real *x_0, const real *x_1, const pd_active_pairs **hits);
+pd_status pd_contact_limit_result(pd_contact *contact, double *fraction, int *whole);
 pd_status pd_contact_hits(pd_contact *contact, const pd_active_pairs **hits, size_t *n, int *whole);
-pd_guard *pd_contact_guard(const pd_contact *contact);
+pd_ccd_limiter *pd_contact_ccd_limiter(const pd_contact *contact);
 /* Moves x by the fraction `part` towards x_1, and the prescribed points by the fraction `driven` towards their targets; both B [1]. */
-pd_status pd_contact_go(pd_contact *contact, const double *part, const double *driven, const real *x_1, real *x);
+pd_status pd_contact_go(pd_contact *contact, const double *fraction, const double *prescribed, const real *x_1, real *x);
 
 /* ---- for contact without a contact potential ----------------------------------------------------------------------------------------- */
 
@@ -297,19 +298,19 @@ pd_status pd_contact_points_ahead(const pd_contact *contact, const real *x, real
 pd_status pd_contact_points_now(const pd_contact *contact, const real *x, real *points);
 pd_status pd_contact_points_begun(const pd_contact *contact, const real *x, real *points);
 /* The active pairs of the last detection. */
-const pd_active_pairs *pd_contact_near(const pd_contact *contact, size_t *n);
+const pd_active_pairs *pd_contact_active_pairs(const pd_contact *contact, size_t *n);
 /* Their distances, m, radii not subtracted, B [n]; valid until the next pd_contact_find. */
 pd_status pd_contact_distances(pd_contact *contact, const real **distances);
 /* The columns of other pairs of the scene, as for detected pairs. */
 pd_status pd_contact_describe_pairs(const pd_contact *contact, const pd_active_pairs *pairs, int n, const pd_contact_columns *out);
 
-pd_contact_law pd_contact_law_of(const pd_contact *contact);
+pd_pair_potential pd_contact_pair_potential(const pd_contact *contact);
 /* The scene that a contact potential reads. */
 const pd_contact_scene *pd_contact_scene_of(const pd_contact *contact);
 /* Lists all pairs nearer than `reach`, m, radii subtracted, and some farther ones, from now on. A list of all pairs nearer than
  * `lasting` is kept until the points have moved too far for it. The next list depends on the positions only, not on an earlier list.
  * lasting 0: a list is never kept after a motion. */
-void pd_contact_list_up_to(pd_contact *contact, double reach, double lasting);
+void pd_contact_list_up_to(pd_contact *contact, double range, double lasting);
 /* `reach`; and the distance up to which the list is complete, m, at least `reach`. */
 double pd_contact_lists_up_to(const pd_contact *contact);
 double pd_contact_listed_up_to(const pd_contact *contact);
@@ -332,17 +333,17 @@ pd_status pd_contact_largest_move(pd_contact *contact, const real *x, const real
 pd_status pd_contact_begin_touching(pd_contact *contact);
 /* For all vertices at x: those in contact, in addition to those before in the step; the displacement bounds for simultaneous moves [Wang
  * et al. 2023, two-way interior point method, Sec. 3.2]; and the data of a sweep. Prescribed points must stay in place. *sweep is valid
- * until the next pd_contact_find. With PD_GUARD_IMPACT a vertex without pairs has no bound. Then the caller must check each vertex that
- * moves farther than pd_contact_certain_reach. */
-pd_status pd_contact_reach(pd_contact *contact, const real *x, pd_contact_sweep *sweep);
+ * until the next pd_contact_find. With PD_LIMITER_IMPACT a vertex without pairs has no bound. Then the caller must check each vertex that
+ * moves farther than pd_contact_certain_bound. */
+pd_status pd_contact_bound_displacements(pd_contact *contact, const real *x, pd_contact_sweep *sweep);
 /* The largest shortening of a step by displacement bounds in the last sweep over vertices, m. Synchronises. */
 pd_status pd_contact_held(pd_contact *contact, double *most);
-/* The last results of pd_contact_reach, B [n_vertices]; reach NULL before the first. */
+/* The last results of pd_contact_bound_displacements, B [n_vertices]; reach NULL before the first. */
 const unsigned char *pd_contact_touching(const pd_contact *contact);
-const real *pd_contact_reaches_of(const pd_contact *contact);
+const real *pd_contact_displacement_bounds_of(const pd_contact *contact);
 /* The displacement bound of a vertex without pairs, m. */
-double pd_contact_certain_reach(const pd_contact *contact);
-int pd_contact_is_by_reach(const pd_contact *contact);
+double pd_contact_certain_bound(const pd_contact *contact);
+int pd_contact_uses_bounds(const pd_contact *contact);
 
 /* The separation, m, without radii. */
 real pd_contact_thickness(const pd_contact *contact);

@@ -12,7 +12,7 @@ pd_status pd_contact_lag_again(pd_contact *self, const real *x) {
     // an evaluation outside of a step uses the rows of the present list
     PD_TRY(self->lag == PD_LAG_OF_STEP ? pd_contact_find_acting(self, x) : pd_contact_find(self, x));
     pd_contact_pairs pairs = pd_contact_listed(self);
-    PD_TRY(pd_friction_lag(friction, &self->law, &pairs, &self->incidence, pd_contact_pairs_of(self).keys, self->surface->points));
+    PD_TRY(pd_friction_lag(friction, &self->potential, &pairs, &self->incidence, pd_contact_pairs_of(self).keys, self->surface->points));
 done:
     return status;
 }
@@ -22,7 +22,7 @@ static pd_status begin_penalty(pd_contact *self, const real *x) {
     pd_penalty *penalty = self->penalty[self->lag];
     pd_friction *friction = self->friction[self->lag];
     pd_status status = PD_OK;
-    PD_TRY(pd_contact_set_points(self, x, self->driven, self->surface->points));
+    PD_TRY(pd_contact_set_points(self, x, self->prescribed, self->surface->points));
     PD_TRY(pd_penalty_begin(penalty, self->surface->points));
     pd_penalty_forget(penalty);
     if (friction) pd_friction_forget(friction);
@@ -42,7 +42,7 @@ pd_status pd_contact_detect(pd_contact *self, const real *x) {
         PD_TRY(pd_contact_set_points(self, self->found_at, self->targets, self->surface->points));
     else
         PD_TRY(pd_contact_find(self, x));
-    PD_TRY(self->asks && self->lag == PD_LAG_OF_STEP ? pd_penalty_ask(penalty, self->surface->points)
+    PD_TRY(self->asks && self->lag == PD_LAG_OF_STEP ? pd_penalty_detect_async(penalty, self->surface->points)
                                                      : pd_penalty_detect(penalty, self->surface->points));
     if (friction) { // a first guess may penetrate its support: it has no friction forces
         pd_penalty_view view = pd_penalty_pairs_of(penalty);
@@ -54,30 +54,30 @@ done:
     return status;
 }
 
-void pd_contact_let_ask(pd_contact *self, int asks) { self->asks = asks; }
+void pd_contact_allow_async(pd_contact *self, int asks) { self->asks = asks; }
 
-int pd_contact_is_asking(const pd_contact *self) {
+int pd_contact_is_async(const pd_contact *self) {
     const pd_penalty *penalty = self->penalty[PD_LAG_OF_STEP];
-    return penalty && pd_penalty_asked(penalty) > 0;
+    return penalty && pd_penalty_is_pending(penalty) > 0;
 }
 
 pd_status pd_contact_fetch_detections(pd_contact *self) {
-    return pd_contact_is_asking(self) ? pd_penalty_fetch(self->penalty[PD_LAG_OF_STEP]) : PD_OK;
+    return pd_contact_is_async(self) ? pd_penalty_fetch(self->penalty[PD_LAG_OF_STEP]) : PD_OK;
 }
 
-pd_status pd_contact_detections_told(pd_contact *self, int *whole) {
+pd_status pd_contact_detections_result(pd_contact *self, int *whole) {
     pd_penalty *penalty = self->penalty[PD_LAG_OF_STEP];
     pd_status status = PD_OK;
     *whole = 1;
-    if (!pd_contact_is_asking(self)) return PD_OK;
-    PD_TRY(pd_penalty_told(penalty, whole));
+    if (!pd_contact_is_async(self)) return PD_OK;
+    PD_TRY(pd_penalty_detect_result(penalty, whole));
     if (self->friction[PD_LAG_OF_STEP]) pd_friction_counted(self->friction[PD_LAG_OF_STEP], pd_penalty_pairs_of(penalty).pairs.at.n);
 done:
     return status;
 }
 
 void pd_contact_forget_detections(pd_contact *self) {
-    if (pd_contact_is_asking(self)) pd_contact_forget_step(self);
+    if (pd_contact_is_async(self)) pd_contact_forget_step(self);
 }
 
 pd_status pd_contact_find_at(pd_contact *self, const real *x) {
@@ -108,7 +108,7 @@ pd_status pd_contact_begin(pd_contact *self, const real *x, int lag) {
         goto done;
     }
     if (lag == PD_LAG_OF_QUESTION) { // repeated evaluations from one state
-        PD_TRY(pd_contact_set_points(self, x, self->driven, self->surface->points));
+        PD_TRY(pd_contact_set_points(self, x, self->prescribed, self->surface->points));
         PD_TRY(pd_friction_has_begun(self->friction[lag], self->surface->points, &begun));
         if (begun) return PD_OK;
         pd_contact_use_doublings(self, self->doublings.next);
@@ -117,7 +117,7 @@ pd_status pd_contact_begin(pd_contact *self, const real *x, int lag) {
     PD_TRY(pd_contact_lag_again(self, x));
     PD_TRY(pd_friction_begin(self->friction[lag], self->surface->points));
 done:
-    pd_contact_look_ahead(self, ahead);
+    pd_contact_set_ahead(self, ahead);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* Step limits, displacement bounds and the positions of points; see contact.h. */
+#include "contact/growable_list.h"
 #include "contact/potential/contact_parts.h"
-#include "contact/room.h"
 
 #include <math.h>
 
@@ -25,105 +25,107 @@ static double rounding_of_way(const pd_contact *self) {
     return 2.0 * points_to_vertices(self) * (double)PD_EPSILON * pd_proximity_size(self->proximity);
 }
 
-static pd_status set_way_to(const pd_contact *self, const real *x_0, const real *x_1, const real *driven_1) {
-    pd_status status = pd_contact_set_points(self, x_0, self->driven, pd_guard_start(self->guard));
-    return status ? status : pd_contact_set_points(self, x_1, driven_1, pd_guard_end(self->guard));
+static pd_status set_way_to(const pd_contact *self, const real *x_0, const real *x_1, const real *prescribed_1) {
+    pd_status status = pd_contact_set_points(self, x_0, self->prescribed, pd_ccd_limiter_start(self->limiter));
+    return status ? status : pd_contact_set_points(self, x_1, prescribed_1, pd_ccd_limiter_end(self->limiter));
 }
 
-static pd_status set_way(const pd_contact *self, const real *x_0, const real *x_1, int driven) {
-    return set_way_to(self, x_0, x_1, driven ? self->targets : self->driven);
+static pd_status set_way(const pd_contact *self, const real *x_0, const real *x_1, int prescribed) {
+    return set_way_to(self, x_0, x_1, prescribed ? self->targets : self->prescribed);
 }
 
-static pd_status limit_to(pd_contact *self, const real *x_0, const real *x_1, const real *driven_1, int curved, double *part) {
+static pd_status limit_to(pd_contact *self, const real *x_0, const real *x_1, const real *prescribed_1, int curved, double *fraction) {
     pd_status status;
-    *part = 1.0;
+    *fraction = 1.0;
     if (self->interval >= 0) return PD_OK;
-    if (self->by_reach) {
+    if (self->by_bounds) {
         int n_points = pd_contact_n_points(self);
-        double rounding = pd_contact_rounding(self), outer = 0.5 * GAP_FRACTION * (self->reach - (double)self->scene.separation - rounding);
+        double rounding = pd_contact_rounding(self), outer = 0.5 * GAP_FRACTION * (self->range - (double)self->scene.separation - rounding);
         PD_TRY(pd_contact_find(self, x_0));
-        const pd_room planes[] = {PD_ROOM(self->planes_of_listed, 1)};
+        const pd_growable planes[] = {PD_GROWABLE(self->planes_of_listed, 1)};
         pd_contact_pairs pairs = pd_contact_listed(self);
-        PD_TRY(pd_rooms_grow(self->context, (size_t)self->n, "pairs in contact", PD_ROOMS(planes), &self->plane_capacity, NULL));
+        PD_TRY(pd_growables_grow(self->context, (size_t)self->n, "pairs in contact", PD_GROWABLES(planes), &self->plane_capacity, NULL));
         PD_TRY(pd_contact_planes(self->context, &pairs, self->surface->points, rounding, GAP_FRACTION, self->planes_of_listed));
-        PD_TRY(pd_contact_set_points(self, x_1, driven_1, pd_guard_end(self->guard)));
-        PD_TRY(pd_contact_reach_part(self->context, n_points, &self->incidence, pairs.kind, self->planes_of_listed, outer, curved,
-                                     self->surface->points, pd_guard_end(self->guard), self->energy));
-        PD_TRY(pd_memory_download(self->context, part, self->energy, sizeof *part));
+        PD_TRY(pd_contact_set_points(self, x_1, prescribed_1, pd_ccd_limiter_end(self->limiter)));
+        PD_TRY(pd_contact_bound_fraction(self->context, n_points, &self->incidence, pairs.kind, self->planes_of_listed, outer, curved,
+                                         self->surface->points, pd_ccd_limiter_end(self->limiter), self->energy));
+        PD_TRY(pd_memory_download(self->context, fraction, self->energy, sizeof *fraction));
         return PD_OK;
     }
-    PD_TRY(set_way_to(self, x_0, x_1, driven_1));
-    PD_TRY(pd_guard_part(self->guard, rounding_of_way(self), NULL, self->n_vertices, part));
+    PD_TRY(set_way_to(self, x_0, x_1, prescribed_1));
+    PD_TRY(pd_ccd_limiter_fraction(self->limiter, rounding_of_way(self), NULL, self->n_vertices, fraction));
 done:
     return status;
 }
 
-pd_status pd_contact_limit_to(pd_contact *self, const real *x_0, const real *x_1, const real *driven_1, double *part) {
-    return limit_to(self, x_0, x_1, driven_1, 0, part);
+pd_status pd_contact_limit_to(pd_contact *self, const real *x_0, const real *x_1, const real *prescribed_1, double *fraction) {
+    return limit_to(self, x_0, x_1, prescribed_1, 0, fraction);
 }
 
-pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, int driven, double *part) {
-    return limit_to(self, x_0, x_1, driven ? self->targets : self->driven, 0, part);
+pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, int prescribed, double *fraction) {
+    return limit_to(self, x_0, x_1, prescribed ? self->targets : self->prescribed, 0, fraction);
 }
 
-pd_status pd_contact_limit_arcs(pd_contact *self, const real *x_0, const real *x_1, int driven, double *part) {
-    return limit_to(self, x_0, x_1, driven ? self->targets : self->driven, 1, part);
+pd_status pd_contact_limit_arcs(pd_contact *self, const real *x_0, const real *x_1, int prescribed, double *fraction) {
+    return limit_to(self, x_0, x_1, prescribed ? self->targets : self->prescribed, 1, fraction);
 }
 
-pd_status pd_contact_closing_of(pd_contact *self, const real *x_0, const real *x_1, const real *driven_1, double floor,
+pd_status pd_contact_closing_of(pd_contact *self, const real *x_0, const real *x_1, const real *prescribed_1, double floor,
                                 pd_closing *closing) {
-    real *end = pd_guard_end(self->guard);
+    real *end = pd_ccd_limiter_end(self->limiter);
     pd_status status = PD_OK;
     *closing = (pd_closing){(double)INFINITY, (double)INFINITY, 1.0};
     PD_TRY(pd_contact_find(self, x_0));
     if (!self->n) return PD_OK;
     PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, PD_FILTER_NONE, self->values));
-    PD_TRY(pd_contact_set_points(self, x_1, driven_1, end));
+    PD_TRY(pd_contact_set_points(self, x_1, prescribed_1, end));
     pd_contact_pairs pairs = pd_contact_listed(self);
-    PD_TRY(pd_contact_batch(self->context, &self->law, PD_CONTACT_DISTANCE, PD_FILTER_NONE, &pairs, end, self->corners));
+    PD_TRY(pd_contact_batch(self->context, &self->potential, PD_CONTACT_DISTANCE, PD_FILTER_NONE, &pairs, end, self->corners));
     PD_TRY(pd_contact_closing(self->context, &pairs, self->values, self->corners, 0.25 * pd_contact_rounding(self), floor, self->closing));
     PD_TRY(pd_memory_download(self->context, closing, self->closing, sizeof *closing));
 done:
     return status;
 }
 
-pd_status pd_contact_limit_curved(pd_contact *self, const real *x_0, const real *x_1, int driven, const real *slack, double *part) {
+pd_status pd_contact_limit_curved(pd_contact *self, const real *x_0, const real *x_1, int prescribed, const real *slack, double *fraction) {
     pd_status status;
-    PD_TRY(set_way(self, x_0, x_1, driven));
-    PD_TRY(pd_guard_part(self->guard, rounding_of_way(self), slack, self->n_vertices, part));
+    PD_TRY(set_way(self, x_0, x_1, prescribed));
+    PD_TRY(pd_ccd_limiter_fraction(self->limiter, rounding_of_way(self), slack, self->n_vertices, fraction));
 done:
     return status;
 }
 
-pd_status pd_contact_limit_each(pd_contact *self, const real *x_0, int driven, real *x_1, double *part) {
+pd_status pd_contact_limit_each(pd_contact *self, const real *x_0, int prescribed, real *x_1, double *fraction) {
     size_t bytes = 3 * (size_t)self->n_vertices * sizeof(real);
     pd_status status;
-    PD_TRY(set_way(self, x_0, x_1, driven));
-    PD_TRY(pd_guard_go_each(self->guard, rounding_of_way(self), self->n_moving, part));
-    PD_TRY(pd_memory_copy(self->context, x_1, pd_guard_end(self->guard), bytes));
+    PD_TRY(set_way(self, x_0, x_1, prescribed));
+    PD_TRY(pd_ccd_limiter_move_each(self->limiter, rounding_of_way(self), self->n_moving, fraction));
+    PD_TRY(pd_memory_copy(self->context, x_1, pd_ccd_limiter_end(self->limiter), bytes));
 done:
     return status;
 }
 
-pd_status pd_contact_ask_limit(pd_contact *self, const real *x_0, const real *x_1, const pd_active_pairs **hits) {
+pd_status pd_contact_limit_async(pd_contact *self, const real *x_0, const real *x_1, const pd_active_pairs **hits) {
     pd_status status;
     PD_TRY(set_way(self, x_0, x_1, 1));
-    PD_TRY(pd_guard_ask(self->guard, rounding_of_way(self), hits));
+    PD_TRY(pd_ccd_limiter_fraction_async(self->limiter, rounding_of_way(self), hits));
 done:
     return status;
 }
 
-pd_status pd_contact_limit_told(pd_contact *self, double *part, int *whole) { return pd_guard_told(self->guard, part, whole); }
-
-pd_status pd_contact_hits(pd_contact *self, const pd_active_pairs **hits, size_t *n, int *whole) {
-    return pd_guard_hits(self->guard, hits, n, whole);
+pd_status pd_contact_limit_result(pd_contact *self, double *fraction, int *whole) {
+    return pd_ccd_limiter_fraction_result(self->limiter, fraction, whole);
 }
 
-pd_guard *pd_contact_guard(const pd_contact *self) { return self->guard; }
+pd_status pd_contact_hits(pd_contact *self, const pd_active_pairs **hits, size_t *n, int *whole) {
+    return pd_ccd_limiter_hits(self->limiter, hits, n, whole);
+}
 
-pd_status pd_contact_go(pd_contact *self, const double *part, const double *driven, const real *x_1, real *x) {
-    pd_status status = pd_move_part_of_way(self->context, self->n_vertices, part, x_1, x);
-    return status ? status : pd_move_part_of_way(self->context, self->n_driven, driven, self->targets, self->driven);
+pd_ccd_limiter *pd_contact_ccd_limiter(const pd_contact *self) { return self->limiter; }
+
+pd_status pd_contact_go(pd_contact *self, const double *fraction, const double *prescribed, const real *x_1, real *x) {
+    pd_status status = pd_move_fraction_of_way(self->context, self->n_vertices, fraction, x_1, x);
+    return status ? status : pd_move_fraction_of_way(self->context, self->n_prescribed, prescribed, self->targets, self->prescribed);
 }
 
 /* ---- for contact without a contact potential ----------------------------------------------------------------------------------------- */
@@ -133,14 +135,14 @@ pd_status pd_contact_points_ahead(const pd_contact *self, const real *x, real *p
 }
 
 pd_status pd_contact_points_now(const pd_contact *self, const real *x, real *points) {
-    return pd_contact_set_points(self, x, self->driven, points);
+    return pd_contact_set_points(self, x, self->prescribed, points);
 }
 
 pd_status pd_contact_points_begun(const pd_contact *self, const real *x, real *points) {
     return pd_contact_set_points(self, x, self->kept, points);
 }
 
-const pd_active_pairs *pd_contact_near(const pd_contact *self, size_t *n) { return pd_proximity_active(self->proximity, n); }
+const pd_active_pairs *pd_contact_active_pairs(const pd_contact *self, size_t *n) { return pd_proximity_active(self->proximity, n); }
 
 pd_status pd_contact_distances(pd_contact *self, const real **distances) {
     *distances = self->values;
@@ -151,27 +153,27 @@ pd_status pd_contact_describe_pairs(const pd_contact *self, const pd_active_pair
     return pd_contact_describe(self->context, &self->scene, pairs, n, out);
 }
 
-pd_contact_law pd_contact_law_of(const pd_contact *self) { return self->law; }
+pd_pair_potential pd_contact_pair_potential(const pd_contact *self) { return self->potential; }
 
 const pd_contact_scene *pd_contact_scene_of(const pd_contact *self) { return &self->scene; }
 
-void pd_contact_list_up_to(pd_contact *self, double reach, double lasting) {
-    self->listed = self->listed && lasting == 0.0 && self->lasting == 0.0 && self->reach == reach;
-    self->reach = reach, self->lasting = lasting;
+void pd_contact_list_up_to(pd_contact *self, double range, double lasting) {
+    self->listed = self->listed && lasting == 0.0 && self->lasting == 0.0 && self->range == range;
+    self->range = range, self->lasting = lasting;
 }
 
-double pd_contact_lists_up_to(const pd_contact *self) { return self->reach; }
+double pd_contact_lists_up_to(const pd_contact *self) { return self->range; }
 
 double pd_contact_listed_up_to(const pd_contact *self) { return self->holds; }
 
-double pd_contact_searched_up_to(const pd_contact *self) { return pd_proximity_reach(self->proximity); }
+double pd_contact_searched_up_to(const pd_contact *self) { return pd_proximity_range(self->proximity); }
 
 /* ---- displacement bounds ------------------------------------------------------------------------------------------------------------- */
 
 void pd_contact_widen(pd_contact *self) {
-    if (self->by_reach || self->widened || self->interval >= 0) return;
-    self->acts = self->reach;
-    self->reach = (self->reach - (double)self->scene.separation) * WIDER + (double)self->scene.separation;
+    if (self->by_bounds || self->widened || self->interval >= 0) return;
+    self->acts = self->range;
+    self->range = (self->range - (double)self->scene.separation) * WIDER + (double)self->scene.separation;
     self->widened = 1;
 }
 
@@ -194,7 +196,7 @@ done:
 }
 
 pd_status pd_contact_begin_touching(pd_contact *self) {
-    pd_near_forget(self->near); // the neighbour list must depend on the state only
+    pd_neighbour_list_forget(self->near); // the neighbour list must depend on the state only
     pd_status status = pd_memory_clear(self->context, self->touching, (size_t)self->n_vertices);
     if (!status) status = pd_memory_clear(self->context, self->held, (size_t)self->n_vertices * sizeof *self->held);
     if (status || !self->surface->rows) return status;
@@ -205,10 +207,10 @@ double pd_contact_rounding(const pd_contact *self) {
     return 16.0 * points_to_vertices(self) * (double)PD_EPSILON * pd_proximity_size(self->proximity);
 }
 
-double pd_contact_certain_reach(const pd_contact *self) {
-    if (pd_near_certain(self->near) > 0.0) return pd_near_certain(self->near);
-    double reach = 0.5 * GAP_FRACTION * (self->reach - (double)self->scene.separation - pd_contact_rounding(self));
-    return reach > 0.0 ? reach : 0.0;
+double pd_contact_certain_bound(const pd_contact *self) {
+    if (pd_neighbour_list_certain_bound(self->near) > 0.0) return pd_neighbour_list_certain_bound(self->near);
+    double range = 0.5 * GAP_FRACTION * (self->range - (double)self->scene.separation - pd_contact_rounding(self));
+    return range > 0.0 ? range : 0.0;
 }
 
 static pd_status add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
@@ -228,62 +230,66 @@ static pd_status add_friction(const pd_contact *self, pd_contact_sweep *sweep) {
 }
 
 /* Transfers displacement bounds and contact flags from points to vertices. */
-static pd_status carry_reaches(pd_contact *self) {
+static pd_status carry_bounds(pd_contact *self) {
     const pd_surface *surface = self->surface;
-    return pd_embedding_reaches(self->context, &surface->embedding, surface->reaches, surface->touching, self->reaches, self->touching);
+    return pd_embedding_displacement_bounds(self->context, &surface->embedding, surface->displacement_bounds, surface->touching,
+                                            self->displacement_bounds, self->touching);
 }
 
 /* No vertex has a displacement bound. */
-static pd_status reach_with_penalty(pd_contact *self, pd_contact_sweep *sweep) {
+static pd_status bounds_with_penalty(pd_contact *self, pd_contact_sweep *sweep) {
     pd_penalty *penalty = self->penalty[self->lag];
     pd_penalty_view view = pd_penalty_pairs_of(penalty);
     const pd_surface *surface = self->surface;
     unsigned char *touching = surface->rows ? surface->touching : self->touching;
     pd_status status = pd_penalty_mark_touching(penalty, surface->points, self->n_moving, touching);
-    if (!status && surface->rows) status = carry_reaches(self);
+    if (!status && surface->rows) status = carry_bounds(self);
     *sweep =
         (pd_contact_sweep){.frozen = view.pairs, .incidence = view.incidence, .points = surface->points, .embedding = surface->embedding};
     return status ? status : add_friction(self, sweep);
 }
 
 /* Lists the neighbour pairs at x, and the displacement bounds of the other vertices. */
-static pd_status list_near(pd_contact *self, const real *x) {
+static pd_status list_neighbour_pairs(pd_contact *self, const real *x) {
     pd_status status;
-    pd_near_forget(self->near);
+    pd_neighbour_list_forget(self->near);
     PD_TRY(pd_contact_find(self, x));
     pd_contact_pairs pairs = pd_contact_listed(self);
     if (self->n) PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, PD_FILTER_NONE, self->values));
-    double certain = pd_contact_certain_reach(self);
-    const pd_near_list list = {.pairs = &pairs,
-                               .incidence = &self->incidence,
-                               .distance = self->values,
-                               .points = self->surface->points,
-                               .cut = NEAR * (double)self->scene.activation,
-                               .far = self->by_reach ? certain : (double)INFINITY,
-                               .certain = certain,
-                               .rounding = pd_contact_rounding(self),
-                               .fraction = GAP_FRACTION};
-    PD_TRY(pd_near_list_anew(self->near, &list));
+    double certain = pd_contact_certain_bound(self);
+    const pd_neighbour_pairs list = {.pairs = &pairs,
+                                     .incidence = &self->incidence,
+                                     .distance = self->values,
+                                     .points = self->surface->points,
+                                     .cut = NEAR * (double)self->scene.activation,
+                                     .far = self->by_bounds ? certain : (double)INFINITY,
+                                     .certain = certain,
+                                     .rounding = pd_contact_rounding(self),
+                                     .fraction = GAP_FRACTION};
+    PD_TRY(pd_neighbour_list_rebuild(self->near, &list));
 done:
     return status;
 }
 
-pd_status pd_contact_reach(pd_contact *self, const real *x, pd_contact_sweep *sweep) {
+pd_status pd_contact_bound_displacements(pd_contact *self, const real *x, pd_contact_sweep *sweep) {
     const pd_surface *surface = self->surface;
     real *points = surface->points;
     pd_status status;
     int holds;
-    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->driven, points));
-    if (self->penalty[self->lag]) return reach_with_penalty(self, sweep);
-    PD_TRY(pd_near_holds(self->near, points, &holds));
-    if (!holds) PD_TRY(list_near(self, x));
-    *sweep =
-        (pd_contact_sweep){.law = self->law, .held = self->held, .reach = self->reaches, .points = points, .embedding = surface->embedding};
+    PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->prescribed, points));
+    if (self->penalty[self->lag]) return bounds_with_penalty(self, sweep);
+    PD_TRY(pd_neighbour_list_is_valid(self->near, points, &holds));
+    if (!holds) PD_TRY(list_neighbour_pairs(self, x));
+    *sweep = (pd_contact_sweep){.potential = self->potential,
+                                .held = self->held,
+                                .displacement_bound = self->displacement_bounds,
+                                .points = points,
+                                .embedding = surface->embedding};
     if (surface->rows) {
-        PD_TRY(pd_near_reaches(self->near, &self->law, points, surface->reaches, surface->touching, sweep));
-        PD_TRY(carry_reaches(self));
+        PD_TRY(pd_neighbour_list_bounds(self->near, &self->potential, points, surface->displacement_bounds, surface->touching, sweep));
+        PD_TRY(carry_bounds(self));
     } else {
-        PD_TRY(pd_near_reaches(self->near, &self->law, points, self->reaches, self->touching, sweep));
+        PD_TRY(pd_neighbour_list_bounds(self->near, &self->potential, points, self->displacement_bounds, self->touching, sweep));
     }
     PD_TRY(add_friction(self, sweep));
 done:
@@ -302,9 +308,9 @@ done:
 
 const unsigned char *pd_contact_touching(const pd_contact *self) { return self->touching; }
 
-const real *pd_contact_reaches_of(const pd_contact *self) { return self->interval >= 0 ? NULL : self->reaches; }
+const real *pd_contact_displacement_bounds_of(const pd_contact *self) { return self->interval >= 0 ? NULL : self->displacement_bounds; }
 
-int pd_contact_is_by_reach(const pd_contact *self) { return self->by_reach; }
+int pd_contact_uses_bounds(const pd_contact *self) { return self->by_bounds; }
 
 int pd_contact_is_thick(const pd_contact_description *d) {
     for (int i = 0; i < d->phase.n_points; i++)

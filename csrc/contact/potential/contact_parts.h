@@ -4,45 +4,45 @@
 #define PD_CONTACT_POTENTIAL_CONTACT_PARTS_H
 
 #include "contact/detection/proximity.h"
+#include "contact/potential/ccd_limiter.h"
 #include "contact/potential/contact.h"
-#include "contact/potential/guard.h"
-#include "contact/potential/near.h"
+#include "contact/potential/neighbour_list.h"
 #include "linear/upload.h"
 
 struct pd_contact {
     pd_context *context;
-    pd_contact_law law; /* with the present stiffness */
-    real stiffness;     /* of the description */
+    pd_pair_potential potential; /* with the present stiffness */
+    real stiffness;              /* of the description */
     int adaptive;
     pd_contact_doublings doublings, before_step;
     pd_contact_scene scene;
-    int n_vertices, n_moving, n_driven; /* n_moving: vertices and embedded points */
-    double culling;                     /* seconds of searches for neighbour pairs so far */
-    int by_reach, widened;              /* PD_GUARD_REACH; pd_contact_widen */
-    double reach;                       /* listing distance of all pairs, radii subtracted, m; at least the activation distance */
-    double acts;                        /* with `widened`, the activation distance, m */
-    double lasting, holds;              /* pd_contact_list_up_to, m: the distance of a new list, 0: rebuilt after every move; its present
+    int n_vertices, n_moving, n_prescribed; /* n_moving: vertices and embedded points */
+    double culling;                         /* seconds of searches for neighbour pairs so far */
+    int by_bounds, widened;                 /* PD_LIMITER_BOUNDS; pd_contact_widen */
+    double range;                           /* listing distance of all pairs, radii subtracted, m; at least the activation distance */
+    double acts;                            /* with `widened`, the activation distance, m */
+    double lasting, holds; /* pd_contact_list_up_to, m: the distance of a new list, 0: rebuilt after every move; its present
                               distance */
     pd_broad_phase *phase;
     pd_surface *surface;
     pd_colliders *planes; /* one per plane */
     pd_colliders *fields; /* distance fields, which replace some of the planes */
     pd_proximity *proximity;
-    pd_guard *guard;
-    pd_near *near;
+    pd_ccd_limiter *limiter;
+    pd_neighbour_list *near;
     pd_friction *friction[PD_LAG_COUNT]; /* NULL without friction */
     pd_penalty *penalty[PD_LAG_COUNT];   /* NULL without a penalty */
     int interval;                        /* pd_contact_interval */
     int every_visit;                     /* of friction: pd_penalty_description */
     int fresh;                           /* no detection yet in this step */
-    int asks;                            /* pd_contact_let_ask */
+    int asks;                            /* pd_contact_allow_async */
     real *found_at;                      /* B [n_vertices,3] positions of every detection; NULL: those of the call */
     int lag, lags;                       /* the present lag; pd_contact_lags */
     long long searches;
     int uncounted; /* the last search was made for a record, and its pairs have not been used since */
 
-    real *driven, *targets, *kept; /* B [n_driven,3] m */
-    pd_outbox sent;                /* of targets */
+    real *prescribed, *targets, *kept; /* B [n_driven,3] m */
+    pd_outbox sent;                    /* of targets */
     int ahead;
 
     int n, listed; /* pairs; listed: those of the surface's points */
@@ -60,12 +60,12 @@ struct pd_contact {
 
     pd_chosen_points chosen;     /* points that may come into contact */
     unsigned char *chosen_flags; /* H [n_points] */
-    real *reaches;               /* B [n_vertices] m; infinite for vertices without chosen points */
+    real *displacement_bounds;   /* B [n_vertices] m; infinite for vertices without chosen points */
     unsigned char *touching;     /* B [n_vertices] contact so far in this step */
 };
 
 /* Sets points B [n_points,3] from x B [n_vertices,3], with its embedded points, and driven B [n_driven,3]. */
-pd_status pd_contact_set_points(const pd_contact *self, const real *x, const real *driven, real *points);
+pd_status pd_contact_set_points(const pd_contact *self, const real *x, const real *prescribed, real *points);
 
 /* Sets the stiffness to 2^doublings times that of the description; no effect unless adaptive. */
 void pd_contact_use_doublings(pd_contact *self, int doublings);
@@ -74,7 +74,7 @@ void pd_contact_use_doublings(pd_contact *self, int doublings);
 int pd_contact_is_thick(const pd_contact_description *description);
 
 /* Increases the capacity to n pairs. Memory: grows. Errors: PD_ERROR_MEMORY. */
-pd_status pd_contact_make_room(pd_contact *self, size_t n);
+pd_status pd_contact_ensure_capacity(pd_contact *self, size_t n);
 
 /* The pairs of the contact potential at the last detection, and one of their quantities at the surface's points; `filter` as in
  * contact_loops.h. */

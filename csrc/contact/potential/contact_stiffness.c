@@ -6,7 +6,7 @@
 static real doubled(const pd_contact *self, int doublings) { return (real)ldexp((double)self->stiffness, doublings); }
 
 void pd_contact_use_doublings(pd_contact *self, int doublings) {
-    if (self->adaptive) self->law.stiffness = doubled(self, doublings);
+    if (self->adaptive) self->potential.stiffness = doubled(self, doublings);
 }
 
 void pd_contact_begin_stiffness(pd_contact *self) {

@@ -1,7 +1,7 @@
 /* Friction as a term of the incremental potential; see friction.h. */
 #include "contact/potential/friction.h"
 
-#include "contact/room.h"
+#include "contact/growable_list.h"
 #include "linear/upload.h"
 #include "loops/penalty_loops.h"
 
@@ -102,24 +102,24 @@ pd_status pd_friction_begin(pd_friction *self, const real *y) {
     return pd_memory_copy(self->context, self->begun, y, 3 * (size_t)self->n_points * sizeof(real));
 }
 
-static pd_status make_room(pd_friction *self, size_t n) {
+static pd_status ensure_capacity(pd_friction *self, size_t n) {
     pd_lagged_pairs *p = &self->pairs;
-    const pd_room rooms[] = {
-        PD_ROOM(p->points, 4),    PD_ROOM(p->weights, 4),     PD_ROOM(p->normals, 3),     PD_ROOM(p->strength, 1),
-        PD_ROOM(self->values, 1), PD_ROOM(self->corners, 12), PD_ROOM(self->matrices, 9), PD_ROOM(self->incidence.roles, 4),
-        PD_ROOM(self->keys, 1),   PD_ROOM(self->before, 3),   PD_ROOM(self->tried, 3)};
-    const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
-    pd_status status = pd_rooms_grow(self->context, n, "pairs with friction", PD_ROOMS(rooms), &self->capacity, NULL);
+    const pd_growable rooms[] = {
+        PD_GROWABLE(p->points, 4),    PD_GROWABLE(p->weights, 4),     PD_GROWABLE(p->normals, 3),     PD_GROWABLE(p->strength, 1),
+        PD_GROWABLE(self->values, 1), PD_GROWABLE(self->corners, 12), PD_GROWABLE(self->matrices, 9), PD_GROWABLE(self->incidence.roles, 4),
+        PD_GROWABLE(self->keys, 1),   PD_GROWABLE(self->before, 3),   PD_GROWABLE(self->tried, 3)};
+    const pd_growable partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
+    pd_status status = pd_growables_grow(self->context, n, "pairs with friction", PD_GROWABLES(rooms), &self->capacity, NULL);
     if (!status)
-        status = pd_rooms_grow(self->context, n, "sums over pairs with friction", PD_ROOMS(partial), &self->partial_capacity, NULL);
+        status = pd_growables_grow(self->context, n, "sums over pairs with friction", PD_GROWABLES(partial), &self->partial_capacity, NULL);
     return status;
 }
 
 /* Lists n roles as sweeps read them. */
 static pd_status list_roles(pd_friction *self, size_t n) {
-    const pd_room rooms[] = {{(void **)&self->records, PD_LAGGED_ROLE_BYTES, 1}};
+    const pd_growable rooms[] = {{(void **)&self->records, PD_LAGGED_ROLE_BYTES, 1}};
     if (!pd_friction_lists_roles()) return PD_OK;
-    pd_status status = pd_rooms_grow(self->context, n, "roles with friction", PD_ROOMS(rooms), &self->record_capacity, NULL);
+    pd_status status = pd_growables_grow(self->context, n, "roles with friction", PD_GROWABLES(rooms), &self->record_capacity, NULL);
     if (status) return status;
     return pd_friction_list_roles(self->context, &self->scene, &self->pairs, &self->incidence, self->n_points, self->records);
 }
@@ -127,10 +127,11 @@ static pd_status list_roles(pd_friction *self, size_t n) {
 /* Selects the roles with friction: most listed pairs are too far apart. */
 static pd_status take_roles(pd_friction *self, size_t n, const pd_incidence *incidence) {
     pd_context *context = self->context;
-    const pd_room rooms[] = {PD_ROOM(self->flags, 1), PD_ROOM(self->rows, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
+    const pd_growable rooms[] = {
+        PD_GROWABLE(self->flags, 1), PD_GROWABLE(self->rows, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
     pd_status status = PD_OK;
     uint64_t found;
-    PD_TRY(pd_rooms_grow(context, 4 * n, "roles with friction", PD_ROOMS(rooms), &self->role_capacity, NULL));
+    PD_TRY(pd_growables_grow(context, 4 * n, "roles with friction", PD_GROWABLES(rooms), &self->role_capacity, NULL));
     PD_TRY(pd_work_grow(context, &self->work, self->role_capacity / 32 + 1));
     PD_TRY(pd_friction_role_flags(context, &self->pairs, incidence, self->n_points, self->flags));
     PD_TRY(pd_select_rows(context, 4 * n, self->flags, self->starts, &self->work, self->role_capacity, self->rows, self->found));
@@ -152,16 +153,16 @@ done:
 
 void pd_friction_counted(pd_friction *self, int n) { self->pairs.n = n, self->pairs.count = NULL; }
 
-pd_status pd_friction_lag(pd_friction *self, const pd_contact_law *law, const pd_contact_pairs *pairs, const pd_incidence *incidence,
-                          const uint64_t *keys, const real *y) {
+pd_status pd_friction_lag(pd_friction *self, const pd_pair_potential *potential, const pd_contact_pairs *pairs,
+                          const pd_incidence *incidence, const uint64_t *keys, const real *y) {
     pd_context *context = self->context;
     size_t n = (size_t)pairs->n;
     pd_status status = PD_OK;
     self->pairs.n = self->remembers = self->has_tried = 0;
     self->knows = 0; // unknown until the caller gives the begin of the step
     if (n == 0) return PD_OK;
-    PD_TRY(make_room(self, n));
-    PD_TRY(pd_friction_lag_pairs(context, law, &self->scene, pairs, y, &self->pairs));
+    PD_TRY(ensure_capacity(self, n));
+    PD_TRY(pd_friction_lag_pairs(context, potential, &self->scene, pairs, y, &self->pairs));
     self->pairs.n = (int)n;
     PD_TRY(take_roles(self, n, incidence));
     status = take_names(self, n, keys);
@@ -177,7 +178,7 @@ pd_status pd_friction_lag_frozen(pd_friction *self, const pd_frozen_pairs *pairs
     pd_status status = PD_OK;
     self->pairs.n = self->remembers = self->has_tried = 0;
     if (n == 0) return PD_OK;
-    PD_TRY(make_room(self, n));
+    PD_TRY(ensure_capacity(self, n));
     PD_TRY(pd_memory_copy(context, self->pairs.points, from->points, 4 * n * sizeof(int)));
     PD_TRY(pd_memory_copy(context, self->pairs.weights, from->weights, 4 * n * sizeof(real)));
     PD_TRY(pd_memory_copy(context, self->pairs.normals, from->normals, 3 * n * sizeof(real)));

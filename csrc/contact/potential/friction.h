@@ -34,8 +34,8 @@ pd_status pd_friction_has_begun(pd_friction *friction, const real *y, int *begun
 /* Replaces the pairs by those at y, with the normal forces of the contact potential there.
  *   incidence   of their points      keys  B [n] their names
  * Errors: PD_ERROR_MEMORY. */
-pd_status pd_friction_lag(pd_friction *friction, const pd_contact_law *law, const pd_contact_pairs *pairs, const pd_incidence *incidence,
-                          const uint64_t *keys, const real *y);
+pd_status pd_friction_lag(pd_friction *friction, const pd_pair_potential *potential, const pd_contact_pairs *pairs,
+                          const pd_incidence *incidence, const uint64_t *keys, const real *y);
 /* The same for pairs with a penalty, which have their weights and normals. */
 pd_status pd_friction_lag_frozen(pd_friction *friction, const pd_frozen_pairs *pairs, const pd_incidence *incidence, const uint64_t *keys,
                                  const real *y);

@@ -1,7 +1,7 @@
 /* The check of prescribed motions against each other; see prescribed_pairs.h. */
 #include "contact/potential/prescribed_pairs.h"
 
-#include "contact/potential/guard.h"
+#include "contact/potential/ccd_limiter.h"
 #include "linear/upload.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { MOST_IMPACTS = 12 };
 struct pd_prescribed_pairs {
     pd_context *context;
     int n_points;
-    pd_guard *guard;
+    pd_ccd_limiter *limiter;
     real *radii; /* B [n_points] m */
     int *owners; /* [n_points] */
     int *planes; /* [n_planes] their points */
@@ -24,7 +24,7 @@ struct pd_prescribed_pairs {
 
 void pd_prescribed_pairs_destroy(pd_prescribed_pairs *self) {
     if (!self) return;
-    pd_guard_destroy(self->guard);
+    pd_ccd_limiter_destroy(self->limiter);
     pd_memory_destroy(self->context, self->radii);
     for (int k = 0; k < self->n_names && self->names; k++) free(self->names[k]);
     free(self->names);
@@ -65,14 +65,14 @@ pd_status pd_prescribed_pairs_create(pd_prescribed_pairs **out, pd_context *cont
     self->n_points = prescribed->phase.n_points;
     PD_TRY(keep_names(self, d));
     PD_TRY(pd_upload(context, (void **)&self->radii, prescribed->radii, (size_t)self->n_points * sizeof *self->radii));
-    const pd_guard_description guard = {.phase = prescribed->phase,
-                                        .activation = d->activation,
-                                        .radii = self->radii,
-                                        .planes = self->planes,
-                                        .n_planes = prescribed->n_asked ? self->n_planes : 0,
-                                        .asked = prescribed->asked,
-                                        .n_asked = prescribed->n_asked};
-    PD_TRY(pd_guard_create(&self->guard, context, &guard));
+    const pd_ccd_limiter_description limiter = {.phase = prescribed->phase,
+                                                .activation = d->activation,
+                                                .radii = self->radii,
+                                                .planes = self->planes,
+                                                .n_planes = prescribed->n_asked ? self->n_planes : 0,
+                                                .asked = prescribed->asked,
+                                                .n_asked = prescribed->n_asked};
+    PD_TRY(pd_ccd_limiter_create(&self->limiter, context, &limiter));
 done:
     if (status)
         pd_prescribed_pairs_destroy(self);
@@ -85,17 +85,17 @@ done:
 static pd_status find_sides(pd_prescribed_pairs *self, double rounding, int sides[2]) {
     pd_context *context = self->context;
     const pd_active_pairs *hits;
-    double part;
+    double fraction;
     uint64_t key;
     size_t n = 0;
     int whole = 0, points[4];
     pd_status status = PD_OK;
     sides[0] = sides[1] = -1;
     while (!whole) {
-        PD_TRY(pd_guard_ask(self->guard, rounding, &hits));
-        PD_TRY(pd_context_wait(context));
-        PD_TRY(pd_guard_told(self->guard, &part, &whole));
-        if (whole) PD_TRY(pd_guard_hits(self->guard, &hits, &n, &whole));
+        PD_TRY(pd_ccd_limiter_fraction_async(self->limiter, rounding, &hits));
+        PD_TRY(pd_context_synchronise(context));
+        PD_TRY(pd_ccd_limiter_fraction_result(self->limiter, &fraction, &whole));
+        if (whole) PD_TRY(pd_ccd_limiter_hits(self->limiter, &hits, &n, &whole));
     }
     if (n == 0) return PD_OK;
     PD_TRY(pd_memory_download(context, points, hits->points, sizeof points));
@@ -112,19 +112,19 @@ static const char *name_of(const pd_prescribed_pairs *self, int point) {
 }
 
 pd_status pd_prescribed_pairs_check(pd_prescribed_pairs *self, pd_contact *contact, const real *x_t, const real *x) {
-    double part = 0.0;
+    double fraction = 0.0;
     int sides[2];
     pd_status status = PD_OK;
     if (!self) return PD_OK;
-    real *start = pd_guard_start(self->guard), *end = pd_guard_end(self->guard);
+    real *start = pd_ccd_limiter_start(self->limiter), *end = pd_ccd_limiter_end(self->limiter);
     double rounding = pd_contact_rounding(contact);
     PD_TRY(pd_contact_points_begun(contact, x_t, start));
     PD_TRY(pd_contact_points_now(contact, x, end));
-    for (int k = 0; k < MOST_IMPACTS && part < 1.0; k++) {
-        PD_TRY(pd_guard_part(self->guard, rounding, NULL, 0, &part));
-        if (part < 1.0) PD_TRY(pd_move_towards(self->context, self->n_points, NULL, part, end, start));
+    for (int k = 0; k < MOST_IMPACTS && fraction < 1.0; k++) {
+        PD_TRY(pd_ccd_limiter_fraction(self->limiter, rounding, NULL, 0, &fraction));
+        if (fraction < 1.0) PD_TRY(pd_move_towards(self->context, self->n_points, NULL, fraction, end, start));
     }
-    if (part == 1.0) return PD_OK;
+    if (fraction == 1.0) return PD_OK;
     PD_TRY(find_sides(self, rounding, sides));
     status = pd_fail(pd_context_error(self->context), PD_ERROR_VALUE,
                      "motion: '%s' and '%s' meet in this step where both are pinned or scripted; contact moves neither of them, so they "

@@ -1,7 +1,7 @@
 /* Detects penetrations between pins and scripted obstacles in a step. Pairs with two prescribed sides are in no contact list, since no
  * force can separate them. If their motions meet, the step is refused.
  *
- * The check is one certified time of impact (guard.h) of the step's motion, over these primitives only. Pairs of obstacles are not
+ * The check is one certified time of impact (ccd_limiter.h) of the step's motion, over these primitives only. Pairs of obstacles are not
  * checked, nor pairs at rest. */
 #ifndef PD_CONTACT_POTENTIAL_PRESCRIBED_PAIRS_H
 #define PD_CONTACT_POTENTIAL_PRESCRIBED_PAIRS_H

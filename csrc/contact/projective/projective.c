@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "contact/detection/incidence.h"
+#include "contact/growable_list.h"
 #include "contact/projective/projective_parts.h"
-#include "contact/room.h"
 #include "elements/contact/projection.h"
 #include "linear/upload.h"
 #include "loops/projective_loops.h"
@@ -170,24 +170,26 @@ int pd_projective_pairs(const pd_projective *self, const uint64_t **keys) {
 /* ---- capacities ---------------------------------------------------------------------------------------------------------------------- */
 
 /* Increases the capacity of the data that every freeze rebuilds. */
-static pd_status make_room(pd_projective *self, size_t n) {
+static pd_status ensure_capacity(pd_projective *self, size_t n) {
     pd_contact_columns *c = &self->columns;
     pd_projected_pairs *f = &self->frozen;
-    const pd_room columns[] = {PD_ROOM(c->kind, 1),       PD_ROOM(c->points, 4), PD_ROOM(c->activation, 1),
-                               PD_ROOM(c->separation, 1), PD_ROOM(c->weight, 1), PD_ROOM(c->threshold, 1)};
-    const pd_room frozen[] = {PD_ROOM(f->weights, 4), PD_ROOM(f->normal, 3),   PD_ROOM(f->target, 1),    PD_ROOM(f->k, 1),
-                              PD_ROOM(f->scale, 1),   PD_ROOM(f->friction, 1), PD_ROOM(self->values, 1), PD_ROOM(self->corners, 12)};
-    const pd_room partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
-    const pd_room keys[] = {PD_ROOM(self->keys, 1), PD_ROOM(self->scratch, 1)}, roles[] = {PD_ROOM(self->incidence.roles, 1)};
+    const pd_growable columns[] = {PD_GROWABLE(c->kind, 1),       PD_GROWABLE(c->points, 4), PD_GROWABLE(c->activation, 1),
+                                   PD_GROWABLE(c->separation, 1), PD_GROWABLE(c->weight, 1), PD_GROWABLE(c->threshold, 1)};
+    const pd_growable frozen[] = {PD_GROWABLE(f->weights, 4),   PD_GROWABLE(f->normal, 3),     PD_GROWABLE(f->target, 1),
+                                  PD_GROWABLE(f->k, 1),         PD_GROWABLE(f->scale, 1),      PD_GROWABLE(f->friction, 1),
+                                  PD_GROWABLE(self->values, 1), PD_GROWABLE(self->corners, 12)};
+    const pd_growable partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
+    const pd_growable keys[] = {PD_GROWABLE(self->keys, 1), PD_GROWABLE(self->scratch, 1)},
+                      roles[] = {PD_GROWABLE(self->incidence.roles, 1)};
     pd_context *context = self->context;
     pd_status status = PD_OK;
     size_t before = self->capacity;
     if (4 * n > INT_MAX) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu pairs in contact are too many", n);
-    PD_TRY(pd_rooms_grow(context, n, "pairs in contact", PD_ROOMS(columns), &before, NULL));
-    PD_TRY(pd_rooms_grow(context, n, "pairs in contact", PD_ROOMS(frozen), &self->capacity, NULL));
-    PD_TRY(pd_rooms_grow(context, n, "sums over pairs in contact", PD_ROOMS(partial), &self->partial_capacity, NULL));
-    PD_TRY(pd_rooms_grow(context, 4 * n, "corners of pairs in contact", PD_ROOMS(keys), &self->key_capacity, NULL));
-    PD_TRY(pd_rooms_grow(context, 4 * n, "corners of pairs in contact", PD_ROOMS(roles), &self->role_capacity, NULL));
+    PD_TRY(pd_growables_grow(context, n, "pairs in contact", PD_GROWABLES(columns), &before, NULL));
+    PD_TRY(pd_growables_grow(context, n, "pairs in contact", PD_GROWABLES(frozen), &self->capacity, NULL));
+    PD_TRY(pd_growables_grow(context, n, "sums over pairs in contact", PD_GROWABLES(partial), &self->partial_capacity, NULL));
+    PD_TRY(pd_growables_grow(context, 4 * n, "corners of pairs in contact", PD_GROWABLES(keys), &self->key_capacity, NULL));
+    PD_TRY(pd_growables_grow(context, 4 * n, "corners of pairs in contact", PD_GROWABLES(roles), &self->role_capacity, NULL));
     PD_TRY(pd_work_grow(self->context, &self->key_work, self->key_capacity));
 done:
     return status;
@@ -203,11 +205,11 @@ pd_status pd_projective_freeze(pd_projective *self, const real *x, double left) 
     pd_context *context = self->context;
     const pd_contact_columns *c = &self->columns;
     pd_status status;
-    PD_TRY(pd_projective_find_near(self, x));
+    PD_TRY(pd_projective_find_active(self, x));
     double begun = pd_seconds();
     self->freezing.left = (real)(left / self->inverse_h);
-    PD_TRY(pd_projective_join_near(self));
-    PD_TRY(make_room(self, (size_t)self->n));
+    PD_TRY(pd_projective_join_active(self));
+    PD_TRY(ensure_capacity(self, (size_t)self->n));
     const pd_kept_pairs *kept = &self->kept.pairs;
     pd_active_pairs all = {.kind = kept->kind, .points = kept->points, .key = kept->key};
     if (self->n) PD_TRY(pd_contact_describe_pairs(self->contact, &all, self->n, c));
@@ -263,7 +265,7 @@ pd_status pd_projective_rebound(pd_projective *self, const real *x, const real *
     size_t bytes = 3 * (size_t)model->n_vertices * sizeof(real);
     pd_status status = PD_OK;
     if (!self->count) return PD_OK;
-    self->near_known = 0;
+    self->active_known = 0;
     self->freezing.target = PD_TARGET_HELD; // only for the normals: the forces stay those of the step
     status = pd_projective_freeze(self, x, 0.0);
     self->freezing.target = settings->target;

@@ -29,21 +29,21 @@ void pd_projective_end(pd_projective *projective);
 
 /* The fraction of the path from x_0 to x_1 without an impact, and of the path of the prescribed points to their targets. The pairs that
  * a longer path brings into contact join the pairs of the step. With `stiffen` they are twice as stiff from the next freeze on. */
-pd_status pd_projective_limit(pd_projective *projective, const real *x_0, const real *x_1, double slow, double *part);
+pd_status pd_projective_limit(pd_projective *projective, const real *x_0, const real *x_1, double slow, double *fraction);
 /* pd_projective_limit without synchronisation, in two parts. The second follows a synchronisation. whole = 0: a list overflowed; repeat
  * both. */
-pd_status pd_projective_ask_limit(pd_projective *projective, const real *x_0, const real *x_1);
-pd_status pd_projective_limit_told(pd_projective *projective, double slow, double *part, int *whole);
+pd_status pd_projective_limit_async(pd_projective *projective, const real *x_0, const real *x_1);
+pd_status pd_projective_limit_result(pd_projective *projective, double slow, double *fraction, int *whole);
 /* Moves x towards x_1, up to the last limit and the rules, and the prescribed points with it. Then searches for neighbour pairs there. Does
  * not synchronise. square, along  B  pd_projective_choose_round. After a synchronisation, *round  H  has the choice, if no list of the
  * limit overflowed. The second call then adds the neighbour pairs to the step. */
-pd_status pd_projective_ask_move(pd_projective *projective, const pd_round_rules *rules, const double *square, const double *along,
-                                 const real *x_1, real *x, pd_round *round);
-pd_status pd_projective_move_told(pd_projective *projective);
+pd_status pd_projective_move_async(pd_projective *projective, const pd_round_rules *rules, const double *square, const double *along,
+                                   const real *x_1, real *x, pd_round *round);
+pd_status pd_projective_move_result(pd_projective *projective);
 /* Moves x towards x_1, each vertex at most by its displacement bound. The bounds hold for simultaneous moves of all vertices and for
  * fixed prescribed points. */
 pd_status pd_projective_truncate(pd_projective *projective, const real *x_1, real *x);
-/* The same without an earlier pd_projective_ask_limit. */
+/* The same without an earlier pd_projective_limit_async. */
 pd_status pd_projective_move_free(pd_projective *projective, const real *x_1, real *x);
 /* Adds the neighbour pairs at x to those of the step, and freezes all there. left: the remaining fraction of the step. */
 pd_status pd_projective_freeze(pd_projective *projective, const real *x, double left);

@@ -39,11 +39,11 @@ struct pd_projective {
     double *partial;
 
     joining hits, near;
-    int hits_known;  /* the list of hits did not overflow */
-    int near_known;  /* neighbour pairs at the point of the next freeze are known */
-    double went[2];  /* displacement of the points in the first and in the last round of the last step, m */
-    int rounds;      /* of this step */
-    pd_round *round; /* B [1] */
+    int hits_known;   /* the list of hits did not overflow */
+    int active_known; /* neighbour pairs at the point of the next freeze are known */
+    double went[2];   /* displacement of the points in the first and in the last round of the last step, m */
+    int rounds;       /* of this step */
+    pd_round *round;  /* B [1] */
     pd_work key_work;
 
     size_t key_capacity, role_capacity;
@@ -62,7 +62,7 @@ struct pd_projective {
 };
 
 /* Searches for neighbour pairs at x, unless these are known. New pairs join those of the step. */
-pd_status pd_projective_find_near(pd_projective *self, const real *x);
-pd_status pd_projective_join_near(pd_projective *self);
+pd_status pd_projective_find_active(pd_projective *self, const real *x);
+pd_status pd_projective_join_active(pd_projective *self);
 
 #endif

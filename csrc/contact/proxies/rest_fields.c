@@ -2,7 +2,7 @@
 #include "contact/proxies/rest_fields.h"
 
 #include "contact/detection/incidence.h"
-#include "contact/room.h"
+#include "contact/growable_list.h"
 #include "linear/upload.h"
 
 #include <float.h>
@@ -149,9 +149,9 @@ done:
     return status;
 }
 
-static pd_status make_room(pd_rest_bodies *self, size_t n) {
-    const pd_room rooms[] = {PD_ROOM(self->buffer.keys, 1), PD_ROOM(self->scratch, 1), PD_ROOM(self->pairs, 2)};
-    pd_status status = pd_rooms_grow(self->context, n, "pairs of a proxy and a tet", PD_ROOMS(rooms), &self->buffer.capacity, NULL);
+static pd_status ensure_capacity(pd_rest_bodies *self, size_t n) {
+    const pd_growable rooms[] = {PD_GROWABLE(self->buffer.keys, 1), PD_GROWABLE(self->scratch, 1), PD_GROWABLE(self->pairs, 2)};
+    pd_status status = pd_growables_grow(self->context, n, "pairs of a proxy and a tet", PD_GROWABLES(rooms), &self->buffer.capacity, NULL);
     return status ? status : pd_work_grow(self->context, &self->work, self->buffer.capacity);
 }
 
@@ -170,7 +170,7 @@ pd_status pd_rest_bodies_create(pd_rest_bodies **out, pd_context *context, const
     PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, ((size_t)n_vertices + 1) * sizeof(int)));
     PD_TRY(pd_memory_create(context, (void **)&self->incidence.roles, (4 * (size_t)self->n + 1) * sizeof(int)));
     self->incidence.capacity = 4 * (size_t)self->n;
-    PD_TRY(make_room(self, 64 * (size_t)self->n));
+    PD_TRY(ensure_capacity(self, 64 * (size_t)self->n));
 done:
     if (status) {
         pd_rest_bodies_destroy(self);
@@ -239,7 +239,7 @@ pd_status pd_rest_bodies_detect(pd_rest_bodies *self, const real *x, const pd_pr
         return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "proxies may lie in %llu tets, at most %d are possible",
                        (unsigned long long)found, INT_MAX);
     if (found > self->buffer.capacity) {
-        PD_TRY(make_room(self, (size_t)found));
+        PD_TRY(ensure_capacity(self, (size_t)found));
         PD_TRY(search(self, &found));
     }
     PD_TRY(pd_sort_pairs(context, (size_t)found, &self->buffer, self->scratch, &self->work, self->pairs));

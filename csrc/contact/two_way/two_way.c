@@ -6,7 +6,7 @@
 #include "contact/two_way/two_way.h"
 
 #include "base/clock.h"
-#include "contact/room.h"
+#include "contact/growable_list.h"
 #include "contact/two_way/two_way_parts.h"
 #include "elements/contact/volume_constraint.h"
 #include "linear/upload.h"
@@ -96,7 +96,7 @@ pd_status pd_two_way_create(pd_two_way **out, pd_context *context, pd_contact *c
     for (int i = 0; i < 8; i++) PD_TRY(pd_memory_create(context, (void **)slots[i], i < 6 ? points : 2 * points));
     PD_TRY(pd_two_way_list_grow(&self->pairs, self->context, 1, self->rubs));
     PD_TRY(pd_two_way_list_grow(&self->before, self->context, 1, self->rubs));
-    PD_TRY(pd_two_way_make_room(self, 1));
+    PD_TRY(pd_two_way_ensure_capacity(self, 1));
     PD_TRY(create_edges(self, &d->two_way));
     for (int i = 0; i < 3; i++) {
         all[i]->at.least = self->settings.multipliers == PD_TWO_WAY_LINEAR ? (real)-INFINITY : (real)0;
@@ -113,8 +113,15 @@ done:
 void pd_two_way_destroy(pd_two_way *self) {
     if (!self) return;
     const void *of_scene[] = {self->rubbing.owners, self->rubbing.coefficients, self->scalars};
-    void *of_pairs[] = {self->kind,  self->points, self->chosen, self->flag_starts,     self->length,
-                        self->flags, self->normal, self->reach,  self->flag_work.memory};
+    void *of_pairs[] = {self->kind,
+                        self->points,
+                        self->chosen,
+                        self->flag_starts,
+                        self->length,
+                        self->flags,
+                        self->normal,
+                        self->displacement_bound,
+                        self->flag_work.memory};
     real *of_points[] = {self->x,     self->next, self->y_0,    self->y,       self->ahead,
                          self->begun, self->goal, self->pushed, self->inverse, self->curvature};
     for (int i = 0; i < 3; i++) pd_memory_destroy(self->context, (void *)(uintptr_t)of_scene[i]);
@@ -150,15 +157,15 @@ static size_t bytes_of_state(const pd_two_way *self) { return 3 * (size_t)self->
 
 pd_status pd_two_way_begin(pd_two_way *self, const real *x_t) {
     pd_status status;
-    pd_contact_look_ahead(self->contact, 0);
-    PD_TRY(pd_contact_keep_driven(self->contact));
+    pd_contact_set_ahead(self->contact, 0);
+    PD_TRY(pd_contact_keep_prescribed(self->contact));
     PD_TRY(pd_contact_points_begun(self->contact, x_t, self->begun));
     PD_TRY(pd_memory_copy(self->context, self->x, x_t, bytes_of_state(self)));
 done:
     return status;
 }
 
-pd_status pd_two_way_restore(pd_two_way *self) { return pd_contact_restore_driven(self->contact); }
+pd_status pd_two_way_restore(pd_two_way *self) { return pd_contact_restore_prescribed(self->contact); }
 
 /* max |a_i - b_i| over vertices, m. */
 static pd_status largest_move(const pd_two_way *self, const real *a, const real *b, double *move) {
@@ -171,7 +178,7 @@ static pd_status largest_move(const pd_two_way *self, const real *a, const real 
 
 /* Sets the listing distance to that of the remaining path, whenever the path has halved or doubled. It depends only on the state and the
  * target, so a resumed run has the same lists. */
-static void choose_reach(pd_two_way *self, double left, int first) {
+static void choose_range(pd_two_way *self, double left, int first) {
     double least = NEAREST * self->delta, most = fmax(self->settings.farthest, least), before = pd_contact_lists_up_to(self->contact);
     double wanted = fmin(fmax(self->separation + 1.01 * 2.0 / GAMMA * left, least), most) * (1.0 + 8.0 * (double)PD_EPSILON);
     if (first || wanted < 0.5 * before || wanted > 2.0 * before) pd_contact_list_up_to(self->contact, wanted, LASTING * wanted);
@@ -179,37 +186,38 @@ static void choose_reach(pd_two_way *self, double left, int first) {
 
 /* x^(l+1) from x^(l), and the prescribed points; *move: the largest displacement. */
 static pd_status step_forward(pd_two_way *self, const pd_contact_pairs *listed, const pd_incidence *of_listed, const real *distance,
-                              double behind, double *move) {
+                              double target_lag, double *move) {
     pd_context *context = self->context;
     const real *points = pd_contact_points(self->contact);
     int n = self->model->n_vertices;
-    double farthest = pd_contact_listed_up_to(self->contact) - self->separation, rounding = pd_contact_rounding(self->contact), part = 1.0;
+    double farthest = pd_contact_listed_up_to(self->contact) - self->separation, rounding = pd_contact_rounding(self->contact),
+           fraction = 1.0;
     pd_status status = PD_OK;
     if (self->settings.lengths_by != PD_TWO_WAY_DISTANCES) {
         if (self->settings.lengths_by == PD_TWO_WAY_IMPACT) {
-            PD_TRY(pd_contact_limit(self->contact, self->x, self->y, behind > 0.0, &part));
+            PD_TRY(pd_contact_limit(self->contact, self->x, self->y, target_lag > 0.0, &fraction));
             PD_TRY(pd_memory_copy(context, self->next, self->x, bytes_of_state(self)));
-            PD_TRY(pd_move_towards(context, n, NULL, part, self->y, self->next));
+            PD_TRY(pd_move_towards(context, n, NULL, fraction, self->y, self->next));
         } else {
             PD_TRY(pd_memory_copy(context, self->next, self->y, bytes_of_state(self)));
-            PD_TRY(pd_contact_limit_each(self->contact, self->x, behind > 0.0, self->next, &part));
+            PD_TRY(pd_contact_limit_each(self->contact, self->x, target_lag > 0.0, self->next, &fraction));
         }
         PD_TRY(largest_move(self, self->next, self->x, move));
-        if (behind > 0.0) PD_TRY(pd_contact_drive(self->contact, part));
-        *move = fmax(*move, part * behind);
+        if (target_lag > 0.0) PD_TRY(pd_contact_move_prescribed(self->contact, fraction));
+        *move = fmax(*move, fraction * target_lag);
         return pd_memory_copy(context, self->x, self->next, bytes_of_state(self));
     }
-    PD_TRY(pd_two_way_make_room(self, (size_t)listed->n));
-    const pd_two_way_gaps gaps = {distance, self->normal, self->reach, farthest, rounding, GAMMA};
+    PD_TRY(pd_two_way_ensure_capacity(self, (size_t)listed->n));
+    const pd_two_way_gaps gaps = {distance, self->normal, self->displacement_bound, farthest, rounding, GAMMA};
     PD_TRY(pd_two_way_slabs(context, listed, points, self->y, &gaps));
     PD_TRY(pd_two_way_forward(context, n, listed, of_listed, &gaps, points, self->y, self->next));
     PD_TRY(largest_move(self, self->next, self->x, move));
-    if (behind > 0.0) {
+    if (target_lag > 0.0) {
         PD_TRY(pd_contact_points_ahead(self->contact, self->x, self->ahead));
-        PD_TRY(pd_two_way_driven_part(context, n, self->n_points, listed, of_listed, &gaps, points, self->ahead, self->scalars));
-        PD_TRY(pd_memory_download(context, &part, self->scalars, sizeof part));
-        PD_TRY(pd_contact_drive(self->contact, part));
-        *move = fmax(*move, part * behind);
+        PD_TRY(pd_two_way_prescribed_fraction(context, n, self->n_points, listed, of_listed, &gaps, points, self->ahead, self->scalars));
+        PD_TRY(pd_memory_download(context, &fraction, self->scalars, sizeof fraction));
+        PD_TRY(pd_contact_move_prescribed(self->contact, fraction));
+        *move = fmax(*move, fraction * target_lag);
     }
     PD_TRY(pd_memory_copy(context, self->x, self->next, bytes_of_state(self)));
 done:
@@ -274,7 +282,7 @@ pd_status pd_two_way_update(pd_two_way *self, const real *target, const real *gi
     const real *distance;
     pd_status status;
     int at_rest = 0, searches;
-    double residual, behind;
+    double residual, target_lag;
     *report = (pd_two_way_report){.exit = PD_TWO_WAY_CAP};
     self->seconds = report->seconds;
     PD_TRY(pd_contact_points_ahead(self->contact, target, self->y));
@@ -283,33 +291,33 @@ pd_status pd_two_way_update(pd_two_way *self, const real *target, const real *gi
     self->untouched = self->filtered || self->settings.repulsion > 0;
     if (self->edges.at.n && !given) PD_TRY(pd_memory_clear(context, self->edges.at.multiplier, (size_t)self->edges.at.n * sizeof(real)));
     PD_TRY(largest_move(self, self->y, self->x, &residual));
-    PD_TRY(pd_contact_behind(self->contact, &behind));
-    residual = fmax(residual, behind);
+    PD_TRY(pd_contact_target_lag(self->contact, &target_lag));
+    residual = fmax(residual, target_lag);
     for (int l = 0; l < self->settings.steps; l++) {
         double move;
         if (watch && watch->interrupted && watch->interrupted(watch->user)) return PD_INTERRUPTED;
         self->lap = pd_seconds();
-        choose_reach(self, residual, l == 0);
+        choose_range(self, residual, l == 0);
         PD_TRY(list_pairs(self, &listed, &incidence, &distance, &searches));
         pd_lap(&self->lap, &self->seconds[PD_TWO_WAY_PAIRS]);
         PD_TRY(pd_two_way_find_rows(self, &listed, &incidence, distance));
         PD_TRY(pd_two_way_step_backward(self, l));
         PD_TRY(pd_two_way_undamped(context, self->model, self->curvature, self->x, self->y, self->next));
         PD_TRY(largest_move(self, self->next, self->x, &residual));
-        PD_TRY(pd_contact_behind(self->contact, &behind));
+        PD_TRY(pd_contact_target_lag(self->contact, &target_lag));
         if (!(residual <= runaway)) {
             PD_TRY(pd_memory_copy(context, self->y, self->x, bytes_of_state(self)));
             report->residual = residual, report->exit = PD_TWO_WAY_CONTRADICTORY;
             break;
         }
-        residual = fmax(residual, behind);
+        residual = fmax(residual, target_lag);
         // the last target without the added metric, which does not conserve momentum
         if (residual < arrived && self->settings.multipliers != PD_TWO_WAY_BARRIER)
             PD_TRY(pd_memory_copy(context, self->y, self->next, bytes_of_state(self)));
         pd_lap(&self->lap, &self->seconds[PD_TWO_WAY_BACKWARD]);
         PD_TRY(tell(self, watch, l, &listed, distance, searches, residual));
         self->lap = pd_seconds();
-        PD_TRY(step_forward(self, &listed, &incidence, distance, behind, &move));
+        PD_TRY(step_forward(self, &listed, &incidence, distance, target_lag, &move));
         pd_lap(&self->lap, &self->seconds[PD_TWO_WAY_FORWARD]);
         report->steps = l + 1;
         report->searches += searches;

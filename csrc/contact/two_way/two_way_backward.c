@@ -2,7 +2,7 @@
 #include "contact/two_way/two_way_parts.h"
 
 #include "base/clock.h"
-#include "contact/room.h"
+#include "contact/growable_list.h"
 
 #include <limits.h>
 #include <math.h>
@@ -19,11 +19,16 @@ static const double PENALTY = 1.0;
 enum { MOST_LATE = 6 };
 static const double SHARE = 0.25;
 
-pd_status pd_two_way_make_room(pd_two_way *self, size_t n) {
-    const pd_room rooms[] = {
-        PD_ROOM(self->kind, 1),  PD_ROOM(self->points, 4), PD_ROOM(self->chosen, 1), PD_ROOM(self->length, 1),
-        PD_ROOM(self->flags, 1), PD_ROOM(self->normal, 3), PD_ROOM(self->reach, 4),  {(void **)&self->flag_starts, sizeof(int), 32}};
-    pd_status status = pd_rooms_grow(self->context, n, "pairs near each other", PD_ROOMS(rooms), &self->feature_capacity, NULL);
+pd_status pd_two_way_ensure_capacity(pd_two_way *self, size_t n) {
+    const pd_growable rooms[] = {PD_GROWABLE(self->kind, 1),
+                                 PD_GROWABLE(self->points, 4),
+                                 PD_GROWABLE(self->chosen, 1),
+                                 PD_GROWABLE(self->length, 1),
+                                 PD_GROWABLE(self->flags, 1),
+                                 PD_GROWABLE(self->normal, 3),
+                                 PD_GROWABLE(self->displacement_bound, 4),
+                                 {(void **)&self->flag_starts, sizeof(int), 32}};
+    pd_status status = pd_growables_grow(self->context, n, "pairs near each other", PD_GROWABLES(rooms), &self->feature_capacity, NULL);
     return status ? status : pd_work_grow(self->context, &self->flag_work, self->feature_capacity / 32 + 1);
 }
 
@@ -54,7 +59,7 @@ pd_status pd_two_way_find_rows(pd_two_way *self, const pd_contact_pairs *listed,
     self->pairs.at.n = 0;
     if (n > 0) {
         n *= PD_TWO_WAY_FEATURES;
-        PD_TRY(pd_two_way_make_room(self, n));
+        PD_TRY(pd_two_way_ensure_capacity(self, n));
         PD_TRY(pd_two_way_features(context, self->model, scene, listed, &choice, self->kind, self->points, self->length, self->normal));
         PD_TRY(pd_two_way_mark_first(context, (int)n, self->kind, self->points, of_listed, self->flags));
         PD_TRY(pd_select_rows(context, n, self->flags, self->flag_starts, &self->flag_work, n, self->chosen, self->colouring.found));

@@ -1,35 +1,35 @@
 /* The constraints of the two-way method in backend memory; see two_way_list.h. */
 #include "contact/two_way/two_way_list.h"
 
-#include "contact/room.h"
+#include "contact/growable_list.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
 pd_status pd_two_way_list_grow(pd_two_way_list *rows, pd_context *context, size_t n, int rubs) {
     pd_two_way_rows *r = &rows->at;
-    const pd_room plain[] = {PD_ROOM(r->kind, 1),        PD_ROOM(r->points, 4),
-                             PD_ROOM(r->length, 1),      PD_ROOM(r->value, 1),
-                             PD_ROOM(r->jacobian[0], 6), PD_ROOM(r->jacobian[1], 6),
-                             PD_ROOM(r->inverse, 1),     PD_ROOM(r->yield[0], 6),
-                             PD_ROOM(r->yield[1], 6),    PD_ROOM(r->ahead, 1),
-                             PD_ROOM(r->movers, 4),      PD_ROOM(r->multiplier, 1),
-                             PD_ROOM(r->colour, 1),      PD_ROOM(rows->incidence.roles, 4)};
-    const pd_room of_friction[] = {PD_ROOM(r->coefficient, 1), PD_ROOM(r->weights, 4), PD_ROOM(r->normal, 3),
-                                   PD_ROOM(r->share, 1),       PD_ROOM(r->slid, 3),    PD_ROOM(r->tangential, 3)};
+    const pd_growable plain[] = {PD_GROWABLE(r->kind, 1),        PD_GROWABLE(r->points, 4),
+                                 PD_GROWABLE(r->length, 1),      PD_GROWABLE(r->value, 1),
+                                 PD_GROWABLE(r->jacobian[0], 6), PD_GROWABLE(r->jacobian[1], 6),
+                                 PD_GROWABLE(r->inverse, 1),     PD_GROWABLE(r->yield[0], 6),
+                                 PD_GROWABLE(r->yield[1], 6),    PD_GROWABLE(r->ahead, 1),
+                                 PD_GROWABLE(r->movers, 4),      PD_GROWABLE(r->multiplier, 1),
+                                 PD_GROWABLE(r->colour, 1),      PD_GROWABLE(rows->incidence.roles, 4)};
+    const pd_growable of_friction[] = {PD_GROWABLE(r->coefficient, 1), PD_GROWABLE(r->weights, 4), PD_GROWABLE(r->normal, 3),
+                                       PD_GROWABLE(r->share, 1),       PD_GROWABLE(r->slid, 3),    PD_GROWABLE(r->tangential, 3)};
     size_t before = rows->capacity;
     if (4 * n > INT_MAX) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu constraints of contact are too many", n);
     // an allocated array signals friction
-    pd_status status = rubs ? pd_rooms_grow(context, n, "constraints with friction", PD_ROOMS(of_friction), &before, NULL) : PD_OK;
-    return status ? status : pd_rooms_grow(context, n, "constraints of contact", PD_ROOMS(plain), &rows->capacity, NULL);
+    pd_status status = rubs ? pd_growables_grow(context, n, "constraints with friction", PD_GROWABLES(of_friction), &before, NULL) : PD_OK;
+    return status ? status : pd_growables_grow(context, n, "constraints of contact", PD_GROWABLES(plain), &rows->capacity, NULL);
 }
 
-static pd_status make_room(pd_two_way_colouring *self, pd_context *context, size_t n) {
-    const pd_room keys[] = {PD_ROOM(self->keys, 1), PD_ROOM(self->scratch, 1)};
-    const pd_room colours[] = {PD_ROOM(self->fresh, 1), PD_ROOM(self->order, 1), PD_ROOM(self->first, 1)};
+static pd_status ensure_capacity(pd_two_way_colouring *self, pd_context *context, size_t n) {
+    const pd_growable keys[] = {PD_GROWABLE(self->keys, 1), PD_GROWABLE(self->scratch, 1)};
+    const pd_growable colours[] = {PD_GROWABLE(self->fresh, 1), PD_GROWABLE(self->order, 1), PD_GROWABLE(self->first, 1)};
     pd_status status;
-    PD_TRY(pd_rooms_grow(context, 4 * n, "corners of constraints", PD_ROOMS(keys), &self->key_capacity, NULL));
-    PD_TRY(pd_rooms_grow(context, n, "colours of constraints", PD_ROOMS(colours), &self->colour_capacity, NULL));
+    PD_TRY(pd_growables_grow(context, 4 * n, "corners of constraints", PD_GROWABLES(keys), &self->key_capacity, NULL));
+    PD_TRY(pd_growables_grow(context, n, "colours of constraints", PD_GROWABLES(colours), &self->colour_capacity, NULL));
     PD_TRY(pd_work_grow(context, &self->work, self->key_capacity));
 done:
     return status;
@@ -39,7 +39,7 @@ pd_status pd_two_way_list_join(pd_two_way_list *rows, pd_two_way_colouring *self
     pd_active_pairs pairs = {.points = rows->at.points};
     size_t n = (size_t)rows->at.n;
     pd_status status;
-    PD_TRY(make_room(self, context, n));
+    PD_TRY(ensure_capacity(self, context, n));
     PD_TRY(pd_incidence_list(context, n, &pairs, n_points, self->keys, self->scratch, &self->work, &rows->incidence));
 done:
     return status;

@@ -19,7 +19,7 @@ struct pd_two_way {
     pd_two_way_list edges, pairs, before; /* `pairs` and `before` are swapped */
     size_t feature_capacity;              /* of the nearest features of listed pairs */
     int *kind, *points, *chosen, *flag_starts;
-    real *length, *normal, *reach;
+    real *length, *normal, *displacement_bound;
     unsigned char *flags;
     pd_work flag_work;
     pd_two_way_colouring colouring;
@@ -35,7 +35,7 @@ struct pd_two_way {
 };
 
 /* Increases the capacity to the features of n pairs and the data of a forward step. Memory: grows. Errors: PD_ERROR_MEMORY. */
-pd_status pd_two_way_make_room(pd_two_way *two_way, size_t n);
+pd_status pd_two_way_ensure_capacity(pd_two_way *two_way, size_t n);
 
 /* The rows of the pairs at x^(l), with the multipliers and colours of the same rows before. */
 pd_status pd_two_way_find_rows(pd_two_way *two_way, const pd_contact_pairs *listed, const pd_incidence *of_listed, const real *distance);

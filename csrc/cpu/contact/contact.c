@@ -15,22 +15,22 @@ typedef struct results {
     int plain[LANES]; /* 0: the numbers are undefined */
 } results;
 
-PD_INLINE void numbers_of_kind(pd_contact_law law, int quantity, int kind, const pd_contact_lanes *lanes, results *out) {
+PD_INLINE void numbers_of_kind(pd_pair_potential potential, int quantity, int kind, const pd_contact_lanes *lanes, results *out) {
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
         pd_points4 x = pd_contact_lanes_corners(lanes, l);
         pd_nearest nearest = pd_contact_nearest(kind, x);
         out->plain[l] = pd_contact_is_plain(kind, x, nearest);
-        out->number[0][l] = pd_contact_number(law, quantity, pd_contact_lanes_limits(lanes, l), kind, x, nearest);
+        out->number[0][l] = pd_contact_number(potential, quantity, pd_contact_lanes_limits(lanes, l), kind, x, nearest);
     }
 }
 
-PD_INLINE void gradients_of_kind(pd_contact_law law, int kind, const pd_contact_lanes *lanes, results *out) {
+PD_INLINE void gradients_of_kind(pd_pair_potential potential, int kind, const pd_contact_lanes *lanes, results *out) {
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
         pd_points4 x = pd_contact_lanes_corners(lanes, l);
         pd_nearest nearest = pd_contact_nearest(kind, x);
-        pd_points4 slopes = pd_contact_gradient(law, pd_contact_lanes_limits(lanes, l), kind, x, nearest);
+        pd_points4 slopes = pd_contact_gradient(potential, pd_contact_lanes_limits(lanes, l), kind, x, nearest);
         out->plain[l] = pd_contact_is_plain(kind, x, nearest);
         out->number[0][l] = slopes.a.x, out->number[1][l] = slopes.a.y, out->number[2][l] = slopes.a.z;
         out->number[3][l] = slopes.b.x, out->number[4][l] = slopes.b.y, out->number[5][l] = slopes.b.z;
@@ -40,21 +40,21 @@ PD_INLINE void gradients_of_kind(pd_contact_law law, int kind, const pd_contact_
 }
 
 /* One copy of each loop per kind of pair and contact potential, in which both are constants. */
-static __attribute__((noinline)) void energies(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, results *out) {
-#define PD_LOOP(KIND) numbers_of_kind(of_law, PD_CONTACT_ENERGY, KIND, lanes, out)
-    PD_CONTACT_OF_LAW_AND_KIND(law, kind);
+static __attribute__((noinline)) void energies(const pd_pair_potential *potential, int kind, const pd_contact_lanes *lanes, results *out) {
+#define PD_LOOP(KIND) numbers_of_kind(of_potential, PD_CONTACT_ENERGY, KIND, lanes, out)
+    PD_CONTACT_OF_POTENTIAL_AND_KIND(potential, kind);
 #undef PD_LOOP
 }
 
-static __attribute__((noinline)) void gradients(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, results *out) {
-#define PD_LOOP(KIND) gradients_of_kind(of_law, KIND, lanes, out)
-    PD_CONTACT_OF_LAW_AND_KIND(law, kind);
+static __attribute__((noinline)) void gradients(const pd_pair_potential *potential, int kind, const pd_contact_lanes *lanes, results *out) {
+#define PD_LOOP(KIND) gradients_of_kind(of_potential, KIND, lanes, out)
+    PD_CONTACT_OF_POTENTIAL_AND_KIND(potential, kind);
 #undef PD_LOOP
 }
 
-static __attribute__((noinline)) void distances(const pd_contact_law *law, int quantity, int kind, const pd_contact_lanes *lanes,
+static __attribute__((noinline)) void distances(const pd_pair_potential *potential, int quantity, int kind, const pd_contact_lanes *lanes,
                                                 results *out) {
-    pd_contact_law any = *law;
+    pd_pair_potential any = *potential;
 #define PD_CALL(KIND)            numbers_of_kind(any, PD_CONTACT_DISTANCE, KIND, lanes, out)
 #define PD_CALL_ACTIVATION(KIND) numbers_of_kind(any, PD_CONTACT_ACTIVATION, KIND, lanes, out)
     if (quantity == PD_CONTACT_DISTANCE)
@@ -66,7 +66,7 @@ static __attribute__((noinline)) void distances(const pd_contact_law *law, int q
 }
 
 /* A number or a gradient of some pairs of one kind. */
-static void lanes_of_kind(const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x, int kind,
+static void lanes_of_kind(const pd_pair_potential *potential, int quantity, const pd_contact_pairs *pairs, const real *x, int kind,
                           const int *chosen, int n, real *out) {
     pd_contact_lanes lanes;
     results found;
@@ -74,20 +74,20 @@ static void lanes_of_kind(const pd_contact_law *law, int quantity, const pd_cont
         int count = n - start < LANES ? n - start : LANES;
         pd_contact_lanes_gather(pairs, x, kind, chosen + start, count, &lanes);
         if (quantity == PD_CONTACT_ENERGY)
-            energies(law, kind, &lanes, &found);
+            energies(potential, kind, &lanes, &found);
         else if (quantity == PD_CONTACT_GRADIENT)
-            gradients(law, kind, &lanes, &found);
+            gradients(potential, kind, &lanes, &found);
         else
-            distances(law, quantity, kind, &lanes, &found);
+            distances(potential, quantity, kind, &lanes, &found);
         for (int l = 0; l < count; l++) {
             int p = chosen[start + l];
             if (quantity != PD_CONTACT_GRADIENT) {
-                out[p] = found.plain[l] ? found.number[0][l] : pd_contact_update_number(law, quantity, pairs, x, p);
+                out[p] = found.plain[l] ? found.number[0][l] : pd_contact_update_number(potential, quantity, pairs, x, p);
                 continue;
             }
             real *result = out + 12 * (size_t)p;
             if (!found.plain[l]) {
-                pd_contact_update_gradient(law, pairs, x, p, result);
+                pd_contact_update_gradient(potential, pairs, x, p, result);
                 continue;
             }
             for (int i = 0; i < 12; i++) result[i] = i < 3 * pd_contact_corners(kind) ? found.number[i][l] : (real)0;
@@ -96,18 +96,18 @@ static void lanes_of_kind(const pd_contact_law *law, int quantity, const pd_cont
 }
 
 /* Pairs first .. end - 1, at most BLOCK, kind by kind. */
-static void lanes_of_block(const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x, int first, int end,
-                           real *out) {
+static void lanes_of_block(const pd_pair_potential *potential, int quantity, const pd_contact_pairs *pairs, const real *x, int first,
+                           int end, real *out) {
     pd_contact_kinds chosen;
     pd_contact_sort_kinds(pairs, first, end, &chosen);
     for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++)
         if (quantity == PD_CONTACT_HESSIAN)
-            pd_contact_clamped_hessians(law, pairs, x, kind, chosen.pairs[kind], chosen.n[kind], out);
+            pd_contact_clamped_hessians(potential, pairs, x, kind, chosen.pairs[kind], chosen.n[kind], out);
         else
-            lanes_of_kind(law, quantity, pairs, x, kind, chosen.pairs[kind], chosen.n[kind], out);
+            lanes_of_kind(potential, quantity, pairs, x, kind, chosen.pairs[kind], chosen.n[kind], out);
 }
 
-pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, pd_hessian_filter filter,
+pd_status pd_contact_batch(pd_context *context, const pd_pair_potential *potential, int quantity, pd_hessian_filter filter,
                            const pd_contact_pairs *pairs, const real *x, real *out) {
     size_t size = (size_t)pd_contact_quantity_size(quantity);
     if (!size) return pd_fail(&context->error, PD_ERROR_VALUE, "quantity: %d is unknown", quantity);
@@ -118,15 +118,15 @@ pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int q
     for (int block = 0; block < blocks; block++) {
         int first = BLOCK * block, end = n - first < BLOCK ? n : first + BLOCK;
         if (in_lanes) {
-            lanes_of_block(law, quantity, pairs, x, first, end, out);
+            lanes_of_block(potential, quantity, pairs, x, first, end, out);
             continue;
         }
         for (int p = first; p < end; p++) {
             real *result = out + size * (size_t)p;
             switch (quantity) {
-            case PD_CONTACT_THRESHOLD: *result = pd_contact_update_number(law, quantity, pairs, x, p); break;
-            case PD_CONTACT_HESSIAN: pd_contact_update_hessian(law, pairs, x, p, filter, result); break;
-            default: pd_contact_update_blocks(law, pairs, x, p, filter, result);
+            case PD_CONTACT_THRESHOLD: *result = pd_contact_update_number(potential, quantity, pairs, x, p); break;
+            case PD_CONTACT_HESSIAN: pd_contact_update_hessian(potential, pairs, x, p, filter, result); break;
+            default: pd_contact_update_blocks(potential, pairs, x, p, filter, result);
             }
         }
     }
@@ -191,38 +191,39 @@ pd_status pd_contact_product(pd_context *context, const pd_model *model, int n, 
 }
 
 pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask, double t, const real *target, real *x) {
-    real part = (real)t;
+    real fraction = (real)t;
 #pragma omp parallel for num_threads(pd_threads(context, n, 3)) schedule(static)
     for (int i = 0; i < n; i++)
         for (size_t c = 3 * (size_t)i; c < 3 * (size_t)i + 3 && !(mask && !mask[i]); c++)
-            x[c] = part == 1 ? target[c] : x[c] + part * (target[c] - x[c]);
+            x[c] = fraction == 1 ? target[c] : x[c] + fraction * (target[c] - x[c]);
     return PD_OK;
 }
 
-pd_status pd_move_part_of_way(pd_context *context, int n, const double *part, const real *target, real *x) {
-    return pd_move_towards(context, n, NULL, *part, target, x);
+pd_status pd_move_fraction_of_way(pd_context *context, int n, const double *fraction, const real *target, real *x) {
+    return pd_move_towards(context, n, NULL, *fraction, target, x);
 }
 
-pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
-                                const pd_separating_plane *planes, double outer, int curved, const real *x_0, const real *x_1,
-                                double *part) {
+pd_status pd_contact_bound_fraction(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
+                                    const pd_separating_plane *planes, double outer, int curved, const real *x_0, const real *x_1,
+                                    double *fraction) {
     double least = 1.0;
 #pragma omp parallel for num_threads(pd_threads(context, n_points, 20)) schedule(static) reduction(min : least)
     for (int i = 0; i < n_points; i++) {
-        double here = pd_contact_update_reach(incidence, kind, planes, outer, curved, x_0, x_1, i);
+        double here = pd_contact_update_displacement_bound(incidence, kind, planes, outer, curved, x_0, x_1, i);
         least = here < least ? here : least;
     }
-    *part = least;
+    *fraction = least;
     return PD_OK;
 }
 
-pd_status pd_contact_reaches(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
-                             const pd_contact_pairs *pairs, const real *balls, const real *start, const real *points, double rounding,
-                             double fraction, real *reach, unsigned char *touching) {
+pd_status pd_contact_displacement_bounds(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence,
+                                         const real *distance, const pd_contact_pairs *pairs, const real *balls, const real *start,
+                                         const real *points, double rounding, double fraction, real *bound, unsigned char *touching) {
 #pragma omp parallel for num_threads(pd_threads(context, chosen->n_vertices, 20)) schedule(static)
     for (int k = 0; k < chosen->n_vertices; k++) {
         int i = chosen->rows[k];
-        reach[i] = pd_contact_update_reach_of(incidence, distance, pairs, balls, start, points, rounding, fraction, i, touching + i);
+        bound[i] =
+            pd_contact_update_displacement_bound_of(incidence, distance, pairs, balls, start, points, rounding, fraction, i, touching + i);
     }
     return PD_OK;
 }

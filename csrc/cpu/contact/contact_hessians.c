@@ -16,13 +16,13 @@ typedef struct part_lanes {
     int plain[LANES], mollified[LANES];
 } part_lanes;
 
-PD_INLINE void parts_of_kind(pd_contact_law law, int kind, const pd_contact_lanes *lanes, part_lanes *out) {
+PD_INLINE void parts_of_kind(pd_pair_potential potential, int kind, const pd_contact_lanes *lanes, part_lanes *out) {
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
         pd_points4 x = pd_contact_lanes_corners(lanes, l);
         pd_contact_limits limits = pd_contact_lanes_limits(lanes, l);
         pd_nearest nearest = pd_contact_nearest(kind, x);
-        pd_contact_terms terms = pd_contact_terms_of(law, limits, nearest.distance);
+        pd_contact_terms terms = pd_contact_terms_of(potential, limits, nearest.distance);
         pd_contact_parts parts = pd_contact_parts_of(terms, nearest, x);
         out->plain[l] = pd_contact_is_plain(kind, x, nearest);
         out->mollified[l] = pd_contact_mollifier(kind, x, limits.threshold).below;
@@ -40,9 +40,10 @@ PD_INLINE void parts_of_kind(pd_contact_law law, int kind, const pd_contact_lane
     }
 }
 
-static __attribute__((noinline)) void parts_of_lanes(const pd_contact_law *law, int kind, const pd_contact_lanes *lanes, part_lanes *out) {
-#define PD_LOOP(KIND) parts_of_kind(of_law, KIND, lanes, out)
-    PD_CONTACT_OF_LAW_AND_KIND(law, kind);
+static __attribute__((noinline)) void parts_of_lanes(const pd_pair_potential *potential, int kind, const pd_contact_lanes *lanes,
+                                                     part_lanes *out) {
+#define PD_LOOP(KIND) parts_of_kind(of_potential, KIND, lanes, out)
+    PD_CONTACT_OF_POTENTIAL_AND_KIND(potential, kind);
 #undef PD_LOOP
 }
 
@@ -157,8 +158,8 @@ static void of_size(int n, const pd_contact_parts *parts, const int *chosen, con
     }
 }
 
-void pd_contact_clamped_hessians(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen,
-                                 int n, real *out) {
+void pd_contact_clamped_hessians(const pd_pair_potential *potential, const pd_contact_pairs *pairs, const real *x, int kind,
+                                 const int *chosen, int n, real *out) {
     pd_contact_parts parts[PD_CONTACT_MOST];
     int flat[PD_CONTACT_MOST], full[PD_CONTACT_MOST], n_flat = 0, n_full = 0;
     pd_contact_lanes lanes;
@@ -166,11 +167,11 @@ void pd_contact_clamped_hessians(const pd_contact_law *law, const pd_contact_pai
     for (int start = 0; start < n; start += LANES) {
         int count = n - start < LANES ? n - start : LANES;
         pd_contact_lanes_gather(pairs, x, kind, chosen + start, count, &lanes);
-        parts_of_lanes(law, kind, &lanes, &found);
+        parts_of_lanes(potential, kind, &lanes, &found);
         for (int l = 0; l < count; l++) {
             int slot = start + l;
             if (!found.plain[l] || found.mollified[l] || found.acts[l] < 0) {
-                pd_contact_update_hessian(law, pairs, x, chosen[slot], PD_FILTER_CLAMP, out + 144 * (size_t)chosen[slot]);
+                pd_contact_update_hessian(potential, pairs, x, chosen[slot], PD_FILTER_CLAMP, out + 144 * (size_t)chosen[slot]);
                 continue;
             }
             real *to = (real *)(parts + slot);

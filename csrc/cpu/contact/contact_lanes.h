@@ -48,15 +48,15 @@ PD_INLINE pd_contact_limits pd_contact_lanes_limits(const pd_contact_lanes *lane
     default: loop(PD_VERTEX_PLANE); break;                    \
     }
 
-#define PD_CONTACT_LAW_CASE(LAW, name) \
-    case LAW: of_law.kind = LAW; PD_CONTACT_OF_KIND(of_kind, PD_LOOP) break;
+#define PD_CONTACT_POTENTIAL_CASE(POTENTIAL, name) \
+    case POTENTIAL: of_potential.kind = POTENTIAL; PD_CONTACT_OF_KIND(of_kind, PD_LOOP) break;
 
 /* Runs PD_LOOP(KIND) with a constant contact potential, of_law, and a constant kind of pair. */
-#define PD_CONTACT_OF_LAW_AND_KIND(a_law, a_kind)                          \
-    do {                                                                   \
-        pd_contact_law of_law = *(a_law);                                  \
-        const int of_kind = (a_kind);                                      \
-        switch (of_law.kind) { PD_CONTACT_LAW_TABLE(PD_CONTACT_LAW_CASE) } \
+#define PD_CONTACT_OF_POTENTIAL_AND_KIND(a_potential, a_kind)                             \
+    do {                                                                                  \
+        pd_pair_potential of_potential = *(a_potential);                                  \
+        const int of_kind = (a_kind);                                                     \
+        switch (of_potential.kind) { PD_PAIR_POTENTIAL_TABLE(PD_CONTACT_POTENTIAL_CASE) } \
     } while (0)
 
 /* Some pairs, sorted by kind. */
@@ -71,7 +71,7 @@ PD_INLINE void pd_contact_sort_kinds(const pd_contact_pairs *pairs, int first, i
 }
 
 /* out [.,12,12] at the n chosen pairs, of one kind and at most PD_CONTACT_MOST, by PD_FILTER_CLAMP. */
-void pd_contact_clamped_hessians(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen,
-                                 int n, real *out);
+void pd_contact_clamped_hessians(const pd_pair_potential *potential, const pd_contact_pairs *pairs, const real *x, int kind,
+                                 const int *chosen, int n, real *out);
 
 #endif

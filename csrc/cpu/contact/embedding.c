@@ -18,9 +18,10 @@ pd_status pd_embedding_bounds(pd_context *context, const pd_model *model, const 
     return PD_OK;
 }
 
-pd_status pd_embedding_reaches(pd_context *context, const pd_embedding *embedding, const real *of_points, const unsigned char *marks,
-                               real *reach, unsigned char *touching) {
+pd_status pd_embedding_displacement_bounds(pd_context *context, const pd_embedding *embedding, const real *of_points,
+                                           const unsigned char *marks, real *bound, unsigned char *touching) {
 #pragma omp parallel for num_threads(pd_threads(context, embedding->n_vertices, NANOSECONDS)) schedule(static)
-    for (int v = 0; v < embedding->n_vertices; v++) reach[v] = pd_embedding_update_reach(embedding, of_points, marks, v, touching + v);
+    for (int v = 0; v < embedding->n_vertices; v++)
+        bound[v] = pd_embedding_update_displacement_bound(embedding, of_points, marks, v, touching + v);
     return PD_OK;
 }

@@ -11,12 +11,12 @@ typedef struct grips {
     int plain[LANES]; /* 0: they need the scalar code */
 } grips;
 
-PD_INLINE void grips_of_kind(pd_contact_law law, real least_gap, int kind, const pd_contact_lanes *lanes, grips *out) {
+PD_INLINE void grips_of_kind(pd_pair_potential potential, real least_gap, int kind, const pd_contact_lanes *lanes, grips *out) {
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
         pd_points4 x = pd_contact_lanes_corners(lanes, l);
         pd_nearest nearest = pd_contact_nearest(kind, x);
-        pd_friction_grip grip = pd_friction_grip_of(law, pd_contact_lanes_limits(lanes, l), least_gap, kind, x, nearest);
+        pd_friction_grip grip = pd_friction_grip_of(potential, pd_contact_lanes_limits(lanes, l), least_gap, kind, x, nearest);
         out->plain[l] = pd_contact_is_plain(kind, x, nearest) & pd_friction_grip_is_sure(kind, x);
         out->weights[0][l] = grip.weights.a, out->weights[1][l] = grip.weights.b;
         out->weights[2][l] = grip.weights.c, out->weights[3][l] = grip.weights.d;
@@ -26,10 +26,10 @@ PD_INLINE void grips_of_kind(pd_contact_law law, real least_gap, int kind, const
 }
 
 /* One copy of the loop per kind of pair and contact potential, in which both are constants. */
-static __attribute__((noinline)) void find_grips(const pd_contact_law *law, real least_gap, int kind, const pd_contact_lanes *lanes,
-                                                 grips *out) {
-#define PD_LOOP(KIND) grips_of_kind(of_law, least_gap, KIND, lanes, out)
-    PD_CONTACT_OF_LAW_AND_KIND(law, kind);
+static __attribute__((noinline)) void find_grips(const pd_pair_potential *potential, real least_gap, int kind,
+                                                 const pd_contact_lanes *lanes, grips *out) {
+#define PD_LOOP(KIND) grips_of_kind(of_potential, least_gap, KIND, lanes, out)
+    PD_CONTACT_OF_POTENTIAL_AND_KIND(potential, kind);
 #undef PD_LOOP
 }
 
@@ -39,23 +39,23 @@ static pd_friction_grip grip_of_lane(const grips *found, int l) {
 }
 
 /* Some pairs of one kind. */
-static void lag_kind(const pd_contact_law *law, const pd_friction_scene *scene, const pd_contact_pairs *pairs, const real *y, int kind,
-                     const int *chosen, int n, const pd_lagged_pairs *out) {
+static void lag_kind(const pd_pair_potential *potential, const pd_friction_scene *scene, const pd_contact_pairs *pairs, const real *y,
+                     int kind, const int *chosen, int n, const pd_lagged_pairs *out) {
     pd_contact_lanes lanes;
     grips found;
     for (int start = 0; start < n; start += LANES) {
         int count = n - start < LANES ? n - start : LANES;
         pd_contact_lanes_gather(pairs, y, kind, chosen + start, count, &lanes);
-        find_grips(law, scene->least_gap, kind, &lanes, &found);
+        find_grips(potential, scene->least_gap, kind, &lanes, &found);
         for (int l = 0; l < count; l++)
             if (found.plain[l])
                 pd_friction_update_take(scene, pairs, chosen[start + l], grip_of_lane(&found, l), out);
             else
-                pd_friction_update_lag(law, scene, pairs, y, chosen[start + l], out);
+                pd_friction_update_lag(potential, scene, pairs, y, chosen[start + l], out);
     }
 }
 
-pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, const pd_friction_scene *scene,
+pd_status pd_friction_lag_pairs(pd_context *context, const pd_pair_potential *potential, const pd_friction_scene *scene,
                                 const pd_contact_pairs *pairs, const real *y, const pd_lagged_pairs *out) {
     int blocks = (pairs->n + BLOCK - 1) / BLOCK;
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, LAG_NANOSECONDS)) schedule(static)
@@ -64,7 +64,7 @@ pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, 
         pd_contact_kinds chosen;
         pd_contact_sort_kinds(pairs, first, end, &chosen);
         for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++)
-            lag_kind(law, scene, pairs, y, kind, chosen.pairs[kind], chosen.n[kind], out);
+            lag_kind(potential, scene, pairs, y, kind, chosen.pairs[kind], chosen.n[kind], out);
     }
     return PD_OK;
 }

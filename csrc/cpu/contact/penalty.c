@@ -21,7 +21,7 @@ pd_status pd_penalty_freeze(pd_context *context, const pd_penalty_search *search
         for (int p = 0; p < n; p++) pd_penalty_update_freeze(search, active, p, out);
 #pragma omp for schedule(static)
         for (int p = 0; p < n; p++)
-            if (pd_penalty_update_is_farther(search, active, n, p, out)) out->reach[p] = -(real)INFINITY;
+            if (pd_penalty_update_is_farther(search, active, n, p, out)) out->range[p] = -(real)INFINITY;
     }
     return PD_OK;
 }

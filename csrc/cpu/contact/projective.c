@@ -19,7 +19,7 @@ pd_status pd_projective_choose_round(pd_context *context, const pd_round_rules *
     int whole = *found[0] <= room[0] && *found[1] <= room[1];
     (void)context;
     *round = pd_projective_update_round(rules, (double)(real)earliest->time, *square, rules->before > 0.0 ? *along : 0.0);
-    if (!whole) round->scale = round->part = 0.0;
+    if (!whole) round->scale = round->fraction = 0.0;
     return PD_OK;
 }
 

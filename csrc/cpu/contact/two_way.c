@@ -173,16 +173,17 @@ pd_status pd_two_way_forward(pd_context *context, int n_vertices, const pd_conta
     return PD_OK;
 }
 
-pd_status pd_two_way_driven_part(pd_context *context, int n_vertices, int n_points, const pd_contact_pairs *pairs,
-                                 const pd_incidence *incidence, const pd_two_way_gaps *gaps, const real *points, const real *y,
-                                 double *part) {
+pd_status pd_two_way_prescribed_fraction(pd_context *context, int n_vertices, int n_points, const pd_contact_pairs *pairs,
+                                         const pd_incidence *incidence, const pd_two_way_gaps *gaps, const real *points, const real *y,
+                                         double *fraction) {
     double least = 1.0;
 #pragma omp parallel for num_threads(pd_threads(context, n_points - n_vertices, NEIGHBOURS_NANOSECONDS)) schedule(static) \
-    reduction(min : least)
+    reduction(min                                                                                                         \
+              : least)
     for (int i = n_vertices; i < n_points; i++) {
-        double here = pd_two_way_update_part(pairs, incidence, gaps, points, y, i);
+        double here = pd_two_way_update_fraction(pairs, incidence, gaps, points, y, i);
         least = here < least ? here : least;
     }
-    *part = least;
+    *fraction = least;
     return PD_OK;
 }

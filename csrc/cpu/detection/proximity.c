@@ -37,7 +37,7 @@ pd_status pd_largest_move(pd_context *context, int n, const int *rows, const rea
 /* LANES candidates of one kind, candidate l in column l. */
 typedef struct lanes {
     real x[12][LANES];
-    real reach[LANES];   /* the limit plus the radii of both, m */
+    real range[LANES];   /* the limit plus the radii of both, m */
     real support[LANES]; /* pd_closest_estimate */
 } lanes;
 
@@ -49,7 +49,7 @@ PD_INLINE void gather(const pd_candidates *candidates, const real *y, size_t fir
             const real *x = y + 3 * (size_t)candidate.points[j];
             for (int i = 0; i < 3; i++) out->x[3 * j + i][l] = x[i];
         }
-        out->reach[l] = limit + pd_candidate_radius(candidates, &candidate);
+        out->range[l] = limit + pd_candidate_radius(candidates, &candidate);
     }
 }
 
@@ -60,7 +60,7 @@ PD_INLINE pd_points4 lane(real (*x)[LANES], int l) {
 
 PD_INLINE void estimates_of_kind(int pair, lanes *lanes) {
 #pragma omp simd
-    for (int l = 0; l < LANES; l++) lanes->support[l] = pd_closest_estimate(pair, lane(lanes->x, l), lanes->reach[l]);
+    for (int l = 0; l < LANES; l++) lanes->support[l] = pd_closest_estimate(pair, lane(lanes->x, l), lanes->range[l]);
 }
 
 static __attribute__((noinline)) void estimates(int pair, lanes *lanes) {
@@ -98,7 +98,7 @@ static void support_of_kind(pd_context *context, const pd_candidates *candidates
                 pd_closest closest;
                 for (int i = 0; i < 12; i++) x[i] = lanes.x[i][l];
                 closest_points(pair, x, &closest);
-                found = closest.distance <= lanes.reach[l] ? pd_support_of_weights(closest.weights) : 0;
+                found = closest.distance <= lanes.range[l] ? pd_support_of_weights(closest.weights) : 0;
             }
             support[first + start + (size_t)l] = (unsigned char)found;
         }

@@ -67,7 +67,7 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
             if (model->fixed[i]) continue;
             double m = (double)model->masses[i], part = 0.0;
             for (int j = 3 * i; j < 3 * i + 3; j++)
-                part += dynamic ? half * (double)offset[j] * (double)offset[j] : -(double)step->load[j] * (double)x[j];
+                part += dynamic ? half * (double)offset[j] * (double)offset[j] : -(double)step->external_acceleration[j] * (double)x[j];
             sum += m * part;
         }
         partial[b] = sum;
@@ -131,7 +131,8 @@ pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_
                 sum[2] += f[2];
             }
             for (int c = 0; c < 3; c++)
-                sum[c] += dynamic ? m * inverse_h2 * offset[3 * (size_t)i + (size_t)c] : -m * step->load[3 * (size_t)i + (size_t)c];
+                sum[c] += dynamic ? m * inverse_h2 * offset[3 * (size_t)i + (size_t)c]
+                                  : -m * step->external_acceleration[3 * (size_t)i + (size_t)c];
             if (model->subspace) pd_vertex_project(model->subspace + 9 * (size_t)i, sum);
         }
         for (int c = 0; c < 3; c++) gradient[3 * (size_t)i + (size_t)c] = sum[c];
@@ -204,7 +205,7 @@ size_t pd_hessian_scratch(const pd_model *model) {
                 for (int b = 0; b < (k); b++) {                                                                                        \
                     real *block = blocks + 9 * (size_t)slots[(size_t)corner * (k) + (size_t)b];                                        \
                     for (int i = 0; i < 3; i++)                                                                                        \
-                        for (int j = 0; j < 3; j++) block[3 * i + j] += rows[3 * (k) * i + 3 * b + j];                                 \
+                        for (int j = 0; j < 3; j++) block[3 * i + j] += rows[3 * (k)*i + 3 * b + j];                                   \
                 }                                                                                                                      \
             }                                                                                                                          \
         }                                                                                                                              \

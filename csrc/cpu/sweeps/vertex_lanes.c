@@ -12,13 +12,13 @@ typedef struct results {
     int plain[LANES];
 } results;
 
-PD_INLINE void corners_of_kind(pd_contact_law law, int kind, const pd_role_lanes *lanes, results *out) {
+PD_INLINE void corners_of_kind(pd_pair_potential potential, int kind, const pd_role_lanes *lanes, results *out) {
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
         pd_points4 x = pd_contact_lanes_corners(&lanes->pairs, l);
         pd_nearest nearest = pd_contact_nearest(kind, x);
-        pd_contact_corner corner =
-            pd_contact_corner_of(law, pd_contact_lanes_limits(&lanes->pairs, l), kind, x, nearest, lanes->corners[l], lanes->partners[l]);
+        pd_contact_corner corner = pd_contact_corner_of(potential, pd_contact_lanes_limits(&lanes->pairs, l), kind, x, nearest,
+                                                        lanes->corners[l], lanes->partners[l]);
         out->plain[l] = pd_contact_is_plain(kind, x, nearest);
         out->number[0][l] = corner.slope.x, out->number[1][l] = corner.slope.y, out->number[2][l] = corner.slope.z;
         out->number[3][l] = corner.normal.x, out->number[4][l] = corner.normal.y, out->number[5][l] = corner.normal.z;
@@ -26,27 +26,27 @@ PD_INLINE void corners_of_kind(pd_contact_law law, int kind, const pd_role_lanes
     }
 }
 
-PD_INLINE void energies_of_kind(pd_contact_law law, int kind, const pd_contact_lanes *pairs, const real *partners, results *out) {
+PD_INLINE void energies_of_kind(pd_pair_potential potential, int kind, const pd_contact_lanes *pairs, const real *partners, results *out) {
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
         pd_points4 x = pd_contact_lanes_corners(pairs, l);
         pd_nearest nearest = pd_contact_nearest(kind, x);
         out->plain[l] = pd_contact_is_plain(kind, x, nearest);
-        out->number[0][l] = pd_contact_energy(law, pd_contact_lanes_limits(pairs, l), kind, x, nearest) / partners[l];
+        out->number[0][l] = pd_contact_energy(potential, pd_contact_lanes_limits(pairs, l), kind, x, nearest) / partners[l];
     }
 }
 
 /* One copy of each loop per kind of pair and contact potential, in which both are constants. */
-static __attribute__((noinline)) void corners(const pd_contact_law *law, const pd_role_lanes *lanes, results *out) {
-#define PD_LOOP(KIND) corners_of_kind(of_law, KIND, lanes, out)
-    PD_CONTACT_OF_LAW_AND_KIND(law, lanes->kind);
+static __attribute__((noinline)) void corners(const pd_pair_potential *potential, const pd_role_lanes *lanes, results *out) {
+#define PD_LOOP(KIND) corners_of_kind(of_potential, KIND, lanes, out)
+    PD_CONTACT_OF_POTENTIAL_AND_KIND(potential, lanes->kind);
 #undef PD_LOOP
 }
 
-static __attribute__((noinline)) void energies(const pd_contact_law *law, int kind, const pd_contact_lanes *pairs, const real *partners,
-                                               results *out) {
-#define PD_LOOP(KIND) energies_of_kind(of_law, KIND, pairs, partners, out)
-    PD_CONTACT_OF_LAW_AND_KIND(law, kind);
+static __attribute__((noinline)) void energies(const pd_pair_potential *potential, int kind, const pd_contact_lanes *pairs,
+                                               const real *partners, results *out) {
+#define PD_LOOP(KIND) energies_of_kind(of_potential, KIND, pairs, partners, out)
+    PD_CONTACT_OF_POTENTIAL_AND_KIND(potential, kind);
 #undef PD_LOOP
 }
 
@@ -59,10 +59,11 @@ static void alone(const pd_contact_sweep *contact, int role, real partners, cons
     if (d) pd_vertex_update_shift(pair->kind, role % 4, partners, d, at);
     pd_nearest nearest = pd_contact_closest(pair->kind, at);
     if (d) {
-        found[0] = pd_contact_energy(contact->law, limits, pair->kind, pd_points4_load(at), nearest) / partners;
+        found[0] = pd_contact_energy(contact->potential, limits, pair->kind, pd_points4_load(at), nearest) / partners;
         return;
     }
-    pd_contact_corner corner = pd_contact_corner_of(contact->law, limits, pair->kind, pd_points4_load(at), nearest, role % 4, partners);
+    pd_contact_corner corner =
+        pd_contact_corner_of(contact->potential, limits, pair->kind, pd_points4_load(at), nearest, role % 4, partners);
     pd_vector_store(corner.slope, found), pd_vector_store(corner.normal, found + 3);
     found[6] = corner.stiffness, found[7] = corner.energy;
 }
@@ -160,7 +161,7 @@ static void add_corners(pd_vertex_block *block, real (*sums)[9], double *total) 
     for (int k = 0; k < run->n_lanes; k++) {
         const pd_role_lanes *lanes = run->lanes + k;
         results found;
-        corners(&block->contact->law, lanes, &found);
+        corners(&block->contact->potential, lanes, &found);
         for (int l = 0; l < lanes->count; l++) {
             real *row = run->found[lanes->rows[l]];
             for (int i = 0; i < NUMBERS; i++) row[i] = found.number[i][l];
@@ -201,7 +202,7 @@ static void add_energies(pd_vertex_block *block, const real (*d)[3], double *tot
             for (int c = 0; c < 3; c++) there.x[3 * lanes->corners[l] + c][l] -= lanes->partners[l] * move[c];
             for (int j = 3 * pd_contact_corners(lanes->kind); lanes->corners[l] == 0 && j < 12; j++) there.x[j][l] = there.x[j % 3][l];
         }
-        energies(&block->contact->law, lanes->kind, &there, lanes->partners, &found);
+        energies(&block->contact->potential, lanes->kind, &there, lanes->partners, &found);
         for (int l = 0; l < lanes->count; l++) {
             int row = lanes->rows[l];
             run->found[row][0] = found.number[0][l];

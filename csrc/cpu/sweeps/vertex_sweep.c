@@ -189,12 +189,12 @@ static inline __attribute__((always_inline)) void fetch(const pd_vertex_sweep *s
     __builtin_prefetch(direction + 3 * vertex, 1);
     if (!contact) {
         __builtin_prefetch(step->x_t + 3 * vertex);
-        __builtin_prefetch(step->drift + 3 * vertex);
+        __builtin_prefetch(step->predicted_displacement + 3 * vertex);
         return;
     }
     if (!sweep->may_touch[update]) return;
     __builtin_prefetch(contact->incidence.start + vertex);
-    if (contact->reach) __builtin_prefetch(contact->reach + vertex);
+    if (contact->displacement_bound) __builtin_prefetch(contact->displacement_bound + vertex);
     if (contact->lagged.n > 0) __builtin_prefetch(contact->lagged_incidence.start + vertex);
 }
 
@@ -212,7 +212,7 @@ static inline __attribute__((always_inline)) void fetch_roles(const pd_vertex_sw
             __builtin_prefetch(pairs->points + 4 * p);
             __builtin_prefetch(pairs->weights + 4 * p);
             __builtin_prefetch(pairs->normals + 3 * p);
-            __builtin_prefetch(contact->frozen.reach + p);
+            __builtin_prefetch(contact->frozen.range + p);
             if (contact->lagged.n > 0) __builtin_prefetch(contact->lagged.strength + p);
         }
     }

@@ -10,37 +10,38 @@ static __device__ __forceinline__ bool exists(const pd_contact_pairs &pairs, int
     return (size_t)p < pd_counted((size_t)pairs.n, pairs.count);
 }
 
-static __global__ void contact_kernel(pd_contact_law law, int quantity, int size, pd_contact_pairs pairs, const real *x, real *out) {
+static __global__ void contact_kernel(pd_pair_potential potential, int quantity, int size, pd_contact_pairs pairs, const real *x,
+                                      real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (!exists(pairs, p)) return;
     real *result = out + (size_t)size * (size_t)p;
     if (quantity == PD_CONTACT_GRADIENT)
-        pd_contact_update_gradient(&law, &pairs, x, p, result);
+        pd_contact_update_gradient(&potential, &pairs, x, p, result);
     else
-        *result = pd_contact_update_number(&law, quantity, &pairs, x, p);
+        *result = pd_contact_update_number(&potential, quantity, &pairs, x, p);
 }
 
 /* Separate kernels: a 5x5 and a 9x9 matrix do not fit the registers, and would spill those of the other quantities. */
-static __global__ void contact_hessian_kernel(pd_contact_law law, pd_hessian_filter filter, pd_contact_pairs pairs, const real *x,
+static __global__ void contact_hessian_kernel(pd_pair_potential potential, pd_hessian_filter filter, pd_contact_pairs pairs, const real *x,
                                               real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (exists(pairs, p)) pd_contact_update_hessian(&law, &pairs, x, p, filter, out + 144 * (size_t)p);
+    if (exists(pairs, p)) pd_contact_update_hessian(&potential, &pairs, x, p, filter, out + 144 * (size_t)p);
 }
 
-static __global__ void contact_blocks_kernel(pd_contact_law law, pd_hessian_filter filter, pd_contact_pairs pairs, const real *x,
+static __global__ void contact_blocks_kernel(pd_pair_potential potential, pd_hessian_filter filter, pd_contact_pairs pairs, const real *x,
                                              real *out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (exists(pairs, p)) pd_contact_update_blocks(&law, &pairs, x, p, filter, out + 36 * (size_t)p);
+    if (exists(pairs, p)) pd_contact_update_blocks(&potential, &pairs, x, p, filter, out + 36 * (size_t)p);
 }
 
-pd_status pd_contact_batch(pd_context *context, const pd_contact_law *law, int quantity, pd_hessian_filter filter,
+pd_status pd_contact_batch(pd_context *context, const pd_pair_potential *potential, int quantity, pd_hessian_filter filter,
                            const pd_contact_pairs *pairs, const real *x, real *out) {
     int size = pd_contact_quantity_size(quantity);
     switch (size) {
     case 0: return pd_fail(&context->error, PD_ERROR_VALUE, "quantity: %d is unknown", quantity);
-    case 144: PD_LAUNCH(context, contact_hessian_kernel, pairs->n, *law, filter, *pairs, x, out); break;
-    case 36: PD_LAUNCH(context, contact_blocks_kernel, pairs->n, *law, filter, *pairs, x, out); break;
-    default: PD_LAUNCH(context, contact_kernel, pairs->n, *law, quantity, size, *pairs, x, out);
+    case 144: PD_LAUNCH(context, contact_hessian_kernel, pairs->n, *potential, filter, *pairs, x, out); break;
+    case 36: PD_LAUNCH(context, contact_blocks_kernel, pairs->n, *potential, filter, *pairs, x, out); break;
+    default: PD_LAUNCH(context, contact_kernel, pairs->n, *potential, quantity, size, *pairs, x, out);
     }
     return PD_OK;
 }
@@ -151,51 +152,52 @@ pd_status pd_move_towards(pd_context *context, int n, const unsigned char *mask,
     return PD_OK;
 }
 
-static __global__ void part_of_way_kernel(int n, const double *part, const real *target, real *x) {
+static __global__ void fraction_of_way_kernel(int n, const double *fraction, const real *target, real *x) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < n) move_towards(i, (real)*part, target, x);
+    if (i < n) move_towards(i, (real)*fraction, target, x);
 }
 
-pd_status pd_move_part_of_way(pd_context *context, int n, const double *part, const real *target, real *x) {
-    PD_LAUNCH(context, part_of_way_kernel, n, n, part, target, x);
+pd_status pd_move_fraction_of_way(pd_context *context, int n, const double *fraction, const real *target, real *x) {
+    PD_LAUNCH(context, fraction_of_way_kernel, n, n, fraction, target, x);
     return PD_OK;
 }
 
-static __global__ void reach_kernel(int n, pd_incidence incidence, const int *kind, const pd_separating_plane *planes, double outer,
-                                    int curved, const real *x_0, const real *x_1, double *part) {
+static __global__ void bound_fraction_kernel(int n, pd_incidence incidence, const int *kind, const pd_separating_plane *planes,
+                                             double outer, int curved, const real *x_0, const real *x_1, double *fraction) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
-    double here = pd_contact_update_reach(&incidence, kind, planes, outer, curved, x_0, x_1, i);
+    double here = pd_contact_update_displacement_bound(&incidence, kind, planes, outer, curved, x_0, x_1, i);
     // nonnegative numbers have the order of their bits, and a minimum does not depend on the schedule
     unsigned long long bits;
     memcpy(&bits, &here, sizeof bits);
-    if (here < 1.0) atomicMin((unsigned long long *)part, bits);
+    if (here < 1.0) atomicMin((unsigned long long *)fraction, bits);
 }
 
-static __global__ void all_the_way_kernel(double *part) { *part = 1.0; }
+static __global__ void all_the_way_kernel(double *fraction) { *fraction = 1.0; }
 
-pd_status pd_contact_reach_part(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
-                                const pd_separating_plane *planes, double outer, int curved, const real *x_0, const real *x_1,
-                                double *part) {
-    PD_LAUNCH_SHAPE(context, all_the_way_kernel, 1u, 1u, part);
-    PD_LAUNCH(context, reach_kernel, n_points, n_points, *incidence, kind, planes, outer, curved, x_0, x_1, part);
+pd_status pd_contact_bound_fraction(pd_context *context, int n_points, const pd_incidence *incidence, const int *kind,
+                                    const pd_separating_plane *planes, double outer, int curved, const real *x_0, const real *x_1,
+                                    double *fraction) {
+    PD_LAUNCH_SHAPE(context, all_the_way_kernel, 1u, 1u, fraction);
+    PD_LAUNCH(context, bound_fraction_kernel, n_points, n_points, *incidence, kind, planes, outer, curved, x_0, x_1, fraction);
     return PD_OK;
 }
 
-static __global__ void reaches_kernel(pd_chosen_points chosen, pd_incidence incidence, const real *distance, pd_contact_pairs pairs,
-                                      const real *balls, const real *start, const real *points, double rounding, double fraction,
-                                      real *reach, unsigned char *touching) {
+static __global__ void displacement_bounds_kernel(pd_chosen_points chosen, pd_incidence incidence, const real *distance,
+                                                  pd_contact_pairs pairs, const real *balls, const real *start, const real *points,
+                                                  double rounding, double fraction, real *bound, unsigned char *touching) {
     int k = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (k >= chosen.n_vertices) return;
     int i = chosen.rows[k];
-    reach[i] = pd_contact_update_reach_of(&incidence, distance, &pairs, balls, start, points, rounding, fraction, i, touching + i);
+    bound[i] =
+        pd_contact_update_displacement_bound_of(&incidence, distance, &pairs, balls, start, points, rounding, fraction, i, touching + i);
 }
 
-pd_status pd_contact_reaches(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
-                             const pd_contact_pairs *pairs, const real *balls, const real *start, const real *points, double rounding,
-                             double fraction, real *reach, unsigned char *touching) {
-    PD_LAUNCH(context, reaches_kernel, chosen->n_vertices, *chosen, *incidence, distance, *pairs, balls, start, points, rounding, fraction,
-              reach, touching);
+pd_status pd_contact_displacement_bounds(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence,
+                                         const real *distance, const pd_contact_pairs *pairs, const real *balls, const real *start,
+                                         const real *points, double rounding, double fraction, real *bound, unsigned char *touching) {
+    PD_LAUNCH(context, displacement_bounds_kernel, chosen->n_vertices, *chosen, *incidence, distance, *pairs, balls, start, points,
+              rounding, fraction, bound, touching);
     return PD_OK;
 }
 

@@ -27,14 +27,14 @@ pd_status pd_embedding_bounds(pd_context *context, const pd_model *model, const 
     return PD_OK;
 }
 
-static __global__ void reaches_kernel(pd_embedding embedding, const real *of_points, const unsigned char *marks, real *reach,
-                                      unsigned char *touching) {
+static __global__ void displacement_bounds_kernel(pd_embedding embedding, const real *of_points, const unsigned char *marks, real *bound,
+                                                  unsigned char *touching) {
     int v = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (v < embedding.n_vertices) reach[v] = pd_embedding_update_reach(&embedding, of_points, marks, v, touching + v);
+    if (v < embedding.n_vertices) bound[v] = pd_embedding_update_displacement_bound(&embedding, of_points, marks, v, touching + v);
 }
 
-pd_status pd_embedding_reaches(pd_context *context, const pd_embedding *embedding, const real *of_points, const unsigned char *marks,
-                               real *reach, unsigned char *touching) {
-    PD_LAUNCH(context, reaches_kernel, embedding->n_vertices, *embedding, of_points, marks, reach, touching);
+pd_status pd_embedding_displacement_bounds(pd_context *context, const pd_embedding *embedding, const real *of_points,
+                                           const unsigned char *marks, real *bound, unsigned char *touching) {
+    PD_LAUNCH(context, displacement_bounds_kernel, embedding->n_vertices, *embedding, of_points, marks, bound, touching);
     return PD_OK;
 }

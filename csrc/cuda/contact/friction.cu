@@ -3,14 +3,15 @@
 #include "cuda/vertices.cuh"
 #include "updates/contact/friction_update.h"
 
-static __global__ void lag_kernel(pd_contact_law law, pd_friction_scene scene, pd_contact_pairs pairs, const real *y, pd_lagged_pairs out) {
+static __global__ void lag_kernel(pd_pair_potential potential, pd_friction_scene scene, pd_contact_pairs pairs, const real *y,
+                                  pd_lagged_pairs out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (p < pairs.n) pd_friction_update_lag(&law, &scene, &pairs, y, p, &out);
+    if (p < pairs.n) pd_friction_update_lag(&potential, &scene, &pairs, y, p, &out);
 }
 
-pd_status pd_friction_lag_pairs(pd_context *context, const pd_contact_law *law, const pd_friction_scene *scene,
+pd_status pd_friction_lag_pairs(pd_context *context, const pd_pair_potential *potential, const pd_friction_scene *scene,
                                 const pd_contact_pairs *pairs, const real *y, const pd_lagged_pairs *out) {
-    PD_LAUNCH(context, lag_kernel, pairs->n, *law, *scene, *pairs, y, *out);
+    PD_LAUNCH(context, lag_kernel, pairs->n, *potential, *scene, *pairs, y, *out);
     return PD_OK;
 }
 

@@ -22,7 +22,7 @@ static __global__ void freeze_kernel(int n, pd_penalty_search search, pd_active_
 static __global__ void nearest_kernel(int n, pd_penalty_search search, pd_active_pairs active, pd_frozen_pairs out) {
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     n = (int)pd_counted((size_t)n, active.count);
-    if (p < n && pd_penalty_update_is_farther(&search, &active, n, p, &out)) out.reach[p] = -(real)INFINITY;
+    if (p < n && pd_penalty_update_is_farther(&search, &active, n, p, &out)) out.range[p] = -(real)INFINITY;
 }
 
 pd_status pd_penalty_freeze(pd_context *context, const pd_penalty_search *search, const pd_active_pairs *active, int n,

@@ -261,23 +261,23 @@ pd_status pd_two_way_forward(pd_context *context, int n_vertices, const pd_conta
     return PD_OK;
 }
 
-static __global__ void whole_part_kernel(double *part) { *part = 1.0; }
+static __global__ void prescribed_fraction_kernel(double *fraction) { *fraction = 1.0; }
 
-static __global__ void driven_kernel(int first, int n, pd_contact_pairs pairs, pd_incidence incidence, pd_two_way_gaps gaps,
-                                     const real *points, const real *y, double *part) {
+static __global__ void prescribed_kernel(int first, int n, pd_contact_pairs pairs, pd_incidence incidence, pd_two_way_gaps gaps,
+                                         const real *points, const real *y, double *fraction) {
     int i = first + (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
-    double here = pd_two_way_update_part(&pairs, &incidence, &gaps, points, y, i);
+    double here = pd_two_way_update_fraction(&pairs, &incidence, &gaps, points, y, i);
     // nonnegative numbers have the order of their bits, and a minimum does not depend on the schedule
     unsigned long long bits;
     memcpy(&bits, &here, sizeof bits);
-    if (here < 1.0) atomicMin((unsigned long long *)part, bits);
+    if (here < 1.0) atomicMin((unsigned long long *)fraction, bits);
 }
 
-pd_status pd_two_way_driven_part(pd_context *context, int n_vertices, int n_points, const pd_contact_pairs *pairs,
-                                 const pd_incidence *incidence, const pd_two_way_gaps *gaps, const real *points, const real *y,
-                                 double *part) {
-    PD_LAUNCH_SHAPE(context, whole_part_kernel, 1u, 1u, part);
-    PD_LAUNCH(context, driven_kernel, n_points - n_vertices, n_vertices, n_points, *pairs, *incidence, *gaps, points, y, part);
+pd_status pd_two_way_prescribed_fraction(pd_context *context, int n_vertices, int n_points, const pd_contact_pairs *pairs,
+                                         const pd_incidence *incidence, const pd_two_way_gaps *gaps, const real *points, const real *y,
+                                         double *fraction) {
+    PD_LAUNCH_SHAPE(context, prescribed_fraction_kernel, 1u, 1u, fraction);
+    PD_LAUNCH(context, prescribed_kernel, n_points - n_vertices, n_vertices, n_points, *pairs, *incidence, *gaps, points, y, fraction);
     return PD_OK;
 }

@@ -21,14 +21,14 @@
 PD_ELEMENT_TABLE(PD_ENERGY_KERNEL)
 
 static __global__ void vertex_energy_kernel(int n, const unsigned char *fixed, const real *masses, int dynamic, double half,
-                                            const real *load, const real *x, const real *offset, double *partial) {
+                                            const real *external_acceleration, const real *x, const real *offset, double *partial) {
     int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
     double sum = 0.0;
     for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
         if (fixed[i]) continue;
         double part = 0.0;
         for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++)
-            part += dynamic ? half * (double)offset[j] * (double)offset[j] : -(double)load[j] * (double)x[j];
+            part += dynamic ? half * (double)offset[j] * (double)offset[j] : -(double)external_acceleration[j] * (double)x[j];
         sum += (double)masses[i] * part;
     }
     sum = pd_block_sum(sum);
@@ -53,7 +53,7 @@ pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step
     if (pd_is_damped(model, step) && (status = pd_damping_add_energy(context, model, step, x, energies))) return status;
     unsigned blocks = pd_sum_blocks(model->n_vertices);
     PD_LAUNCH_BLOCKS(context, vertex_energy_kernel, blocks, model->n_vertices, model->fixed, model->masses, dynamic,
-                     0.5 * step->inverse_h * step->inverse_h, step->load, x, offset, model->partial_sums);
+                     0.5 * step->inverse_h * step->inverse_h, step->external_acceleration, x, offset, model->partial_sums);
     return pd_add_partial_sums(context, model->partial_sums, blocks, 1, energies + (dynamic ? PD_ENERGY_INERTIA : PD_ENERGY_LOAD));
 }
 

@@ -20,14 +20,15 @@ static __device__ __forceinline__ real pd_next_step(real a, real direction, real
 }
 
 /* The new position of coordinate j, with the new offset `away`; x_t NULL: see pd_advance. */
-static __device__ __forceinline__ real pd_next_position(const real *x_t, const real *drift, size_t j, real away, const real *x, real s) {
-    return x_t ? pd_vertex_position(x_t[j], drift[j], away) : x[j] + s;
+static __device__ __forceinline__ real pd_next_position(const real *x_t, const real *predicted_displacement, size_t j, real away,
+                                                        const real *x, real s) {
+    return x_t ? pd_vertex_position(x_t[j], predicted_displacement[j], away) : x[j] + s;
 }
 
 /* Moves coordinate j of a free vertex. */
 struct pd_moves {
     const unsigned char *fixed;
-    const real *x_t, *drift;
+    const real *x_t, *predicted_displacement;
     real a, b;
     real *step, *x, *offset;
 
@@ -36,14 +37,15 @@ struct pd_moves {
         if (!free) return;
         const real s = pd_next_step(a, direction, b, step + j), away = offset[j] + s;
         step[j] = s;
-        x[j] = pd_next_position(x_t, drift, j, away, x, s);
+        x[j] = pd_next_position(x_t, predicted_displacement, j, away, x, s);
         offset[j] = away;
     }
 };
 
 static inline pd_moves pd_moves_of(const pd_move &move) {
-    const real *x_t = move.data ? move.data->x_t : nullptr, *drift = move.data ? move.data->drift : nullptr;
-    return {move.model->fixed, x_t, drift, (real)move.alpha, (real)move.beta, move.step, move.x, move.offset};
+    const real *x_t = move.data ? move.data->x_t : nullptr,
+               *predicted_displacement = move.data ? move.data->predicted_displacement : nullptr;
+    return {move.model->fixed, x_t, predicted_displacement, (real)move.alpha, (real)move.beta, move.step, move.x, move.offset};
 }
 
 /* Moves nothing. */
@@ -59,7 +61,7 @@ struct pd_stays {
 struct pd_gathered {
     const int *corner_start, *corners;
     const unsigned char *fixed;
-    const real *masses, *subspace, *forces, *load, *offset;
+    const real *masses, *subspace, *forces, *external_acceleration, *offset;
     real *gradient;
     real inverse_h2;
     int dynamic;
@@ -87,7 +89,8 @@ struct pd_gathered {
         pd_add_lanes<PD_LANES>(sum);
         if (here.moves) {
 #pragma unroll
-            for (size_t a = 0; a < 3; a++) sum[a] += dynamic ? here.mass * inverse_h2 * offset[j + a] : -here.mass * load[j + a];
+            for (size_t a = 0; a < 3; a++)
+                sum[a] += dynamic ? here.mass * inverse_h2 * offset[j + a] : -here.mass * external_acceleration[j + a];
             if (subspace) pd_vertex_project(subspace + 3 * j, sum);
         }
         const real own = pd_of_lane(sum, row.lane);
@@ -99,8 +102,16 @@ struct pd_gathered {
 static inline pd_gathered pd_gathered_of(const pd_gather &gather) {
     const pd_model *model = gather.model;
     const pd_step_data *step = gather.step;
-    return {model->corner_start,  model->corners, model->fixed,  model->masses,   model->subspace,
-            model->corner_forces, step->load,     gather.offset, gather.gradient, (real)(step->inverse_h * step->inverse_h),
+    return {model->corner_start,
+            model->corners,
+            model->fixed,
+            model->masses,
+            model->subspace,
+            model->corner_forces,
+            step->external_acceleration,
+            gather.offset,
+            gather.gradient,
+            (real)(step->inverse_h * step->inverse_h),
             step->inverse_h > 0};
 }
 

@@ -228,7 +228,7 @@ pd_status pd_sparse_factor_refresh(pd_context *context, pd_sparse_factor *self, 
     if ((status = read_findings(context, self, &info, &replaced, inertia))) return status;
     const int good = info == 0 && replaced == 0 && inertia[0] == self->n;
     if (good && (status = try_solve(context, self, &not_finite))) return status;
-    if ((status = pd_context_wait(context))) return status;
+    if ((status = pd_context_synchronise(context))) return status;
     self->factored = info == 0;
     if (good && !not_finite) return PD_OK;
     if (info) PD_CUDSS(context, "cudssDataSet", library->data_set(self->handle, self->data, PD_CUDSS_DATA_INFO, &none, sizeof none));

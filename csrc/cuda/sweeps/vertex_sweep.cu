@@ -158,7 +158,7 @@ static __device__ __forceinline__ family_thread begin_update(const family_sweep 
 
 /* The data of a vertex for the end of an update. Thread `lane` moves coordinate `lane`; with C = 3 the only thread moves all. */
 template <int C> struct vertex_row {
-    real start[C], drift[C]; // of the coordinates of the thread
+    real start[C], predicted_displacement[C]; // of the coordinates of the thread
     real drive[3];
 };
 
@@ -168,7 +168,8 @@ static __device__ __forceinline__ void begin_row(const family_sweep &sweep, cons
     const bool moves = sweep.in_place && lane < 3;
     for (int k = 0; k < C; k++) {
         const size_t j = 3 * (size_t)thread.own.vertex + (size_t)(C == 3 ? k : lane);
-        row.start[k] = moves ? sweep.step.x_t[j] : (real)0, row.drift[k] = moves ? sweep.step.drift[j] : (real)0;
+        row.start[k] = moves ? sweep.step.x_t[j] : (real)0,
+        row.predicted_displacement[k] = moves ? sweep.step.predicted_displacement[j] : (real)0;
     }
 }
 
@@ -200,7 +201,7 @@ static __device__ __forceinline__ void end_update(const family_sweep &sweep, con
             sweep.direction[j] = move;
         else
             sweep.offset[j] = away;
-        if (sweep.in_place) sweep.positions[own.slot].c[c] = pd_vertex_position(row.start[k], row.drift[k], away);
+        if (sweep.in_place) sweep.positions[own.slot].c[c] = pd_vertex_position(row.start[k], row.predicted_displacement[k], away);
     }
 }
 

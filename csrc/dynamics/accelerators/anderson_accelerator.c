@@ -93,7 +93,7 @@ done:
 }
 
 /* The combined direction becomes that of the iteration if G at its end is low enough. */
-static pd_status judge(outer_anderson *made, const pd_problem *problem, const pd_iterate *iterate) {
+static pd_status assess(outer_anderson *made, const pd_problem *problem, const pd_iterate *iterate) {
     pd_context *context = problem->context;
     const pd_model *model = problem->model;
     const pd_anderson_state *state = made->anderson.state;
@@ -124,7 +124,7 @@ static pd_status apply(void *self, const pd_problem *problem, const pd_iterate *
     for (int p = 0; p < anderson->n_parts; p++)
         PD_TRY(pd_anderson_combine(anderson->context, &anderson->parts[p], window, anderson->state,
                                    made->combined ? made->combined : iterate->direction));
-    if (made->combined) status = judge(made, problem, iterate);
+    if (made->combined) status = assess(made, problem, iterate);
 done:
     return status;
 }

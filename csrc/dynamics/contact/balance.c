@@ -14,7 +14,7 @@ static pd_status find_forces(const pd_problem *problem, const pd_step_data *step
 
 pd_status pd_balance_elastic(const pd_problem *problem, const real *x, real *zeros, real *forces) {
     pd_step_data step = problem->step;
-    step.load = zeros;
+    step.external_acceleration = zeros;
     pd_status status = pd_memory_clear(problem->context, zeros, pd_problem_bytes(problem));
     return status ? status : find_forces(problem, &step, x, zeros, forces);
 }

@@ -16,6 +16,6 @@ pd_status pd_oriented_first_guess(pd_simulation *self, int given);
 pd_status pd_oriented_advance(pd_simulation *self, int *moved);
 
 /* Limits the move of an iteration, from safe.x to the iterate. *part: the part of it that is left. */
-pd_status pd_oriented_limit(pd_simulation *self, double *part);
+pd_status pd_oriented_limit(pd_simulation *self, double *fraction);
 
 #endif

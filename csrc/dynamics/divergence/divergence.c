@@ -42,7 +42,7 @@ pd_status pd_divergence_of_iterate(pd_simulation *self, const pd_growth *growth,
     const pd_problem *problem = self->problem;
     double norm = growth->norm, moves = growth->moves;
     if (!isfinite(squared_moves)) return pd_diverged(self, iteration, "not finite");
-    if (self->method->guarded && self->method->guarded(self->method_memory)) return PD_OK;
+    if (self->method->has_safeguard && self->method->has_safeguard(self->method_memory)) return PD_OK;
     if (!isfinite(norm)) return pd_diverged(self, iteration, "not finite");
     if (moves > 1e8 * growth->first_moves && moves > pd_rounding_size(problem))
         return pd_diverged(self, iteration, "the moves grew by more than 1e8");
@@ -59,7 +59,7 @@ pd_status pd_divergence_of_descent(pd_simulation *self, const pd_growth *growth,
     if (!self->method->minimises_potential || iteration == 0) return PD_OK;
     const pd_contact_response *response = self->problem->response;
     if (response->keeps_potential && !response->keeps_potential(self)) return PD_OK;
-    if (self->safe.drives > 1) return PD_OK; // pins and obstacles have moved since, and done work
+    if (self->limiter.drives > 1) return PD_OK; // pins and obstacles have moved since, and done work
     if (growth->potential <= first + 1e-6 * fabs(first) + pd_rounding_of_potential(self->problem, growth->first_magnitude)) return PD_OK;
     return pd_diverged(self, iteration, "the incremental potential ended above its first value");
 }

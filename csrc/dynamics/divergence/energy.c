@@ -42,9 +42,9 @@ static pd_status download(pd_simulation *self, const real *vector) {
     return pd_memory_download(self->problem->context, self->problem->staging, vector, pd_problem_bytes(self->problem));
 }
 
-void pd_energy_set_load(pd_simulation *self, const real *load) {
+void pd_energy_set_load(pd_simulation *self, const real *external_acceleration) {
     int vertex;
-    self->load_norm = mass_norm(self, load, &vertex);
+    self->load_norm = mass_norm(self, external_acceleration, &vertex);
 }
 
 pd_status pd_energy_of_elements(const pd_simulation *self, const real *x, double *elastic) {
@@ -69,7 +69,7 @@ pd_status pd_energy_end_velocity(const pd_simulation *self) {
 pd_status pd_energy_give(pd_simulation *self, double elastic_before) {
     double elastic;
     pd_status status = pd_energy_elastic(self, &elastic);
-    if (!status) self->reach = sqrt(self->reach * self->reach + 2.0 * fmax(elastic - elastic_before, 0.0));
+    if (!status) self->energy_norm = sqrt(self->energy_norm * self->energy_norm + 2.0 * fmax(elastic - elastic_before, 0.0));
     return status;
 }
 
@@ -82,13 +82,13 @@ pd_status pd_energy_start(pd_simulation *self) {
     PD_TRY(pd_energy_elastic(self, &elastic));
     PD_TRY(download(self, self->v));
     speed = mass_norm(self, self->problem->staging, &vertex);
-    self->reach = sqrt(speed * speed + 2.0 * elastic);
+    self->energy_norm = sqrt(speed * speed + 2.0 * elastic);
 done:
     return status;
 }
 
 /* The increase of R by this step's moves of pins. */
-static pd_status reach_of_pins(pd_simulation *self, const real *targets, double *reach) {
+static pd_status energy_norm_of_pins(pd_simulation *self, const real *targets, double *energy_norm) {
     double sum = 0.0;
     pd_status status = download(self, self->problem->x_t);
     for (int i = 0; !status && i < self->problem->model->n_vertices; i++)
@@ -96,31 +96,31 @@ static pd_status reach_of_pins(pd_simulation *self, const real *targets, double 
             double move = (double)targets[3 * (size_t)i + (size_t)c] - (double)self->problem->staging[3 * (size_t)i + (size_t)c];
             sum += self->problem->rounding->stiffness_rows[i] * move * move;
         }
-    *reach = sqrt(sum);
+    *energy_norm = sqrt(sum);
     return status;
 }
 
 pd_status pd_energy_step(pd_simulation *self, const real *targets, pd_energy_excess *excess) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
-    double h = self->settings.h, reach = self->reach + h * self->load_norm, pins = 0.0, speed, bound;
+    double h = self->settings.h, energy_norm = self->energy_norm + h * self->load_norm, pins = 0.0, speed, bound;
     *excess = (pd_energy_excess){-1, 0.0, 0.0};
     if (!watched(self)) return PD_OK;
-    if (targets) PD_TRY(reach_of_pins(self, targets, &pins));
-    reach += pins;
+    if (targets) PD_TRY(energy_norm_of_pins(self, targets, &pins));
+    energy_norm += pins;
     if ((self->watched_steps + 1) % CHECK_EVERY == 0) {
         int vertex = 0;
         PD_TRY(pd_energy_end_velocity(self));
         PD_TRY(download(self, problem->trial));
         speed = mass_norm(self, problem->staging, &vertex);
-        bound = LIMIT * reach;
+        bound = LIMIT * energy_norm;
         if (!(speed <= bound)) bound += LIMIT * (double)(self->watched_steps + 1) * h * pd_rounding_of_acceleration(problem);
         if (!(speed <= bound)) {
-            *excess = (pd_energy_excess){vertex, 0.5 * speed * speed, 0.5 * reach * reach};
+            *excess = (pd_energy_excess){vertex, 0.5 * speed * speed, 0.5 * energy_norm * energy_norm};
             return PD_OK;
         }
     }
-    self->reach = reach;
+    self->energy_norm = energy_norm;
     self->watched_steps++;
 done:
     return status;

@@ -13,7 +13,7 @@ typedef struct pd_energy_excess {
 pd_status pd_energy_start(pd_simulation *self);
 
 /* Stores a new load, H [n,3] m/s^2. */
-void pd_energy_set_load(pd_simulation *self, const real *load);
+void pd_energy_set_load(pd_simulation *self, const real *external_acceleration);
 
 /* *elastic = the energy of the elements at x B [n,3], J. Synchronises once. */
 pd_status pd_energy_of_elements(const pd_simulation *self, const real *x, double *elastic);

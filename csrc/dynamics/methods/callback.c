@@ -7,12 +7,12 @@
 
 #include "base/clock.h"
 #include "contact/potential/contact.h"
+#include "dynamics/problem/assembled_hessian.h"
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/global_step.h"
 #include "dynamics/problem/line_search.h"
 #include "dynamics/problem/path.h"
 #include "dynamics/problem/potential.h"
-#include "dynamics/problem/whole_hessian.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +117,7 @@ pd_status pd_callback_start(const pd_callback_step *step, real *x) { return read
 pd_status pd_callback_inertial_target(const pd_callback_step *step, real *y) {
     const pd_problem *problem = step->problem;
     pd_status status = PD_OK;
-    PD_TRY(read_back(step, problem->staging, problem->step.drift));
+    PD_TRY(read_back(step, problem->staging, problem->step.predicted_displacement));
     PD_TRY(read_back(step, y, problem->x_t));
     for (int i = 0; i < 3 * problem->model->n_vertices; i++)
         if (!problem->fixed[i / 3]) y[i] += problem->staging[i];
@@ -164,11 +164,11 @@ static pd_status need_hessian(pd_callback_step *step, int products) {
     const pd_problem *problem = step->problem;
     const pd_linear_settings settings = {.kind = PD_LINEAR_PCG, .iterations = 1, .check_every = 1, .degree = 1};
     double start = pd_seconds();
-    int whole = pd_problem_wants_whole(problem), made = problem->hessian->blocks && (!products || memory->cg);
+    int assembled = pd_problem_needs_assembled(problem), made = problem->hessian->blocks && (!products || memory->cg);
     pd_status status = PD_OK;
     if (made) return PD_OK;
     PD_TRY(pd_problem_need_hessian(problem));
-    if (products && whole) PD_TRY(pd_problem_need_whole(problem));
+    if (products && assembled) PD_TRY(pd_problem_create_assembled(problem));
     if (products) PD_TRY(pd_hessian_cg_create(&memory->cg, problem, &settings, NULL));
     step->iterate->setup += pd_seconds() - start;
 done:
@@ -184,9 +184,9 @@ pd_status pd_callback_hessian(pd_callback_step *step, const real *x, pd_hessian_
     PD_TRY(need_hessian(step, 0));
     PD_TRY(place(step, x, &at));
     memory->product = NO_PRODUCT;
-    PD_TRY(pd_problem_whole_hessian(problem, at.x, filter, 0, step->iterate->number == 0));
-    *pattern = &problem->whole->pattern;
-    *blocks = problem->whole->blocks;
+    PD_TRY(pd_problem_assembled_hessian(problem, at.x, filter, 0, step->iterate->number == 0));
+    *pattern = &problem->assembled->pattern;
+    *blocks = problem->assembled->blocks;
 done:
     return status;
 }
@@ -200,8 +200,8 @@ pd_status pd_callback_product(pd_callback_step *step, const real *v, const real 
     PD_TRY(place(step, x, &at));
     if (x || memory->product != (int)filter) {
         memory->product = NO_PRODUCT;
-        if (pd_problem_wants_whole(problem))
-            PD_TRY(pd_problem_whole_hessian(problem, at.x, filter, 0, step->iterate->number == 0));
+        if (pd_problem_needs_assembled(problem))
+            PD_TRY(pd_problem_assembled_hessian(problem, at.x, filter, 0, step->iterate->number == 0));
         else
             PD_TRY(pd_problem_hessian(problem, at.x, filter));
         if (!x) memory->product = (int)filter;
@@ -382,7 +382,7 @@ pd_status pd_callback_line_search(pd_callback_step *step, const real *d, double 
     if (slope == 0.0) return PD_OK;
     memory->product = problem->contact ? NO_PRODUCT : memory->product;
     PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
-    if (!iterate->stalled) *part = iterate->part;
+    if (!iterate->stalled) *part = iterate->fraction;
     remember_limit(step, d, problem->contact || problem->model->is_oriented ? iterate->limit : 1.0);
     memory->cut |= iterate->cut;
     iterate->stalled = 0;

@@ -107,7 +107,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     newton->settings = *(const settings *)given;
     for (int i = 0; i < n; i++) newton->n_free += !problem->fixed[i];
     PD_TRY(pd_problem_need_hessian(problem));
-    if (newton->settings.linear.kind == PD_LINEAR_PCG && pd_problem_wants_whole(problem)) PD_TRY(pd_problem_need_reduced(problem));
+    if (newton->settings.linear.kind == PD_LINEAR_PCG && pd_problem_needs_assembled(problem)) PD_TRY(pd_problem_need_reduced(problem));
     if (newton->settings.linear.kind == PD_LINEAR_PCG)
         PD_TRY(pd_hessian_cg_create(&newton->cg, problem, &newton->settings.linear, NULL));
     else // without contact the pattern stays: it is analysed here, where it counts as setup
@@ -115,7 +115,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     if (newton->factor && newton->settings.reuse && newton->n_free > 0) PD_TRY(create_choice(newton, problem));
     if (newton->settings.hessian == ADAPTIVE && newton->n_free > 0) {
         const pd_linear_settings products = {.kind = PD_LINEAR_PCG, .iterations = 1, .check_every = 1, .degree = 1};
-        if (pd_problem_wants_whole(problem)) PD_TRY(pd_problem_need_reduced(problem));
+        if (pd_problem_needs_assembled(problem)) PD_TRY(pd_problem_need_reduced(problem));
         PD_TRY(pd_hessian_cg_create(&newton->model, problem, &products, NULL));
     }
 done:
@@ -205,7 +205,7 @@ static pd_status solve_inexactly(pd_newton *newton, const pd_problem *problem, c
     pd_hessian_cg_end end = {.indefinite = 1};
     const int exact = newton->settings.hessian == EXACT;
     for (int attempt = lowest_attempt(newton); attempt < (exact ? 1 : 3) && end.indefinite; attempt++) {
-        if (attempt < 2) PD_TRY(fill(newton, problem, iterate, filter_of(newton, attempt), pd_problem_wants_whole(problem)));
+        if (attempt < 2) PD_TRY(fill(newton, problem, iterate, filter_of(newton, attempt), pd_problem_needs_assembled(problem)));
         PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, tolerance, newton->settings.linear.iterations, attempt < 2 ? 0.0 : shift,
                                    attempt < 2 ? PD_CG_GIVES_UP : PD_CG_GOES_ON, &end));
     }
@@ -247,7 +247,7 @@ static pd_status solve_by_choice(pd_newton *newton, const pd_problem *problem, c
     double eta = forcing_term(newton, norm);
     newton->norm = norm;
     for (int again = cg != NULL; again;) {
-        PD_TRY(fill(newton, problem, iterate, filter_of(newton, attempt), factored || pd_problem_wants_whole(problem)));
+        PD_TRY(fill(newton, problem, iterate, filter_of(newton, attempt), factored || pd_problem_needs_assembled(problem)));
         PD_TRY(pd_hessian_cg_solve(cg, iterate, eta, most, 0.0, factored ? PD_CG_GIVES_UP : PD_CG_GIVES_UP_SLOW, &end));
         again = end.indefinite && attempt == 0 && newton->settings.hessian == AUTO;
         if (again) pause(newton), attempt = 1;
@@ -261,7 +261,7 @@ done:
 }
 
 /* ADAPTIVE: whether the model of the iteration before has held. Far from an answer until one has. */
-static pd_status judge_model(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
+static pd_status assess_model(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
     double magnitude, before = newton->potential;
     pd_status status = pd_problem_potential(problem, iterate->x, iterate->offset, &newton->potential, &magnitude);
     if (status) return status;
@@ -277,7 +277,7 @@ static pd_status judge_model(pd_newton *newton, const pd_problem *problem, const
 static pd_status predict(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
     double slope, curvature;
-    PD_TRY(fill(newton, problem, iterate, PD_FILTER_NONE, pd_problem_wants_whole(problem)));
+    PD_TRY(fill(newton, problem, iterate, PD_FILTER_NONE, pd_problem_needs_assembled(problem)));
     PD_TRY(pd_hessian_cg_multiply(newton->model, iterate->direction, problem->trial_gradient));
     PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->direction, &curvature));
     PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
@@ -298,7 +298,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     pd_newton *newton = self;
     pd_status status = PD_OK;
     int exact = 1;
-    if (newton->model) PD_TRY(judge_model(newton, problem, iterate));
+    if (newton->model) PD_TRY(assess_model(newton, problem, iterate));
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
     if (newton->n_free == 0) {
         iterate->stalled = 1;

@@ -125,7 +125,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
         PD_TRY(go_on(cg, problem, iterate, 0));
         PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
     }
-    cg->cut = iterate->part < 1.0;
+    cg->cut = iterate->fraction < 1.0;
 done:
     return status;
 }

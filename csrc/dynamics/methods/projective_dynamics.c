@@ -22,12 +22,12 @@
 
 typedef struct settings {
     pd_linear_settings linear;
-    const unsigned char *prone; /* [n] of PD_LINEAR_SCHUR: 1 in the contact region */
-    int inner;                  /* of the same: solves of the small system in a global step */
-    double active;              /* of the same */
+    const unsigned char *in_contact; /* [n] of PD_LINEAR_SCHUR: 1 in the contact region */
+    int inner;                       /* of the same: solves of the small system in a global step */
+    double active;                   /* of the same */
 } settings;
 
-static const pd_option options[] = {PD_LINEAR(settings, linear), PD_OPTION(settings, prone, PD_OPTION_VERTICES, 0, 0),
+static const pd_option options[] = {PD_LINEAR(settings, linear), PD_OPTION(settings, in_contact, PD_OPTION_VERTICES, 0, 0),
                                     PD_COUNT_FROM(settings, inner, 1), PD_NUMBER_FROM(settings, active, 0), PD_OPTIONS_END};
 
 typedef struct memory {
@@ -49,11 +49,11 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     pd_status status = PD_OK;
     memory *made = *self = calloc(1, sizeof *made);
     if (!made) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
-    linear.prone = settings->prone;
+    linear.in_contact = settings->in_contact;
     linear.active = settings->active;
     PD_TRY(pd_global_step_create(&made->step, problem, &linear, NULL));
-    if (linear.kind == PD_LINEAR_SCHUR && linear.prone)
-        status = pd_schur_step_create(&made->schur, problem, made->step.linear, linear.prone, settings->inner);
+    if (linear.kind == PD_LINEAR_SCHUR && linear.in_contact)
+        status = pd_schur_step_create(&made->schur, problem, made->step.linear, linear.in_contact, settings->inner);
 done:
     return status;
 }

@@ -1,8 +1,8 @@
 /* The rigid bodies of a scene in a sweep; see rigid_descent.h. */
 #include "dynamics/methods/rigid_descent.h"
 
+#include "contact/growable_list.h"
 #include "contact/potential/contact.h"
-#include "contact/room.h"
 #include "dynamics/problem/line_search.h"
 #include "dynamics/rigid/rigid.h"
 #include "linear/upload.h"
@@ -152,7 +152,7 @@ done:
 
 /* ---- colours ------------------------------------------------------------------------------------------------------------------------- */
 
-static pd_status make_room(pd_rigid_descent *self, const pd_problem *problem, size_t n) {
+static pd_status ensure_capacity(pd_rigid_descent *self, const pd_problem *problem, size_t n) {
     if (n <= self->room && self->neighbours) return PD_OK;
     size_t room = n + n / 2 + 64, entries = 2 * (6 * room + (size_t)self->n_shared);
     free(self->points_of);
@@ -220,13 +220,13 @@ static void colour_bodies(pd_rigid_descent *self) {
 /* Limits the vertices to their displacement bounds, or to the first contact. */
 static pd_status limit_vertices(pd_rigid_descent *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_status status = PD_OK;
-    double found[2], part;
+    double found[2], fraction;
     PD_TRY(pd_contact_largest_move(problem->contact, self->x, iterate->x, problem->scalars));
     PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
-    if (sqrt(found[0]) <= pd_contact_certain_reach(problem->contact)) return PD_OK;
-    PD_TRY(pd_contact_limit(problem->contact, iterate->x, self->x, 0, &part));
-    if (part == 1.0) return PD_OK;
-    PD_TRY(pd_direction_scale(problem, iterate, part));
+    if (sqrt(found[0]) <= pd_contact_certain_bound(problem->contact)) return PD_OK;
+    PD_TRY(pd_contact_limit(problem->contact, iterate->x, self->x, 0, &fraction));
+    if (fraction == 1.0) return PD_OK;
+    PD_TRY(pd_direction_scale(problem, iterate, fraction));
     PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
 done:
     return status;
@@ -248,18 +248,18 @@ static pd_status find_pairs(pd_rigid_descent *self, const pd_problem *problem, i
     pd_contact_view view = pd_contact_pairs_of(contact);
     const pd_contact_columns *c = &view.columns;
     sweep->pairs = (pd_contact_pairs){view.n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
-    sweep->law = pd_contact_law_of(contact);
+    sweep->potential = pd_contact_pair_potential(contact);
     sweep->incidence = view.incidence;
     sweep->points = (real *)(uintptr_t)pd_contact_points(contact); // for this sweep, until the next search
     sweep->rounding = rounding;
-    sweep->reach = pd_contact_reaches_of(contact);
-    sweep->by_reach = pd_contact_is_by_reach(contact);
+    sweep->displacement_bound = pd_contact_displacement_bounds_of(contact);
+    sweep->by_bounds = pd_contact_uses_bounds(contact);
     sweep->lagged = view.friction.pairs, sweep->lagged_incidence = view.friction.incidence;
     sweep->slipping = view.friction.slipping;
     sweep->slipping.y = sweep->points;
-    PD_TRY(make_room(self, problem, (size_t)(view.n + sweep->lagged.n)));
-    const pd_room rooms[] = {PD_ROOM(sweep->own, 4), PD_ROOM(sweep->gaps, 4)};
-    PD_TRY(pd_rooms_grow(problem->context, (size_t)view.n, "pairs of rigid bodies", PD_ROOMS(rooms), &self->roles, NULL));
+    PD_TRY(ensure_capacity(self, problem, (size_t)(view.n + sweep->lagged.n)));
+    const pd_growable rooms[] = {PD_GROWABLE(sweep->own, 4), PD_GROWABLE(sweep->gaps, 4)};
+    PD_TRY(pd_growables_grow(problem->context, (size_t)view.n, "pairs of rigid bodies", PD_GROWABLES(rooms), &self->roles, NULL));
     PD_TRY(pd_memory_download(problem->context, self->points_of, c->points, 4 * (size_t)view.n * sizeof(int)));
     PD_TRY(pd_memory_download(problem->context, self->points_of + 4 * (size_t)view.n, sweep->lagged.points,
                               4 * (size_t)sweep->lagged.n * sizeof(int)));
@@ -279,7 +279,7 @@ pd_status pd_rigid_descent_bodies(pd_rigid_descent *self, const pd_problem *prob
         PD_TRY(limit_vertices(self, problem, iterate));
         PD_TRY(find_pairs(self, problem, iterate->number == 0));
     } else {
-        PD_TRY(make_room(self, problem, 0));
+        PD_TRY(ensure_capacity(self, problem, 0));
         PD_TRY(pd_memory_copy(context, self->points, self->x, pd_problem_bytes(problem)));
         list_neighbours(self, problem, 0);
     }

@@ -15,7 +15,7 @@ void pd_rigid_descent_destroy(pd_rigid_descent *self, pd_context *context); /* N
 /* Adds the direction of the bodies to that of the vertices in iterate->direction, from the moved vertices. Bodies move colour by colour;
  * those of a colour share no term of G. With contact each moves up to its first contact while the others rest, or within its
  * displacement bound. iterate->beyond tells whether one has left that bound.
- *   bounds  of pd_contact_reach at the begin of the iteration; not read without contact */
+ *   bounds  of pd_contact_bound_displacements at the begin of the iteration; not read without contact */
 pd_status pd_rigid_descent_bodies(pd_rigid_descent *self, const pd_problem *problem, const pd_contact_sweep *bounds, pd_iterate *iterate);
 
 #endif

@@ -53,17 +53,18 @@ done:
 /* Takes the 6x6 block of each body from the Hessian; with `diagonal` only its diagonal. */
 static pd_status take_systems(pd_rigid_sweep *self, const pd_problem *problem, int diagonal) {
     const pd_rigid *rigid = problem->rigid;
-    const pd_whole_hessian *whole = pd_problem_reduced(problem);
+    const pd_assembled_hessian *assembled = pd_problem_reduced(problem);
     memset(self->host_systems, 0, PD_RIGID_SYSTEM * (size_t)rigid->n * sizeof(double));
     for (int b = 0; b < rigid->n; b++) {
         const pd_rigid_rows *rows = &rigid->bodies[b].rows;
         int node = rows->first + rows->n - PD_RIGID_CARRIERS;
         double *A = self->host_systems + PD_RIGID_SYSTEM * (size_t)b;
         for (int r = 0; r < 2; r++)
-            for (int s = whole->pattern.row_start[node + r]; s < whole->pattern.row_start[node + r + 1]; s++) {
-                int column = whole->pattern.columns[s] - node;
+            for (int s = assembled->pattern.row_start[node + r]; s < assembled->pattern.row_start[node + r + 1]; s++) {
+                int column = assembled->pattern.columns[s] - node;
                 if (column != 0 && column != 1) continue;
-                for (int c = 0; c < 9; c++) A[6 * (3 * r + c / 3) + 3 * column + c % 3] = (double)whole->blocks[9 * (size_t)s + (size_t)c];
+                for (int c = 0; c < 9; c++)
+                    A[6 * (3 * r + c / 3) + 3 * column + c % 3] = (double)assembled->blocks[9 * (size_t)s + (size_t)c];
             }
         for (int c = 0; c < 36; c++) A[c] = diagonal && c % 7 ? 0.0 : A[c];
         for (int c = 0; c < 18 && rigid->excluded[node]; c++) // rotation about its fixed points

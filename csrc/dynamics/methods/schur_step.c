@@ -41,7 +41,7 @@ struct pd_schur_step {
     pd_linear *linear;
     int inner;
     int detects;                                   /* entries of contact are detected again within a step (dynamics/response.h) */
-    real *whole;                                   /* B [problem's n_vertices,3] with them: x, with the moved rows of the contact region */
+    real *assembled;                               /* B [problem's n_vertices,3] with them: x, with the moved rows of the contact region */
     pd_model model;                                /* E_beta */
     pd_matrix matrix;                              /* A22(beta), pinned corners included */
     int *targets, n_targets;                       /* H: the rows of the scene's shape targets in E_beta, ascending */
@@ -71,21 +71,21 @@ static void destroy_beta(beta *self) {
 }
 
 /* Tells whether all corners of an element are in the contact region or pinned, and one is in the region. */
-static int is_beta(const pd_problem *problem, const unsigned char *prone, const int *corners, int k) {
+static int is_beta(const pd_problem *problem, const unsigned char *in_contact, const int *corners, int k) {
     int some = 0;
     for (int a = 0; a < k; a++) {
         if (problem->fixed[corners[a]]) continue;
-        if (!prone[corners[a]]) return 0;
+        if (!in_contact[corners[a]]) return 0;
         some = 1;
     }
     return some;
 }
 
 /* The elements of one set in E_beta, over the vertices of E_beta; pinned corners are appended to those. */
-static pd_status take_set(beta *self, const pd_problem *problem, const unsigned char *prone, const pd_element_set *set) {
+static pd_status take_set(beta *self, const pd_problem *problem, const unsigned char *in_contact, const pd_element_set *set) {
     pd_kind_shape shape = pd_kind_shape_of(set->kind);
     size_t k = (size_t)shape.vertices, rest = (size_t)shape.rest, count = (size_t)shape.parameters, m = 0;
-    for (int e = 0; e < set->n; e++) m += (size_t)is_beta(problem, prone, set->vertices + k * (size_t)e, shape.vertices);
+    for (int e = 0; e < set->n; e++) m += (size_t)is_beta(problem, in_contact, set->vertices + k * (size_t)e, shape.vertices);
     if (m == 0 || set->kind == PD_ATTACHMENT) return PD_OK;
     int *vertices = self->arrays[3 * self->n_sets] = malloc(m * k * sizeof *vertices);
     double *gradients = self->arrays[3 * self->n_sets + 1] = malloc((m * rest + 1) * sizeof *gradients);
@@ -96,7 +96,7 @@ static pd_status take_set(beta *self, const pd_problem *problem, const unsigned 
     m = 0;
     for (size_t e = 0; e < (size_t)set->n; e++) {
         const int *corners = set->vertices + k * e;
-        if (!is_beta(problem, prone, corners, shape.vertices)) continue;
+        if (!is_beta(problem, in_contact, corners, shape.vertices)) continue;
         for (size_t a = 0; a < k; a++) {
             int *slot = &self->slot[corners[a]];
             if (*slot < 0) self->fixed[self->n] = 1, self->vertices[ *slot = self->n++] = corners[a];
@@ -112,7 +112,7 @@ static pd_status take_set(beta *self, const pd_problem *problem, const unsigned 
     return PD_OK;
 }
 
-static pd_status find_beta(beta *self, const pd_problem *problem, const unsigned char *prone) {
+static pd_status find_beta(beta *self, const pd_problem *problem, const unsigned char *in_contact) {
     size_t n = (size_t)problem->model->n_vertices;
     pd_status status = PD_OK;
     self->vertices = malloc((n + 1) * sizeof(int));
@@ -123,16 +123,16 @@ static pd_status find_beta(beta *self, const pd_problem *problem, const unsigned
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the elements of %zu vertices", n);
     for (int i = 0; i < (int)n; i++) {
         self->slot[i] = -1;
-        if (prone[i] && !problem->fixed[i]) self->vertices[self->slot[i] = self->n++] = i;
+        if (in_contact[i] && !problem->fixed[i]) self->vertices[self->slot[i] = self->n++] = i;
     }
-    for (int s = 0; s < problem->n_sets; s++) PD_TRY(take_set(self, problem, prone, &problem->sets[s]));
+    for (int s = 0; s < problem->n_sets; s++) PD_TRY(take_set(self, problem, in_contact, &problem->sets[s]));
 done:
     return status;
 }
 
 void pd_schur_step_destroy(pd_schur_step *self, pd_context *context) {
     if (!self) return;
-    real *vectors[] = {self->x, self->g, self->u, self->sum, self->before, self->after, self->zero, self->whole};
+    real *vectors[] = {self->x, self->g, self->u, self->sum, self->before, self->after, self->zero, self->assembled};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) pd_memory_destroy(context, vectors[i]);
     free(self->targets);
     pd_memory_destroy(context, self->vertices);
@@ -161,18 +161,19 @@ done:
     return status;
 }
 
-pd_status pd_schur_step_create(pd_schur_step **out, const pd_problem *problem, pd_linear *linear, const unsigned char *prone, int inner) {
+pd_status pd_schur_step_create(pd_schur_step **out, const pd_problem *problem, pd_linear *linear, const unsigned char *in_contact,
+                               int inner) {
     pd_status status = PD_OK;
     beta elements = {0};
     pd_schur_step *self = calloc(1, sizeof *self);
     *out = NULL;
     if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
-    PD_TRY(find_beta(&elements, problem, prone));
+    PD_TRY(find_beta(&elements, problem, in_contact));
     self->linear = linear;
     const pd_contact_response *response = problem->response;
     if (inner > 1 && response->entries && response->changes(problem) && !(linear->settings.active > 0)) {
         self->detects = 1;
-        PD_TRY(pd_memory_create(problem->context, (void **)&self->whole, ((size_t)problem->model->n_vertices * 3 + 1) * sizeof(real)));
+        PD_TRY(pd_memory_create(problem->context, (void **)&self->assembled, ((size_t)problem->model->n_vertices * 3 + 1) * sizeof(real)));
     }
     self->inner = elements.n_sets > 0 || self->detects ? inner : 1;
     PD_TRY(upload_beta(self, problem, &elements));
@@ -212,7 +213,7 @@ done:
 
 /* dE_beta/dx: without masses, so that it contains nothing else. */
 static pd_status pull_of_beta(const pd_schur_step *self, pd_context *context, real *out) {
-    pd_step_data step = {.inverse_h = 0.0, .x_t = self->zero, .load = self->zero};
+    pd_step_data step = {.inverse_h = 0.0, .x_t = self->zero, .external_acceleration = self->zero};
     return pd_gradient(context, &self->model, &step, self->x, self->zero, out);
 }
 
@@ -224,10 +225,10 @@ static pd_status detect(pd_schur_step *self, const pd_problem *problem, real *sc
     const pd_contact_response *response = problem->response;
     const pd_entries *entries;
     pd_status status = PD_OK;
-    PD_TRY(pd_rows_scatter(context, n, self->vertices, self->x, self->whole));
+    PD_TRY(pd_rows_scatter(context, n, self->vertices, self->x, self->assembled));
     for (int current = 0; current < 2; current++) {
         PD_TRY(pd_memory_clear(context, scratch, (size_t)problem->model->n_vertices * 3 * sizeof(real)));
-        PD_TRY((current ? response->gradient : response->held_gradient)(problem, self->whole, scratch));
+        PD_TRY((current ? response->gradient : response->held_gradient)(problem, self->assembled, scratch));
         PD_TRY(pd_rows_gather(context, n, self->vertices, scratch, self->before));
         PD_TRY(pd_add_scaled(context, &self->model, self->g, current ? 1.0 : -1.0, self->before, self->g));
     }
@@ -251,7 +252,7 @@ pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, co
     if (self->inner > 1) {
         PD_TRY(pd_rows_gather(context, model->n_vertices, self->vertices, x, self->x));
         PD_TRY(pull_of_beta(self, context, self->before));
-        if (self->detects) PD_TRY(pd_memory_copy(context, self->whole, x, (size_t)problem->model->n_vertices * 3 * sizeof(real)));
+        if (self->detects) PD_TRY(pd_memory_copy(context, self->assembled, x, (size_t)problem->model->n_vertices * 3 * sizeof(real)));
     }
     for (int j = 1; j < self->inner; j++) {
         PD_TRY(pd_add_scaled(context, model, self->x, -1.0, self->u, self->x));

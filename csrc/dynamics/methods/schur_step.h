@@ -11,7 +11,8 @@ typedef struct pd_schur_step pd_schur_step;
 
 /* `linear`, of kind PD_LINEAR_SCHUR with its `prone` H [n], is borrowed. Nothing is factorised. With proxies the active ones after a
  * solve are those of its last inner iteration. Errors: PD_ERROR_MEMORY. */
-pd_status pd_schur_step_create(pd_schur_step **out, const pd_problem *problem, pd_linear *linear, const unsigned char *prone, int inner);
+pd_status pd_schur_step_create(pd_schur_step **out, const pd_problem *problem, pd_linear *linear, const unsigned char *in_contact,
+                               int inner);
 void pd_schur_step_destroy(pd_schur_step *self, pd_context *context); /* NULL is allowed */
 
 /* As in pd_method; also updates the copy in its own model. */

@@ -101,7 +101,7 @@ static pd_status sweep(pd_descent *descent, const pd_problem *problem, const pd_
                        pd_sweep_bounds bounds, pd_contact_sweep *touched) {
     const int n_colours = descent->sweep.n_colours, each = descent->custom ? 1 : n_colours;
     pd_status status = PD_OK;
-    if (problem->contact) PD_TRY(pd_contact_reach(problem->contact, iterate->x, touched));
+    if (problem->contact) PD_TRY(pd_contact_bound_displacements(problem->contact, iterate->x, touched));
     pd_context_tally(problem->context)->sweeps++;
     if (!in_place) PD_TRY(pd_custom_refresh(problem, iterate->x, PD_ASK_STRESS | PD_ASK_HESSIAN));
     // the functions of a material are evaluated after the moves of the earlier colours
@@ -155,7 +155,7 @@ const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",
                                                   .takes_rigid = 1,
                                                   .takes_custom = 1,
                                                   .takes_oriented = 1,
-                                                  .keeps_reach = 1,
+                                                  .keeps_bounds = 1,
                                                   .moves = 1,
                                                   .keeps_orientation = 1,
                                                   .minimises_potential = 1};
@@ -267,7 +267,7 @@ static pd_status diagonal_finish(void *self, const pd_problem *problem, pd_itera
 /* The test for a decrease of G runs on the host. */
 static int capturable_jacobi(const void *self) { return !((const pd_descent *)self)->line_search; }
 
-static int guarded(const void *self) { return ((const pd_descent *)self)->line_search; }
+static int has_safeguard(const void *self) { return ((const pd_descent *)self)->line_search; }
 
 const pd_method pd_block_jacobi_method = {.name = "BlockJacobi",
                                           .options = jacobi_options,
@@ -277,11 +277,11 @@ const pd_method pd_block_jacobi_method = {.name = "BlockJacobi",
                                           .direction = block_direction,
                                           .finish = block_finish,
                                           .capturable = capturable_jacobi,
-                                          .guarded = guarded,
+                                          .has_safeguard = has_safeguard,
                                           .takes_rigid = 1,
                                           .takes_custom = 1,
                                           .takes_oriented = 1,
-                                          .keeps_reach = 1,
+                                          .keeps_bounds = 1,
                                           .minimises_potential = 1};
 const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
                                               .options = jacobi_options,
@@ -291,9 +291,9 @@ const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
                                               .direction = diagonal_direction,
                                               .finish = diagonal_finish,
                                               .capturable = capturable_jacobi,
-                                              .guarded = guarded,
+                                              .has_safeguard = has_safeguard,
                                               .takes_rigid = 1,
                                               .takes_custom = 1,
                                               .takes_oriented = 1,
-                                              .keeps_reach = 1,
+                                              .keeps_bounds = 1,
                                               .minimises_potential = 1};

@@ -15,8 +15,8 @@
  *
  * The sweep moves a copy of the positions, and passes the sum of each vertex's moves to the frame: float32 loses no digits to the size of
  * the coordinates. */
+#include "contact/growable_list.h"
 #include "contact/potential/contact.h"
-#include "contact/room.h"
 #include "dynamics/method.h"
 #include "linear/upload.h"
 #include "mesh/element_colouring.h"
@@ -163,8 +163,8 @@ static pd_status take_pairs(pd_xpbd *xpbd, const pd_problem *problem, int n, int
     if (!begins && detections == xpbd->detections) return PD_OK;
     if (begins) xpbd->n_pairs = 0;
     pair_multipliers *last = &xpbd->last, *next = &xpbd->next, swap;
-    const pd_room rooms[] = {PD_ROOM(next->keys, 1), PD_ROOM(next->values, 4), PD_ROOM(next->changes, 4)};
-    PD_TRY(pd_rooms_grow(context, (size_t)n, "constraints of contact", PD_ROOMS(rooms), &next->capacity, NULL));
+    const pd_growable rooms[] = {PD_GROWABLE(next->keys, 1), PD_GROWABLE(next->values, 4), PD_GROWABLE(next->changes, 4)};
+    PD_TRY(pd_growables_grow(context, (size_t)n, "constraints of contact", PD_GROWABLES(rooms), &next->capacity, NULL));
     PD_TRY(pd_penalty_carry(context, n, keys, xpbd->n_pairs, last->keys, last->values, next->values));
     PD_TRY(pd_memory_copy(context, next->keys, keys, (size_t)n * sizeof *keys));
     swap = *last, *last = *next, *next = swap;
@@ -176,7 +176,7 @@ done:
 static pd_status contact(pd_xpbd *xpbd, const pd_problem *problem, const pd_iterate *iterate) {
     pd_contact_sweep touched;
     pd_status status = PD_OK;
-    PD_TRY(pd_contact_reach(problem->contact, xpbd->positions, &touched));
+    PD_TRY(pd_contact_bound_displacements(problem->contact, xpbd->positions, &touched));
     int n = touched.frozen.at.n;
     PD_TRY(take_pairs(xpbd, problem, n, iterate->number == 0));
     if (n > 0)

@@ -21,23 +21,23 @@ pd_status pd_orientation_holds(const pd_problem *problem, const real *x, int *ho
     return status;
 }
 
-pd_status pd_orientation_limit(const pd_problem *problem, const real *x_0, const real *x_1, double *part) {
+pd_status pd_orientation_limit(const pd_problem *problem, const real *x_0, const real *x_1, double *fraction) {
     pd_context *context = problem->context;
     pd_status status = PD_OK;
     double shortfall;
     int holds;
-    *part = 1.0;
+    *fraction = 1.0;
     if (!problem->model->is_oriented) return PD_OK;
     PD_TRY(find_shortfall(problem, x_0, x_1, &shortfall));
-    *part = fmax(1.0 - shortfall, 0.0);
+    *fraction = fmax(1.0 - shortfall, 0.0);
     PD_TRY(pd_orientation_holds(problem, x_1, &holds));
-    if (*part == 1.0 && holds) return PD_OK;
-    for (int halving = 0; *part > 0.0; halving++) {
+    if (*fraction == 1.0 && holds) return PD_OK;
+    for (int halving = 0; *fraction > 0.0; halving++) {
         PD_TRY(pd_memory_copy(context, problem->trial_offset, x_0, pd_problem_bytes(problem)));
-        PD_TRY(pd_move_towards(context, problem->model->n_vertices, NULL, *part, x_1, problem->trial_offset));
+        PD_TRY(pd_move_towards(context, problem->model->n_vertices, NULL, *fraction, x_1, problem->trial_offset));
         PD_TRY(pd_orientation_holds(problem, problem->trial_offset, &holds));
         if (holds) break;
-        *part = halving < MOST_HALVINGS ? 0.5 * *part : 0.0;
+        *fraction = halving < MOST_HALVINGS ? 0.5 * *fraction : 0.0;
     }
 done:
     return status;

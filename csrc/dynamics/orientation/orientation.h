@@ -7,7 +7,7 @@
 /* The part of the straight path from x_0 to x_1 on which each keeps a tenth of its volume, rounded down, and at whose end det F > 0 in the
  * precision of the energies; 1 without such tets. Synchronises, and uses trial_offset and scalars of the problem. x_0, x_1 B [n,3]; x_1 may
  * be problem->trial. */
-pd_status pd_orientation_limit(const pd_problem *problem, const real *x_0, const real *x_1, double *part);
+pd_status pd_orientation_limit(const pd_problem *problem, const real *x_0, const real *x_1, double *fraction);
 
 /* Tells whether det F > 0 in all of them at x B [n,3]. Synchronises, and uses scalars. */
 pd_status pd_orientation_holds(const pd_problem *problem, const real *x, int *holds);

@@ -70,7 +70,7 @@ pd_status pd_problem_hessian(const pd_problem *problem, const real *x, pd_hessia
     return status ? status : add_contact(problem, x, filter);
 }
 
-pd_status pd_problem_hessian_upon(const pd_problem *problem, const real *base, const real *x) {
+pd_status pd_problem_hessian_on(const pd_problem *problem, const real *base, const real *x) {
     const pd_block_hessian *self = problem->hessian;
     size_t bytes = 9 * (size_t)self->pattern.row_start[self->pattern.n] * sizeof(real);
     pd_status status = pd_memory_copy(problem->context, self->blocks, base, bytes);

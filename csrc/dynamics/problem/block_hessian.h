@@ -20,10 +20,10 @@ pd_status pd_problem_need_hessian(const pd_problem *problem);
 
 /* hessian->blocks = d2G/dx2 at x (B [n,3]), `filter` as in backend.h; requires pd_problem_need_hessian. Of contact pairs it contains the
  * diagonal blocks only. The others are not in the pattern of the elements and stay with the pairs (contact/potential/contact.h), for
- * products there and for whole_hessian.h. Memory: allocates only for growth of the list of pairs. */
+ * products there and for assembled_hessian.h. Memory: allocates only for growth of the list of pairs. */
 pd_status pd_problem_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter);
 
 /* The same with B [nnz,3,3] `base` replacing inertia and elements, and the projected Hessians of pairs. */
-pd_status pd_problem_hessian_upon(const pd_problem *problem, const real *base, const real *x);
+pd_status pd_problem_hessian_on(const pd_problem *problem, const real *base, const real *x);
 
 #endif

@@ -98,7 +98,7 @@ pd_status pd_global_step_create(pd_global_step *self, const pd_problem *problem,
         PD_TRY(pd_fail(problem->error, PD_ERROR_TYPE, "linear: with rigid bodies a global step takes the direct solver alone"));
     PD_TRY(sets ? create_matrix(&weighed, problem, sets) : pd_problem_system_matrix(problem, &A));
     if (self->extra && settings->kind == PD_LINEAR_DIRECT) {
-        PD_TRY(pd_csr_with_room(&roomy, A, response->pattern(problem), problem->error));
+        PD_TRY(pd_csr_with_capacity(&roomy, A, response->pattern(problem), problem->error));
         A = &roomy;
     }
     // with two factors it is always exact
@@ -156,7 +156,7 @@ pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem
     pd_status status = PD_OK;
     if (problem->rigid) {
         self->touched = 1;
-        PD_TRY(pd_problem_reduced_upon(problem, self->base, x, rebuild));
+        PD_TRY(pd_problem_reduced_hessian_on(problem, self->base, x, rebuild));
         return factorise(self, problem);
     }
     if (self->extra) {
@@ -174,12 +174,12 @@ pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem
         PD_TRY(pd_contact_bounds(self->contact, problem->model, self->bounds));
         PD_TRY(pd_linear_set_diagonal(self->linear, self->bounds));
     } else if (self->cg && self->touched) {
-        if (pd_problem_wants_whole(problem))
-            PD_TRY(pd_problem_whole_upon(problem, self->base, x, rebuild));
+        if (pd_problem_needs_assembled(problem))
+            PD_TRY(pd_problem_assembled_hessian_on(problem, self->base, x, rebuild));
         else
-            PD_TRY(pd_problem_hessian_upon(problem, self->base, x));
+            PD_TRY(pd_problem_hessian_on(problem, self->base, x));
     } else if (self->factor && self->touched) {
-        PD_TRY(pd_problem_whole_upon(problem, self->base, x, rebuild));
+        PD_TRY(pd_problem_assembled_hessian_on(problem, self->base, x, rebuild));
         status = factorise(self, problem);
     }
 done:

@@ -50,7 +50,7 @@ pd_status pd_global_step_prepare(pd_global_step *self);
 int pd_global_step_capturable(const pd_global_step *self);
 
 /* K of the pairs at x (B [n,3]), or the entries of the response at the last gradient; `rebuild`: in the first iteration of a step,
- * whole_hessian.h. Has no effect without contact and rigid bodies. Memory: allocates only for growth and for factorisations of Direct.
+ * assembled_hessian.h. Has no effect without contact and rigid bodies. Memory: allocates only for growth and for factorisations of Direct.
  * Errors: PD_ERROR_SINGULAR, PD_ERROR_MEMORY. */
 pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem, const real *x, int rebuild);
 /* direction [n,3] from residual [n,3], both B. */

@@ -1,5 +1,5 @@
 /* Conjugate gradients on the Hessian of the incremental potential; see hessian_cg.h. The iteration is in linear/conjugate_gradients.h. The
- * operator has rows of 3x3 blocks without those of fixed vertices, plus the contact pairs. Otherwise (whole_hessian.h) the rows are those
+ * operator has rows of 3x3 blocks without those of fixed vertices, plus the contact pairs. Otherwise (assembled_hessian.h) the rows are those
  * of the assembled Hessian, with rigid bodies those of rigid.h. This matrix contains the pairs; every solve copies it from the host. */
 #include "dynamics/problem/hessian_cg.h"
 
@@ -14,7 +14,7 @@
 struct pd_hessian_cg {
     pd_context *context;
     const pd_problem *problem;
-    int look_every;            /* iterations between two device reads */
+    int read_every;            /* iterations between two device reads */
     pd_hessian_factor *factor; /* NULL, or the preconditioner */
     pd_hessian_matrix H;
     pd_matrix rows; /* 3n rows and the scratch of their reductions, for passes that need nothing else */
@@ -23,7 +23,7 @@ struct pd_hessian_cg {
     int *row_start, *columns;  /* B, owned */
     pd_conjugate_gradients cg; /* its sums B [6], and directly after them, for one read: */
     double *indefinite;        /* [1], and the reason of the end [2] */
-    int whole;                 /* all blocks are in one pattern: */
+    int assembled;             /* all blocks are in one pattern: */
     int *slots;                /* B [n] of the diagonal */
     int *host_slots;           /* H [n] */
     unsigned char *excluded;   /* B [n] */
@@ -47,7 +47,7 @@ static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
     pd_contact *contact = self->problem->contact;
     pd_context_tally(self->context)->products++;
     pd_status status = pd_hessian_product(self->context, &self->H, p, q, sums);
-    return status || !contact || self->whole ? status : pd_contact_add_product(contact, self->problem->model, p, q, sums);
+    return status || !contact || self->assembled ? status : pd_contact_add_product(contact, self->problem->model, p, q, sums);
 }
 
 static pd_status invert(void *owner, const pd_block_inverses *M, double *indefinite) {
@@ -78,9 +78,9 @@ static const pd_preconditioner by_factor = {
 /* ---- the operator -------------------------------------------------------------------------------------------------------------------- */
 
 /* H = the blocks of the assembled Hessian: the pattern, if it changed since the last solve, and the values. */
-static pd_status take_whole(pd_hessian_cg *self) {
+static pd_status take_assembled(pd_hessian_cg *self) {
     pd_context *context = self->context;
-    const pd_whole_hessian *reduced = pd_problem_reduced(self->problem);
+    const pd_assembled_hessian *reduced = pd_problem_reduced(self->problem);
     const pd_csr *pattern = &reduced->pattern;
     int revision = reduced->revision;
     size_t n = (size_t)pattern->n, entries = (size_t)pattern->row_start[n];
@@ -108,8 +108,8 @@ done:
     return status;
 }
 
-/* The buffers of take_whole; the projectors are in the blocks. */
-static pd_status make_whole(pd_hessian_cg *self) {
+/* The buffers of take_assembled; the projectors are in the blocks. */
+static pd_status make_assembled(pd_hessian_cg *self) {
     size_t n = (size_t)self->H.n;
     pd_status status = PD_OK;
     const unsigned char *excluded = self->problem->rigid ? self->problem->rigid->excluded : self->problem->fixed;
@@ -126,7 +126,7 @@ done:
 /* A read synchronises, and the work of the device after the end of a solve is lost. At 100,000 vertices both costs are equal at check_every
  * iterations between reads; with fewer vertices the interval shrinks as sqrt(n / 100,000). Model: solves of 50 iterations, 600 bytes per
  * vertex and iteration, 10 us per read, 3.84 TB/s, both assumed. */
-static int look_every(int check_every, double n) { return (int)fmax(1.0, check_every * fmin(1.0, sqrt(1e5 / n))); }
+static int read_every(int check_every, double n) { return (int)fmax(1.0, check_every * fmin(1.0, sqrt(1e5 / n))); }
 
 pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, const pd_linear_settings *settings,
                                pd_hessian_factor *factor) {
@@ -140,7 +140,7 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
     self->context = context;
     self->problem = problem;
     self->factor = factor;
-    self->whole = factor || pd_problem_wants_whole(problem);
+    self->assembled = factor || pd_problem_needs_assembled(problem);
     self->A = (pd_operator){
         .context = context, .rows = &self->rows, .width = 1, .owner = self, .product = multiply, .invert = invert, .has_blocks = 1};
     self->A.held = problem->rigid ? problem->rigid->excluded : problem->fixed;
@@ -149,7 +149,7 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
     self->cg.A = &self->A;
     self->cg.M = &self->M;
     self->rows.n = 3 * (int)n;
-    self->look_every = look_every(settings->check_every, (double)n);
+    self->read_every = read_every(settings->check_every, (double)n);
     size_t sums = 2 * (3 * n / (PD_SUM_BLOCK - 2) + 1);
     PD_TRY(pd_memory_create(context, (void **)&self->row_start, (n + 1) * sizeof(int)));
     PD_TRY(pd_memory_create(context, (void **)&self->columns, entries * sizeof(int)));
@@ -169,7 +169,7 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
                                   problem->model->subspace,
                                   0.0,
                                   self->rows.partial_sums};
-    if (self->whole) PD_TRY(make_whole(self));
+    if (self->assembled) PD_TRY(make_assembled(self));
     if (factor)
         self->M = (pd_preconditioned){.kind = &by_factor, .memory = self};
     else
@@ -209,7 +209,7 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
     pd_tally begun;
     *end = (pd_hessian_cg_end){0};
     self->H.shift = shift;
-    if (self->whole) PD_TRY(take_whole(self));
+    if (self->assembled) PD_TRY(take_assembled(self));
     PD_TRY(pd_preconditioned_refresh(&self->M, &self->A, self->indefinite));
     PD_TRY(pd_memory_copy(context, self->cg.r, iterate->gradient, bytes));
     PD_TRY(pd_conjugate_gradients_begin(&self->cg, d));
@@ -227,7 +227,7 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
     begun = *pd_context_tally(context);
     const double half_way = give_up == PD_CG_GIVES_UP_SLOW ? sqrt(sqrt(sums[3]) * self->cg.end.norm) : HUGE_VAL;
     // the first by itself: where it has no or negative curvature its p is the answer. Between two looks the device ends them, and d stays
-    for (int k = 0, n = 1; k < most && sums[7] == PD_PCG_GOES_ON; k += n, n = self->look_every) {
+    for (int k = 0, n = 1; k < most && sums[7] == PD_PCG_GOES_ON; k += n, n = self->read_every) {
         if (n > most - k) n = most - k;
         for (int j = 0; j < n; j++) {
             PD_TRY(pd_conjugate_gradients_direct(&self->cg, k + j == 0));
@@ -251,7 +251,7 @@ pd_status pd_hessian_cg_multiply(pd_hessian_cg *self, const real *v, real *produ
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
     self->H.shift = 0.0;
-    if (self->whole) PD_TRY(take_whole(self));
+    if (self->assembled) PD_TRY(take_assembled(self));
     PD_TRY(pd_memory_clear(self->context, self->cg.p, (size_t)self->rows.n * sizeof(real)));
     PD_TRY(pd_add_scaled(self->context, problem->model, self->cg.p, 1.0, v, self->cg.p));
     if (problem->subspace) PD_TRY(pd_project(self->context, problem->model->n_vertices, problem->model->subspace, self->cg.p));

@@ -14,7 +14,7 @@ typedef struct pd_hessian_cg_end {
 } pd_hessian_cg_end;
 
 /* For the pattern of the problem, after pd_problem_need_hessian, and the preconditioner of `settings`. With a factor, which may be NULL
- * and is borrowed, this is the preconditioner, and the operator is the assembled Hessian (whole_hessian.h), whose pattern must exist.
+ * and is borrowed, this is the preconditioner, and the operator is the assembled Hessian (assembled_hessian.h), whose pattern must exist.
  * Errors: PD_ERROR_MEMORY. */
 pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, const pd_linear_settings *settings,
                                pd_hessian_factor *factor);

@@ -54,7 +54,7 @@ static void upper_triangle(const void *owner, int *column_start, int *rows, doub
 }
 
 static triangle triangle_of(const pd_hessian_factor *self, const pd_problem *problem, double shift) {
-    const pd_whole_hessian *reduced = pd_problem_reduced(problem);
+    const pd_assembled_hessian *reduced = pd_problem_reduced(problem);
     return (triangle){&self->factor, &reduced->pattern, reduced->blocks, shift};
 }
 

@@ -1,4 +1,4 @@
-/* A sparse Cholesky factor of the assembled Hessian (whole_hessian.h), or of its replacement, over the free vertices. */
+/* A sparse Cholesky factor of the assembled Hessian (assembled_hessian.h), or of its replacement, over the free vertices. */
 #ifndef PD_DYNAMICS_PROBLEM_HESSIAN_FACTOR_H
 #define PD_DYNAMICS_PROBLEM_HESSIAN_FACTOR_H
 

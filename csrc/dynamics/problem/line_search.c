@@ -69,12 +69,12 @@ done:
 /* *alpha = LONGER, if the whole direction, with the potential `trial`, was too short, and contact and rotating bodies allow it. */
 static pd_status lengthen(const pd_problem *problem, const pd_iterate *iterate, double trial, double *alpha) {
     pd_status status = PD_OK;
-    double part, potential, turn = 0.0;
+    double fraction, potential, turn = 0.0;
     if (problem->rigid) PD_TRY(pd_rigid_largest_turn(problem, iterate->direction, &turn));
     if (LONGER * turn > LARGEST_TURN) return PD_OK;
     PD_TRY(pd_point_along(problem, iterate, LONGER, problem->trial, problem->trial_offset));
-    PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, &part));
-    if (part < 1.0) return PD_OK;
+    PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, &fraction));
+    if (fraction < 1.0) return PD_OK;
     PD_TRY(pd_point_along(problem, iterate, LONGER, problem->trial, problem->trial_offset));
     PD_TRY(pd_problem_potential(problem, problem->trial, problem->trial_offset, &potential, NULL));
     if (potential < trial) *alpha = LONGER;
@@ -92,11 +92,11 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
     double rounding = pd_rounding_of_potential(problem, magnitude);
     iterate->stalled = 1;
     if (problem->contact || problem->model->is_oriented) { // within the step limit
-        double part;
+        double fraction;
         PD_TRY(first_point(problem, iterate, &alpha));
-        PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, &part));
-        iterate->limit = alpha *= part;
-        iterate->cut = part < 1.0;
+        PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, &fraction));
+        iterate->limit = alpha *= fraction;
+        iterate->cut = fraction < 1.0;
         if (!(alpha > 0.0)) return PD_OK;
     }
     for (int k = 0; k < MAX_HALVINGS; k++, alpha *= 0.5) {
@@ -113,7 +113,7 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
             break;
         }
     }
-    iterate->part = alpha;
+    iterate->fraction = alpha;
     // the frame subtracts the direction: scale it by alpha
     if (!iterate->stalled && alpha != 1.0) PD_TRY(pd_direction_scale(problem, iterate, alpha));
 done:

@@ -6,14 +6,14 @@
 #include "dynamics/problem/problem.h"
 
 /* The smaller of pd_path_limit_by_contact, with contact, and pd_orientation_limit. */
-pd_status pd_path_limit(const pd_problem *problem, const real *x_0, const real *x_1, int driven, double *part);
+pd_status pd_path_limit(const pd_problem *problem, const real *x_0, const real *x_1, int prescribed, double *fraction);
 
 /* pd_contact_limit along it: the fraction of the path from x_0 to x_1 on which no pair comes nearer than the separation. The distance of
  * an arc from its chord is added to the separation. If that leaves little of the path, a shorter one is tested, since that distance
  * falls with the square of the length. x_0, x_1 B [n,3]; x_1 may be problem->trial, but neither problem->trial_offset. */
-pd_status pd_path_limit_by_contact(const pd_problem *problem, const real *x_0, const real *x_1, int driven, double *part);
+pd_status pd_path_limit_by_contact(const pd_problem *problem, const real *x_0, const real *x_1, int prescribed, double *fraction);
 
 /* Moves x and offset by this fraction of the path to x_1 and offset_1; offset and offset_1 may be NULL. */
-pd_status pd_path_go(const pd_problem *problem, double part, const real *x_1, const real *offset_1, real *x, real *offset);
+pd_status pd_path_go(const pd_problem *problem, double fraction, const real *x_1, const real *offset_1, real *x, real *offset);
 
 #endif

@@ -13,24 +13,26 @@
 #include <string.h>
 
 /* The problem and all of its host memory. */
-typedef struct whole {
+typedef struct assembled {
     pd_problem problem; /* first, so that a pointer to it is one to the structure */
     pd_error error;
     pd_model model;
     pd_corners corners;
     pd_rounding rounding;
     pd_block_hessian hessian;
-    pd_whole_hessian whole;
+    pd_assembled_hessian assembled;
     pd_reduced_hessian reduced;
     pd_csr system_matrix;
     pd_element_set *sets;
-} whole;
+} assembled;
 
 void pd_problem_destroy(pd_problem *self) {
-    whole *all = (whole *)self;
+    assembled *all = (assembled *)self;
     if (!self) return;
     if (self->context) {
-        void *memory[] = {self->x_t, self->load, self->step.drift, self->trial, self->trial_offset, self->trial_gradient, self->scalars};
+        void *memory[] = {self->x_t,    self->external_acceleration, self->step.predicted_displacement,
+                          self->trial,  self->trial_offset,          self->trial_gradient,
+                          self->scalars};
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
         if (self->response->destroy) self->response->destroy(self);
         pd_prescribed_pairs_destroy(self->prescribed_pairs);
@@ -40,7 +42,7 @@ void pd_problem_destroy(pd_problem *self) {
         pd_model_destroy(&all->model, self->context);
         pd_context_destroy(self->context);
     }
-    pd_whole_hessian_destroy(&all->whole);
+    pd_assembled_hessian_destroy(&all->assembled);
     pd_reduced_hessian_destroy(&all->reduced);
     pd_rounding_destroy(&all->rounding);
     pd_corners_destroy(&all->corners);
@@ -51,7 +53,7 @@ void pd_problem_destroy(pd_problem *self) {
 }
 
 /* The description is borrowed. */
-static pd_status keep_description(whole *all, const pd_description *description) {
+static pd_status keep_description(assembled *all, const pd_description *description) {
     pd_problem *self = &all->problem;
     size_t n = (size_t)description->n_vertices, sets_bytes = (size_t)description->n_sets * sizeof(pd_element_set);
     self->masses = description->masses;
@@ -69,7 +71,7 @@ static pd_status keep_description(whole *all, const pd_description *description)
 pd_status pd_problem_create(pd_problem **out, const pd_description *description, const pd_contact_response *response, double h,
                             const pd_cholesky_functions *cholesky, pd_place place, pd_error *error) {
     pd_status status = PD_OK;
-    whole *all = calloc(1, sizeof *all);
+    assembled *all = calloc(1, sizeof *all);
     *out = NULL;
     if (!all) return pd_fail(error, PD_ERROR_MEMORY, "out of memory");
     pd_problem *self = &all->problem;
@@ -78,7 +80,7 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     self->corners = &all->corners;
     self->rounding = &all->rounding;
     self->hessian = &all->hessian;
-    self->whole = &all->whole;
+    self->assembled = &all->assembled;
     self->reduced = &all->reduced;
     self->system_matrix = &all->system_matrix;
     self->cholesky = cholesky;
@@ -91,13 +93,15 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     if (!status) PD_TRY(pd_rigid_create(&self->rigid, self, description));
     if (!status) PD_TRY(pd_custom_elements_create(&self->custom, self));
     if (!status) PD_TRY(pd_rounding_create(self->rounding, self));
-    real **vectors[] = {&self->x_t, &self->load, &self->step.drift, &self->trial, &self->trial_offset, &self->trial_gradient};
+    real **vectors[] = {&self->x_t,   &self->external_acceleration, &self->step.predicted_displacement,
+                        &self->trial, &self->trial_offset,          &self->trial_gradient};
     for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)
         status = pd_memory_create(self->context, (void **)vectors[i], pd_problem_bytes(self));
     if (!status) status = pd_memory_create(self->context, (void **)&self->scalars, (PD_ENERGY_COUNT + 2) * sizeof(double));
     if (!status && description->contact) status = pd_prescribed_pairs_create(&self->prescribed_pairs, self->context, description->contact);
     if (status) *self->error = *pd_context_error(self->context);
-    self->step.inverse_h = h > 0 ? 1.0 / h : 0.0, self->step.x_t = self->x_t, self->step.load = self->load;
+    self->step.inverse_h = h > 0 ? 1.0 / h : 0.0, self->step.x_t = self->x_t,
+    self->step.external_acceleration = self->external_acceleration;
     if (!status && response->create) status = pd_problem_keep_error(self, response->create(self, description));
 
 done:

@@ -6,15 +6,15 @@
 #include "dynamics/problem/model.h"
 #include "sparse/cholesky.h"
 
-typedef struct pd_rounding pd_rounding;                 /* rounding.h */
-typedef struct pd_block_hessian pd_block_hessian;       /* block_hessian.h */
-typedef struct pd_whole_hessian pd_whole_hessian;       /* whole_hessian.h */
-typedef struct pd_reduced_hessian pd_reduced_hessian;   /* reduced_hessian.h */
-typedef struct pd_rigid pd_rigid;                       /* rigid.h */
-typedef struct pd_custom_elements pd_custom_elements;   /* custom_elements.h */
-typedef struct pd_contact pd_contact;                   /* contact/potential/contact.h */
-typedef struct pd_contact_response pd_contact_response; /* dynamics/response.h */
-typedef struct pd_prescribed_pairs pd_prescribed_pairs; /* contact/potential/prescribed_pairs.h */
+typedef struct pd_rounding pd_rounding;                   /* rounding.h */
+typedef struct pd_block_hessian pd_block_hessian;         /* block_hessian.h */
+typedef struct pd_assembled_hessian pd_assembled_hessian; /* assembled_hessian.h */
+typedef struct pd_reduced_hessian pd_reduced_hessian;     /* reduced_hessian.h */
+typedef struct pd_rigid pd_rigid;                         /* rigid.h */
+typedef struct pd_custom_elements pd_custom_elements;     /* custom_elements.h */
+typedef struct pd_contact pd_contact;                     /* contact/potential/contact.h */
+typedef struct pd_contact_response pd_contact_response;   /* dynamics/response.h */
+typedef struct pd_prescribed_pairs pd_prescribed_pairs;   /* contact/potential/prescribed_pairs.h */
 
 typedef struct pd_problem {
     pd_error *error; /* the text of the last error */
@@ -24,7 +24,7 @@ typedef struct pd_problem {
 
     pd_model *model; /* in backend memory */
     pd_step_data step;
-    real *x_t, *load;                      /* B [n,3] of `step` */
+    real *x_t, *external_acceleration;     /* B [n,3] of `step` */
     const pd_contact_response *response;   /* the response of contact; without contact its functions are NULL */
     void *response_memory;                 /* its own */
     pd_contact *scene;                     /* of the response: the pairs and the prescribed points of the scene, or NULL */
@@ -40,13 +40,13 @@ typedef struct pd_problem {
     const pd_corners *corners;
 
     /* derived data; expensive ones are created at first use, by functions of the named files */
-    pd_rounding *rounding;       /* rounding.h */
-    pd_block_hessian *hessian;   /* block_hessian.h */
-    pd_whole_hessian *whole;     /* whole_hessian.h */
-    pd_reduced_hessian *reduced; /* reduced_hessian.h */
-    pd_csr *system_matrix;       /* global_step.h; n = 0 until first used */
-    pd_rigid *rigid;             /* rigid.h; NULL: no rigid bodies */
-    pd_custom_elements *custom;  /* custom_elements.h; NULL: no materials of the caller */
+    pd_rounding *rounding;           /* rounding.h */
+    pd_block_hessian *hessian;       /* block_hessian.h */
+    pd_assembled_hessian *assembled; /* assembled_hessian.h */
+    pd_reduced_hessian *reduced;     /* reduced_hessian.h */
+    pd_csr *system_matrix;           /* global_step.h; n = 0 until first used */
+    pd_rigid *rigid;                 /* rigid.h; NULL: no rigid bodies */
+    pd_custom_elements *custom;      /* custom_elements.h; NULL: no materials of the caller */
 
     /* Scratch: valid until the next call that fills it. */
     real *trial, *trial_offset, *trial_gradient; /* B [n,3] */

@@ -17,7 +17,7 @@
 void pd_reduced_hessian_destroy(pd_reduced_hessian *self) {
     pd_csr_destroy(&self->elements);
     free(self->vertex_blocks);
-    pd_whole_hessian_destroy(&self->whole);
+    pd_assembled_hessian_destroy(&self->assembled);
 }
 
 /* The rows of a vertex: itself, or translation and rotation of its body. */
@@ -89,7 +89,7 @@ static int list_rows(const void *owner, int pair, int *rows) {
     const pd_rigid *self = of->problem->rigid;
     pd_movers movers;
     int n = 0;
-    pd_whole_find_movers(of->problem->whole, of->carried, pair, &movers);
+    pd_assembled_find_movers(of->problem->assembled, of->carried, pair, &movers);
     for (int v = 0; v < movers.n; v++) {
         int nodes[2], n_nodes = nodes_of(self, movers.vertices[v], nodes), k = 0;
         while (k < n && rows[k] != nodes[0]) k++;
@@ -99,13 +99,15 @@ static int list_rows(const void *owner, int pair, int *rows) {
     return n;
 }
 
-const pd_whole_hessian *pd_problem_reduced(const pd_problem *problem) { return problem->rigid ? &problem->reduced->whole : problem->whole; }
+const pd_assembled_hessian *pd_problem_reduced(const pd_problem *problem) {
+    return problem->rigid ? &problem->reduced->assembled : problem->assembled;
+}
 
 pd_status pd_problem_need_reduced(const pd_problem *problem) {
     const pd_pair_rows none = {NULL, NULL};
-    if (!problem->rigid) return pd_problem_need_whole(problem);
+    if (!problem->rigid) return pd_problem_create_assembled(problem);
     pd_status status = make_elements(problem);
-    return status ? status : pd_whole_cover(&problem->reduced->whole, &problem->reduced->elements, &none, 0, 0, problem->error);
+    return status ? status : pd_assembled_cover(&problem->reduced->assembled, &problem->reduced->elements, &none, 0, 0, problem->error);
 }
 
 /* ---- the blocks ---------------------------------------------------------------------------------------------------------------------- */
@@ -117,8 +119,8 @@ static void add_transposed(const double A[9], const double B[9], double C[9]) {
 }
 
 static real *block_at(const pd_problem *problem, int i, int j) {
-    const pd_whole_hessian *whole = &problem->reduced->whole;
-    return whole->blocks + 9 * (size_t)pd_csr_slot(&whole->pattern, i, j);
+    const pd_assembled_hessian *assembled = &problem->reduced->assembled;
+    return assembled->blocks + 9 * (size_t)pd_csr_slot(&assembled->pattern, i, j);
 }
 
 /* blocks += T_a B T_b^T of every block (i,j) of the elements, a and b the nodes of rows i and j: 0 translation or a vertex itself,
@@ -203,11 +205,11 @@ static void columns_seen(const pair_map *map, int l, const double rows[36], doub
 }
 
 /* H [12,12] of pair p: with friction only, weight_i weight_j M. Blocks of one corner are omitted if those of the elements contain them. */
-static void read_pair(const pd_whole_hessian *whole, pd_pair_counts n, int p, int diagonal, double *H) {
-    const real *hessian = whole->hessians + 144 * (size_t)p;
+static void read_pair(const pd_assembled_hessian *assembled, pd_pair_counts n, int p, int diagonal, double *H) {
+    const real *hessian = assembled->hessians + 144 * (size_t)p;
     for (int i = 0; i < 144 && p < n.contact; i++) H[i] = (double)hessian[i];
     if (p >= n.contact) {
-        const real *weights = whole->weights + 4 * (size_t)(p - n.contact), *M = whole->matrices + 9 * (size_t)(p - n.contact);
+        const real *weights = assembled->weights + 4 * (size_t)(p - n.contact), *M = assembled->matrices + 9 * (size_t)(p - n.contact);
         for (int i = 0; i < 12; i++)
             for (int j = 0; j < 12; j++) H[12 * i + j] = (double)(weights[i / 3] * weights[j / 3]) * (double)M[3 * (i % 3) + j % 3];
     }
@@ -217,17 +219,17 @@ static void read_pair(const pd_whole_hessian *whole, pd_pair_counts n, int p, in
 /* blocks += the mapped Hessian of each pair. */
 static void add_pairs(const pd_problem *problem, const pd_contact_rows *carried, pd_pair_counts n) {
     const pd_rigid *self = problem->rigid;
-    const pd_whole_hessian *whole = problem->whole;
+    const pd_assembled_hessian *assembled = problem->assembled;
     for (int p = 0; p < n.contact + n.friction; p++) {
         pd_movers movers;
         pair_map map;
         double H[144], rows[36], C[9];
-        pd_whole_find_movers(whole, carried, p, &movers);
+        pd_assembled_find_movers(assembled, carried, p, &movers);
         if (movers.n < 2 && !carried->rows) continue; // contained in the elements' blocks
         map.n = 0;
         for (int v = 0; v < movers.n; v++)
             if (!is_pin(problem, movers.vertices[v])) map_mover(self, &movers, v, &map);
-        read_pair(whole, n, p, carried->rows != NULL, H);
+        read_pair(assembled, n, p, carried->rows != NULL, H);
         for (int k = 0; k < map.n; k++) {
             rows_seen(&map, k, H, rows);
             for (int l = k; l < map.n; l++) { // H is symmetric
@@ -263,7 +265,7 @@ static pd_status read_rotations(const pd_problem *problem, const real *x) {
     pd_context *context = problem->context;
     size_t of_bodies = 9 * (size_t)self->n * sizeof(double), of_rows = 9 * (size_t)problem->model->n_vertices * sizeof(double);
     pd_status status = PD_OK;
-    PD_TRY(pd_rigid_told(problem, pd_bodies_arms(context, &self->set, x, self->turns, self->along)));
+    PD_TRY(pd_rigid_result(problem, pd_bodies_arms(context, &self->set, x, self->turns, self->along)));
     PD_TRY(pd_memory_download(context, self->host_turns, self->turns, of_rows));
     PD_TRY(pd_memory_download(context, self->host_along, self->along, of_bodies));
     PD_TRY(pd_memory_download(context, self->host_curvature, self->curvature, of_bodies));
@@ -272,9 +274,9 @@ done:
 }
 
 pd_status pd_problem_reduced_assemble(const pd_problem *problem, const real *x, pd_hessian_filter filter, int filled, int rebuild) {
-    if (!problem->rigid) return pd_problem_whole_assemble(problem, filled, rebuild);
+    if (!problem->rigid) return pd_problem_assemble(problem, filled, rebuild);
     pd_reduced_hessian *self = problem->reduced;
-    pd_whole_hessian *reduced = &self->whole;
+    pd_assembled_hessian *reduced = &self->assembled;
     const pd_csr *of_vertices = &problem->hessian->pattern;
     size_t n_blocks = (size_t)of_vertices->row_start[of_vertices->n];
     pd_pair_counts n = {0, 0};
@@ -282,16 +284,16 @@ pd_status pd_problem_reduced_assemble(const pd_problem *problem, const real *x, 
     pd_status status = PD_OK;
     PD_TRY(make_elements(problem));
     if (problem->contact) carried = pd_contact_rows_of(problem->contact);
-    if (problem->contact) PD_TRY(pd_whole_read_pairs(problem->whole, problem, &n));
+    if (problem->contact) PD_TRY(pd_assembled_read_pairs(problem->assembled, problem, &n));
     const body_rows owner = {problem, &carried};
     const pd_pair_rows rows = {list_rows, &owner};
-    PD_TRY(pd_whole_cover(reduced, &self->elements, &rows, n.contact + n.friction, rebuild, problem->error));
+    PD_TRY(pd_assembled_cover(reduced, &self->elements, &rows, n.contact + n.friction, rebuild, problem->error));
     PD_TRY(pd_memory_download(problem->context, self->vertex_blocks, problem->hessian->blocks, 9 * n_blocks * sizeof(real)));
     PD_TRY(read_rotations(problem, x));
     memset(reduced->blocks, 0, 9 * (size_t)reduced->pattern.row_start[reduced->pattern.n] * sizeof *reduced->blocks);
     add_elements(problem);
     add_pairs(problem, &carried, n);
-    pd_whole_restrict(reduced, problem, filled);
+    pd_assembled_restrict(reduced, problem, filled);
     for (int b = 0; b < problem->rigid->n; b++) finish_rotations(problem, b, filter);
 done:
     return status;
@@ -302,7 +304,7 @@ pd_status pd_problem_reduced_hessian(const pd_problem *problem, const real *x, p
     return status ? status : pd_problem_reduced_assemble(problem, x, filter, filled, rebuild);
 }
 
-pd_status pd_problem_reduced_upon(const pd_problem *problem, const real *base, const real *x, int rebuild) {
-    pd_status status = pd_problem_hessian_upon(problem, base, x);
+pd_status pd_problem_reduced_hessian_on(const pd_problem *problem, const real *base, const real *x, int rebuild) {
+    pd_status status = pd_problem_hessian_on(problem, base, x);
     return status ? status : pd_problem_reduced_assemble(problem, x, PD_FILTER_CLAMP, 1, rebuild);
 }

@@ -128,7 +128,7 @@ done:
 }
 
 /* Increases the capacity to n pairs, by doubling. */
-static pd_status make_room(pd_momentum *self, const pd_problem *problem, int n) {
+static pd_status ensure_capacity(pd_momentum *self, const pd_problem *problem, int n) {
     pd_projective_forces *p = &self->pairs;
     if (n <= self->capacity) return PD_OK;
     size_t room = 2 * (size_t)n;
@@ -236,7 +236,7 @@ pd_status pd_momentum_shift(pd_momentum *self, const pd_problem *problem, pd_pro
     real *rows = problem->staging;
     pd_status status = PD_OK;
     *largest = 0.0;
-    PD_TRY(make_room(self, problem, n_pairs));
+    PD_TRY(ensure_capacity(self, problem, n_pairs));
     PD_TRY(pd_problem_gradient(problem, x, offset, problem->trial_gradient));
     PD_TRY(pd_memory_download(problem->context, rows, problem->trial_gradient, pd_problem_bytes(problem)));
     PD_TRY(pd_projective_read(projective, x, &self->pairs));

@@ -27,7 +27,7 @@ static pd_status begin_round(pd_simulation *self) {
     pd_projective *projective = outer->projective;
     pd_linear *linear = self->method->linear(self->method_memory);
     pd_status status = PD_OK;
-    PD_TRY(pd_projective_freeze(projective, self->safe.x, outer->left));
+    PD_TRY(pd_projective_freeze(projective, self->limiter.x, outer->left));
     PD_TRY(pd_linear_set_diagonal(linear, pd_projective_diagonal(projective)));
     outer->inner = 0;
     outer->potential = (double)NAN;
@@ -61,13 +61,14 @@ static pd_status printed_guess(pd_simulation *self) {
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
     double h = problem->h;
-    PD_TRY(pd_first_guess(context, model, PD_GUESS_INERTIA, h, problem->x_t, self->v, self->v_previous, self->has_previous, problem->load,
-                          self->targets, iterate->x, iterate->offset, problem->step.drift));
+    PD_TRY(pd_first_guess(context, model, PD_GUESS_INERTIA, h, problem->x_t, self->v, self->v_previous, self->has_previous,
+                          problem->external_acceleration, self->targets, iterate->x, iterate->offset,
+                          problem->step.predicted_displacement));
     if (self->has_previous) {
         PD_TRY(pd_add_scaled(context, model, iterate->x, 0.25 * h, self->v, iterate->x));
         PD_TRY(pd_add_scaled(context, model, iterate->x, -0.25 * h, self->v_previous, iterate->x));
     }
-    PD_TRY(pd_offset(context, model, h, iterate->x, problem->x_t, self->v, problem->load, iterate->offset));
+    PD_TRY(pd_offset(context, model, h, iterate->x, problem->x_t, self->v, problem->external_acceleration, iterate->offset));
 done:
     return status;
 }
@@ -76,18 +77,18 @@ done:
 static pd_status go_back(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_iterate *iterate = &self->iterate;
-    pd_status status = pd_memory_copy(problem->context, iterate->x, self->safe.x, pd_problem_bytes(problem));
-    return status
-               ? status
-               : pd_offset(problem->context, problem->model, problem->h, iterate->x, problem->x_t, self->v, problem->load, iterate->offset);
+    pd_status status = pd_memory_copy(problem->context, iterate->x, self->limiter.x, pd_problem_bytes(problem));
+    return status ? status
+                  : pd_offset(problem->context, problem->model, problem->h, iterate->x, problem->x_t, self->v,
+                              problem->external_acceleration, iterate->offset);
 }
 
 /* problem->trial and trial_offset: the iterate after this fraction of the translations in problem->trial_gradient. */
-static pd_status set_translated(const pd_simulation *self, double part) {
+static pd_status set_translated(const pd_simulation *self, double fraction) {
     const pd_problem *problem = self->problem;
     const pd_iterate *iterate = &self->iterate;
     pd_status status =
-        pd_add_scaled(problem->context, problem->model, iterate->offset, part, problem->trial_gradient, problem->trial_offset);
+        pd_add_scaled(problem->context, problem->model, iterate->offset, fraction, problem->trial_gradient, problem->trial_offset);
     return status ? status
                   : pd_place_at_offset(problem->context, problem->model, &problem->step, iterate->x, problem->trial_offset, problem->trial);
 }
@@ -100,7 +101,7 @@ static pd_status restore_momentum(pd_simulation *self, int last, int *settled) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     pd_iterate *iterate = &self->iterate;
-    double most = SETTLED * pd_projective_activation(outer->projective), shift = 0.0, part = 1.0;
+    double most = SETTLED * pd_projective_activation(outer->projective), shift = 0.0, fraction = 1.0;
     pd_status status = PD_OK;
     for (int near = 0; near < 2; near++) {
         PD_TRY(pd_momentum_shift(outer->momentum, problem, outer->projective, iterate->x, iterate->offset, near, problem->trial_gradient,
@@ -109,11 +110,11 @@ static pd_status restore_momentum(pd_simulation *self, int last, int *settled) {
         *settled = *settled && shift <= most;
         PD_TRY(set_translated(self, 1.0));
         if (!*settled && !last) break; // only the iterate
-        PD_TRY(pd_contact_limit(problem->scene, iterate->x, problem->trial, 0, &part));
-        if (part == 1.0) break;
+        PD_TRY(pd_contact_limit(problem->scene, iterate->x, problem->trial, 0, &fraction));
+        if (fraction == 1.0) break;
     }
-    *settled = *settled && part == 1.0;
-    if (part < 1.0) PD_TRY(set_translated(self, part));
+    *settled = *settled && fraction == 1.0;
+    if (fraction < 1.0) PD_TRY(set_translated(self, fraction));
     PD_TRY(pd_memory_copy(context, iterate->x, problem->trial, pd_problem_bytes(problem)));
     PD_TRY(pd_memory_copy(context, iterate->offset, problem->trial_offset, pd_problem_bytes(problem)));
 done:
@@ -123,13 +124,13 @@ done:
 /* A round has settled, or is the last: ends the step, or continues for the momentum. */
 static pd_status end_rounds(pd_simulation *self, int settled, int last) {
     pd_outer *outer = pd_outer_of(self);
-    pd_safe *safe = &self->safe;
+    pd_step_limiter *limiter = &self->limiter;
     pd_status status = PD_OK;
-    if (safe->part < 1.0) PD_TRY(go_back(self));
-    if (outer->momentum && (safe->arrived || !safe->driving)) PD_TRY(restore_momentum(self, last, &settled));
+    if (limiter->fraction < 1.0) PD_TRY(go_back(self));
+    if (outer->momentum && (limiter->arrived || !limiter->driving)) PD_TRY(restore_momentum(self, last, &settled));
     if (!settled && !last) return PD_OK;
-    safe->rounds = settled ? PD_ROUNDS_SETTLED : PD_ROUNDS_SPENT;
-    safe->apart = 0;
+    limiter->rounds = settled ? PD_ROUNDS_SETTLED : PD_ROUNDS_SPENT;
+    limiter->apart = 0;
 done:
     return status;
 }
@@ -137,27 +138,27 @@ done:
 pd_status pd_outer_first_guess(pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
-    pd_safe *safe = &self->safe;
+    pd_step_limiter *limiter = &self->limiter;
     pd_status status = PD_OK;
-    double part;
-    PD_TRY(pd_memory_copy(problem->context, safe->x, problem->x_t, pd_problem_bytes(problem)));
-    safe->apart = 1;
-    outer->outer = outer->slow = safe->stagnations = safe->arrived = outer->asked = 0;
-    safe->kept = safe->part = outer->left = outer->share = 1.0;
+    double fraction;
+    PD_TRY(pd_memory_copy(problem->context, limiter->x, problem->x_t, pd_problem_bytes(problem)));
+    limiter->apart = 1;
+    outer->outer = outer->slow = limiter->stagnations = limiter->arrived = outer->asked = 0;
+    limiter->kept = limiter->fraction = outer->left = outer->share = 1.0;
     outer->moved = 0.0;
-    safe->rounds = PD_ROUNDS_GO_ON;
-    PD_TRY(pd_prescribed_moves(safe->prescribed, problem, self->targets, problem->x_t, &safe->driving));
+    limiter->rounds = PD_ROUNDS_GO_ON;
+    PD_TRY(pd_prescribed_moves(limiter->prescribed, problem, self->targets, problem->x_t, &limiter->driving));
     PD_TRY(pd_projective_begin(outer->projective, problem->x_t, self->v));
     if (pd_projective_settings(outer->projective)->printed) {
         double moves;
         PD_TRY(printed_guess(self));
-        PD_TRY(sum_of_moves(self, self->iterate.x, safe->x, &moves));
+        PD_TRY(sum_of_moves(self, self->iterate.x, limiter->x, &moves));
         if (moves <= PRINTED_SETTLED) {
-            safe->apart = 0, safe->rounds = PD_ROUNDS_SETTLED;
+            limiter->apart = 0, limiter->rounds = PD_ROUNDS_SETTLED;
             return go_back(self);
         }
     }
-    PD_TRY(pd_projective_limit(outer->projective, safe->x, self->iterate.x, 0.0, &part));
+    PD_TRY(pd_projective_limit(outer->projective, limiter->x, self->iterate.x, 0.0, &fraction));
     PD_TRY(begin_round(self));
 done:
     return status;
@@ -186,9 +187,9 @@ static pd_status measure_round(const pd_simulation *self) {
     const pd_problem *problem = self->problem;
     double *found = problem->scalars + REPORTED;
     pd_status status = PD_OK;
-    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, NULL, self->iterate.x, self->safe.x, found + FOUND_ROUND));
-    PD_TRY(find_moves(self, self->iterate.x, self->safe.x));
-    if (outer->moved > 0.0) PD_TRY(pd_dot(problem->context, problem->model, problem->trial, self->safe.offset, found + FOUND_ALONG));
+    PD_TRY(pd_largest_move(problem->context, problem->model->n_vertices, NULL, self->iterate.x, self->limiter.x, found + FOUND_ROUND));
+    PD_TRY(find_moves(self, self->iterate.x, self->limiter.x));
+    if (outer->moved > 0.0) PD_TRY(pd_dot(problem->context, problem->model, problem->trial, self->limiter.offset, found + FOUND_ALONG));
 done:
     return status;
 }
@@ -202,33 +203,33 @@ static pd_status fetch_found(pd_simulation *self, int first, int end) {
 /* Moves the state towards the iterate, and the prescribed points with it, by the rules of pd_projective_update_round. A share below 1
  * applies only to contact-free paths, not in the last round, and not before prescribed points have arrived, since these move as far as
  * the state. */
-static pd_status ask_move(pd_simulation *self) {
+static pd_status move_async(pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
     const pd_projective_description *settings = pd_projective_settings(outer->projective);
-    pd_safe *safe = &self->safe;
+    pd_step_limiter *limiter = &self->limiter;
     const double *found = self->problem->scalars + REPORTED;
     int last = self->iterate.number + 1 == self->settings.iterations || outer->outer + 1 >= settings->outer;
     const pd_round_rules rules = {.share = outer->share,
                                   .before = outer->moved,
                                   .slack = last ? (double)INFINITY : SETTLED * pd_projective_activation(outer->projective),
                                   .least = outer->slow >= 1 && !settings->cut_back ? SLOW : 0.0, // otherwise displacement bounds apply
-                                  .free = safe->arrived && !settings->cut_back};
-    return pd_projective_ask_move(outer->projective, &rules, found + FOUND_ROUND, found + FOUND_ALONG, self->iterate.x, safe->x,
-                                  &outer->round);
+                                  .free = limiter->arrived && !settings->cut_back};
+    return pd_projective_move_async(outer->projective, &rules, found + FOUND_ROUND, found + FOUND_ALONG, self->iterate.x, limiter->x,
+                                    &outer->round);
 }
 
 /* Enqueues all work at the end of a round, for one synchronisation: its measures, the step limit, the move, and the search for neighbour
  * pairs after it. */
-static pd_status ask_end(pd_simulation *self) {
+static pd_status end_async(pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
     pd_projective *projective = outer->projective;
-    pd_safe *safe = &self->safe;
+    pd_step_limiter *limiter = &self->limiter;
     pd_status status = PD_OK;
     PD_TRY(pd_projective_press(projective, self->iterate.x));
     PD_TRY(measure_round(self));
     PD_TRY(fetch_found(self, FOUND_ROUND, FOUND_COUNT));
-    PD_TRY(pd_projective_ask_limit(projective, safe->x, self->iterate.x));
-    PD_TRY(ask_move(self));
+    PD_TRY(pd_projective_limit_async(projective, limiter->x, self->iterate.x));
+    PD_TRY(move_async(self));
     outer->asked = 1;
 done:
     return status;
@@ -238,7 +239,7 @@ done:
 static int is_driving(const pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
     const pd_projective_description *settings = pd_projective_settings(outer->projective);
-    return self->safe.driving && !self->safe.arrived && !settings->printed && !settings->cut_back;
+    return self->limiter.driving && !self->limiter.arrived && !settings->printed && !settings->cut_back;
 }
 
 pd_status pd_outer_read(pd_simulation *self, size_t reported, double *report) {
@@ -249,8 +250,8 @@ pd_status pd_outer_read(pd_simulation *self, size_t reported, double *report) {
     PD_TRY(pd_memory_fetch(context, report, self->problem->scalars, reported * sizeof *report));
     PD_TRY(fetch_found(self, FOUND_ITERATION, FOUND_ROUND));
     // as printed the end of a round is measured differently before any move
-    if (must_end(self) && !pd_projective_settings(outer->projective)->printed && !is_driving(self)) PD_TRY(ask_end(self));
-    PD_TRY(pd_context_wait(context));
+    if (must_end(self) && !pd_projective_settings(outer->projective)->printed && !is_driving(self)) PD_TRY(end_async(self));
+    PD_TRY(pd_context_synchronise(context));
     outer->measured = 1;
 done:
     return status;
@@ -264,7 +265,7 @@ static pd_status is_still(pd_simulation *self, int *still) {
     if (!outer->measured) {
         PD_TRY(measure_iteration(self));
         PD_TRY(fetch_found(self, FOUND_ITERATION, FOUND_ROUND));
-        PD_TRY(pd_context_wait(self->problem->context));
+        PD_TRY(pd_context_synchronise(self->problem->context));
     }
     *still = sqrt(outer->found[FOUND_ITERATION]) <= pd_projective_settings(outer->projective)->tolerance * distance;
 done:
@@ -273,43 +274,43 @@ done:
 
 /* The same while pins or obstacles move. Without contact, the state and they move all of their paths. Otherwise the free vertices move
  * first, and pins and obstacles follow by prescribed_motion.h. */
-static pd_status move_driven_state(pd_simulation *self, double *moved) {
+static pd_status move_prescribed_state(pd_simulation *self, double *moved) {
     pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     pd_projective *projective = outer->projective;
-    pd_safe *safe = &self->safe;
+    pd_step_limiter *limiter = &self->limiter;
     const unsigned char *fixed = problem->model->fixed;
     int n = problem->model->n_vertices, goes;
-    double part, alone;
+    double fraction, alone;
     pd_status status = PD_OK;
     PD_TRY(pd_projective_press(projective, self->iterate.x));
     PD_TRY(measure_round(self));
     PD_TRY(fetch_found(self, FOUND_ROUND, FOUND_COUNT));
-    PD_TRY(pd_context_wait(context));
+    PD_TRY(pd_context_synchronise(context));
     *moved = sqrt(outer->found[FOUND_ROUND]);
     if (!isfinite(*moved)) return PD_OK; // the frame reports it
-    PD_TRY(pd_projective_limit(projective, safe->x, self->iterate.x, SLOW, &part));
-    safe->part = part, outer->moved = 0.0, outer->slow = 0;
-    if (part == 1.0) {
-        PD_TRY(pd_memory_copy(context, safe->x, self->iterate.x, pd_problem_bytes(problem)));
-        PD_TRY(pd_contact_drive(problem->scene, 1.0));
-        safe->arrived = 1;
+    PD_TRY(pd_projective_limit(projective, limiter->x, self->iterate.x, SLOW, &fraction));
+    limiter->fraction = fraction, outer->moved = 0.0, outer->slow = 0;
+    if (fraction == 1.0) {
+        PD_TRY(pd_memory_copy(context, limiter->x, self->iterate.x, pd_problem_bytes(problem)));
+        PD_TRY(pd_contact_move_prescribed(problem->scene, 1.0));
+        limiter->arrived = 1;
     } else {
         PD_TRY(pd_memory_copy(context, problem->trial_offset, self->iterate.x, pd_problem_bytes(problem)));
-        PD_TRY(pd_move_towards(context, n, fixed, 1.0, safe->x, problem->trial_offset));
-        PD_TRY(pd_contact_limit(problem->scene, safe->x, problem->trial_offset, 0, &alone));
-        safe->stagnations += alone < SLOW;
+        PD_TRY(pd_move_towards(context, n, fixed, 1.0, limiter->x, problem->trial_offset));
+        PD_TRY(pd_contact_limit(problem->scene, limiter->x, problem->trial_offset, 0, &alone));
+        limiter->stagnations += alone < SLOW;
         if (alone < SLOW)
-            PD_TRY(pd_projective_move_free(projective, problem->trial_offset, safe->x));
+            PD_TRY(pd_projective_move_free(projective, problem->trial_offset, limiter->x));
         else
-            PD_TRY(pd_move_towards(context, n, NULL, alone, problem->trial_offset, safe->x));
-        PD_TRY(pd_prescribed_advance(safe->prescribed, problem, self->targets, 1.0, safe->x, &goes, &safe->arrived));
-        safe->part = fmin(alone, 1.0 - DBL_EPSILON); // the state is not at the iterate
+            PD_TRY(pd_move_towards(context, n, NULL, alone, problem->trial_offset, limiter->x));
+        PD_TRY(pd_prescribed_advance(limiter->prescribed, problem, self->targets, 1.0, limiter->x, &goes, &limiter->arrived));
+        limiter->fraction = fmin(alone, 1.0 - DBL_EPSILON); // the state is not at the iterate
     }
-    *moved *= safe->part;
-    outer->left *= 1.0 - safe->part;
-    safe->drives = ++outer->outer;
+    *moved *= limiter->fraction;
+    outer->left *= 1.0 - limiter->fraction;
+    limiter->drives = ++outer->outer;
 done:
     return status;
 }
@@ -319,38 +320,38 @@ static pd_status move_state(pd_simulation *self, double *moved) {
     pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
-    pd_safe *safe = &self->safe;
+    pd_step_limiter *limiter = &self->limiter;
     int cut_back = pd_projective_settings(outer->projective)->cut_back, whole;
     pd_status status = PD_OK;
-    if (is_driving(self)) return move_driven_state(self, moved);
+    if (is_driving(self)) return move_prescribed_state(self, moved);
     if (!outer->asked) {
-        PD_TRY(ask_end(self));
-        PD_TRY(pd_context_wait(context));
+        PD_TRY(end_async(self));
+        PD_TRY(pd_context_synchronise(context));
     }
     outer->asked = 0;
     *moved = sqrt(outer->found[FOUND_ROUND]);
     if (!isfinite(*moved)) return PD_OK; // the frame reports it
-    PD_TRY(pd_projective_limit_told(outer->projective, SLOW, &safe->part, &whole));
-    if (!whole) PD_TRY(pd_projective_limit(outer->projective, safe->x, self->iterate.x, SLOW, &safe->part));
-    *moved *= safe->part;
-    outer->slow = safe->part < SLOW ? outer->slow + 1 : 0;
-    safe->stagnations += outer->slow > 0;
-    outer->left *= 1.0 - safe->part;
+    PD_TRY(pd_projective_limit_result(outer->projective, SLOW, &limiter->fraction, &whole));
+    if (!whole) PD_TRY(pd_projective_limit(outer->projective, limiter->x, self->iterate.x, SLOW, &limiter->fraction));
+    *moved *= limiter->fraction;
+    outer->slow = limiter->fraction < SLOW ? outer->slow + 1 : 0;
+    limiter->stagnations += outer->slow > 0;
+    outer->left *= 1.0 - limiter->fraction;
     if (outer->slow >= 2 && !cut_back) { // prescribed points wait
-        PD_TRY(pd_projective_truncate(outer->projective, self->iterate.x, safe->x));
+        PD_TRY(pd_projective_truncate(outer->projective, self->iterate.x, limiter->x));
     } else {
         if (!whole) { // it has not moved
-            PD_TRY(ask_move(self));
-            PD_TRY(pd_context_wait(context));
+            PD_TRY(move_async(self));
+            PD_TRY(pd_context_synchronise(context));
         }
-        PD_TRY(pd_projective_move_told(outer->projective));
+        PD_TRY(pd_projective_move_result(outer->projective));
     }
-    int free = safe->part == 1.0 && safe->arrived && !cut_back;
-    if (free) PD_TRY(pd_memory_copy(context, safe->offset, problem->trial, pd_problem_bytes(problem)));
+    int free = limiter->fraction == 1.0 && limiter->arrived && !cut_back;
+    if (free) PD_TRY(pd_memory_copy(context, limiter->offset, problem->trial, pd_problem_bytes(problem)));
     if (free) outer->share = outer->round.share;
     outer->moved = free ? *moved : 0.0;
-    if (safe->part == 1.0) safe->arrived = 1;
-    safe->drives = ++outer->outer;
+    if (limiter->fraction == 1.0) limiter->arrived = 1;
+    limiter->drives = ++outer->outer;
 done:
     return status;
 }
@@ -359,12 +360,12 @@ pd_status pd_outer_advance(pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
     const pd_problem *problem = self->problem;
     const pd_projective_description *settings = pd_projective_settings(outer->projective);
-    pd_safe *safe = &self->safe;
+    pd_step_limiter *limiter = &self->limiter;
     double distance = pd_projective_activation(outer->projective), moved, squares = 0.0;
     int last = self->iterate.number + 1 == self->settings.iterations, must = must_end(self), still, settled;
     pd_status status = PD_OK;
     outer->inner++;
-    safe->kept = safe->part = 1.0;
+    limiter->kept = limiter->fraction = 1.0;
     if (settings->printed) {
         double before = outer->potential;
         PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &outer->potential, NULL));
@@ -375,17 +376,17 @@ pd_status pd_outer_advance(pd_simulation *self) {
         if (!must) PD_TRY(is_still(self, &still));
     }
     if (!must && !still) return PD_OK;
-    if (settings->printed) PD_TRY(sum_of_moves(self, self->iterate.x, safe->x, &squares));
+    if (settings->printed) PD_TRY(sum_of_moves(self, self->iterate.x, limiter->x, &squares));
     PD_TRY(move_state(self, &moved));
     if (!isfinite(moved)) return PD_OK;
     if (settings->printed)
-        settled = safe->part * safe->part * squares <= PRINTED_SETTLED;
+        settled = limiter->fraction * limiter->fraction * squares <= PRINTED_SETTLED;
     else
-        settled = safe->part == 1.0 && moved <= SETTLED * distance;
+        settled = limiter->fraction == 1.0 && moved <= SETTLED * distance;
     last = last || outer->outer >= settings->outer;
     if (settled || last) PD_TRY(end_rounds(self, settled, last));
-    if (safe->rounds != PD_ROUNDS_GO_ON) return PD_OK;
-    if (settings->cut_back && safe->part < 1.0) PD_TRY(go_back(self));
+    if (limiter->rounds != PD_ROUNDS_GO_ON) return PD_OK;
+    if (settings->cut_back && limiter->fraction < 1.0) PD_TRY(go_back(self));
     PD_TRY(begin_round(self));
     self->iterate.replaced = 1;
 done:

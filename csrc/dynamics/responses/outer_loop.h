@@ -18,7 +18,7 @@
 #include "dynamics/responses/momentum.h"
 #include "dynamics/step/frame.h"
 
-/* The memory of the response; the frame reads the rounds from pd_safe. */
+/* The memory of the response; the frame reads the rounds from pd_step_limiter. */
 typedef struct pd_outer {
     pd_projective *projective;
     pd_momentum *momentum; /* NULL: no free body, or a variant without its correction */
@@ -27,7 +27,7 @@ typedef struct pd_outer {
     int inner;             /* iterations of this round */
     int slow;              /* successive rounds that took a small fraction of their path */
     double share;          /* of its path that the state takes in a round */
-    double moved;          /* by the previous round, m; 0 if it was limited, otherwise pd_safe.offset is its end */
+    double moved;          /* by the previous round, m; 0 if it was limited, otherwise pd_step_limiter.offset is its end */
     double left;           /* the remaining fraction of the step, if the rounds so far are parts of it */
     int measured;          /* `found` belongs to the last iteration */
     double found[5];       /* pd_outer_read */

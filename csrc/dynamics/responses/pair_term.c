@@ -3,7 +3,7 @@
 
 #include "contact/potential/contact.h"
 #include "dynamics/contact/contact_record.h"
-#include "dynamics/contact/safe_move.h"
+#include "dynamics/contact/step_limiter.h"
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/responses/pairs_in_step.h"
 
@@ -35,12 +35,12 @@ static pd_status advance_touching(pd_simulation *self, const double *weights, do
     pd_iterate *iterate = &self->iterate;
     pd_contact_sweep ignored;
     pd_status status = PD_OK;
-    int keeps = self->method->keeps_reach;
-    if (!keeps) PD_TRY(pd_contact_reach(problem->contact, iterate->x, &ignored));
-    if (iterate->replaced && iterate->number > 0) PD_TRY(pd_safe_keep(self)); // it may have returned to an earlier iterate
+    int keeps = self->method->keeps_bounds;
+    if (!keeps) PD_TRY(pd_contact_bound_displacements(problem->contact, iterate->x, &ignored));
+    if (iterate->replaced && iterate->number > 0) PD_TRY(pd_step_limiter_keep(self)); // it may have returned to an earlier iterate
     PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
-                               pd_contact_touching(problem->contact), keeps ? pd_contact_reaches_of(problem->contact) : NULL, iterate->step,
-                               iterate->x, iterate->offset, scalars));
+                               pd_contact_touching(problem->contact), keeps ? pd_contact_displacement_bounds_of(problem->contact) : NULL,
+                               iterate->step, iterate->x, iterate->offset, scalars));
 done:
     return status;
 }
@@ -48,7 +48,7 @@ done:
 pd_status pd_pair_term_advance(pd_simulation *self, const double *weights, int report) {
     const pd_problem *problem = self->problem;
     // rigid bodies have no bound per vertex
-    if (!problem->rigid && (self->method->keeps_reach || self->accelerator))
+    if (!problem->rigid && (self->method->keeps_bounds || self->accelerator))
         return advance_touching(self, weights, report ? problem->scalars : NULL);
     return pd_iterate_advance(problem, &self->iterate, NULL, weights, report);
 }
@@ -64,7 +64,7 @@ static pd_status read_gaps(pd_contact *contact, int lag, pd_contact_recorder *r,
     }
     pd_penalty_view view = pd_penalty_pairs_of(penalty);
     PD_TRY(pd_penalty_read_back(penalty, r->keys, view.keys, n * sizeof *r->keys));
-    PD_TRY(pd_penalty_read(penalty, PD_PENALTY_REACH, pd_contact_points(contact), r->activation));
+    PD_TRY(pd_penalty_read(penalty, PD_PENALTY_RANGE, pd_contact_points(contact), r->activation));
     PD_TRY(pd_penalty_read(penalty, PD_PENALTY_GAP, pd_contact_points(contact), r->distance));
     for (size_t p = 0; p < n; p++) r->separation[p] = 0;
 done:
@@ -78,7 +78,7 @@ pd_status pd_pair_term_row(pd_simulation *self, pd_contact_recorder *r, const re
     pd_status status = PD_OK;
     if (x) PD_TRY(pd_contact_begin(contact, problem->x_t, PD_LAG_OF_QUESTION));
     if (x) PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));
-    pd_contact_look_ahead(contact, x != NULL);
+    pd_contact_set_ahead(contact, x != NULL);
     PD_TRY(pd_contact_potential(contact, x ? problem->trial : self->iterate.x, &row->potential));
     PD_TRY(pd_contact_friction_potential(contact, &row->friction));
     size_t n = (size_t)pd_contact_pairs_of(contact).n;

@@ -16,16 +16,16 @@ void pd_pairs_destroy(pd_problem *problem) {
 pd_status pd_pairs_begin(pd_simulation *self) {
     pd_contact *scene = self->problem->scene;
     pd_contact_begin_stiffness(scene);
-    pd_contact_look_ahead(scene, 0);
+    pd_contact_set_ahead(scene, 0);
     // from the state only, so that a resumed run has the same result
     pd_status status = pd_contact_begin(scene, self->problem->x_t, PD_LAG_OF_STEP);
     if (!status) status = pd_contact_begin_touching(scene);
-    return status ? status : pd_contact_keep_driven(scene);
+    return status ? status : pd_contact_keep_prescribed(scene);
 }
 
 pd_status pd_pairs_restore(pd_simulation *self) {
     pd_contact_restore_stiffness(self->problem->scene);
-    return pd_contact_restore_driven(self->problem->scene);
+    return pd_contact_restore_prescribed(self->problem->scene);
 }
 
 pd_status pd_pairs_next_pass(pd_simulation *self, int passes, int *again) {
@@ -46,7 +46,7 @@ void pd_pairs_forget(const pd_problem *problem) {
 
 pd_status pd_pairs_question(const pd_problem *problem, int ahead) {
     pd_status status = pd_contact_begin(problem->scene, problem->x_t, PD_LAG_OF_QUESTION);
-    if (!status) pd_contact_look_ahead(problem->scene, ahead);
+    if (!status) pd_contact_set_ahead(problem->scene, ahead);
     return status;
 }
 

@@ -7,7 +7,7 @@
 static int wanted(const pd_description *description) { return description->contact && description->contact->penalty.interval >= 0; }
 
 static pd_status begin(pd_simulation *self) {
-    pd_contact_let_ask(self->problem->contact, self->safe.asks);
+    pd_contact_allow_async(self->problem->contact, self->limiter.asks);
     return pd_pairs_begin(self);
 }
 
@@ -16,8 +16,8 @@ static pd_status first_guess(pd_simulation *self, int given) {
     pd_status status = PD_OK;
     (void)given;
     PD_TRY(pd_contact_find(contact, self->problem->x_t));
-    PD_TRY(pd_contact_drive(contact, 1.0));
-    self->safe.drives = 1;
+    PD_TRY(pd_contact_move_prescribed(contact, 1.0));
+    self->limiter.drives = 1;
     PD_TRY(pd_contact_detect(contact, self->iterate.x));
 done:
     return status;
@@ -28,15 +28,15 @@ static pd_status before_iteration(pd_simulation *self, int *moved) {
     (void)moved;
     if (interval <= 0 || number == 0 || number % interval != 0) return PD_OK;
     pd_status status = pd_contact_detect(self->problem->contact, self->iterate.x);
-    if (!status) self->safe.detections++;
+    if (!status) self->limiter.detections++;
     return status;
 }
 
 /* After a synchronisation: reads the results of detections. */
-static pd_status be_told(pd_simulation *self) {
+static pd_status read_detections(pd_simulation *self) {
     int whole = 1;
-    pd_status status = pd_contact_detections_told(self->problem->contact, &whole);
-    self->safe.outgrown = !whole;
+    pd_status status = pd_contact_detections_result(self->problem->contact, &whole);
+    self->limiter.outgrown = !whole;
     return status;
 }
 
@@ -45,7 +45,7 @@ static pd_status read(pd_simulation *self, size_t reported, double *report) {
     pd_status status = PD_OK;
     PD_TRY(pd_contact_fetch_detections(problem->contact));
     PD_TRY(pd_memory_download(problem->context, report, problem->scalars, reported * sizeof *report));
-    PD_TRY(be_told(self));
+    PD_TRY(read_detections(self));
 done:
     return status;
 }
@@ -55,10 +55,10 @@ static pd_status next_pass(pd_simulation *self, int passes, int *again) {
     pd_contact *contact = self->problem->contact;
     pd_status status = PD_OK;
     PD_TRY(pd_pairs_next_pass(self, passes, again));
-    if (*again || !pd_contact_is_asking(contact)) return PD_OK;
+    if (*again || !pd_contact_is_async(contact)) return PD_OK;
     PD_TRY(pd_contact_fetch_detections(contact));
-    PD_TRY(pd_context_wait(self->problem->context));
-    PD_TRY(be_told(self));
+    PD_TRY(pd_context_synchronise(self->problem->context));
+    PD_TRY(read_detections(self));
 done:
     return status;
 }
@@ -71,7 +71,7 @@ static pd_status restore(pd_simulation *self) {
 /* G changes with a detection; and a vertex may penetrate a surface without an earlier pair. */
 static int keeps_potential(const pd_simulation *self) {
     int interval = pd_contact_interval(self->problem->contact);
-    return !(interval > 0 || self->method->keeps_reach);
+    return !(interval > 0 || self->method->keeps_bounds);
 }
 
 const pd_contact_response pd_penalty_response = {.name = "penalty",

@@ -84,9 +84,9 @@ static pd_status finish(pd_simulation *self) {
 
 static pd_status restore(pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
-    self->safe.apart = outer->asked = 0;
+    self->limiter.apart = outer->asked = 0;
     pd_projective_end(outer->projective);
-    pd_contact_forget_near(self->problem->scene); // a NaN state has not moved
+    pd_contact_forget_neighbours(self->problem->scene); // a NaN state has not moved
     pd_projective_forget(outer->projective);
     return pd_pairs_restore(self);
 }
@@ -105,7 +105,7 @@ static void seconds(const pd_problem *problem, pd_contact_seconds *spent) {
 static pd_status row(pd_simulation *self, pd_contact_recorder *r, const real *x, pd_contact_row *out) {
     const pd_problem *problem = self->problem;
     pd_projective *projective = projective_of(problem);
-    const real *state = x ? problem->trial : self->safe.apart ? self->safe.x : self->iterate.x;
+    const real *state = x ? problem->trial : self->limiter.apart ? self->limiter.x : self->iterate.x;
     const uint64_t *keys;
     pd_status status = PD_OK;
     if (x) PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));

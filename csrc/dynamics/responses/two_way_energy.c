@@ -60,10 +60,10 @@ pd_status pd_two_way_energy(pd_simulation *self, const pd_vertex_update_result *
     PD_TRY(fetch(self, moves, self->iterate.x));
     PD_TRY(fetch(self, other, problem->x_t));
     for (size_t i = 0; i < n; i++) moves[i] -= other[i];
-    PD_TRY(fetch(self, other, problem->load));
+    PD_TRY(fetch(self, other, problem->external_acceleration));
     double work = product(problem, other, moves), given = 0.0;
     weights(problem, other, &mass, &force);
-    if (load->driven) {
+    if (load->prescribed) {
         PD_TRY(fetch(self, other, load->found));
         given = fmax(product(problem, other, moves) / (h * h), 0.0);
     }

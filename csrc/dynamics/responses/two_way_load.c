@@ -24,10 +24,10 @@ void pd_two_way_load_destroy(pd_two_way_load *load, const pd_problem *problem) {
 }
 
 pd_status pd_two_way_load_begin(pd_two_way_load *load, const pd_problem *problem) {
-    double behind;
+    double target_lag;
     pd_status status = PD_OK;
-    PD_TRY(pd_contact_behind(problem->scene, &behind));
-    load->driven = !(behind <= 0.0);
+    PD_TRY(pd_contact_target_lag(problem->scene, &target_lag));
+    load->prescribed = !(target_lag <= 0.0);
     load->updates = load->last = 0, load->momentum = 1.0, load->change = INFINITY;
     PD_TRY(pd_memory_clear(problem->context, load->moved, pd_problem_bytes(problem)));
     PD_TRY(pd_memory_clear(problem->context, load->found, pd_problem_bytes(problem)));
@@ -46,7 +46,8 @@ done:
 /* Moves the inertial target by alpha d; the iterate stays. */
 static pd_status move_target(const pd_problem *problem, double alpha, const real *d, real *offset) {
     pd_status status;
-    PD_TRY(pd_add_scaled(problem->context, problem->model, problem->step.drift, alpha, d, problem->step.drift));
+    PD_TRY(pd_add_scaled(problem->context, problem->model, problem->step.predicted_displacement, alpha, d,
+                         problem->step.predicted_displacement));
     PD_TRY(pd_add_scaled(problem->context, problem->model, offset, -alpha, d, offset));
 done:
     return status;

@@ -25,7 +25,7 @@ typedef struct pd_two_way_load {
     real *found, *before; /* B [n,3] m: d of the last update, and of the one before */
     int updates;          /* in the step */
     int last;             /* the last solve of the step: the update starts from its result, including the load */
-    int driven;           /* obstacles move in the step */
+    int prescribed;       /* obstacles move in the step */
     double momentum;      /* of the extrapolation */
     double change;        /* sum |found - moved|^2 of the last update, m^2 */
     real *host;           /* H [2,n,3] scratch of two_way_energy.c */

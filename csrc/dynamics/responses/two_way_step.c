@@ -21,17 +21,17 @@ static int interrupted(void *user) {
 }
 
 /* The target lag of prescribed motions, m. */
-static pd_status find_behind(pd_simulation *self, const real *target, double *behind) {
+static pd_status find_target_lag(pd_simulation *self, const real *target, double *target_lag) {
     const pd_problem *problem = self->problem;
     int n = problem->model->n_vertices;
-    double found[2], driven;
+    double found[2], prescribed;
     pd_status status;
-    PD_TRY(pd_contact_behind(problem->scene, &driven));
+    PD_TRY(pd_contact_target_lag(problem->scene, &prescribed));
     PD_TRY(pd_memory_copy(problem->context, problem->trial_gradient, self->iterate.x, pd_problem_bytes(problem)));
     PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, 1.0, target, problem->trial_gradient));
     PD_TRY(pd_largest_move(problem->context, n, NULL, problem->trial_gradient, self->iterate.x, problem->scalars));
     PD_TRY(pd_memory_download(problem->context, found, problem->scalars, sizeof found));
-    *behind = fmax(driven, sqrt(found[0]));
+    *target_lag = fmax(prescribed, sqrt(found[0]));
 done:
     return status;
 }
@@ -69,7 +69,7 @@ pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observe
     PD_TRY(pd_memory_copy(context, iterate->x, pd_two_way_state(two_way), bytes));
     PD_TRY(pd_memory_clear(context, iterate->step, bytes));
     iterate->replaced = 1;
-    PD_TRY(find_behind(self, problem->trial, &result->behind));
+    PD_TRY(find_target_lag(self, problem->trial, &result->target_lag));
     sum->updates++;
     sum->report.steps += report.steps, sum->report.searches += report.searches;
     sum->report.exit = report.exit, sum->report.residual = report.residual;
@@ -85,6 +85,6 @@ pd_stop pd_two_way_step_stop(const pd_step_result *result) {
     const pd_vertex_update_result *update = &result->update;
     if (update->updates == 0) return result->stop;
     if (update->report.exit == PD_TWO_WAY_STALLED || update->report.exit == PD_TWO_WAY_CONTRADICTORY) return PD_STOP_STALLED;
-    int whole = update->report.exit == PD_TWO_WAY_CONVERGED && result->behind <= 0.0 && update->gain <= update->room;
+    int whole = update->report.exit == PD_TWO_WAY_CONVERGED && result->target_lag <= 0.0 && update->gain <= update->room;
     return whole ? result->stop : PD_STOP_ITERATION_CAP;
 }

@@ -100,7 +100,7 @@ pd_status pd_rigid_create(pd_rigid **out, const pd_problem *problem, const pd_de
     return status;
 }
 
-pd_status pd_rigid_told(const pd_problem *problem, pd_status status) {
+pd_status pd_rigid_result(const pd_problem *problem, pd_status status) {
     const pd_rigid *self = problem->rigid;
     const int none = INT_MAX;
     int inverted = none;
@@ -113,16 +113,16 @@ pd_status pd_rigid_told(const pd_problem *problem, pd_status status) {
 }
 
 pd_status pd_rigid_place(const pd_problem *problem, real *x, real *offset) {
-    return pd_rigid_told(problem, pd_bodies_place(problem->context, &problem->rigid->set, x, offset));
+    return pd_rigid_result(problem, pd_bodies_place(problem->context, &problem->rigid->set, x, offset));
 }
 
 pd_status pd_rigid_gather(const pd_problem *problem, const real *x, real *gradient) {
     const pd_rigid *self = problem->rigid;
-    return pd_rigid_told(problem, pd_bodies_gather(problem->context, &self->set, x, gradient, self->curvature));
+    return pd_rigid_result(problem, pd_bodies_gather(problem->context, &self->set, x, gradient, self->curvature));
 }
 
 pd_status pd_rigid_spread(const pd_problem *problem, const real *x, double alpha, real *direction) {
-    return pd_rigid_told(problem, pd_bodies_spread(problem->context, &problem->rigid->set, x, alpha, direction));
+    return pd_rigid_result(problem, pd_bodies_spread(problem->context, &problem->rigid->set, x, alpha, direction));
 }
 
 pd_status pd_rigid_clear(const pd_problem *problem, real *vector) {

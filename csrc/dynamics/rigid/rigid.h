@@ -55,14 +55,14 @@ pd_status pd_rigid_clear(const pd_problem *problem, real *vector);
 
 /* rigid_motion.c: pd_first_guess and pd_offset for rotating bodies; and the velocity of all bodies, with v_t that at the start of the step.
  * h > 0. */
-pd_status pd_rigid_first_guess(const pd_problem *problem, int guess, const real *v, real *x, real *offset, real *drift);
+pd_status pd_rigid_first_guess(const pd_problem *problem, int guess, const real *v, real *x, real *offset, real *predicted_displacement);
 pd_status pd_rigid_offset(const pd_problem *problem, const real *x, const real *v, real *offset);
 pd_status pd_rigid_velocity(const pd_problem *problem, const real *x, const real *offset, const real *v_t, real *v);
 
 /* rigid_path.c: the path from x to x_1. On it the centre moves on a straight line, or the held point stays, and the body rotates evenly
  * about the axis of the smallest rotation to x_1. Rows of bodies in x and offset move by this fraction of the path from x to x_1; offset
  * may be NULL. */
-pd_status pd_rigid_go(const pd_problem *problem, const real *x_1, double part, real *x, real *offset);
+pd_status pd_rigid_go(const pd_problem *problem, const real *x_1, double fraction, real *x, real *offset);
 /* The largest distance of vertices on that path from the straight line to x_1: self->host_slack, 0 for vertices of no body. */
 pd_status pd_rigid_bend(const pd_problem *problem, const real *x_0, const real *x_1);
 /* ends <- end points of straight paths from x_0 with the lengths of the paths of all points to x_1; for bodies the lengths of the arcs. */
@@ -71,6 +71,6 @@ pd_status pd_rigid_stretch(const pd_problem *problem, const real *x_0, const rea
 pd_status pd_rigid_largest_turn(const pd_problem *problem, const real *direction, double *turn);
 
 /* For the files above: the status of a loop over bodies, and a test that they are still rigid. Synchronises. */
-pd_status pd_rigid_told(const pd_problem *problem, pd_status status);
+pd_status pd_rigid_result(const pd_problem *problem, pd_status status);
 
 #endif

@@ -2,7 +2,7 @@
 #include "dynamics/step/chunk.h"
 
 #include "base/clock.h"
-#include "dynamics/contact/safe_move.h"
+#include "dynamics/contact/step_limiter.h"
 #include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 
@@ -17,7 +17,7 @@ enum { LONGEST = 16, PLACES = 64, NODES = 32768 };
 typedef struct chunk {
     int n;
     int first; /* iteration 0 of a step, which may differ in a method */
-    pd_readback readback;
+    pd_device_read device_read;
     real weights[LONGEST][2]; /* alpha and beta of pd_advance */
 } chunk;
 
@@ -75,7 +75,7 @@ static int capturable(const pd_simulation *self) {
 int pd_chunk_length(const pd_simulation *self, int recording) {
     int every = self->settings.check_every, n = every - self->iterate.number % every,
         left = self->settings.iterations - self->iterate.number;
-    if (recording || self->safe.x || !capturable(self)) return 1;
+    if (recording || self->limiter.x || !capturable(self)) return 1;
     if (n > left) n = left;
     const pd_contact_response *response = self->problem->response;
     int due = response->every ? response->every(self->problem) : 0;
@@ -117,17 +117,17 @@ static pd_status find_direction(pd_simulation *self, double weights[2]) {
 }
 
 /* The loops of a chunk, with the weights of its n moves. */
-static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, double (*weights)[2], double seconds[2]) {
+static pd_status run_loops(pd_simulation *self, int n, pd_device_read device_read, double (*weights)[2], double seconds[2]) {
     const pd_problem *problem = self->problem;
     const pd_contact_response *response = problem->response;
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
     for (int j = 0; j < n; j++) {
-        pd_readback report = j == n - 1 ? readback : PD_READBACK_NONE;
+        pd_device_read report = j == n - 1 ? device_read : PD_DEVICE_READ_NONE;
         double start = pd_seconds(), middle;
         if (j) iterate->number++;
         iterate->stalled = iterate->displaced = 0;
-        iterate->part = 1.0;
+        iterate->fraction = 1.0;
         iterate->cut = 0;
         iterate->setup = 0.0;
         // without a report, the method may make the move while it computes the direction
@@ -146,13 +146,13 @@ static pd_status run_loops(pd_simulation *self, int n, pd_readback readback, dou
         if (moved) continue;
         if (problem->rigid) PD_TRY(pd_rigid_spread(problem, iterate->x, 1.0, iterate->direction));
         // a method that went back starts from elsewhere than where the iteration began
-        if (problem->model->is_oriented && iterate->replaced) PD_TRY(pd_safe_keep(self));
+        if (problem->model->is_oriented && iterate->replaced) PD_TRY(pd_step_limiter_keep(self));
         if (response->advance)
-            PD_TRY(response->advance(self, weights[j], report != PD_READBACK_NONE));
+            PD_TRY(response->advance(self, weights[j], report != PD_DEVICE_READ_NONE));
         else
-            PD_TRY(pd_iterate_advance(problem, iterate, &problem->step, weights[j], report != PD_READBACK_NONE));
+            PD_TRY(pd_iterate_advance(problem, iterate, &problem->step, weights[j], report != PD_DEVICE_READ_NONE));
         iterate->replaced = 0;
-        if (report == PD_READBACK_GRADIENT)
+        if (report == PD_DEVICE_READ_GRADIENT)
             PD_TRY(pd_dot(problem->context, problem->model, iterate->gradient, iterate->gradient, problem->scalars + 2));
         seconds[1] += pd_seconds() - middle;
     }
@@ -163,7 +163,7 @@ done:
 /* Captures a chunk. After a failure, for lack of memory or because of an operation that no graph can contain, *out is NULL and nothing has
  * run. The same loops then run without a graph, so that a persistent error, such as a lost device, occurs there again. The refusal is
  * counted, and its reason stored. */
-static pd_status capture(pd_simulation *self, int n, pd_readback readback, double (*weights)[2], pd_graph **out, pd_tally *work) {
+static pd_status capture(pd_simulation *self, int n, pd_device_read device_read, double (*weights)[2], pd_graph **out, pd_tally *work) {
     pd_context *context = self->problem->context;
     pd_tally *tally = pd_context_tally(context);
     const pd_tally before = *tally;
@@ -174,7 +174,7 @@ static pd_status capture(pd_simulation *self, int n, pd_readback readback, doubl
     pd_error reason = *pd_context_error(context);
     if (status) goto failed;
     *tally = (pd_tally){0};
-    status = run_loops(self, n, readback, weights, seconds);
+    status = run_loops(self, n, device_read, weights, seconds);
     *work = *tally;
     *tally = before;
     self->iterate.number = begin;
@@ -210,7 +210,7 @@ static int slot_of(table *kept, const chunk *wanted, int *known) {
     return kept->n++;
 }
 
-pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int recording, double seconds[2]) {
+pd_status pd_chunk_run(pd_simulation *self, int n, pd_device_read device_read, int recording, double seconds[2]) {
     double weights[LONGEST][2];
     seconds[0] = seconds[1] = 0.0;
     if (self->iterate.replaced) {
@@ -218,7 +218,7 @@ pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int rec
         if (status) return status;
     }
     next_weights(self, n, weights);
-    if (!capturable(self)) return run_loops(self, n, readback, weights, seconds);
+    if (!capturable(self)) return run_loops(self, n, device_read, weights, seconds);
 
     int revision = self->method->linear ? pd_linear_revision(self->method->linear(self->method_memory)) : 0;
     if (revision != self->chunks->revision) pd_chunks_forget(self->chunks, self->problem->context);
@@ -229,7 +229,7 @@ pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int rec
     memset(&wanted, 0, sizeof wanted); // compared as bytes
     wanted.n = n;
     wanted.first = self->iterate.number == 0;
-    wanted.readback = readback;
+    wanted.device_read = device_read;
     for (int j = 0; j < n; j++) {
         wanted.weights[j][0] = (real)weights[j][0];
         wanted.weights[j][1] = (real)weights[j][1];
@@ -238,12 +238,12 @@ pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int rec
     table *kept = &self->chunks->kept[recording != 0];
     int known, slot = slot_of(kept, &wanted, &known);
     if (!known || (!kept->graphs[slot] && (self->chunks->refused || self->chunks->nodes >= NODES)))
-        return run_loops(self, n, readback, weights, seconds);
+        return run_loops(self, n, device_read, weights, seconds);
     pd_status status = PD_OK;
     self->iterate.stalled = 0;
     if (!kept->graphs[slot]) {
-        PD_TRY(capture(self, n, readback, weights, &kept->graphs[slot], &kept->work[slot]));
-        if (!kept->graphs[slot]) return run_loops(self, n, readback, weights, seconds);
+        PD_TRY(capture(self, n, device_read, weights, &kept->graphs[slot], &kept->work[slot]));
+        if (!kept->graphs[slot]) return run_loops(self, n, device_read, weights, seconds);
         self->chunks->nodes += pd_graph_nodes(kept->graphs[slot]);
     }
     PD_TRY(pd_graph_launch(self->problem->context, kept->graphs[slot]));

@@ -22,11 +22,11 @@ const char *pd_chunks_refusal(const pd_chunks *chunks);
 int pd_chunk_length(const pd_simulation *self, int recording);
 
 /* The results of the last move of a chunk in the scalars of the problem, for the host to read back. */
-typedef enum pd_readback {
-    PD_READBACK_NONE,
-    PD_READBACK_MOVES,   /* [2] |step|^2 and the number of changed coordinates */
-    PD_READBACK_GRADIENT /* [3] and |gradient|^2 at the start of the last direction, for a method that fills the gradient */
-} pd_readback;
+typedef enum pd_device_read {
+    PD_DEVICE_READ_NONE,
+    PD_DEVICE_READ_MOVES,   /* [2] |step|^2 and the number of changed coordinates */
+    PD_DEVICE_READ_GRADIENT /* [3] and |gradient|^2 at the start of the last direction, for a method that fills the gradient */
+} pd_device_read;
 
 /* Begins iterations without a predecessor: resets the accelerator. */
 pd_status pd_chunks_begin(pd_simulation *self);
@@ -34,6 +34,6 @@ pd_status pd_chunks_begin(pd_simulation *self);
 /* Runs n iterations from self->iterate.number on: direction, acceleration, move. seconds [2]: of the directions, of the moves; all in
  * the first for a graph, since a launch does not synchronise. If self->iterate.stalled is 1 afterwards, the last iteration has not
  * moved. */
-pd_status pd_chunk_run(pd_simulation *self, int n, pd_readback readback, int recording, double seconds[2]);
+pd_status pd_chunk_run(pd_simulation *self, int n, pd_device_read device_read, int recording, double seconds[2]);
 
 #endif

@@ -2,17 +2,19 @@
 #include "dynamics/step/contact_step.h"
 
 #include "dynamics/contact/oriented_move.h"
-#include "dynamics/contact/safe_move.h"
+#include "dynamics/contact/step_limiter.h"
 #include "dynamics/response.h"
 
 static const pd_contact_response *response_of(const pd_simulation *self) { return self->problem->response; }
 
 /* Stores the begin of an iteration, if needed. */
-static pd_status keep_start(pd_simulation *self) { return self->safe.x && !response_of(self)->rounds ? pd_safe_keep(self) : PD_OK; }
+static pd_status keep_start(pd_simulation *self) {
+    return self->limiter.x && !response_of(self)->rounds ? pd_step_limiter_keep(self) : PD_OK;
+}
 
 pd_status pd_contact_step_begin(pd_simulation *self) {
     const pd_contact_response *response = response_of(self);
-    pd_safe_begin(self);
+    pd_step_limiter_begin(self);
     pd_status status = pd_oriented_begin(self);
     return status || !response->begin ? status : response->begin(self);
 }
@@ -33,8 +35,8 @@ pd_status pd_contact_step_before(pd_simulation *self, int *moved) {
     iterate->beyond = 0;
     if (response->before_iteration) PD_TRY(response->before_iteration(self, moved));
     PD_TRY(pd_oriented_advance(self, moved));
-    iterate->drives = self->safe.drives;
-    iterate->detections = self->safe.detections;
+    iterate->drives = self->limiter.drives;
+    iterate->detections = self->limiter.detections;
     PD_TRY(keep_start(self));
 done:
     return status;
@@ -49,11 +51,11 @@ pd_status pd_contact_step_read(pd_simulation *self, size_t reported, double *rep
 
 pd_status pd_contact_step_after(pd_simulation *self) {
     const pd_contact_response *response = response_of(self);
-    double part;
-    self->safe.part = self->safe.kept = 1.0;
-    pd_status status = pd_oriented_limit(self, &part);
+    double fraction;
+    self->limiter.fraction = self->limiter.kept = 1.0;
+    pd_status status = pd_oriented_limit(self, &fraction);
     if (!status && response->after_iteration) status = response->after_iteration(self);
-    self->safe.part *= part;
+    self->limiter.fraction *= fraction;
     return status;
 }
 
@@ -77,7 +79,7 @@ pd_status pd_contact_step_update(pd_simulation *self, const pd_observer *observe
 
 pd_status pd_contact_step_close(pd_simulation *self, pd_step_result *result) {
     const pd_contact_response *response = response_of(self);
-    pd_status status = pd_safe_check_prescribed(self);
+    pd_status status = pd_step_limiter_check_prescribed(self);
     return status || !response->close ? status : response->close(self, result);
 }
 

@@ -2,7 +2,7 @@
 #include "dynamics/step/convergence.h"
 
 #include "dynamics/contact/balance.h"
-#include "dynamics/contact/safe_move.h"
+#include "dynamics/contact/step_limiter.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/response.h"
 
@@ -22,12 +22,12 @@ done:
 }
 
 pd_status pd_convergence_of_step(pd_simulation *self, int *within) {
-    double move, part = self->iterate.part * self->safe.kept, h = self->settings.h;
+    double move, fraction = self->iterate.fraction * self->limiter.kept, h = self->settings.h;
     pd_status status = PD_OK;
     *within = 0;
     if (!(self->settings.step_tolerance > 0)) return PD_OK;
-    PD_TRY(pd_safe_largest_move(self, &move));
-    *within = move <= part * self->settings.step_tolerance * (h > 0 ? h : 1.0);
+    PD_TRY(pd_step_limiter_largest_move(self, &move));
+    *within = move <= fraction * self->settings.step_tolerance * (h > 0 ? h : 1.0);
 done:
     return status;
 }

@@ -55,8 +55,8 @@ pd_status pd_simulation_hessian(pd_simulation *self, const real *x, pd_hessian_f
     if (rigid)
         PD_TRY(pd_problem_reduced_hessian(problem, problem->trial, filter, 0, 0));
     else
-        PD_TRY(pd_problem_whole_hessian(problem, problem->trial, filter, 0, 0));
-    const pd_whole_hessian *hessian = rigid ? pd_problem_reduced(problem) : problem->whole;
+        PD_TRY(pd_problem_assembled_hessian(problem, problem->trial, filter, 0, 0));
+    const pd_assembled_hessian *hessian = rigid ? pd_problem_reduced(problem) : problem->assembled;
     *pattern = &hessian->pattern;
     *blocks = hessian->blocks;
 done:

@@ -12,7 +12,7 @@
  * divergence.c have the rules. */
 #include "base/clock.h"
 #include "dynamics/contact/balance.h"
-#include "dynamics/contact/safe_move.h"
+#include "dynamics/contact/step_limiter.h"
 #include "dynamics/divergence/divergence.h"
 #include "dynamics/problem/inertia.h"
 #include "dynamics/problem/potential.h"
@@ -74,11 +74,11 @@ done:
 }
 
 /* The measures of pins and obstacles in the record. */
-static pd_status measure_driven(run *r) {
-    r->row.outer = r->simulation->safe.drives;
-    r->row.stagnations = r->simulation->safe.stagnations;
-    pd_status status = pd_safe_held_back(r->simulation, &r->row.held_back);
-    return status ? status : pd_safe_behind(r->simulation, &r->row.behind);
+static pd_status measure_prescribed(run *r) {
+    r->row.outer = r->simulation->limiter.drives;
+    r->row.stagnations = r->simulation->limiter.stagnations;
+    pd_status status = pd_step_limiter_held_back(r->simulation, &r->row.held_back);
+    return status ? status : pd_step_limiter_target_lag(r->simulation, &r->row.target_lag);
 }
 
 /* G, the sum of the magnitudes of its parts unless NULL, and the gradient norm at the iterate, for records and stopping rules. */
@@ -107,7 +107,7 @@ static pd_status pass_row(run *r) {
 static pd_status record_row(run *r) {
     pd_simulation *self = r->simulation;
     pd_status status = PD_OK;
-    PD_TRY(measure_driven(r));
+    PD_TRY(measure_prescribed(r));
     PD_TRY(evaluate(self, &r->growth.potential, NULL, &r->growth.norm));
     r->row.potential = r->growth.potential, r->row.gradient_norm = r->growth.norm;
     r->unrecorded = 0;
@@ -127,12 +127,13 @@ static pd_status read_first_guess(run *r) {
     pd_simulation *self = r->simulation;
     pd_growth *growth = &r->growth;
     pd_status status = PD_OK;
-    r->row.step_limit = self->safe.part;
+    r->row.step_limit = self->limiter.fraction;
     r->row.work = *pd_context_tally(self->problem->context);
-    if (r->recording) PD_TRY(measure_driven(r));
-    int guarded = self->method->guarded &&
-                  self->method->guarded(self->method_memory); // a method with its own safeguard needs a finite initial objective
-    if (r->recording || self->settings.tolerance > 0 || guarded) {
+    if (r->recording) PD_TRY(measure_prescribed(r));
+    int has_safeguard =
+        self->method->has_safeguard &&
+        self->method->has_safeguard(self->method_memory); // a method with its own safeguard needs a finite initial objective
+    if (r->recording || self->settings.tolerance > 0 || has_safeguard) {
         PD_TRY(evaluate(self, &growth->first_potential, &growth->first_magnitude, &growth->first_norm));
         r->row.potential = growth->first_potential, r->row.gradient_norm = growth->first_norm;
         r->reference.first_norm = growth->first_norm;
@@ -159,8 +160,8 @@ static pd_status end_without_decrease(run *r, int iteration) {
     count_again(self, &before);
     if (!isfinite(norm)) return pd_diverged(self, iteration, "the gradient is not finite");
     int is_free, within;
-    PD_TRY(pd_safe_is_free(self, &is_free));
-    is_free = is_free && self->safe.arrived && !self->iterate.cut;
+    PD_TRY(pd_step_limiter_is_free(self, &is_free));
+    is_free = is_free && self->limiter.arrived && !self->iterate.cut;
     r->result->at_rounding = is_free && norm <= pd_rounding_of_gradient(problem, self->iterate.x);
     PD_TRY(pd_convergence_within(self, &r->reference, norm, &within));
     within = within && is_free;
@@ -171,25 +172,25 @@ done:
 
 /* The next n iterations within the timing; with `readback` they end with a read of the report of pd_chunk_run. On an asynchronous device a
  * phase is charged for its synchronisation: the readback for all kernels. */
-static pd_status run_chunk(run *r, int n, pd_readback readback, double report[3], int *stalled) {
+static pd_status run_chunk(run *r, int n, pd_device_read device_read, double report[3], int *stalled) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
     double seconds[2], start;
     pd_contact_seconds before = pd_contact_step_seconds(self), after;
-    pd_status status = pd_chunk_run(self, n, readback, r->recording, seconds);
+    pd_status status = pd_chunk_run(self, n, device_read, r->recording, seconds);
     *stalled = self->iterate.stalled;
     r->row.direction_seconds = seconds[0];
     r->row.advance_seconds = seconds[1];
     if (status) return status;
     if (!*stalled) {
         start = pd_seconds();
-        if (readback) PD_TRY(pd_mark(problem->context, PD_MARK_END));
-        size_t reported = readback == PD_READBACK_GRADIENT ? 3 : 2;
-        if (readback) PD_TRY(pd_contact_step_read(self, reported, report));
+        if (device_read) PD_TRY(pd_mark(problem->context, PD_MARK_END));
+        size_t reported = device_read == PD_DEVICE_READ_GRADIENT ? 3 : 2;
+        if (device_read) PD_TRY(pd_contact_step_read(self, reported, report));
         if (self->method->finish && self->iterate.number + 1 == self->settings.iterations)
             PD_TRY(self->method->finish(self->method_memory, problem, &self->iterate));
         PD_TRY(pd_contact_step_after(self));
-        report[0] *= self->safe.kept * self->safe.kept;
+        report[0] *= self->limiter.kept * self->limiter.kept;
         r->row.advance_seconds += pd_seconds() - start;
     }
     after = pd_contact_step_seconds(self); // the time of records is excluded
@@ -206,13 +207,13 @@ done:
 
 /* Processes the results up to this iteration: record, divergence, end of the step. `check`: a run without a record reads this iteration
  * too, so that both end at the same iteration. */
-static pd_status read_iterate(run *r, pd_readback readback, const double report[3], int check) {
+static pd_status read_iterate(run *r, pd_device_read device_read, const double report[3], int check) {
     pd_simulation *self = r->simulation;
     const pd_settings *settings = &self->settings;
     pd_growth *growth = &r->growth;
     pd_status status = PD_OK;
     int iteration = r->result->iterations;
-    if (readback == PD_READBACK_GRADIENT) {
+    if (device_read == PD_DEVICE_READ_GRADIENT) {
         growth->norm = sqrt(report[2]);
         if (growth->first_norm <= 0.0) growth->first_norm = growth->norm;
     }
@@ -221,7 +222,7 @@ static pd_status read_iterate(run *r, pd_readback readback, const double report[
         growth->moves = sqrt(report[0]);
         if (growth->first_moves <= 0.0) growth->first_moves = growth->moves;
     }
-    r->row.step_limit = self->safe.part;
+    r->row.step_limit = self->limiter.fraction;
     r->row.work = *pd_context_tally(self->problem->context);
     r->row.number = iteration, r->row.seconds = r->result->seconds, r->row.step_norm = sqrt(report[0]);
     r->unrecorded = r->recording;
@@ -231,7 +232,7 @@ static pd_status read_iterate(run *r, pd_readback readback, const double report[
         PD_TRY(evaluate(self, &growth->potential, NULL, &growth->norm));
     PD_TRY(pd_divergence_of_iterate(self, growth, report[0], iteration));
     if (self->problem->response->rounds) return PD_OK; // such a response has its own rule
-    if (!self->safe.arrived) return PD_OK; // a solution for the present positions of pins and obstacles is not yet that of the step
+    if (!self->limiter.arrived) return PD_OK; // a solution for the present positions of pins and obstacles is not yet that of the step
     if (!check) return PD_OK;
     if (report[1] == 0.0) {
         PD_TRY(end_without_decrease(r, iteration));
@@ -244,7 +245,7 @@ static pd_status read_iterate(run *r, pd_readback readback, const double report[
     }
     if (r->result->stop == PD_STOP_CONVERGED && !r->result->at_rounding) {
         int is_free;
-        PD_TRY(pd_safe_is_free(self, &is_free));
+        PD_TRY(pd_step_limiter_is_free(self, &is_free));
         if (!is_free) r->result->stop = PD_STOP_ITERATION_CAP;
     }
 done:
@@ -257,10 +258,10 @@ static pd_status iterate(run *r) {
     const pd_settings *settings = &self->settings;
     pd_step_result *result = r->result;
     pd_status status = PD_OK;
-    if (self->safe.rounds == PD_ROUNDS_SETTLED)
+    if (self->limiter.rounds == PD_ROUNDS_SETTLED)
         result->stop = PD_STOP_CONVERGED; // possible before the first iteration, for contact by projections as printed
     while (result->iterations - r->before < settings->iterations && result->stop == PD_STOP_ITERATION_CAP &&
-           self->safe.rounds != PD_ROUNDS_SPENT) {
+           self->limiter.rounds != PD_ROUNDS_SPENT) {
         if (r->observer && r->observer->interrupted && r->observer->interrupted(r->observer->user)) return PD_INTERRUPTED;
         self->iterate.number = result->iterations - r->before;
         int n = pd_chunk_length(self, r->recording), end = self->iterate.number + n, stalled;
@@ -269,20 +270,21 @@ static pd_status iterate(run *r) {
         int moved;
         PD_TRY(pd_contact_step_before(self, &moved));
         // the gradient at the start of the direction arrives with the report: a lagging test for runs without a record
-        pd_readback readback = self->method->fills_gradient && check && !r->recording && settings->tolerance <= 0 ? PD_READBACK_GRADIENT
-                               : check || r->recording                                                            ? PD_READBACK_MOVES
-                                                                                                                  : PD_READBACK_NONE;
-        PD_TRY(run_chunk(r, n, readback, report, &stalled));
-        if (self->safe.outgrown) return PD_OK;
+        pd_device_read device_read = self->method->fills_gradient && check && !r->recording && settings->tolerance <= 0
+                                         ? PD_DEVICE_READ_GRADIENT
+                                     : check || r->recording ? PD_DEVICE_READ_MOVES
+                                                             : PD_DEVICE_READ_NONE;
+        PD_TRY(run_chunk(r, n, device_read, report, &stalled));
+        if (self->limiter.outgrown) return PD_OK;
         if (stalled && !moved) return end_without_decrease(r, result->iterations);
         if (stalled) report[1] = 0.0; // for the old positions of the prescribed points: they have moved, and may move again
         result->iterations = r->before + end;
-        if (readback) PD_TRY(read_iterate(r, readback, report, check));
+        if (device_read) PD_TRY(read_iterate(r, device_read, report, check));
         if (result->stop == PD_STOP_ITERATION_CAP && pd_contact_step_is_due(self, end)) {
             int ignored; // they continue in any case
             PD_TRY(pd_contact_step_update(self, r->observer, result, &ignored));
         }
-        if (self->safe.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED;
+        if (self->limiter.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED;
     }
 done:
     return status;
@@ -292,7 +294,7 @@ done:
 static pd_status iterations(run *r) {
     pd_problem *problem = r->simulation->problem;
     pd_status status = iterate(r);
-    if (!r->unrecorded || r->simulation->safe.outgrown || (status && status != PD_DIVERGED)) return status;
+    if (!r->unrecorded || r->simulation->limiter.outgrown || (status && status != PD_DIVERGED)) return status;
     const pd_error why = *problem->error; // of a divergence, which remains the error of the step
     const pd_status recorded = record_row(r);
     if (recorded || !status) return recorded;
@@ -339,7 +341,7 @@ static pd_status passes(run *r) {
     pd_status status = PD_OK;
     for (int pass = 1, again = 1; again; pass++) {
         PD_TRY(iterations(r));
-        if (self->safe.outgrown) return PD_OK;
+        if (self->limiter.outgrown) return PD_OK;
         if (r->recording) PD_TRY(pd_divergence_of_descent(self, &r->growth, r->result->iterations));
         PD_TRY(pd_contact_step_next_pass(self, pass, &again));
         if (again) PD_TRY(begin_pass(r));
@@ -357,7 +359,7 @@ static pd_status velocity(run *r) {
     if (!status && problem->response->finish) status = problem->response->finish(self);
     if (!status && r->result->iterations)
         status = pd_marked_seconds(problem->context, PD_MARK_BEGIN, PD_MARK_END, &r->result->device_seconds);
-    if (!status && self->shared) status = pd_simulation_wait(self);
+    if (!status && self->shared) status = pd_simulation_synchronise(self);
     r->result->phases[PD_PHASE_VELOCITY] = pd_seconds() - start;
     if (!status) self->has_previous = problem->h > 0;
     if (!status) pd_balance_end(self);
@@ -369,7 +371,7 @@ static pd_status velocity(run *r) {
 static int asks(const run *r) {
     const pd_simulation *self = r->simulation;
     const pd_method *method = self->method;
-    return method->keeps_reach && method->capturable && method->capturable(self->method_memory) && !r->recording &&
+    return method->keeps_bounds && method->capturable && method->capturable(self->method_memory) && !r->recording &&
            !(self->settings.tolerance > 0) && !pd_fetches_at_once(self->problem->context);
 }
 
@@ -380,7 +382,7 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     pd_step_result *result = r->result;
     double start = pd_seconds();
     pd_status status = PD_OK;
-    self->safe.asks = asks(r);
+    self->limiter.asks = asks(r);
     pd_tally *tally = pd_context_tally(problem->context);
     *tally = self->set_up; // a repeated step, with longer lists, adds to the counts
     tally->counting = 1;
@@ -394,10 +396,10 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     PD_TRY(pd_mark(problem->context, PD_MARK_BEGIN));
     PD_TRY(pd_mark(problem->context, PD_MARK_END)); // of a run without reads
     PD_TRY(passes(r));
-    if (self->safe.outgrown) return PD_OK;
+    if (self->limiter.outgrown) return PD_OK;
     PD_TRY(pd_divergence_of_run(self, targets, result->iterations));
-    PD_TRY(pd_safe_behind(self, &result->behind));
-    PD_TRY(pd_safe_held_back(self, &result->held_back));
+    PD_TRY(pd_step_limiter_target_lag(self, &result->target_lag));
+    PD_TRY(pd_step_limiter_held_back(self, &result->held_back));
     PD_TRY(pd_rigid_report_cap(self, result));
     int again = 0;
     PD_TRY(pd_contact_step_update(self, r->observer, result, &again));
@@ -426,7 +428,7 @@ pd_status pd_simulation_step(pd_simulation *self, const real *targets, const rea
     *result = (pd_step_result){.stop = PD_STOP_ITERATION_CAP};
     PD_TRY(pd_simulation_prepare(self, NULL));
     PD_TRY(solve(&r, targets, &begun));
-    while (self->safe.outgrown) { // the seconds stay: they were spent
+    while (self->limiter.outgrown) { // the seconds stay: they were spent
         PD_TRY(pd_contact_step_restore(self));
         r = fresh;
         result->stop = PD_STOP_ITERATION_CAP;

@@ -12,10 +12,10 @@
 typedef struct pd_chunks pd_chunks;                     /* chunk.h */
 typedef struct pd_contact_recorder pd_contact_recorder; /* contact_record.h */
 
-/* safe_move.h: for a step with contact, or with a stopping rule on moves. */
-typedef struct pd_safe {
+/* step_limiter.h: for a step with contact, or with a stopping rule on moves. */
+typedef struct pd_step_limiter {
     real *x, *offset;          /* B [n,3] at the start of the last iteration; NULL if not needed */
-    double part;               /* the accepted fraction of the last move */
+    double fraction;           /* the accepted fraction of the last move */
     double kept;               /* the accepted fraction of the method's move; 1 if the method applied `part` itself */
     int drives;                /* moves of prescribed points in the step */
     int detections;            /* detections of penalty pairs in the step */
@@ -31,7 +31,7 @@ typedef struct pd_safe {
     int stagnations; /* rounds in the step with little progress */
     int apart;       /* 1: the iterate may have penetrated something, and the state of the step is x */
     enum { PD_ROUNDS_GO_ON, PD_ROUNDS_SETTLED, PD_ROUNDS_SPENT } rounds;
-} pd_safe;
+} pd_step_limiter;
 
 struct pd_simulation {
     pd_settings settings; /* settings.method_settings: a copy */
@@ -49,7 +49,7 @@ struct pd_simulation {
     pd_iterate iterate;
     real *v, *v_previous, *targets;
     pd_outbox sent; /* of targets */
-    pd_safe safe;
+    pd_step_limiter limiter;
     int has_previous;
     int shared; /* callers may read and write x and v */
 
@@ -58,9 +58,9 @@ struct pd_simulation {
     int has_ended;  /* 1: the iterate is the end of that step */
 
     /* energy.c */
-    double load_norm;  /* sqrt(sum of m |load|^2) over free vertices, sqrt(J)/s */
-    double reach;      /* R, sqrt(J) */
-    int watched_steps; /* since the last change of the state */
+    double load_norm;   /* sqrt(sum of m |load|^2) over free vertices, sqrt(J)/s */
+    double energy_norm; /* R, sqrt(J) */
+    int watched_steps;  /* since the last change of the state */
 };
 
 #endif

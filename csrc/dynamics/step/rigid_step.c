@@ -74,9 +74,9 @@ static pd_status find_balance(pd_simulation *self, double *before, double *after
     PD_TRY(find_energies(problem, self->iterate.x, o, &kinetic, &elements));
     *after = kinetic + elements;
     PD_TRY(combine(problem, 1.0, self->iterate.x, -1.0, problem->x_t, move));
-    PD_TRY(combine(problem, 1.0, move, h * h, problem->load, o));
+    PD_TRY(combine(problem, 1.0, move, h * h, problem->external_acceleration, o));
     PD_TRY(find_energies(problem, self->iterate.x, o, &more, &ignored));
-    PD_TRY(combine(problem, 1.0, move, -h * h, problem->load, o));
+    PD_TRY(combine(problem, 1.0, move, -h * h, problem->external_acceleration, o));
     PD_TRY(find_energies(problem, self->iterate.x, o, &less, &ignored));
     *before += 0.5 * (more - less);
 done:

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "contact/potential/contact.h"
 #include "dynamics/contact/contact_record.h"
-#include "dynamics/contact/safe_move.h"
+#include "dynamics/contact/step_limiter.h"
 #include "dynamics/problem/global_step.h"
 #include "dynamics/responses.h"
 #include "dynamics/step/chunk.h"
@@ -29,7 +29,7 @@ void pd_simulation_destroy(pd_simulation *self) {
         self->method->destroy(self->method_memory, self->problem);
         if (self->accelerator) self->accelerator->destroy(self->accelerator_memory, self->problem);
         pd_chunks_destroy(self->chunks, context);
-        pd_safe_destroy(self);
+        pd_step_limiter_destroy(self);
         pd_outbox_destroy(context, &self->sent);
         pd_contact_recorder_destroy(self->recorder);
         for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
@@ -83,7 +83,7 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
         status = pd_memory_create(self->problem->context, (void **)vectors[i], pd_problem_bytes(self->problem));
     if (!status && self->problem->response->gradient)
         status = pd_memory_create(self->problem->context, (void **)&self->begun_at, pd_problem_bytes(self->problem));
-    if (!status) status = pd_safe_create(self);
+    if (!status) status = pd_step_limiter_create(self);
     if (status && error) *error = *pd_context_error(self->problem->context);
     if (!status) {
         status = pd_simulation_set_acceleration(self, &settings->acceleration);
@@ -130,7 +130,7 @@ pd_status pd_simulation_prepare(pd_simulation *self, double *seconds) {
     pd_status status = need_method(self);
     if (!status && self->method->refresh) status = self->method->refresh(self->method_memory, self->problem);
     end_set_up(self, &before);
-    if (!status && seconds) status = pd_context_wait(self->problem->context); // the timing is the host's
+    if (!status && seconds) status = pd_context_synchronise(self->problem->context); // the timing is the host's
     if (status) return pd_problem_keep_error(self->problem, status);
     self->prepared = 1;
     if (seconds) *seconds = pd_seconds() - start;
@@ -200,4 +200,6 @@ int pd_simulation_n_points(pd_simulation *self) {
 pd_location pd_simulation_location(const pd_simulation *self) { return pd_context_location(self->problem->context); }
 pd_counts pd_simulation_counts(const pd_simulation *self) { return pd_context_counts(self->problem->context); }
 const char *pd_simulation_refusal(const pd_simulation *self) { return pd_chunks_refusal(self->chunks); }
-pd_status pd_simulation_wait(pd_simulation *self) { return pd_problem_keep_error(self->problem, pd_context_wait(self->problem->context)); }
+pd_status pd_simulation_synchronise(pd_simulation *self) {
+    return pd_problem_keep_error(self->problem, pd_context_synchronise(self->problem->context));
+}

@@ -62,7 +62,7 @@ typedef struct pd_iteration {
     double gradient_norm;     /* N */
     double step_limit;        /* the fraction of the move within the step limit; 1: all */
     int outer;                /* moves of prescribed points so far */
-    double behind;            /* m, pd_step_result */
+    double target_lag;        /* m, pd_step_result */
     double held_back;         /* m, the same */
     int stagnations;          /* rounds of contact by projections so far with little progress */
     /* of all iterations so far, contained in their seconds: detection, times of impact, projections */
@@ -107,7 +107,7 @@ typedef struct pd_step_result {
     double seconds;                /* spent in them */
     double setup_seconds;          /* not contained in these: the time to create data once during the iterations */
     double phases[PD_PHASE_COUNT]; /* s; direction and advance add up to `seconds` */
-    double behind;                 /* m: the target lag of prescribed points, pins and obstacles, held back by contact */
+    double target_lag;             /* m: the target lag of prescribed points, pins and obstacles, held back by contact */
     double held_back;              /* m: the largest shortening of a vertex's step by its displacement bound in the last iteration */
     pd_vertex_update_result update;
     pd_rigid_outcome rigid;
@@ -168,7 +168,7 @@ void pd_simulation_share(pd_simulation *self, real **positions, real **velocitie
 pd_context *pd_simulation_context(const pd_simulation *self);
 const real *pd_simulation_positions(const pd_simulation *self);
 /* Waits until the device has finished all work. */
-pd_status pd_simulation_wait(pd_simulation *self);
+pd_status pd_simulation_synchronise(pd_simulation *self);
 pd_location pd_simulation_location(const pd_simulation *self);
 pd_counts pd_simulation_counts(const pd_simulation *self);
 /* The reason of the last refused capture of a chunk; "": none. */
@@ -176,7 +176,7 @@ const char *pd_simulation_refusal(const pd_simulation *self);
 
 /* Acceleration by gravity and external forces, H [n,3] m/s^2. The previous velocities are changed so that the last step, under this load,
  * would have had the same acceleration by elasticity. */
-pd_status pd_simulation_set_load(pd_simulation *self, const real *load);
+pd_status pd_simulation_set_load(pd_simulation *self, const real *external_acceleration);
 
 /* Targets of elements of kind PD_SHAPE_TARGET from the next step on: stretches H [n,6], the upper triangles of S of rows first .. first + n
  * - 1. No new factorisation. Errors: PD_ERROR_VALUE for rows that do not exist. */

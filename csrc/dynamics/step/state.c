@@ -27,7 +27,7 @@ pd_status pd_simulation_get_state(pd_simulation *self, real *positions, real *ve
     pd_status status = PD_OK;
     size_t bytes = pd_problem_bytes(self->problem);
     // in a step whose iterate may have penetrated something: the positions of an end now
-    if (positions) PD_TRY(pd_memory_download(context, positions, self->safe.apart ? self->safe.x : self->iterate.x, bytes));
+    if (positions) PD_TRY(pd_memory_download(context, positions, self->limiter.apart ? self->limiter.x : self->iterate.x, bytes));
     if (velocities) PD_TRY(pd_memory_download(context, velocities, self->v, bytes));
     if (previous_velocities) PD_TRY(pd_memory_download(context, previous_velocities, self->v_previous, bytes));
 done:
@@ -46,15 +46,17 @@ pd_context *pd_simulation_context(const pd_simulation *self) { return self->prob
 
 const real *pd_simulation_positions(const pd_simulation *self) { return self->iterate.x; }
 
-pd_status pd_simulation_set_load(pd_simulation *self, const real *load) {
+pd_status pd_simulation_set_load(pd_simulation *self, const real *external_acceleration) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
     double h = problem->h;
-    pd_energy_set_load(self, load);
+    pd_energy_set_load(self, external_acceleration);
     // the adaptive guess needs the acceleration by elasticity in the last step, as if the new load had acted in it
-    if (self->has_previous) PD_TRY(pd_add_scaled(problem->context, problem->model, self->v_previous, h, problem->load, self->v_previous));
-    PD_TRY(pd_memory_upload(problem->context, problem->load, load, pd_problem_bytes(problem)));
-    if (self->has_previous) PD_TRY(pd_add_scaled(problem->context, problem->model, self->v_previous, -h, problem->load, self->v_previous));
+    if (self->has_previous)
+        PD_TRY(pd_add_scaled(problem->context, problem->model, self->v_previous, h, problem->external_acceleration, self->v_previous));
+    PD_TRY(pd_memory_upload(problem->context, problem->external_acceleration, external_acceleration, pd_problem_bytes(problem)));
+    if (self->has_previous)
+        PD_TRY(pd_add_scaled(problem->context, problem->model, self->v_previous, -h, problem->external_acceleration, self->v_previous));
 done:
     return pd_problem_keep_error(problem, status);
 }

@@ -28,8 +28,8 @@ PD_LANE_FUNCTION real pd_barrier_log(real u, real v) {
 
 PD_LANE_FUNCTION real pd_barrier_value(real u, real v) { return -v * v * pd_barrier_log(u, v); }
 
-PD_LANE_FUNCTION pd_law_slopes pd_barrier_slopes(real u, real v) {
-    pd_law_slopes out;
+PD_LANE_FUNCTION pd_pair_potential_slopes pd_barrier_slopes(real u, real v) {
+    pd_pair_potential_slopes out;
     real log_u = pd_barrier_log(u, v), ratio = v / u;
     out.first = v * ((real)2 * log_u - ratio);
     out.second = ratio * (((real)1 + u) / u + (real)2) - (real)2 * log_u;

@@ -87,35 +87,35 @@ PD_FUNCTION pd_nearest pd_contact_nearest_of(int kind, const real *x) {
 }
 
 /* The contact potential at u and v = 1 - u, and its factor. */
-typedef struct pd_law_terms {
+typedef struct pd_pair_potential_terms {
     real value, scale;
-    pd_law_slopes slopes;
-} pd_law_terms;
+    pd_pair_potential_slopes slopes;
+} pd_pair_potential_terms;
 
-PD_LANE_FUNCTION pd_law_terms pd_law_terms_of(pd_contact_law law, real u, real v, real activation, real s) {
-    pd_law_terms out;
-    switch (law.kind) {
-#define PD_LAW_CASE(KIND, name)                                                    \
-    case KIND:                                                                     \
-        out.value = pd_##name##_value(u, v);                                       \
-        out.slopes = pd_##name##_slopes(u, v);                                     \
-        out.scale = pd_##name##_scale(law.stiffness, law.physical, activation, s); \
+PD_LANE_FUNCTION pd_pair_potential_terms pd_pair_potential_terms_of(pd_pair_potential potential, real u, real v, real activation, real s) {
+    pd_pair_potential_terms out;
+    switch (potential.kind) {
+#define PD_PAIR_POTENTIAL_CASE(KIND, name)                                                     \
+    case KIND:                                                                                 \
+        out.value = pd_##name##_value(u, v);                                                   \
+        out.slopes = pd_##name##_slopes(u, v);                                                 \
+        out.scale = pd_##name##_scale(potential.stiffness, potential.physical, activation, s); \
         break;
-        PD_CONTACT_LAW_TABLE(PD_LAW_CASE)
-#undef PD_LAW_CASE
+        PD_PAIR_POTENTIAL_TABLE(PD_PAIR_POTENTIAL_CASE)
+#undef PD_PAIR_POTENTIAL_CASE
     default: out.value = out.scale = out.slopes.first = out.slopes.second = 0;
     }
     return out;
 }
 
 /* phi at distance d. Products of two lengths are formed from differences, so that no more digits cancel than in the differences. */
-PD_LANE_FUNCTION pd_contact_terms pd_contact_terms_of(pd_contact_law law, pd_contact_limits limits, real d) {
+PD_LANE_FUNCTION pd_contact_terms pd_contact_terms_of(pd_pair_potential potential, pd_contact_limits limits, real d) {
     pd_contact_terms out;
-    real xi = limits.separation, reach = xi + limits.activation;
+    real xi = limits.separation, range = xi + limits.activation;
     real s = limits.activation * ((real)2 * xi + limits.activation), per = (real)1 / s;
-    real u = (d - xi) * ((d + xi) * per), v = (reach - d) * ((reach + d) * per);
-    pd_law_terms terms = pd_law_terms_of(law, u, v, limits.activation, s);
-    int near = d < reach, apart = (d > xi) & ((u > 0) | !near), acts = near & apart; /* u may underflow */
+    real u = (d - xi) * ((d + xi) * per), v = (range - d) * ((range + d) * per);
+    pd_pair_potential_terms terms = pd_pair_potential_terms_of(potential, u, v, limits.activation, s);
+    int near = d < range, apart = (d > xi) & ((u > 0) | !near), acts = near & apart; /* u may underflow */
     real scale = limits.weight * terms.scale, rate = (real)2 * d * per;              /* du/dd */
     real p = (real)-2 * scale * terms.slopes.first * per;
     out.acts = acts ? (real)1 : apart ? (real)0 : (real)-1;
@@ -133,15 +133,16 @@ PD_LANE_FUNCTION pd_mollifier_terms pd_contact_mollifier(int kind, pd_points4 x,
 }
 
 /* J; infinite for a closed gap. */
-PD_LANE_FUNCTION real pd_contact_energy(pd_contact_law law, pd_contact_limits limits, int kind, pd_points4 x, pd_nearest nearest) {
-    pd_contact_terms terms = pd_contact_terms_of(law, limits, nearest.distance);
+PD_LANE_FUNCTION real pd_contact_energy(pd_pair_potential potential, pd_contact_limits limits, int kind, pd_points4 x, pd_nearest nearest) {
+    pd_contact_terms terms = pd_contact_terms_of(potential, limits, nearest.distance);
     real value = pd_contact_mollifier(kind, x, limits.threshold).value;
     return terms.acts > 0 ? value * terms.energy : terms.energy;
 }
 
 /* N, the derivative of the energy by the corners; NaN for a closed gap. */
-PD_LANE_FUNCTION pd_points4 pd_contact_gradient(pd_contact_law law, pd_contact_limits limits, int kind, pd_points4 x, pd_nearest nearest) {
-    pd_contact_terms terms = pd_contact_terms_of(law, limits, nearest.distance);
+PD_LANE_FUNCTION pd_points4 pd_contact_gradient(pd_pair_potential potential, pd_contact_limits limits, int kind, pd_points4 x,
+                                                pd_nearest nearest) {
+    pd_contact_terms terms = pd_contact_terms_of(potential, limits, nearest.distance);
     pd_mollifier_terms mollifier = pd_contact_mollifier(kind, x, limits.threshold);
     pd_vector slope = pd_vector_scale(mollifier.value * terms.slope, nearest.normal);
     pd_per_corner beta = nearest.weights;
@@ -166,10 +167,10 @@ typedef struct pd_contact_corner {
 } pd_contact_corner;
 
 /* For corner number `corner`, 0..3, of a pair that acts. */
-PD_LANE_FUNCTION pd_contact_corner pd_contact_corner_of(pd_contact_law law, pd_contact_limits limits, int kind, pd_points4 x,
+PD_LANE_FUNCTION pd_contact_corner pd_contact_corner_of(pd_pair_potential potential, pd_contact_limits limits, int kind, pd_points4 x,
                                                         pd_nearest nearest, int corner, real partners) {
     pd_contact_corner out;
-    pd_contact_terms terms = pd_contact_terms_of(law, limits, nearest.distance);
+    pd_contact_terms terms = pd_contact_terms_of(potential, limits, nearest.distance);
     pd_mollifier_terms mollifier = pd_contact_mollifier(kind, x, limits.threshold);
     pd_per_corner weights = nearest.weights;
     real low = corner == 0 ? weights.a : weights.b, high = corner == 2 ? weights.c : weights.d, beta = corner < 2 ? low : high;
@@ -195,12 +196,12 @@ PD_FUNCTION void pd_contact_corner_add(pd_contact_corner corner, real sum[9]) {
 }
 
 /* The same for a pair with unknown closest points; returns the share of the energy. */
-PD_FUNCTION real pd_contact_add_corner(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int corner,
-                                       real partners, real sum[9]) {
+PD_FUNCTION real pd_contact_add_corner(const pd_pair_potential *potential, const pd_contact_limits *limits, int kind, const real *x,
+                                       int corner, real partners, real sum[9]) {
     pd_points4 at = pd_points4_load(x);
     pd_nearest nearest = pd_contact_nearest_of(kind, x);
     if (nearest.distance >= limits->separation + limits->activation) return 0;
-    pd_contact_corner out = pd_contact_corner_of(*law, *limits, kind, at, nearest, corner, partners);
+    pd_contact_corner out = pd_contact_corner_of(*potential, *limits, kind, at, nearest, corner, partners);
     pd_contact_corner_add(out, sum);
     return out.energy;
 }

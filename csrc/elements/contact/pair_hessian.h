@@ -225,12 +225,12 @@ PD_LARGE_FUNCTION void pd_contact_mollified_hessian(const pd_contact_terms *term
 
 /* out [3k,3k] N/m, row 3 i + axis, exactly symmetric, with filtered eigenvalues. NaN for a closed gap. x [4,3] m; missing corners repeat
  * the first. */
-PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x,
+PD_FUNCTION void pd_contact_hessian(const pd_pair_potential *potential, const pd_contact_limits *limits, int kind, const real *x,
                                     pd_hessian_filter filter, real *out) {
     int corners = pd_contact_corners(kind), n = 3 * corners;
     pd_points4 at = pd_points4_load(x);
     pd_nearest nearest = pd_contact_closest(kind, x);
-    pd_contact_terms terms = pd_contact_terms_of(*law, *limits, nearest.distance);
+    pd_contact_terms terms = pd_contact_terms_of(*potential, *limits, nearest.distance);
     pd_contact_factor factor;
     if (!(terms.acts > 0)) {
         for (int i = 0; i < n * n; i++) out[i] = terms.slope;
@@ -259,12 +259,12 @@ PD_FUNCTION void pd_contact_hessian(const pd_contact_law *law, const pd_contact_
 
 /* The terms of one corner: its rows of the gradient [3] N and its diagonal block [3,3] N/m of the filtered Hessian, exactly symmetric.
  * Both are NaN for a closed gap. */
-PD_FUNCTION void pd_contact_block(const pd_contact_law *law, const pd_contact_limits *limits, int kind, const real *x, int corner,
+PD_FUNCTION void pd_contact_block(const pd_pair_potential *potential, const pd_contact_limits *limits, int kind, const real *x, int corner,
                                   pd_hessian_filter filter, real *gradient, real *block) {
     pd_points4 at = pd_points4_load(x);
     pd_nearest nearest = pd_contact_closest(kind, x);
-    pd_contact_terms terms = pd_contact_terms_of(*law, *limits, nearest.distance);
-    pd_points4 slopes = pd_contact_gradient(*law, *limits, kind, at, nearest);
+    pd_contact_terms terms = pd_contact_terms_of(*potential, *limits, nearest.distance);
+    pd_points4 slopes = pd_contact_gradient(*potential, *limits, kind, at, nearest);
     pd_contact_factor factor;
     pd_vector_store(corner < 2 ? corner ? slopes.b : slopes.a : corner > 2 ? slopes.d : slopes.c, gradient);
     if (!(terms.acts > 0)) {

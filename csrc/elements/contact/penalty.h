@@ -14,8 +14,8 @@
 #include "geometry/vector.h"
 
 /* d, m; 0 for a NaN gap. */
-PD_LANE_FUNCTION real pd_penalty_depth(real gap, real reach) {
-    real depth = reach - gap;
+PD_LANE_FUNCTION real pd_penalty_depth(real gap, real range) {
+    real depth = range - gap;
     return depth > 0 ? depth : (real)0;
 }
 

@@ -9,7 +9,7 @@
  * one header with these PD_LANE_FUNCTIONs, dimensionless except the last. Their results for u outside of (0, 1) are arbitrary:
  *
  *     real pd_NAME_value(real u, real v);                                             B(u)
- *     pd_law_slopes pd_NAME_slopes(real u, real v);                                   dB/du <= 0 <= d2B/du2
+ *     pd_pair_potential_slopes pd_NAME_slopes(real u, real v);                                   dB/du <= 0 <= d2B/du2
  *     real pd_NAME_scale(real stiffness, int physical, real activation, real s);      J: the factor of B
  *
  * with B = B' = 0 at u = 1, so that the energy ends smoothly. A new potential is one new header and one line here. */
@@ -19,29 +19,29 @@
 #include "base/real.h"
 
 /*  X(KIND, name) */
-#define PD_CONTACT_LAW_TABLE(X) X(PD_BARRIER, barrier)
+#define PD_PAIR_POTENTIAL_TABLE(X) X(PD_BARRIER, barrier)
 
-typedef enum pd_law_kind {
-#define PD_LAW_KIND(KIND, name) KIND,
-    PD_CONTACT_LAW_TABLE(PD_LAW_KIND)
-#undef PD_LAW_KIND
-        PD_LAW_COUNT
-} pd_law_kind;
+typedef enum pd_pair_potential_kind {
+#define PD_PAIR_POTENTIAL_KIND(KIND, name) KIND,
+    PD_PAIR_POTENTIAL_TABLE(PD_PAIR_POTENTIAL_KIND)
+#undef PD_PAIR_POTENTIAL_KIND
+        PD_PAIR_POTENTIAL_COUNT
+} pd_pair_potential_kind;
 
 /* A contact potential with its constants, the same for all pairs. */
-typedef struct pd_contact_law {
-    int kind;       /* pd_law_kind */
+typedef struct pd_pair_potential {
+    int kind;       /* pd_pair_potential_kind */
     int physical;   /* the form, which determines the unit of the stiffness: pd_NAME_scale */
     real stiffness; /* > 0 */
-} pd_contact_law;
+} pd_pair_potential;
 
 /* A gap below this fraction of its activation distance has collapsed. A barrier is so steep there that its force depends on rounding and
  * on the progress of the solver, and hardly on the load. */
 #define PD_COLLAPSED_GAP 0.01
 
 /* dB/du and d2B/du2. */
-typedef struct pd_law_slopes {
+typedef struct pd_pair_potential_slopes {
     real first, second;
-} pd_law_slopes;
+} pd_pair_potential_slopes;
 
 #endif

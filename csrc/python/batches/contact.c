@@ -45,7 +45,7 @@ static const struct {
 
 /* The arguments of both functions: a contact potential, a quantity, n pairs and positions. */
 typedef struct batch {
-    pd_contact_law law;
+    pd_pair_potential potential;
     pd_hessian_filter filter;
     int number, quantity, size, n, threads; /* number: that of a request */
     pd_mirror mirror;                       /* kinds and points are owned, the rest is borrowed. The function sets RESULT. */
@@ -57,12 +57,12 @@ static int batch_read(batch *out, double stiffness, PyObject *const objects[RESU
     static const double least[] = {0, 0, DBL_MIN, 0, 0, 0};
     PyArrayObject **arrays = out->mirror.arrays;
     out->mirror.n_arrays = ARRAY_COUNT, out->mirror.n_in = RESULT;
-    if (out->law.kind < 0 || out->law.kind >= PD_LAW_COUNT) {
-        PyErr_Format(PyExc_ValueError, "law: %d is unknown", out->law.kind);
+    if (out->potential.kind < 0 || out->potential.kind >= PD_PAIR_POTENTIAL_COUNT) {
+        PyErr_Format(PyExc_ValueError, "law: %d is unknown", out->potential.kind);
         return -1;
     }
     if (!pd_number_in_range(stiffness, 0.0, sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX, "stiffness")) return -1;
-    out->law.stiffness = (real)stiffness;
+    out->potential.stiffness = (real)stiffness;
     if (out->number < 0 || out->number >= (int)(sizeof requests / sizeof *requests)) {
         PyErr_Format(PyExc_ValueError, "quantity: %d is unknown", out->number);
         return -1;
@@ -111,7 +111,7 @@ static pd_status run_batch(batch *batch, pd_workspace *space, pd_place place, pd
     status = pd_mirror_upload(space, &batch->mirror);
     if (!status) {
         pd_contact_pairs pairs = pairs_of(batch);
-        status = pd_contact_batch(context, &batch->law, batch->quantity, batch->filter, &pairs, batch->mirror.memory[POSITIONS],
+        status = pd_contact_batch(context, &batch->potential, batch->quantity, batch->filter, &pairs, batch->mirror.memory[POSITIONS],
                                   batch->mirror.memory[RESULT]);
     }
     if (!status) status = pd_mirror_finish(space, &batch->mirror);
@@ -124,8 +124,8 @@ static PyObject *contact_batch(PyObject *module, PyObject *arguments) {
     PyObject *objects[RESULT];
     PyArrayObject *result = NULL;
     batch batch = {0};
-    if (!PyArg_ParseTuple(arguments, "iidiOOOOOOOi:contact_batch", &batch.law.kind, &batch.law.physical, &stiffness, &batch.number,
-                          &objects[KIND], &objects[POINTS], &objects[ACTIVATION], &objects[SEPARATION], &objects[WEIGHT],
+    if (!PyArg_ParseTuple(arguments, "iidiOOOOOOOi:contact_batch", &batch.potential.kind, &batch.potential.physical, &stiffness,
+                          &batch.number, &objects[KIND], &objects[POINTS], &objects[ACTIVATION], &objects[SEPARATION], &objects[WEIGHT],
                           &objects[THRESHOLD], &objects[POSITIONS], &batch.threads))
         return NULL;
     if (batch_read(&batch, stiffness, objects) < 0) goto done;
@@ -174,7 +174,7 @@ static pd_status chunk_fetch(pd_context *context, const pd_mirror *mirror, chunk
     pd_status status = PD_OK;
     const real *narrow = mirror->in_place ? chunk->memory : chunk->narrow;
     if (!mirror->in_place) status = pd_memory_download(context, chunk->narrow, chunk->memory, n * sizeof *narrow);
-    if (!status) status = pd_context_wait(context);
+    if (!status) status = pd_context_synchronise(context);
     *out = chunk->wide;
     if (sizeof(real) == sizeof(double))
         *out = (const double *)(const void *)narrow;
@@ -210,8 +210,8 @@ static pd_status run_sum(batch *batch, sum *sum, pd_workspace *space, pd_place p
                                   all.weight + first,
                                   all.threshold + first,
                                   NULL};
-        status =
-            pd_contact_batch(context, &batch->law, batch->quantity, batch->filter, &pairs, batch->mirror.memory[POSITIONS], chunk.memory);
+        status = pd_contact_batch(context, &batch->potential, batch->quantity, batch->filter, &pairs, batch->mirror.memory[POSITIONS],
+                                  chunk.memory);
         if (!status) status = chunk_fetch(context, &batch->mirror, &chunk, (size_t)count * size, &wide);
         if (status) break;
         for (int p = 0; p < count && sum->touching < 0; p++)
@@ -234,8 +234,8 @@ static PyObject *contact_sum(PyObject *module, PyObject *arguments) {
     PyArrayObject *slots = NULL, *strides = NULL;
     batch batch = {0};
     sum sum = {.touching = -1};
-    if (!PyArg_ParseTuple(arguments, "iidiOOOOOOOOOOi:contact_sum", &batch.law.kind, &batch.law.physical, &stiffness, &batch.number,
-                          &objects[KIND], &objects[POINTS], &objects[ACTIVATION], &objects[SEPARATION], &objects[WEIGHT],
+    if (!PyArg_ParseTuple(arguments, "iidiOOOOOOOOOOi:contact_sum", &batch.potential.kind, &batch.potential.physical, &stiffness,
+                          &batch.number, &objects[KIND], &objects[POINTS], &objects[ACTIVATION], &objects[SEPARATION], &objects[WEIGHT],
                           &objects[THRESHOLD], &objects[POSITIONS], &values_object, &slots_object, &strides_object, &batch.threads))
         return NULL;
     if (batch_read(&batch, stiffness, objects) < 0) goto done;

@@ -18,7 +18,7 @@ static inline pd_status pd_mirror_upload(pd_workspace *space, pd_mirror *mirror)
     size_t all = 0;
     mirror->in_place = !pd_context_location(context).on_device;
     for (int i = 0; i < mirror->n_arrays; i++) all += mirror->arrays[i] ? (size_t)PyArray_NBYTES(mirror->arrays[i]) : 0;
-    if (!mirror->in_place) status = pd_passage_open(&space->passage, context, all);
+    if (!mirror->in_place) status = pd_transfer_open(&space->transfer, context, all);
     for (int i = 0; i < mirror->n_arrays && !status; i++) {
         if (!mirror->arrays[i]) continue;
         if (mirror->in_place) {
@@ -28,7 +28,7 @@ static inline pd_status pd_mirror_upload(pd_workspace *space, pd_mirror *mirror)
         size_t bytes = (size_t)PyArray_NBYTES(mirror->arrays[i]);
         status = pd_workspace_memory(space, i, bytes, &mirror->memory[i]);
         if (!status && i < mirror->n_in)
-            status = pd_passage_send(&space->passage, context, mirror->memory[i], PyArray_DATA(mirror->arrays[i]), bytes);
+            status = pd_transfer_send(&space->transfer, context, mirror->memory[i], PyArray_DATA(mirror->arrays[i]), bytes);
     }
     return status;
 }
@@ -37,12 +37,12 @@ static inline pd_status pd_mirror_upload(pd_workspace *space, pd_mirror *mirror)
 static inline pd_status pd_mirror_finish(pd_workspace *space, pd_mirror *mirror) {
     pd_context *context = space->context;
     pd_status status = PD_OK;
-    if (mirror->in_place) return pd_context_wait(context);
+    if (mirror->in_place) return pd_context_synchronise(context);
     for (int i = mirror->n_in; i < mirror->n_arrays && !status; i++)
         if (mirror->arrays[i])
-            status = pd_passage_receive(&space->passage, context, PyArray_DATA(mirror->arrays[i]), mirror->memory[i],
-                                        (size_t)PyArray_NBYTES(mirror->arrays[i]));
-    return status ? status : pd_passage_wait(&space->passage, context);
+            status = pd_transfer_receive(&space->transfer, context, PyArray_DATA(mirror->arrays[i]), mirror->memory[i],
+                                         (size_t)PyArray_NBYTES(mirror->arrays[i]));
+    return status ? status : pd_transfer_synchronise(&space->transfer, context);
 }
 
 #endif

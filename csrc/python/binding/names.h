@@ -22,7 +22,7 @@
     X(SMALLEST_DISTANCE, "smallest_distance", CONTACT, smallest_distance)     \
     X(STEP_LIMIT, "step_limit", OBSERVED, step_limit)                         \
     X(OUTER, "outer", OBSERVED, outer)                                        \
-    X(BEHIND, "behind", OBSERVED, behind)                                     \
+    X(TARGET_LAG, "behind", OBSERVED, target_lag)                             \
     X(HELD_BACK, "held_back", OBSERVED, held_back)                            \
     X(STAGNATIONS, "stagnations", OBSERVED, stagnations)                      \
     X(CULLING_SECONDS, "culling_seconds", OBSERVED, culling_seconds)          \

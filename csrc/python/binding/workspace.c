@@ -7,7 +7,7 @@ static void release(pd_workspace *self, int block) {
 
 void pd_workspace_destroy(pd_workspace *self) {
     for (int i = 0; i < PD_WORKSPACE_BLOCKS; i++) release(self, i);
-    pd_passage_destroy(&self->passage, self->context);
+    pd_transfer_destroy(&self->transfer, self->context);
     pd_context_destroy(self->context);
     self->context = NULL;
 }

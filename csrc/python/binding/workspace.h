@@ -4,7 +4,7 @@
 #define PD_PYTHON_BINDING_WORKSPACE_H
 
 #include "loops/backend.h"
-#include "python/binding/passage.h"
+#include "python/binding/transfer.h"
 
 /* Arrays of a call, and one extra block for other data. After a call, more than WORKSPACE_KEPT bytes are freed. */
 enum { PD_WORKSPACE_ARRAYS = 8, PD_WORKSPACE_EXTRA = PD_WORKSPACE_ARRAYS, PD_WORKSPACE_BLOCKS, PD_WORKSPACE_KEPT = 1 << 28 };
@@ -13,7 +13,7 @@ typedef struct pd_workspace {
     pd_context *context; /* NULL: not yet created */
     void *memory[PD_WORKSPACE_BLOCKS];
     size_t bytes[PD_WORKSPACE_BLOCKS];
-    pd_passage passage;
+    pd_transfer transfer;
 } pd_workspace;
 
 /* With the GIL. Takes the kept workspace of the module, which is empty during another call. Returns it to the module afterwards, or

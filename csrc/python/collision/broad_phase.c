@@ -107,7 +107,7 @@ static void broad_phase_dealloc(BroadPhaseObject *self) {
         pd_broad_phase_destroy(self->core);
         pd_memory_destroy(self->context, self->x_t0);
         pd_memory_destroy(self->context, self->x_t1);
-        pd_passage_destroy(&self->passage, self->context);
+        pd_transfer_destroy(&self->transfer, self->context);
         pd_found_pairs_destroy(&self->found, self->context);
         if (!self->simulation) pd_context_destroy(self->context);
     }
@@ -125,11 +125,11 @@ PyObject *pd_pairs_arrays(BroadPhaseObject *self, const pd_pairs lists[2], pd_st
         bytes += 2 * lists[i].n * sizeof *lists[i].pairs;
     }
     if (arrays[0] && arrays[1]) {
-        *status = pd_passage_open(&self->passage, self->context, bytes);
+        *status = pd_transfer_open(&self->transfer, self->context, bytes);
         for (int i = 0; i < 2 && !*status; i++)
-            *status = pd_passage_receive(&self->passage, self->context, PyArray_DATA(arrays[i]), lists[i].pairs,
-                                         (size_t)PyArray_NBYTES(arrays[i]));
-        if (!*status) *status = pd_passage_wait(&self->passage, self->context);
+            *status = pd_transfer_receive(&self->transfer, self->context, PyArray_DATA(arrays[i]), lists[i].pairs,
+                                          (size_t)PyArray_NBYTES(arrays[i]));
+        if (!*status) *status = pd_transfer_synchronise(&self->transfer, self->context);
         if (!*status) return Py_BuildValue("(NN)", arrays[0], arrays[1]);
     }
     Py_XDECREF((PyObject *)arrays[0]);

@@ -12,8 +12,8 @@ typedef struct pd_found_pairs {
     long long search;    /* number of the search, by pd_broad_phase_searches; 0: none */
     int *corners[2];     /* B [room,4] rows of the positions */
     long long listed[2]; /* the search that the corners belong to */
-    size_t room[2], gathered_room;
-    real *gathered;                /* B [gathered_room,4,3] the corners' positions */
+    size_t room[2], gathered_capacity;
+    real *gathered;                /* B [gathered_capacity,4,3] the corners' positions */
     pd_earliest *earliest;         /* B [1] */
     struct pd_result_block *spare; /* blocks of results without references */
 } pd_found_pairs;
@@ -25,7 +25,7 @@ typedef struct {
     pd_one_call calls;
     int n_points;
     real *x_t0, *x_t1; /* B [n_points,3] */
-    pd_passage passage;
+    pd_transfer transfer;
     pd_found_pairs found;
 } BroadPhaseObject;
 

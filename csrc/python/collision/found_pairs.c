@@ -73,12 +73,12 @@ int pd_read_positions(BroadPhaseObject *self, PyObject *object, const char *name
 static pd_status put(BroadPhaseObject *self, const pd_given_positions *given, real *target) {
     size_t bytes = 3 * (size_t)self->n_points * sizeof(real);
     if (given->array) return pd_memory_copy(self->context, target, pd_device_array_memory(given->array)->data, bytes);
-    return pd_passage_send(&self->passage, self->context, target, given->host, bytes);
+    return pd_transfer_send(&self->transfer, self->context, target, given->host, bytes);
 }
 
 pd_status pd_put_positions(BroadPhaseObject *self, const pd_given_positions *x_t0, const pd_given_positions *x_t1) {
     size_t bytes = 3 * (size_t)self->n_points * sizeof(real), sent = (x_t0->host ? bytes : 0) + (x_t1 && x_t1->host ? bytes : 0);
-    pd_status status = sent ? pd_passage_open(&self->passage, self->context, sent) : PD_OK;
+    pd_status status = sent ? pd_transfer_open(&self->transfer, self->context, sent) : PD_OK;
     if (!status) status = put(self, x_t0, self->x_t0);
     return status || !x_t1 ? status : put(self, x_t1, self->x_t1);
 }
@@ -175,7 +175,7 @@ static int settle_results(PyObject *object) {
     BroadPhaseObject *phase = ((ResultsObject *)object)->phase;
     if (!pd_broad_phase_enter(phase)) return 0;
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = pd_context_wait(phase->context);
+    Py_BEGIN_ALLOW_THREADS status = pd_context_synchronise(phase->context);
     Py_END_ALLOW_THREADS pd_broad_phase_leave(phase);
     return status ? raise_from(phase, status) != NULL : 1;
 }
@@ -185,9 +185,9 @@ static int download_results(PyObject *object, void *target, const void *source, 
     pd_context *context = phase->context;
     if (!pd_broad_phase_enter(phase)) return 0;
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = pd_passage_open(&phase->passage, context, bytes);
-    if (!status) status = pd_passage_receive(&phase->passage, context, target, source, bytes);
-    if (!status) status = pd_passage_wait(&phase->passage, context);
+    Py_BEGIN_ALLOW_THREADS status = pd_transfer_open(&phase->transfer, context, bytes);
+    if (!status) status = pd_transfer_receive(&phase->transfer, context, target, source, bytes);
+    if (!status) status = pd_transfer_synchronise(&phase->transfer, context);
     Py_END_ALLOW_THREADS pd_broad_phase_leave(phase);
     return status ? raise_from(phase, status) != NULL : 1;
 }
@@ -346,7 +346,7 @@ PyObject *pd_call_closest(BroadPhaseObject *self, PyObject *arguments) {
     ResultsObject *owner = make_results(self, n, RESULTS, results, &status);
     if (owner) {
         Py_BEGIN_ALLOW_THREADS status = list_corners(self, which);
-        if (!status) status = grow(context, (void **)&found->gathered, &found->gathered_room, n, 12 * sizeof(real));
+        if (!status) status = grow(context, (void **)&found->gathered, &found->gathered_capacity, n, 12 * sizeof(real));
         if (!status) status = pd_rows_gather(context, 4 * (int)n, found->corners[which], self->x_t0, found->gathered);
         if (!status)
             status = pd_pair_closest_batch(context, kind, (int)n, found->gathered, results[WEIGHTS].data, results[GAP].data,

@@ -124,7 +124,7 @@ static PyObject *proximity_set_collider(ProximityObject *self, PyObject *argumen
 
 /* Positions (n,3) of vertices (x; NULL for None, those of the simulation) and of prescribed points. No point that follows x may exceed the
  * largest coordinate. Returns 0 with an exception set. */
-static int read_positions(ProximityObject *self, PyObject *x_object, PyObject *driven_object, const real **x, const real **driven) {
+static int read_positions(ProximityObject *self, PyObject *x_object, PyObject *prescribed_object, const real **x, const real **prescribed) {
     const pd_surface *surface = self->surface;
     const pd_simulation_object *simulation = self->phase->simulation;
     npy_intp shape[2] = {surface->n_vertices, 3};
@@ -140,14 +140,14 @@ static int read_positions(ProximityObject *self, PyObject *x_object, PyObject *d
         return 0;
     }
     shape[0] = surface->n_points - surface->n_embedded;
-    array = pd_array_in(driven_object, PD_NPY_REAL, 2, shape, "driven");
+    array = pd_array_in(prescribed_object, PD_NPY_REAL, 2, shape, "driven");
     if (!array || pd_check_coordinates(array, "driven") < 0) return 0;
-    *driven = PyArray_DATA(array);
+    *prescribed = PyArray_DATA(array);
     return 1;
 }
 
-static pd_status place(ProximityObject *self, const real *x, const real *driven) {
-    pd_status status = pd_surface_drive(self->surface, driven);
+static pd_status place(ProximityObject *self, const real *x, const real *prescribed) {
+    pd_status status = pd_surface_drive(self->surface, prescribed);
     if (status) return status;
     if (!x) return pd_surface_place(self->surface, pd_simulation_positions(self->phase->simulation->core));
     status = pd_memory_upload(self->phase->context, self->x, x, 3 * (size_t)self->surface->n_vertices * sizeof(real));
@@ -155,33 +155,33 @@ static pd_status place(ProximityObject *self, const real *x, const real *driven)
 }
 
 static PyObject *proximity_update(ProximityObject *self, PyObject *arguments) {
-    PyObject *x_object, *driven_object;
+    PyObject *x_object, *prescribed_object;
     double minimum, maximum;
     int searched = 0;
-    if (!PyArg_ParseTuple(arguments, "OOdd:update", &x_object, &driven_object, &minimum, &maximum)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "OOdd:update", &x_object, &prescribed_object, &minimum, &maximum)) return NULL;
     if (x_object == Py_None) return PyErr_Format(PyExc_TypeError, "x: a list that is kept needs positions, got None");
-    const real *x, *driven;
-    if (!read_positions(self, x_object, driven_object, &x, &driven)) return NULL;
+    const real *x, *prescribed;
+    if (!read_positions(self, x_object, prescribed_object, &x, &prescribed)) return NULL;
     if (!pd_number_in_range(maximum, 0.0, 2.0 * PD_LARGEST_COORDINATE, "maximum")) return NULL;
     if (!pd_number_in_range(minimum, 0.0, maximum, "minimum")) return NULL;
     if (!pd_broad_phase_enter(self->phase)) return NULL;
     pd_status status;
     pd_pairs lists[2];
     PyObject *arrays = NULL;
-    Py_BEGIN_ALLOW_THREADS status = place(self, x, driven);
+    Py_BEGIN_ALLOW_THREADS status = place(self, x, prescribed);
     if (!status) status = pd_proximity_update(self->core, minimum, maximum, &searched);
     Py_END_ALLOW_THREADS pd_proximity_pairs(self->core, &lists[0], &lists[1]);
     if (!status && searched) arrays = pd_pairs_arrays(self->phase, lists, &status);
-    double reach = pd_proximity_reach(self->core);
+    double range = pd_proximity_range(self->core);
     pd_broad_phase_leave(self->phase);
-    if (!status && !searched) return Py_BuildValue("(dO)", reach, Py_None);
-    if (arrays) return Py_BuildValue("(dN)", reach, arrays);
+    if (!status && !searched) return Py_BuildValue("(dO)", range, Py_None);
+    if (arrays) return Py_BuildValue("(dN)", range, arrays);
     return status ? raise_from(self, status) : NULL;
 }
 
 /* The pairs found, in a dictionary of columns. Called with the broad phase entered. NULL: *status has the failure, or an exception is
  * set. */
-static PyObject *found(ProximityObject *self, const real *x, const real *driven, double distance, int unique, pd_status *status) {
+static PyObject *found(ProximityObject *self, const real *x, const real *prescribed, double distance, int unique, pd_status *status) {
     size_t n = 0;
     PyObject *columns = PyDict_New();
     real *positions = columns ? pd_array_column(columns, "positions", PD_NPY_REAL, self->surface->n_points, 3, 0) : NULL;
@@ -189,7 +189,7 @@ static PyObject *found(ProximityObject *self, const real *x, const real *driven,
         Py_XDECREF(columns);
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS *status = place(self, x, driven);
+    Py_BEGIN_ALLOW_THREADS *status = place(self, x, prescribed);
     if (!*status)
         *status =
             pd_memory_download(self->phase->context, positions, self->surface->points, 3 * (size_t)self->surface->n_points * sizeof(real));
@@ -221,16 +221,16 @@ static PyObject *found(ProximityObject *self, const real *x, const real *driven,
 }
 
 static PyObject *proximity_find(ProximityObject *self, PyObject *arguments) {
-    PyObject *x_object, *driven_object;
+    PyObject *x_object, *prescribed_object;
     double distance;
     int unique;
     pd_status status = PD_OK;
-    if (!PyArg_ParseTuple(arguments, "OOdp:find", &x_object, &driven_object, &distance, &unique)) return NULL;
-    const real *x, *driven;
-    if (!read_positions(self, x_object, driven_object, &x, &driven)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "OOdp:find", &x_object, &prescribed_object, &distance, &unique)) return NULL;
+    const real *x, *prescribed;
+    if (!read_positions(self, x_object, prescribed_object, &x, &prescribed)) return NULL;
     if (!pd_number_in_range(distance, 0.0, PD_LARGEST_COORDINATE, "distance")) return NULL;
     if (!pd_broad_phase_enter(self->phase)) return NULL;
-    PyObject *columns = found(self, x, driven, distance, unique, &status);
+    PyObject *columns = found(self, x, prescribed, distance, unique, &status);
     pd_broad_phase_leave(self->phase);
     return status ? raise_from(self, status) : columns;
 }

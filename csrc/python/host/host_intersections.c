@@ -2,12 +2,12 @@
  * gap. */
 #include "python/binding/arrays.h"
 
-#include "judge/approaches.h"
-#include "judge/crossings.h"
-#include "judge/smallest_gap.h"
 #include "mesh/validation.h"
 #include "python/binding/errors.h"
 #include "python/host/host_module.h"
+#include "verify/approaches.h"
+#include "verify/crossings.h"
+#include "verify/smallest_gap.h"
 
 #include <limits.h>
 #include <math.h>

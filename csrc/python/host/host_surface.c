@@ -1,12 +1,12 @@
 /* Closed surfaces in _host: their check, nearest triangles, inside and outside, distances on a grid. */
 #include "python/binding/arrays.h"
 
-#include "judge/surface_distance.h"
 #include "mesh/closed_surface.h"
 #include "mesh/mass_properties.h"
 #include "mesh/validation.h"
 #include "python/binding/errors.h"
 #include "python/host/host_module.h"
+#include "verify/surface_distance.h"
 
 #include <limits.h>
 #include <math.h>

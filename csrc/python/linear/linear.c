@@ -230,7 +230,7 @@ static PyObject *linear_set(LinearObject *self, PyObject *arguments) {
 static pd_status prepare(LinearObject *self, const void *given, void *out) {
     pd_status status = pd_linear_prepare(self->core);
     (void)given, (void)out;
-    return status ? status : pd_context_wait(self->context); // the caller measures the time
+    return status ? status : pd_context_synchronise(self->context); // the caller measures the time
 }
 
 static PyObject *linear_prepare(LinearObject *self, PyObject *unused) {
@@ -243,7 +243,7 @@ static pd_status set_diagonal(LinearObject *self, const void *given, void *out) 
     double begin = pd_seconds();
     pd_status status = pd_linear_upload_diagonal(self->core, given);
     (void)out;
-    if (!status) status = pd_context_wait(self->context);
+    if (!status) status = pd_context_synchronise(self->context);
     self->refresh_seconds = pd_seconds() - begin;
     return status;
 }

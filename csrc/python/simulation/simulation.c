@@ -188,7 +188,7 @@ static PyMethodDef simulation_methods[] = {
      "last step."},
     {"contact_row", (PyCFunction)pd_call_contact_row, METH_VARARGS,
      "contact_row($self, x, first, /)\n--\n\nA dict: what a record says of contact at x (None: here); first: of a record."},
-    {"driven", (PyCFunction)pd_call_driven, METH_NOARGS, "driven($self, /)\n--\n\nWhere the driven points are, (m,3) m."},
+    {"driven", (PyCFunction)pd_call_prescribed, METH_NOARGS, "driven($self, /)\n--\n\nWhere the driven points are, (m,3) m."},
     {"find_pairs_at", (PyCFunction)pd_call_find_pairs_at, METH_O,
      "find_pairs_at($self, x, /)\n--\n\nFrom now on the pairs with a penalty are those of a detection at x, (n,3) m, in all steps and "
      "questions."},
@@ -196,7 +196,7 @@ static PyMethodDef simulation_methods[] = {
      "doublings($self, /)\n--\n\nHow often the stiffness of an adaptive law had doubled in the last step, and will have in the next."},
     {"set_doublings", (PyCFunction)pd_call_set_doublings, METH_VARARGS,
      "set_doublings($self, now, next, /)\n--\n\nThe same, for a resumed run."},
-    {"set_driven", (PyCFunction)pd_call_set_driven, METH_VARARGS,
+    {"set_driven", (PyCFunction)pd_call_set_prescribed, METH_VARARGS,
      "set_driven($self, positions, targets, /)\n--\n\nWhere the driven points are, and go in the next step, (m,3) m; None: as it is."},
     {"gradient", (PyCFunction)pd_call_gradient, METH_O, "gradient($self, x, /)\n--\n\ndG/dx at x (None: here), (n,3) N."},
     {"gradient_rounding", (PyCFunction)pd_call_gradient_rounding, METH_NOARGS,

@@ -12,43 +12,43 @@
 /* ---- prescribed points
  * ----------------------------------------------------------------------------------------------------------------- */
 
-static npy_intp n_driven(pd_simulation_object *self) {
+static npy_intp n_prescribed(pd_simulation_object *self) {
     pd_contact *contact = pd_simulation_contact(self->core);
-    return contact ? pd_contact_n_driven(contact) : 0;
+    return contact ? pd_contact_n_prescribed(contact) : 0;
 }
 
-static pd_status driven(pd_simulation *core, const void *given, void *out) {
+static pd_status prescribed(pd_simulation *core, const void *given, void *out) {
     pd_contact *contact = pd_simulation_contact(core);
     (void)given;
-    return contact ? pd_simulation_keep_error(core, pd_contact_get_driven(contact, out)) : PD_OK;
+    return contact ? pd_simulation_keep_error(core, pd_contact_get_prescribed(contact, out)) : PD_OK;
 }
 
-PyObject *pd_call_driven(pd_simulation_object *self, PyObject *unused) {
-    npy_intp shape[2] = {n_driven(self), 3};
+PyObject *pd_call_prescribed(pd_simulation_object *self, PyObject *unused) {
+    npy_intp shape[2] = {n_prescribed(self), 3};
     (void)unused;
-    return pd_object_fill(self, driven, NULL, pd_array_out(PD_NPY_REAL, 2, shape));
+    return pd_object_fill(self, prescribed, NULL, pd_array_out(PD_NPY_REAL, 2, shape));
 }
 
-static pd_status set_driven(pd_simulation *core, const void *given, void *out) {
+static pd_status set_prescribed(pd_simulation *core, const void *given, void *out) {
     const real *const *slots = given;
     pd_contact *contact = pd_simulation_contact(core);
     (void)out;
-    return contact ? pd_simulation_keep_error(core, pd_contact_set_driven(contact, slots[0], slots[1])) : PD_OK;
+    return contact ? pd_simulation_keep_error(core, pd_contact_set_prescribed(contact, slots[0], slots[1])) : PD_OK;
 }
 
-PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments) {
+PyObject *pd_call_set_prescribed(pd_simulation_object *self, PyObject *arguments) {
     static const char *const names[] = {"positions", "targets"};
     PyObject *objects[2];
     PyArrayObject *arrays[2];
     const real *slots[2] = {NULL, NULL};
-    npy_intp shape[2] = {n_driven(self), 3};
+    npy_intp shape[2] = {n_prescribed(self), 3};
     if (!PyArg_ParseTuple(arguments, "OO:set_driven", &objects[0], &objects[1])) return NULL;
     for (int i = 0; i < 2; i++) {
         if (pd_array_in_or_none(&arrays[i], objects[i], PD_NPY_REAL, 2, shape, names[i]) < 0) return NULL;
         if (arrays[i] && pd_check_coordinates(arrays[i], names[i]) < 0) return NULL;
         if (arrays[i]) slots[i] = PyArray_DATA(arrays[i]);
     }
-    if (!pd_object_call(self, set_driven, slots, NULL)) return NULL;
+    if (!pd_object_call(self, set_prescribed, slots, NULL)) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -120,7 +120,7 @@ PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments) {
 
 static pd_status slot(pd_simulation *core) {
     pd_contact *contact = pd_simulation_contact(core);
-    pd_contact_look_ahead(contact, 0);
+    pd_contact_set_ahead(contact, 0);
     return pd_simulation_keep_error(core, pd_contact_find(contact, pd_simulation_positions(core)));
 }
 
@@ -197,7 +197,7 @@ typedef struct {
     npy_intp n;
     uint64_t *keys;
     int *points;
-    real *weights, *normals, *reach, *gap, *gradient;
+    real *weights, *normals, *range, *gap, *gradient;
 } penalty_columns;
 
 static pd_status read_penalised(pd_simulation *core, const penalty_columns *out) {
@@ -212,7 +212,7 @@ static pd_status read_penalised(pd_simulation *core, const penalty_columns *out)
     PD_TRY(pd_penalty_read_back(penalty, out->points, at->points, 4 * n * sizeof *out->points));
     PD_TRY(pd_penalty_read_back(penalty, out->weights, at->weights, 4 * n * sizeof *out->weights));
     PD_TRY(pd_penalty_read_back(penalty, out->normals, at->normals, 3 * n * sizeof *out->normals));
-    PD_TRY(pd_penalty_read(penalty, PD_PENALTY_REACH, points, out->reach));
+    PD_TRY(pd_penalty_read(penalty, PD_PENALTY_RANGE, points, out->range));
     PD_TRY(pd_penalty_read(penalty, PD_PENALTY_GAP, points, out->gap));
     PD_TRY(pd_penalty_read(penalty, PD_PENALTY_GRADIENT, points, out->gradient));
 done:
@@ -231,7 +231,7 @@ PyObject *pd_call_penalty_columns(pd_simulation_object *self, PyObject *unused) 
                    (out.points = pd_array_column(columns, "vertices", NPY_INT32, out.n, 4, 0)) &&
                    (out.weights = pd_array_column(columns, "weights", PD_NPY_REAL, out.n, 4, 0)) &&
                    (out.normals = pd_array_column(columns, "normal", PD_NPY_REAL, out.n, 3, 0)) &&
-                   (out.reach = pd_array_column(columns, "reach", PD_NPY_REAL, out.n, 0, 0)) &&
+                   (out.range = pd_array_column(columns, "reach", PD_NPY_REAL, out.n, 0, 0)) &&
                    (out.gap = pd_array_column(columns, "gap", PD_NPY_REAL, out.n, 0, 0)) &&
                    (out.gradient = pd_array_column(columns, "gradient", PD_NPY_REAL, out.n, 4, 3));
     status = PD_OK;

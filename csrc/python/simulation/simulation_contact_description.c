@@ -291,7 +291,7 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     static const char *const kinds[] = {"vertices", "edges", "triangles"}, *const tags[] = {"vertex_tags", "edge_tags", "triangle_tags"},
                              *const radii[] = {"vertex_radii", "edge_radii", "triangle_radii"},
                              *const names[] = {"vertex_names", "edge_names", "triangle_names"};
-    double law, physical, weighting, stiffness, adaptive, guard, most = sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX;
+    double potential, physical, weighting, stiffness, adaptive, limiter, most = sizeof(real) == sizeof(float) ? FLT_MAX : DBL_MAX;
     npy_intp points[2] = {-1, 3}, one[1], rows, named;
     *out = (pd_contact_description){0};
     if (object == Py_None) return 1;
@@ -299,15 +299,15 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
         PyErr_Format(PyExc_TypeError, "contact: expected a dict or None, got %R", object);
         return 0;
     }
-    if (!number_of(object, "law", 0, PD_LAW_COUNT - 1, &law) || !number_of(object, "physical", 0, 1, &physical) ||
+    if (!number_of(object, "law", 0, PD_PAIR_POTENTIAL_COUNT - 1, &potential) || !number_of(object, "physical", 0, 1, &physical) ||
         !number_of(object, "weighting", 0, PD_WEIGHTING_COUNT - 1, &weighting) || !number_of(object, "stiffness", 0, most, &stiffness) ||
-        !number_of(object, "adaptive", 0, 1, &adaptive) || !number_of(object, "guard", 0, PD_GUARD_COUNT - 1, &guard) ||
+        !number_of(object, "adaptive", 0, 1, &adaptive) || !number_of(object, "guard", 0, PD_LIMITER_COUNT - 1, &limiter) ||
         !number_of(object, "activation", DBL_MIN, PD_LARGEST_COORDINATE, &out->activation) ||
         !number_of(object, "separation", 0, PD_LARGEST_COORDINATE, &out->separation))
         return 0;
-    out->law = (pd_contact_law){(int)law, (int)physical, (real)stiffness};
+    out->potential = (pd_pair_potential){(int)potential, (int)physical, (real)stiffness};
     out->adaptive = (int)adaptive;
-    out->guard = (int)guard;
+    out->limiter = (int)limiter;
     out->weighting = (int)weighting;
     if (!array_of(kept, object, "rest", PD_NPY_REAL, 2, points, &out->rest)) return 0;
     int n = out->phase.n_points = (int)points[0];

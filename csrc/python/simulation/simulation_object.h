@@ -76,11 +76,11 @@ PyObject *pd_call_friction_columns(pd_simulation_object *self, PyObject *unused)
 PyObject *pd_call_penalty_columns(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_projective_columns(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments);
-PyObject *pd_call_driven(pd_simulation_object *self, PyObject *unused);
+PyObject *pd_call_prescribed(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_find_pairs_at(pd_simulation_object *self, PyObject *object);
 PyObject *pd_call_doublings(pd_simulation_object *self, PyObject *unused);
 PyObject *pd_call_set_doublings(pd_simulation_object *self, PyObject *arguments);
-PyObject *pd_call_set_driven(pd_simulation_object *self, PyObject *arguments);
+PyObject *pd_call_set_prescribed(pd_simulation_object *self, PyObject *arguments);
 
 /* simulation_proxies.c: a dict of proxies (python/pdgpu/contact/proxy_contact.py), or None: NULL. Returns 0 with an exception set. */
 int pd_read_proxies(PyObject *kept, PyObject *object, int n_vertices, struct pd_proxies_description *out);

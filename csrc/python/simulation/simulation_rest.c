@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Zeros, kept by the list. Returns NULL with an exception set. */
-static void *room_for(PyObject *kept, size_t bytes) {
+static void *memory_for(PyObject *kept, size_t bytes) {
     PyObject *room = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)bytes + 1);
     if (!room) return NULL;
     int failed = PyList_Append(kept, room) < 0;
@@ -119,7 +119,7 @@ int pd_read_rest(PyObject *kept, PyObject *dict, int n_vertices, int n_proxies, 
     npy_intp corners[2] = {-1, 4}, each[1], proxies[1] = {n_proxies};
     *out = NULL;
     PyObject *fields = item_of(dict, "fields");
-    pd_rest_description *made = fields ? room_for(kept, sizeof *made) : NULL;
+    pd_rest_description *made = fields ? memory_for(kept, sizeof *made) : NULL;
     if (!made) return 0;
     Py_ssize_t n = PyList_Check(fields) ? PyList_Size(fields) : 0;
     if (n < 1 || n > 10000) {
@@ -130,11 +130,11 @@ int pd_read_rest(PyObject *kept, PyObject *dict, int n_vertices, int n_proxies, 
     if (!(made->tets = indices_of(kept, dict, "tets", 2, corners, 0, n_vertices - 1))) return 0;
     each[0] = corners[0];
     made->n_tets = (int)corners[0];
-    const real **values = room_for(kept, (size_t)n * sizeof *values);
+    const real **values = memory_for(kept, (size_t)n * sizeof *values);
     if (!(made->field_of = indices_of(kept, dict, "field_of", 1, each, 0, made->n_fields - 1)) ||
         !(made->rest = reals_of(kept, dict, "rest", n_vertices, 3)) || !(made->place = reals_of(kept, dict, "place", n_proxies, 3)) ||
         !(made->body = indices_of(kept, dict, "body", 1, proxies, 0, INT32_MAX)) ||
-        !(made->fields = room_for(kept, (size_t)n * sizeof *made->fields)) || !values)
+        !(made->fields = memory_for(kept, (size_t)n * sizeof *made->fields)) || !values)
         return 0;
     made->values = values;
     for (Py_ssize_t k = 0; k < n; k++)

@@ -44,8 +44,8 @@ PyObject *pd_call_schur_cost(pd_simulation_object *self, PyObject *unused) {
     const pd_schur *schur = linear ? pd_linear_schur(linear) : NULL;
     if (!schur) Py_RETURN_NONE;
     pd_schur_cost cost = pd_schur_cost_of(schur);
-    return Py_BuildValue("{sisisLsLsLsdsdsd}", "safe", cost.safe, "prone", cost.prone, "factor_entries", cost.factor_entries, "bytes",
-                         cost.bytes, "factorizations", cost.factorizations, "sparse_seconds", cost.sparse_seconds, "sigma_seconds",
+    return Py_BuildValue("{sisisLsLsLsdsdsd}", "safe", cost.interior, "prone", cost.in_contact, "factor_entries", cost.factor_entries,
+                         "bytes", cost.bytes, "factorizations", cost.factorizations, "sparse_seconds", cost.sparse_seconds, "sigma_seconds",
                          cost.sigma_seconds, "dense_seconds", cost.dense_seconds);
 }
 

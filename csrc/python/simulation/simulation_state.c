@@ -134,7 +134,7 @@ PyObject *pd_call_set_attachments(pd_simulation_object *self, PyObject *argument
 static pd_status wait_for_all(pd_simulation *core, const void *given, void *out) {
     (void)given;
     (void)out;
-    return pd_simulation_wait(core);
+    return pd_simulation_synchronise(core);
 }
 
 static int settle(PyObject *object) { return pd_object_call((pd_simulation_object *)object, wait_for_all, NULL, NULL); }

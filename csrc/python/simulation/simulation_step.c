@@ -49,10 +49,12 @@ static int put(PyObject *dict, const char *name, PyObject *value) {
 static PyObject *build_observed(const pd_iteration *iteration, PyObject *positions) {
     PyObject *dict = PyDict_New();
     int failed = !dict;
-#define SHOW_OBSERVED(name, field)                                                                                                       \
-    failed = failed || put(dict, name,                                                                                                   \
-                           _Generic(iteration->field, int: PyLong_FromLong, long long: PyLong_FromLongLong, double: PyFloat_FromDouble)( \
-                               iteration->field)) < 0;
+#define SHOW_OBSERVED(name, field)                                \
+    failed = failed || put(dict, name,                            \
+                           _Generic(iteration->field, int         \
+                                    : PyLong_FromLong, long long  \
+                                    : PyLong_FromLongLong, double \
+                                    : PyFloat_FromDouble)(iteration->field)) < 0;
 #define SHOW_RECORDED(name, field)
 #define SHOW_CONTACT(name, field)
 #define SHOW(NAME, name, PART, field) SHOW_##PART(name, field)
@@ -98,7 +100,7 @@ static void forget_reports(Watch *watch) {
 }
 
 /* Extends the buffers by one report of an update. */
-static pd_status make_room(Watch *watch) {
+static pd_status ensure_capacity(Watch *watch) {
     size_t size = watch->capacity ? 2 * watch->capacity : 16;
     if (watch->reports < watch->capacity) return PD_OK;
     double *columns = realloc(watch->columns, size * PD_UPDATE_COLUMNS * sizeof *columns);
@@ -114,7 +116,7 @@ static pd_status make_room(Watch *watch) {
 static pd_status update(void *user, pd_simulation *core, const pd_two_way_progress *progress) {
     Watch *watch = user;
     double *row, smallest;
-    pd_status status = make_room(watch);
+    pd_status status = ensure_capacity(watch);
     if (!status) status = pd_simulation_update_gap(core, &smallest);
     if (status) return status;
     row = watch->columns + watch->reports * PD_UPDATE_COLUMNS;
@@ -172,8 +174,8 @@ static PyObject *build_result(const pd_step_result *result, const Watch *watch) 
         return Py_BuildValue("{sssNsisdsdsisNsdsdsdsNs{sdsdsdsds(dd)s(ii)}}", "status", stops[result->stop], "at_rounding",
                              PyBool_FromLong(result->at_rounding), "iteration", result->iterations, "solve_seconds", result->seconds,
                              "setup_seconds", result->setup_seconds, "rows", watch->rows, "phases", phases, "device_seconds",
-                             result->device_seconds, "behind", result->behind, "held_back", result->held_back, "update", of_update, "rigid",
-                             "guess", rigid->guess, "end", rigid->end, "before", rigid->before, "after", rigid->after, "turn",
+                             result->device_seconds, "behind", result->target_lag, "held_back", result->held_back, "update", of_update,
+                             "rigid", "guess", rigid->guess, "end", rigid->end, "before", rigid->before, "after", rigid->after, "turn",
                              rigid->turn[0], rigid->turn[1], "turning", rigid->turning[0], rigid->turning[1]);
     Py_XDECREF(phases);
     return NULL;

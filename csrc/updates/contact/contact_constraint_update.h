@@ -47,7 +47,7 @@ PD_FUNCTION void pd_contact_constraint_solve(const pd_model *model, const pd_con
         }
         sum += yields;
     }
-    real missing = frozen->reach[p] - pd_penalty_update_gap(frozen, contact->points, p);
+    real missing = frozen->range[p] - pd_penalty_update_gap(frozen, contact->points, p);
     if (!(across > 0) || (!(missing > 0) && !(lambda > 0))) return;
     multipliers[0] = pd_max(lambda + (missing - compliance * lambda) / (sum + compliance), (real)0);
     pd_vector tau = pd_vector_load(multipliers + 1);

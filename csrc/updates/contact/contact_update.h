@@ -89,10 +89,10 @@ PD_FUNCTION void pd_contact_update_closing(const pd_contact_pairs *pairs, const 
     if (from - to <= least) return; // a NaN gap counts as closing
     double most = PD_CLOSING_SHARE * fmin(1.0, from / (PD_CLOSING_WIDE * (double)pairs->activation[p]));
     double least_gap = fmax(floor, from * (1.0 - most));
-    double part = to >= least_gap ? 1.0 : from > least_gap ? (from - least_gap) / (from - to) : 0.0;
+    double fraction = to >= least_gap ? 1.0 : from > least_gap ? (from - least_gap) / (from - to) : 0.0;
     closing->before = pd_least_of(closing->before, from);
     closing->after = pd_least_of(closing->after, to);
-    closing->part = pd_least_of(closing->part, part);
+    closing->fraction = pd_least_of(closing->fraction, fraction);
 }
 
 /* Tells whether the gap of pair p has collapsed: 1 or 0. */
@@ -107,9 +107,9 @@ PD_FUNCTION real pd_contact_update_slack(const pd_contact_pairs *pairs, real dis
 }
 
 /* The displacement bound of point i, m; touching: set if one of its pairs acts. */
-PD_FUNCTION real pd_contact_update_reach_of(const pd_incidence *incidence, const real *distance, const pd_contact_pairs *pairs,
-                                            const real *balls, const real *start, const real *points, double rounding, double fraction,
-                                            int i, unsigned char *touching) {
+PD_FUNCTION real pd_contact_update_displacement_bound_of(const pd_incidence *incidence, const real *distance, const pd_contact_pairs *pairs,
+                                                         const real *balls, const real *start, const real *points, double rounding,
+                                                         double fraction, int i, unsigned char *touching) {
     double least = INFINITY;
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
         int pair = incidence->roles[r] / 4;
@@ -117,10 +117,10 @@ PD_FUNCTION real pd_contact_update_reach_of(const pd_incidence *incidence, const
         least = pd_least_of(least, gap);
         if (!(gap >= (double)pairs->activation[pair])) *touching = 1;
     }
-    double reach = 0.5 * fraction * (least - rounding);
+    double bound = 0.5 * fraction * (least - rounding);
     double left = (double)balls[i] - sqrt(pd_move_square(points + 3 * (size_t)i, start + 3 * (size_t)i));
-    reach = pd_least_of(reach, left);
-    return (real)(reach > 0.0 ? reach : 0.0);
+    bound = pd_least_of(bound, left);
+    return (real)(bound > 0.0 ? bound : 0.0);
 }
 
 /* The ball of point i. */
@@ -138,11 +138,11 @@ PD_FUNCTION real pd_contact_update_ball(const pd_incidence *incidence, const rea
 }
 
 /* The fraction of its ball that point i has used. */
-PD_FUNCTION double pd_contact_update_used(int driven, const real *balls, double certain, const real *start, const real *points, int i) {
+PD_FUNCTION double pd_contact_update_used(int prescribed, const real *balls, double certain, const real *start, const real *points, int i) {
     double move = sqrt(pd_move_square(points + 3 * (size_t)i, start + 3 * (size_t)i));
     double radius = (double)balls[i] < certain ? (double)balls[i] : certain;
     if (move == 0.0) return 0.0;
-    return !driven && move < radius ? move / radius : INFINITY; // infinite also for a NaN coordinate
+    return !prescribed && move < radius ? move / radius : INFINITY; // infinite also for a NaN coordinate
 }
 
 /* Copies row p of a list of pairs to row `to` of another, and to its records. */
@@ -247,52 +247,54 @@ PD_FUNCTION void pd_contact_update_gather_record(const pd_contact_record *record
 }
 
 /* A scalar quantity of a pair with known closest points. */
-PD_LANE_FUNCTION real pd_contact_number(pd_contact_law law, int quantity, pd_contact_limits limits, int kind, pd_points4 x,
+PD_LANE_FUNCTION real pd_contact_number(pd_pair_potential potential, int quantity, pd_contact_limits limits, int kind, pd_points4 x,
                                         pd_nearest nearest) {
-    if (quantity == PD_CONTACT_ENERGY) return pd_contact_energy(law, limits, kind, x, nearest);
+    if (quantity == PD_CONTACT_ENERGY) return pd_contact_energy(potential, limits, kind, x, nearest);
     if (quantity == PD_CONTACT_DISTANCE) return nearest.distance;
     return pd_contact_activation(limits.activation, limits.separation, nearest.distance);
 }
 
-PD_FUNCTION real pd_contact_update_number(const pd_contact_law *law, int quantity, const pd_contact_pairs *pairs, const real *x, int p) {
+PD_FUNCTION real pd_contact_update_number(const pd_pair_potential *potential, int quantity, const pd_contact_pairs *pairs, const real *x,
+                                          int p) {
     real at[12];
     pd_contact_limits limits;
     int kind = pairs->kind[p];
     pd_contact_update_gather(pairs, x, p, at, &limits);
     if (quantity == PD_CONTACT_THRESHOLD) return kind == PD_EDGE_EDGE ? pd_mollifier_threshold(at) : (real)0;
-    return pd_contact_number(*law, quantity, limits, kind, pd_points4_load(at), pd_contact_closest(kind, at));
+    return pd_contact_number(*potential, quantity, limits, kind, pd_points4_load(at), pd_contact_closest(kind, at));
 }
 
 /* out [4,3] */
-PD_FUNCTION void pd_contact_update_gradient(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int p, real *out) {
+PD_FUNCTION void pd_contact_update_gradient(const pd_pair_potential *potential, const pd_contact_pairs *pairs, const real *x, int p,
+                                            real *out) {
     real at[12];
     pd_contact_limits limits;
     int kind = pairs->kind[p];
     pd_contact_update_gather(pairs, x, p, at, &limits);
-    pd_points4_store(pd_contact_gradient(*law, limits, kind, pd_points4_load(at), pd_contact_closest(kind, at)), out);
+    pd_points4_store(pd_contact_gradient(*potential, limits, kind, pd_points4_load(at), pd_contact_closest(kind, at)), out);
     for (int i = 3 * pd_contact_corners(kind); i < 12; i++) out[i] = 0;
 }
 
 /* out [12,12] */
-PD_FUNCTION void pd_contact_update_hessian(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int p,
+PD_FUNCTION void pd_contact_update_hessian(const pd_pair_potential *potential, const pd_contact_pairs *pairs, const real *x, int p,
                                            pd_hessian_filter filter, real *out) {
     real at[12];
     pd_contact_limits limits;
     int kind = pairs->kind[p], n = 3 * pd_contact_corners(kind);
     pd_contact_update_gather(pairs, x, p, at, &limits);
-    pd_contact_hessian(law, &limits, kind, at, filter, out);
+    pd_contact_hessian(potential, &limits, kind, at, filter, out);
     // from [n,n] to [12,12] in place, the last entries first
     for (int i = n == 12 ? -1 : 143; i >= 0; i--) out[i] = i / 12 < n && i % 12 < n ? out[n * (i / 12) + i % 12] : (real)0;
 }
 
 /* out [4,3,3] */
-PD_FUNCTION void pd_contact_update_blocks(const pd_contact_law *law, const pd_contact_pairs *pairs, const real *x, int p,
+PD_FUNCTION void pd_contact_update_blocks(const pd_pair_potential *potential, const pd_contact_pairs *pairs, const real *x, int p,
                                           pd_hessian_filter filter, real *out) {
     real at[12], gradient[3];
     pd_contact_limits limits;
     int kind = pairs->kind[p], corners = pd_contact_corners(kind);
     pd_contact_update_gather(pairs, x, p, at, &limits);
-    for (int j = 0; j < corners; j++) pd_contact_block(law, &limits, kind, at, j, filter, gradient, out + 9 * j);
+    for (int j = 0; j < corners; j++) pd_contact_block(potential, &limits, kind, at, j, filter, gradient, out + 9 * j);
     for (int i = 9 * corners; i < 36; i++) out[i] = 0;
 }
 

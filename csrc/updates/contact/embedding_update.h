@@ -26,14 +26,14 @@ PD_FUNCTION double pd_embedding_update_bound(const pd_model *model, const pd_emb
     return sum;
 }
 
-/* Row v of pd_embedding_reaches. A vertex without points has no bound. */
-PD_FUNCTION real pd_embedding_update_reach(const pd_embedding *embedding, const real *of_points, const unsigned char *marks, int v,
-                                           unsigned char *touching) {
+/* Row v of pd_embedding_displacement_bounds. A vertex without points has no bound. */
+PD_FUNCTION real pd_embedding_update_displacement_bound(const pd_embedding *embedding, const real *of_points, const unsigned char *marks,
+                                                        int v, unsigned char *touching) {
     real least = (real)INFINITY;
     for (int k = embedding->start[v]; k < embedding->start[v + 1]; k++) {
         int point = embedding->points[k];
-        real reach = of_points[point] / embedding->sizes[point];
-        least = reach < least ? reach : least;
+        real bound = of_points[point] / embedding->sizes[point];
+        least = bound < least ? bound : least;
         if (marks[point]) *touching = 1;
     }
     return least;

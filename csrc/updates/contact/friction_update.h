@@ -17,12 +17,12 @@ typedef struct pd_friction_grip {
 } pd_friction_grip;
 
 /* least_gap: of pd_friction_scene. With 0 the force is that of the gap itself. */
-PD_LANE_FUNCTION pd_friction_grip pd_friction_grip_of(pd_contact_law law, pd_contact_limits limits, real least_gap, int kind, pd_points4 x,
-                                                      pd_nearest nearest) {
+PD_LANE_FUNCTION pd_friction_grip pd_friction_grip_of(pd_pair_potential potential, pd_contact_limits limits, real least_gap, int kind,
+                                                      pd_points4 x, pd_nearest nearest) {
     pd_friction_grip out;
     real least = limits.separation + least_gap * limits.activation;
     int apart = nearest.distance > limits.separation;
-    pd_contact_terms terms = pd_contact_terms_of(law, limits, (apart & (nearest.distance < least)) ? least : nearest.distance);
+    pd_contact_terms terms = pd_contact_terms_of(potential, limits, (apart & (nearest.distance < least)) ? least : nearest.distance);
     real force = -pd_contact_mollifier(kind, x, limits.threshold).value * terms.slope;
     out.weights = nearest.weights, out.normal = nearest.normal;
     out.force = terms.acts > 0 ? force : (real)0;
@@ -56,14 +56,15 @@ PD_FUNCTION void pd_friction_update_take(const pd_friction_scene *scene, const p
 }
 
 /* Sets pair p from y. */
-PD_FUNCTION void pd_friction_update_lag(const pd_contact_law *law, const pd_friction_scene *scene, const pd_contact_pairs *pairs,
+PD_FUNCTION void pd_friction_update_lag(const pd_pair_potential *potential, const pd_friction_scene *scene, const pd_contact_pairs *pairs,
                                         const real *y, int p, const pd_lagged_pairs *out) {
     real at[12];
     pd_contact_limits limits;
     int kind = pairs->kind[p];
     pd_contact_update_gather(pairs, y, p, at, &limits);
     pd_nearest nearest = pd_contact_closest(kind, at);
-    pd_friction_update_take(scene, pairs, p, pd_friction_grip_of(*law, limits, scene->least_gap, kind, pd_points4_load(at), nearest), out);
+    pd_friction_update_take(scene, pairs, p, pd_friction_grip_of(*potential, limits, scene->least_gap, kind, pd_points4_load(at), nearest),
+                            out);
 }
 
 /* Row `point` of the displacements. */

@@ -19,16 +19,16 @@ PD_FUNCTION real pd_penalty_update_gap(const pd_frozen_pairs *pairs, const real 
 
 /* d of pair p, m. */
 PD_FUNCTION real pd_penalty_update_depth(const pd_frozen_pairs *pairs, const real *y, int p) {
-    return pd_penalty_depth(pd_penalty_update_gap(pairs, y, p), pairs->reach[p]);
+    return pd_penalty_depth(pd_penalty_update_gap(pairs, y, p), pairs->range[p]);
 }
 
 PD_FUNCTION void pd_penalty_update(int quantity, const pd_frozen_pairs *pairs, const real *y, int p, real *out) {
     pd_vector normal = pd_vector_load(pairs->at.normals + 3 * (size_t)p);
-    real gap = pd_penalty_update_gap(pairs, y, p), depth = pd_penalty_depth(gap, pairs->reach[p]);
+    real gap = pd_penalty_update_gap(pairs, y, p), depth = pd_penalty_depth(gap, pairs->range[p]);
     switch (quantity) {
     case PD_PENALTY_ENERGY: *out = pd_penalty_energy(pairs->stiffness, depth); break;
     case PD_PENALTY_GAP: *out = gap - pairs->offset[p]; break;
-    case PD_PENALTY_REACH: *out = pairs->reach[p] - pairs->offset[p]; break;
+    case PD_PENALTY_RANGE: *out = pairs->range[p] - pairs->offset[p]; break;
     case PD_PENALTY_GRADIENT:
         for (int j = 0; j < 4; j++)
             pd_vector_store(pd_vector_scale(-pairs->stiffness * depth * pairs->at.weights[4 * (size_t)p + (size_t)j], normal), out + 3 * j);
@@ -86,7 +86,7 @@ PD_FUNCTION real pd_penalty_energy_of_role(const pd_frozen_pairs *pairs, const r
     int p = role / 4;
     real along = pd_vector_dot(pd_vector_load(d), pd_vector_load(pairs->at.normals + 3 * (size_t)p));
     real gap = pd_penalty_update_gap(pairs, y, p) - partners * pairs->at.weights[role] * along;
-    return pd_penalty_energy(pairs->stiffness, pd_penalty_depth(gap, pairs->reach[p])) / partners;
+    return pd_penalty_energy(pairs->stiffness, pd_penalty_depth(gap, pairs->range[p])) / partners;
 }
 
 #endif

@@ -91,7 +91,7 @@ PD_FUNCTION void pd_penalty_before_field(const pd_penalty_search *search, const 
     real along = local[least] / axis[least];
     for (int i = 0; i < 3; i++) local[i] -= along * axis[i];
     pair->offset = pd_vector_dot(pair->normal, pd_field_turned(&now, pd_vector_scale(along, pd_vector_load(axis))));
-    pair->reach += pair->offset;
+    pair->range += pair->offset;
 
     int first = least == 0, second = least == 2 ? 1 : 2;
     pair->kind = PD_VERTEX_TRIANGLE; // the same number of corners

@@ -27,7 +27,7 @@ typedef struct pd_penalty_pair {
     int side;        /* PD_PENALTY_...: for a vertex and a closed body */
     int beside;      /* for a vertex and a mesh: penalty_cone.h */
     int points[4];   /* -1: none */
-    real weights[4], reach, gap;
+    real weights[4], range, gap;
     real offset; /* for a field: n . sum beta y minus the gap, m */
     real limit;  /* the gap up to which it is kept, m */
     real began;  /* PD_PENALTY_BEGAN: its depth inside, m */

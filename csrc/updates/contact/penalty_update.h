@@ -98,7 +98,7 @@ PD_FUNCTION int pd_penalty_before_triangle(const pd_penalty_search *search, int 
     real along = side ? pd_penalty_out_of_triangle(search, search->end, t, side, out->weights + 1, out->normal) : 0;
     if (side && !others) {
         if (along >= 0) {
-            if (distance <= PD_PENALTY_TIE * out->reach) out->side = PD_PENALTY_OUTSIDE; // on the surface, for any result of the walk
+            if (distance <= PD_PENALTY_TIE * out->range) out->side = PD_PENALTY_OUTSIDE; // on the surface, for any result of the walk
             return distance < limit;
         }
         pd_vector p = pd_penalty_point(search->end, out->points[0]);
@@ -142,7 +142,7 @@ PD_FUNCTION int pd_penalty_began_inside(const pd_penalty_search *search, int t, 
     if (!(nearest.distance < within)) return 0;
     pd_penalty_take(&nearest, out);
     real along = pd_penalty_out_of_triangle(search, search->start, t, side, out->weights + 1, out->normal);
-    if (!(along < 0 || nearest.distance <= PD_PENALTY_TIE * out->reach)) return 0; // the surface counts as inside
+    if (!(along < 0 || nearest.distance <= PD_PENALTY_TIE * out->range)) return 0; // the surface counts as inside
     if (!pd_penalty_is_nearest(search, search->start, v, t, out->weights + 1, nearest.distance)) return 0;
     pd_vector p = pd_vector_load(from);
     if (!others && pd_penalty_walk_from(search, search->start, t, pd_penalty_second(&nearest, p), p, v, v) != PD_WALK_INSIDE) return 0;
@@ -275,7 +275,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
     }
     active.kind = &kind, active.points = points, active.key = &key, active.count = NULL, active.capacity = 1;
     pd_contact_update_describe(&search->scene, &active, 0, &columns);
-    out.reach = activation + separation;
+    out.range = activation + separation;
     out.limit = PD_PENALTY_KEPT * activation + separation;
     pd_contact_update_corners(search->end, out.points, pd_contact_corners(out.kind), at);
     pd_contact_update_corners(search->start, out.points, pd_contact_corners(out.kind), from);
@@ -292,8 +292,8 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
         out.keeps = out.gap < out.limit;
         return out;
     }
-    if (!(out.reach > separation)) return out; // of one body, with a rest distance below the thickness
-    real hit = PD_PENALTY_HIT * (out.reach - separation);
+    if (!(out.range > separation)) return out; // of one body, with a rest distance below the thickness
+    real hit = PD_PENALTY_HIT * (out.range - separation);
     if (!(apart > separation + hit) && pd_penalty_meets(pair, end, separation, hit, way, &part)) {
         // the corners of its kind when it met
         real met[12];
@@ -349,7 +349,7 @@ PD_FUNCTION void pd_penalty_update_freeze(const pd_penalty_search *search, const
         out->at.weights[4 * slot + j] = pair.weights[j];
     }
     pd_vector_store(pair.normal, out->at.normals + 3 * slot);
-    out->reach[slot] = pair.gap < pair.limit ? pair.reach : -(real)INFINITY;
+    out->range[slot] = pair.gap < pair.limit ? pair.range : -(real)INFINITY;
     out->offset[slot] = pair.offset;
     // a depth, or a negative distance, until the next loop has read it; the depth at the begin of the step exceeds any present
     // one

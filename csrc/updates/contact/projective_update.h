@@ -39,15 +39,15 @@ PD_FUNCTION unsigned char pd_projective_update_new(const pd_active_pairs *found,
 
 /* At an edge or a tip, the normals of successive freezes can move the state back and forth without end. If a round reverts more than
  * half of the previous one, the state moves half as far from then on. */
-PD_FUNCTION pd_round pd_projective_update_round(const pd_round_rules *rules, double part, double square, double along) {
+PD_FUNCTION pd_round pd_projective_update_round(const pd_round_rules *rules, double fraction, double square, double along) {
     double moved = sqrt(square);
-    int moves = isfinite(moved) && part >= rules->least;
-    pd_round round = {moves ? part : 0.0, rules->share, 0.0};
+    int moves = isfinite(moved) && fraction >= rules->least;
+    pd_round round = {moves ? fraction : 0.0, rules->share, 0.0};
     if (!moves) return round;
-    moved *= part;
-    int whole = rules->free && part == 1.0;
+    moved *= fraction;
+    int whole = rules->free && fraction == 1.0;
     if (whole && along < 0.0 && moved > PD_ROUND_STEADY * rules->before && round.share > PD_ROUND_LEAST_SHARE) round.share *= 0.5;
-    round.scale = whole && moved > rules->slack ? round.share * part : part;
+    round.scale = whole && moved > rules->slack ? round.share * fraction : fraction;
     return round;
 }
 

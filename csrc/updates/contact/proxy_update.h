@@ -83,9 +83,9 @@ PD_FUNCTION int pd_rest_is_deeper(const pd_rest_field *field, const real place[3
     pd_collider_query(&field->distance, place, &found);
     real off = (real)0.8661 * field->distance.grid.spacing;
     if (!(found.distance - off < -*depth)) return 0;
-    real reach = (pd_fabs(found.distance) + off) * surface->scale;
+    real range = (pd_fabs(found.distance) + off) * surface->scale;
     pd_vector p = pd_vector_scale(surface->scale, pd_vector_of(place[0] - origin[0], place[1] - origin[1], place[2] - origin[2])), gap;
-    int feature = pd_rest_nearest(surface, p, reach * reach * (real)1.001, &gap);
+    int feature = pd_rest_nearest(surface, p, range * range * (real)1.001, &gap);
     if (feature < 0) feature = pd_rest_nearest(surface, p, (real)INFINITY, &gap); // rounding has excluded it
     if (feature < 0) return 0;
     real distance = pd_sqrt(pd_vector_dot(gap, gap)) / surface->scale;

@@ -66,23 +66,23 @@ PD_FUNCTION double pd_corner_side(int kind, int corner) { return corner == 0 || 
 
 /* The fraction of its path from x_0 to x_1 that point i can move; `outer` m: a bound of the displacement for any planes. curved: for any
  * path of that length, inside the ball that touches the nearest plane's share. */
-PD_FUNCTION double pd_contact_update_reach(const pd_incidence *incidence, const int *kind, const pd_separating_plane *planes, double outer,
-                                           int curved, const real *x_0, const real *x_1, int i) {
-    double move[3], length, part;
+PD_FUNCTION double pd_contact_update_displacement_bound(const pd_incidence *incidence, const int *kind, const pd_separating_plane *planes,
+                                                        double outer, int curved, const real *x_0, const real *x_1, int i) {
+    double move[3], length, fraction;
     for (int c = 0; c < 3; c++) move[c] = (double)x_1[3 * (size_t)i + (size_t)c] - (double)x_0[3 * (size_t)i + (size_t)c];
     length = sqrt(move[0] * move[0] + move[1] * move[1] + move[2] * move[2]);
     if (length == 0.0) return 1.0;
     if (!(length < (double)INFINITY)) return 0.0; // a NaN coordinate
-    part = length <= outer ? 1.0 : outer > 0.0 ? outer / length : 0.0;
+    fraction = length <= outer ? 1.0 : outer > 0.0 ? outer / length : 0.0;
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
         int pair = incidence->roles[r] / 4, corner = incidence->roles[r] % 4;
         double approach = -pd_corner_side(kind[pair], corner) * pd_plane_along(planes + pair, move),
                room = (double)planes[pair].rooms[corner];
         if (!(planes[pair].share > 0)) return 0.0; // rounding could close the gap on any path
         if (curved) approach = length, room = (double)planes[pair].share;
-        if (!(part * approach <= room)) part = approach > 0.0 ? room / approach : 0.0;
+        if (!(fraction * approach <= room)) fraction = approach > 0.0 ? room / approach : 0.0;
     }
-    return part;
+    return fraction;
 }
 
 #endif

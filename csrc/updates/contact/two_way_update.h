@@ -385,7 +385,7 @@ PD_FUNCTION void pd_two_way_update_descend(const pd_model *model, const pd_two_w
         if (!(v > 0)) continue;
         if (!(u > PD_EPSILON)) u = PD_EPSILON;
         pd_vector weighted = pd_vector_scale(pairs->length[p], pd_two_way_at_corner(pairs->jacobian, p, (int)(role % 4)));
-        pd_law_slopes slopes = pd_barrier_slopes(u, v);
+        pd_pair_potential_slopes slopes = pd_barrier_slopes(u, v);
         force = pd_vector_along(force, -k * (real)range * slopes.first, weighted);
         more += (real)2 * k * slopes.second * pd_sqrt(pd_vector_dot(weighted, weighted));
     }

@@ -29,7 +29,7 @@ enum { PD_BOUND_STEPS = 12, PD_BOUND_SHIFTS = 10 };
 /* The path from `from` along `along`, m, up to the first plane. */
 typedef struct pd_bound_way {
     double from[3], along[3], least; /* least: slower approaches are ignored */
-    double part, way[3];             /* free fraction of the path; the plane at its end, if `met` */
+    double fraction, way[3];         /* free fraction of the path; the plane at its end, if `met` */
     int met, last;                   /* last: a gap that rounding could close must open */
 } pd_bound_way;
 
@@ -38,7 +38,7 @@ PD_FUNCTION double pd_bound_dot(const double a[3], const double b[3]) { return a
 PD_FUNCTION void pd_bound_begin(pd_bound_way *out, const double from[3], const double along[3], int last) {
     for (int c = 0; c < 3; c++) out->from[c] = from[c], out->along[c] = along[c], out->way[c] = 0.0;
     out->least = PD_BOUND_PARALLEL * sqrt(pd_bound_dot(along, along));
-    out->part = 1.0, out->met = 0, out->last = last;
+    out->fraction = 1.0, out->met = 0, out->last = last;
 }
 
 /* A plane in the view of a vertex. */
@@ -66,12 +66,12 @@ typedef struct pd_bound_planes {
 
 PD_FUNCTION void pd_bound_meet(const pd_bound_plane *plane, pd_bound_way *out) {
     double speed = pd_bound_dot(plane->way, out->along);
-    if (out->last && !(plane->share > 0) && !(speed <= 4.0 * (double)plane->share)) out->part = 0.0;
+    if (out->last && !(plane->share > 0) && !(speed <= 4.0 * (double)plane->share)) out->fraction = 0.0;
     if (!(speed > out->least)) return;
     double left = plane->room - pd_bound_dot(plane->way, out->from);
     if (!(left > 0.0)) left = 0.0;
-    if (!(left < out->part * speed)) return;
-    out->part = left / speed, out->met = 1;
+    if (!(left < out->fraction * speed)) return;
+    out->fraction = left / speed, out->met = 1;
     for (int c = 0; c < 3; c++) out->way[c] = plane->way[c];
 }
 
@@ -260,7 +260,7 @@ PD_FUNCTION void pd_bound_minimise(const pd_contact_sweep *contact, const pd_ver
         pd_bound_solve(set, H, shift, r, p);
         pd_bound_begin(&way, d, p, 0);
         pd_bound_meet_all(contact, sweep, n_vertices, vertex, planes, &way);
-        for (int c = 0; c < 3; c++) d[c] += way.part * p[c];
+        for (int c = 0; c < 3; c++) d[c] += way.fraction * p[c];
         if (way.met) {
             if (P) {
                 real inside[3] = {(real)way.way[0], (real)way.way[1], (real)way.way[2]};
@@ -322,7 +322,7 @@ PD_FUNCTION_APART void pd_bound_step(const pd_contact_sweep *contact, const pd_v
     if (radius > 0.0) pd_bound_minimise_in_ball(contact, sweep, n_vertices, vertex, P, H, g, radius, &planes, d);
     pd_bound_begin(&way, none, d, 1);
     pd_bound_meet_all(contact, sweep, n_vertices, vertex, &planes, &way);
-    for (int c = 0; c < 3; c++) out[c] = (real)(way.part * d[c]);
+    for (int c = 0; c < 3; c++) out[c] = (real)(way.fraction * d[c]);
     if (P) pd_vertex_project(P, out);
 }
 
@@ -336,7 +336,8 @@ PD_FUNCTION void pd_bound_nearest(const pd_model *model, const pd_contact_sweep 
 /* Row i of pd_contact_bound_moves. */
 PD_FUNCTION void pd_bound_move(const pd_model *model, const pd_contact_sweep *contact, int i, real d[3]) {
     const real before[3] = {d[0], d[1], d[2]};
-    if (!model->fixed[i]) pd_bound_nearest(model, contact, i, contact->reach ? (double)contact->reach[i] : (double)INFINITY, d);
+    if (!model->fixed[i])
+        pd_bound_nearest(model, contact, i, contact->displacement_bound ? (double)contact->displacement_bound[i] : (double)INFINITY, d);
     real cut[3] = {before[0] - d[0], before[1] - d[1], before[2] - d[2]};
     if (contact->held) contact->held[i] = pd_sqrt(cut[0] * cut[0] + cut[1] * cut[1] + cut[2] * cut[2]);
 }
@@ -346,7 +347,7 @@ PD_FUNCTION void pd_bound_move_towards(const pd_model *model, const pd_contact_s
     const real *to = target + 3 * (size_t)i;
     real *at = x + 3 * (size_t)i, d[3] = {at[0] - to[0], at[1] - to[1], at[2] - to[2]}, before[3] = {d[0], d[1], d[2]};
     if (model->fixed[i]) return;
-    pd_bound_nearest(model, contact, i, fmin((double)contact->reach[i], pd_bound_radius(contact, i)), d);
+    pd_bound_nearest(model, contact, i, fmin((double)contact->displacement_bound[i], pd_bound_radius(contact, i)), d);
     for (int c = 0; c < 3; c++) at[c] = d[c] == before[c] ? to[c] : at[c] - d[c];
 }
 

@@ -10,7 +10,7 @@
     PD_LANE_FUNCTION void pd_batch_update_##name(int quantity, pd_hessian_filter filter, size_t e, const real *x, const real *rest, \
                                                  const real *parameters, real *out) {                                               \
         const real *r = rest + e * PD_REST_COUNT(k, d), *p = parameters + e * (count);                                              \
-        real F[3 * (d)], P[3 * (d)], H[9 * (d) * (d) + PD_HESSIAN_ROOM];                                                            \
+        real F[3 * (d)], P[3 * (d)], H[9 * (d) * (d) + PD_HESSIAN_SCRATCH];                                                         \
         pd_element_deformation(k, d, x + e * 3 * (k), r, F);                                                                        \
         switch (quantity) {                                                                                                         \
         case PD_BATCH_ENERGY: out[e] = pd_##name##_energy(F, p); break;                                                             \

@@ -10,11 +10,11 @@
 #include "updates/elements/vertex_step.h"
 
 /* F [3,d] of element e of g at positions x [n,3]. */
-#define PD_DEFORMATION_AT(k, d, x, e, F)                                                   \
-    do {                                                                                   \
-        real at_[3 * (k)];                                                                 \
-        pd_element_gather(k, 3, x, g->vertices + (size_t)(e) * (k), at_);                  \
-        pd_element_deformation(k, d, at_, g->rest + (size_t)(e) * PD_REST_COUNT(k, d), F); \
+#define PD_DEFORMATION_AT(k, d, x, e, F)                                                 \
+    do {                                                                                 \
+        real at_[3 * (k)];                                                               \
+        pd_element_gather(k, 3, x, g->vertices + (size_t)(e) * (k), at_);                \
+        pd_element_deformation(k, d, at_, g->rest + (size_t)(e)*PD_REST_COUNT(k, d), F); \
     } while (0)
 
 /* Per kind:
@@ -35,7 +35,7 @@
     }                                                                                                                                     \
     PD_LANE_FUNCTION void pd_element_update_hessian_##name(const pd_elements *g, real inverse_h, const real *x, pd_hessian_filter filter, \
                                                            int e, real *K) {                                                              \
-        real F[3 * (d)], H[9 * (d) * (d) + PD_HESSIAN_ROOM], *D = g->damping ? g->damping_hessian + (size_t)e * 9 * (d) * (d) : NULL;     \
+        real F[3 * (d)], H[9 * (d) * (d) + PD_HESSIAN_SCRATCH], *D = g->damping ? g->damping_hessian + (size_t)e * 9 * (d) * (d) : NULL;  \
         PD_DEFORMATION_AT(k, d, x, e, F);                                                                                                 \
         pd_##name##_hessian(F, g->parameters + (size_t)e * (count), filter, H);                                                           \
         if (!K) {                                                                                                                         \

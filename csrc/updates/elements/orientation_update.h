@@ -59,8 +59,8 @@ PD_FUNCTION double pd_volume_to_keep(double before, const real *rest) {
 }
 
 /* The part of the path from x_0 to x_1 [4,3], in [0,1]; 0 for a tet that is flat or inverted at x_0, or not finite. */
-PD_FUNCTION double pd_tet_path_part(const real *x_0, const real *x_1, const real *rest) {
-    double e[9], f[9], b[4], part = 0.0, width = 1.0;
+PD_FUNCTION double pd_tet_path_fraction(const real *x_0, const real *x_1, const real *rest) {
+    double e[9], f[9], b[4], fraction = 0.0, width = 1.0;
     pd_tet_edges(x_0, e);
     pd_tet_edges(x_1, f);
     b[0] = pd_triple_product(e, e + 3, e + 6);
@@ -70,17 +70,17 @@ PD_FUNCTION double pd_tet_path_part(const real *x_0, const real *x_1, const real
     if (!(b[0] > 0 && b[0] < (double)INFINITY)) return 0.0;
     double kept = pd_volume_to_keep(b[0], rest);
     for (int i = 0; i < 4; i++) b[i] -= kept;
-    for (int k = 0; k < PD_PATH_INTERVALS && part < 1.0 && width > PD_PATH_PRECISION * part; k++) {
-        double end = fmin(part + width, 1.0);
-        int free = pd_cubic_is_positive(b, part, end);
-        part = free ? end : part;
+    for (int k = 0; k < PD_PATH_INTERVALS && fraction < 1.0 && width > PD_PATH_PRECISION * fraction; k++) {
+        double end = fmin(fraction + width, 1.0);
+        int free = pd_cubic_is_positive(b, fraction, end);
+        fraction = free ? end : fraction;
         width *= free ? 2.0 : 0.5;
     }
-    return part;
+    return fraction;
 }
 
 /* The part of a move by -d of corner `a` alone. */
-PD_FUNCTION double pd_tet_corner_part(const real *x, int a, const real d[3], const real *rest) {
+PD_FUNCTION double pd_tet_corner_fraction(const real *x, int a, const real d[3], const real *rest) {
     real moved[12];
     double e[9], f[9];
     for (int i = 0; i < 12; i++) moved[i] = x[i];
@@ -110,7 +110,7 @@ PD_FUNCTION double pd_orientation_update(const pd_elements *g, const real *x_0, 
     const real *rest = g->rest + 9 * (size_t)e;
     if (!x_0) return pd_tet_is_upright(to, rest) ? 0.0 : 1.0;
     pd_element_gather(4, 3, x_0, vertices, from);
-    return 1.0 - pd_tet_path_part(from, to, rest);
+    return 1.0 - pd_tet_path_fraction(from, to, rest);
 }
 
 #endif

@@ -76,26 +76,27 @@ PD_UPDATE_FUNCTION double pd_body_newton(const pd_model *model, const pd_body_sw
 
 /* The fraction of its path after which a point may cross the plane of a pair. It approaches by `speed` along its chord, and by at most
  * `bend` more, m, since its path is an arc. A gap as small as rounding has to open. */
-PD_FUNCTION double pd_body_plane_part(const pd_separating_plane *plane, double room, double speed, double bend) {
+PD_FUNCTION double pd_body_plane_fraction(const pd_separating_plane *plane, double room, double speed, double bend) {
     double approach = speed + bend;
     if (!(plane->share > 0) && !(approach <= 4.0 * (double)plane->share)) return 0.0;
     return approach <= room ? (double)INFINITY : room / approach;
 }
 
 /* The same of row i for all of its planes, and for its outer ball. */
-PD_FUNCTION double pd_body_row_part(const pd_body_sweep *sweep, int i, const double chord[3], double bend, double far) {
+PD_FUNCTION double pd_body_row_fraction(const pd_body_sweep *sweep, int i, const double chord[3], double bend, double far) {
     const pd_vertex_bounds *bounds = &sweep->bounds.bounds;
     const pd_far_pairs *others = &bounds->far;
     const pd_incidence *near = &sweep->bounds.incidence;
     const real *at = sweep->start + 3 * (size_t)i, *start = others->start + 3 * (size_t)i;
     const double gone[3] = {(double)at[0] - (double)start[0], (double)at[1] - (double)start[1], (double)at[2] - (double)start[2]};
-    double part = fmax(bounds->outer - pd_body_length(gone), 0.0) / far;
+    double fraction = fmax(bounds->outer - pd_body_length(gone), 0.0) / far;
     pd_separating_plane plane;
     for (int r = near->start[i]; r < near->start[i + 1]; r++) {
         int p = near->roles[r] / 4, corner = near->roles[r] % 4;
         pd_contact_update_plane(&bounds->pairs, bounds->begun, bounds->rounding, bounds->fraction, 0, p, &plane);
         double side = pd_corner_side(bounds->pairs.kind[p], corner);
-        part = pd_least_of(part, pd_body_plane_part(&plane, (double)plane.rooms[corner], -side * pd_plane_along(&plane, chord), bend));
+        fraction =
+            pd_least_of(fraction, pd_body_plane_fraction(&plane, (double)plane.rooms[corner], -side * pd_plane_along(&plane, chord), bend));
     }
     for (int r = others->incidence.start[i]; r < others->incidence.start[i + 1]; r++) {
         int p = others->incidence.roles[r] / 4, corner = others->incidence.roles[r] % 4;
@@ -103,26 +104,26 @@ PD_FUNCTION double pd_body_row_part(const pd_body_sweep *sweep, int i, const dou
         pd_contact_update_plane(&others->pairs, others->start, bounds->rounding, bounds->fraction, 1, p, &plane);
         double side = pd_corner_side(others->pairs.kind[p], corner);
         double room = (double)plane.rooms[corner] + side * pd_plane_along(&plane, gone);
-        part = pd_least_of(part, pd_body_plane_part(&plane, fmax(room, 0.0), -side * pd_plane_along(&plane, chord), bend));
+        fraction = pd_least_of(fraction, pd_body_plane_fraction(&plane, fmax(room, 0.0), -side * pd_plane_along(&plane, chord), bend));
     }
-    return part;
+    return fraction;
 }
 
 /* The fraction of the path after which a point may leave its displacement bound (vertex_bound.h), for a body at its start. */
-PD_FUNCTION double pd_body_reach(const pd_body_sweep *sweep, int number, const pd_body_way *way) {
+PD_FUNCTION double pd_body_bound(const pd_body_sweep *sweep, int number, const pd_body_way *way) {
     const pd_rigid_body *body = &sweep->bodies[number];
-    double part = (double)INFINITY, shift = pd_body_length(way->shift), turn = pd_body_length(way->turn);
+    double fraction = (double)INFINITY, shift = pd_body_length(way->shift), turn = pd_body_length(way->turn);
     for (int i = body->rows.first; i < body->rows.first + body->rows.n; i++) {
         double arm[3], across[3], far;
         if (pd_rigid_is_pin(body, i)) continue;
         pd_body_arm(way, sweep->start, i, arm);
         pd_pose_cross(way->turn, arm, across);
         far = shift + pd_body_length(across);
-        if (far * fmin(part, 1.0) <= (double)sweep->reach[i]) continue;
+        if (far * fmin(fraction, 1.0) <= (double)sweep->displacement_bound[i]) continue;
         const double chord[3] = {way->shift[0] + across[0], way->shift[1] + across[1], way->shift[2] + across[2]};
-        part = pd_least_of(part, pd_body_row_part(sweep, i, chord, 0.5 * turn * pd_body_length(across), far));
+        fraction = pd_least_of(fraction, pd_body_row_fraction(sweep, i, chord, 0.5 * turn * pd_body_length(across), far));
     }
-    return part;
+    return fraction;
 }
 
 /* shift and turn = the total displacement of a body from the start of the sweep. */
@@ -134,12 +135,12 @@ PD_FUNCTION void pd_body_whole(pd_body_way *way) {
 
 /* Tells whether the body, after this fraction of its path, keeps the bounds of all of its points on the single arc from the start of the
  * sweep. */
-PD_FUNCTION int pd_body_within_reach(const pd_body_sweep *sweep, int body, const pd_body_way *way, double part) {
+PD_FUNCTION int pd_body_within_bound(const pd_body_sweep *sweep, int body, const pd_body_way *way, double fraction) {
     pd_body_way whole = *way;
-    pd_body_rotation_after(way, part, whole.turned);
-    for (int c = 0; c < 3; c++) whole.gone[c] += part * way->shift[c];
+    pd_body_rotation_after(way, fraction, whole.turned);
+    for (int c = 0; c < 3; c++) whole.gone[c] += fraction * way->shift[c];
     pd_body_whole(&whole);
-    return pd_body_reach(sweep, body, &whole) >= 1.0;
+    return pd_body_bound(sweep, body, &whole) >= 1.0;
 }
 
 /* The fraction of the path at `length` within the step limit of pair p, with the others at rest; points are at most `slack` off the
@@ -170,8 +171,8 @@ PD_UPDATE_FUNCTION double pd_body_impact(const pd_model *model, const pd_body_sw
 /* The fraction of the path of a body within the step limit, with all others at rest, at most `part`: on arcs, as in
  * dynamics/problem/path.c. */
 PD_UPDATE_FUNCTION double pd_body_free(const pd_model *model, const pd_body_sweep *sweep, int number, double gone, const pd_body_way *way,
-                                       double part) {
-    double turn = pd_body_length(way->turn), arc = pd_body_arc(way), length = part, free = 0.0;
+                                       double fraction) {
+    double turn = pd_body_length(way->turn), arc = pd_body_arc(way), length = fraction, free = 0.0;
     for (int trial = 0; trial < PD_BODY_SHORTER_WAYS && free < 0.5 * length; trial++) {
         if (trial > 0) length = 2.0 * free > 0.5 * length ? 2.0 * free : 0.5 * length;
         double E[9], slack = 0.125 * way->extent * turn * turn * length * length, here = 1.0;
@@ -189,16 +190,16 @@ PD_UPDATE_FUNCTION double pd_body_free(const pd_model *model, const pd_body_swee
 /* The fraction of its path that a body with the displacement `gone` so far, m, may move. */
 PD_UPDATE_FUNCTION double pd_body_limit(const pd_model *model, const pd_body_sweep *sweep, int body, double gone, const pd_body_way *way,
                                         const pd_body_sum *sum) {
-    double arc = pd_body_arc(way), turn = pd_body_length(way->turn), part = turn > 1.0 ? 1.0 / turn : 1.0, room = sweep->room - gone;
-    if (sweep->by_reach) {
-        double reach = gone > 0.0 ? part : pd_body_reach(sweep, body, way);
-        part = pd_least_of(part, reach);
-        return gone > 0.0 && !pd_body_within_reach(sweep, body, way, part) ? 0.0 : part;
+    double arc = pd_body_arc(way), turn = pd_body_length(way->turn), fraction = turn > 1.0 ? 1.0 / turn : 1.0, room = sweep->room - gone;
+    if (sweep->by_bounds) {
+        double bound = gone > 0.0 ? fraction : pd_body_bound(sweep, body, way);
+        fraction = pd_least_of(fraction, bound);
+        return gone > 0.0 && !pd_body_within_bound(sweep, body, way, fraction) ? 0.0 : fraction;
     }
-    if (!way->n_own) return part;
-    if (part * arc > room) part = room > 0.0 ? room / arc : 0.0;
-    if (part * arc <= PD_BODY_GAP_FRACTION * (sum->least - sweep->rounding)) return part;
-    return pd_body_free(model, sweep, body, gone, way, part);
+    if (!way->n_own) return fraction;
+    if (fraction * arc > room) fraction = room > 0.0 ? room / arc : 0.0;
+    if (fraction * arc <= PD_BODY_GAP_FRACTION * (sum->least - sweep->rounding)) return fraction;
+    return pd_body_free(model, sweep, body, gone, way, fraction);
 }
 
 /* One Newton step of a body with the displacement `gone` so far; returns the predicted decrease, J, 0 without a move. */
@@ -208,19 +209,19 @@ PD_UPDATE_FUNCTION double pd_body_step(const pd_model *model, const pd_body_swee
     double slope = pd_body_newton(model, sweep, step, body, *gone, way, &sum), size = 0.0;
     *lost = !(sum.energy - sum.energy == 0.0);
     if (*lost || !(slope > 0.0)) return 0.0;
-    double part = sweep->touches ? pd_body_limit(model, sweep, body, *gone, way, &sum) : 1.0, arc = pd_body_arc(way);
+    double fraction = sweep->touches ? pd_body_limit(model, sweep, body, *gone, way, &sum) : 1.0, arc = pd_body_arc(way);
     for (int c = 0; c < 3; c++) size = fmax(size, fabs(way->about[c]) + way->extent);
     const double energy = sum.energy, rounded = sum.magnitude, forces = sum.forces;
-    for (int halving = 0; part > 0.0 && halving < PD_BODY_HALVINGS; halving++, part *= 0.5) {
-        double magnitude = 0.0, change = pd_body_inertia(model, sweep, step, body, way, part, &magnitude);
-        pd_body_place(sweep, body, way, part);
-        pd_body_sum_up(model, sweep, step, body, way, *gone + part * arc, 0, &sum);
+    for (int halving = 0; fraction > 0.0 && halving < PD_BODY_HALVINGS; halving++, fraction *= 0.5) {
+        double magnitude = 0.0, change = pd_body_inertia(model, sweep, step, body, way, fraction, &magnitude);
+        pd_body_place(sweep, body, way, fraction);
+        pd_body_sum_up(model, sweep, step, body, way, *gone + fraction * arc, 0, &sum);
         // rounding of the sums, and of positions, by the work of forces
         double noise = 4.0 * (double)PD_EPSILON * (rounded + magnitude + size * forces);
-        if (change + sum.energy - energy > noise - PD_BODY_WORTH * part * slope) continue;
-        pd_body_rotation_after(way, part, way->turned);
-        for (int c = 0; c < 3; c++) way->gone[c] += part * way->shift[c];
-        *gone += part * arc;
+        if (change + sum.energy - energy > noise - PD_BODY_WORTH * fraction * slope) continue;
+        pd_body_rotation_after(way, fraction, way->turned);
+        for (int c = 0; c < 3; c++) way->gone[c] += fraction * way->shift[c];
+        *gone += fraction * arc;
         return slope;
     }
     pd_body_place(sweep, body, way, 0.0);
@@ -245,7 +246,7 @@ PD_UPDATE_FUNCTION void pd_body_update(const pd_model *model, const pd_body_swee
         sweep->moves[6 * (size_t)body + 3 + (size_t)c] = (real)(-way.turn[c] * sweep->bodies[body].radius);
     }
     sweep->moved[body] = gone;
-    if (sweep->touches) sweep->beyond[body] = (unsigned char)(pd_body_reach(sweep, body, &way) < 1.0);
+    if (sweep->touches) sweep->beyond[body] = (unsigned char)(pd_body_bound(sweep, body, &way) < 1.0);
 }
 
 #endif

@@ -25,10 +25,10 @@ enum { PD_MOTION_PARTS = 256, PD_MOTION_ITERATIONS = 60 };
 /* A body at the start of a step. */
 typedef struct pd_rigid_motion {
     pd_rigid_stand stand;
-    double velocity[3]; /* of the pivot, m/s */
-    double load[3];     /* the mean acceleration of the rows with mass, m/s^2 */
-    double momentum[3]; /* about the pivot, per mass, including that of the torque of the load in the step, m^2/s */
-    int turns;          /* 0: no rotation and no torque, and the targets of its rows are those of vertices */
+    double velocity[3];              /* of the pivot, m/s */
+    double external_acceleration[3]; /* the mean acceleration of the rows with mass, m/s^2 */
+    double momentum[3];              /* about the pivot, per mass, including that of the torque of the load in the step, m^2/s */
+    int turns;                       /* 0: no rotation and no torque, and the targets of its rows are those of vertices */
 } pd_rigid_motion;
 
 /* The mean over the rows with mass; exact for four equal numbers. */
@@ -74,18 +74,18 @@ PD_FUNCTION void pd_motion_add_moment(const double *arms, const pd_rigid_body *b
 
 /* Returns 0 if the body is no longer rigid. The mean of the load acts at the centre; for a held body it is a part of G, as for vertices.
  * Its torque about the centre is that at x_t, constant over the step. */
-PD_FUNCTION int pd_motion_of(const double *arms, const pd_rigid_body *body, double h, const real *x_t, const real *v, const real *load,
-                             pd_rigid_motion *motion) {
+PD_FUNCTION int pd_motion_of(const double *arms, const pd_rigid_body *body, double h, const real *x_t, const real *v,
+                             const real *external_acceleration, pd_rigid_motion *motion) {
     size_t pin = 3 * (size_t)(body->rows.first + body->rows.pins[0]);
     if (!pd_rigid_fit(arms, body, x_t, &motion->stand)) return 0;
-    pd_motion_mean(body, load, motion->load);
+    pd_motion_mean(body, external_acceleration, motion->external_acceleration);
     pd_motion_mean(body, v, motion->velocity);
     for (size_t c = 0; c < 3; c++) {
         if (pd_rigid_pins(body)) motion->velocity[c] = (double)v[pin + c];
         motion->momentum[c] = 0.0;
     }
     pd_motion_add_moment(arms, body, &motion->stand, v, motion->velocity, 1.0, motion->momentum);
-    pd_motion_add_moment(arms, body, &motion->stand, load, motion->load, h, motion->momentum);
+    pd_motion_add_moment(arms, body, &motion->stand, external_acceleration, motion->external_acceleration, h, motion->momentum);
     motion->turns = motion->momentum[0] != 0.0 || motion->momentum[1] != 0.0 || motion->momentum[2] != 0.0;
     return 1;
 }
@@ -131,24 +131,25 @@ PD_FUNCTION void pd_motion_predict(const double *arms, const pd_rigid_body *body
 
 /* y - x_t of a row, y its inertial target. */
 PD_FUNCTION void pd_motion_drift(const double *arms, const pd_rigid_motion *motion, const double turned[9], double h, int row,
-                                 double drift[3]) {
+                                 double predicted_displacement[3]) {
     double arm[3], to[3];
     pd_rigid_place_row(arms, &motion->stand.pose, row, arm);
     for (int c = 0; c < 3; c++) arm[c] -= motion->stand.about[c];
     pd_pose_rotate(turned, arm, to);
-    for (int c = 0; c < 3; c++) drift[c] = h * (motion->velocity[c] + h * motion->load[c]) + (to[c] - arm[c]);
+    for (int c = 0; c < 3; c++)
+        predicted_displacement[c] = h * (motion->velocity[c] + h * motion->external_acceleration[c]) + (to[c] - arm[c]);
 }
 
 /* ---- pd_bodies_first_guess, pd_bodies_offset ----------------------------------------------------------------------------------------- */
 
 /* drift, and x and offset of the first guess of all rows; `back` [3], the mean of x - y after pd_first_guess. */
 PD_FUNCTION void pd_motion_first_guess(const pd_rigid_body *body, int guess, const double to[3], const double back[3], int row,
-                                       const real *x_t, real *x, real *offset, real *drift) {
+                                       const real *x_t, real *x, real *offset, real *predicted_displacement) {
     if (pd_rigid_is_pin(body, row)) return;
     for (size_t c = 0, j = 3 * (size_t)row; c < 3; c++, j++) {
-        drift[j] = (real)to[c];
+        predicted_displacement[j] = (real)to[c];
         if (guess == PD_GUESS_PREVIOUS)
-            x[j] = x_t[j], offset[j] = -drift[j];
+            x[j] = x_t[j], offset[j] = -predicted_displacement[j];
         else
             x[j] = (real)((double)x_t[j] + (to[c] + back[c])), offset[j] = (real)back[c];
     }
@@ -190,9 +191,10 @@ PD_FUNCTION int pd_motion_end(const double *arms, const pd_rigid_body *body, dou
     for (size_t c = 0; c < 3; c++) {
         momentum[c] = motion->momentum[c];
         // for a held body the load is a force, and its momentum is relative to the pin
-        fall[c] =
-            pd_rigid_pins(body) ? end->stand.about[c] - motion->stand.about[c] - h * (motion->velocity[c] + h * motion->load[c]) : 0.0;
-        end->velocity[c] = motion->velocity[c] + h * motion->load[c] + end->velocity[c] / h;
+        fall[c] = pd_rigid_pins(body)
+                      ? end->stand.about[c] - motion->stand.about[c] - h * (motion->velocity[c] + h * motion->external_acceleration[c])
+                      : 0.0;
+        end->velocity[c] = motion->velocity[c] + h * motion->external_acceleration[c] + end->velocity[c] / h;
         if (pd_rigid_pins(body)) end->velocity[c] = (double)v[pin + c];
     }
     pd_motion_add_moment(arms, body, &end->stand, offset, fall, 1.0 / h, momentum);

@@ -263,10 +263,10 @@ PD_UPDATE_FUNCTION void pd_body_add_pair(const pd_model *model, const pd_body_sw
     sum->least = pd_least_of(sum->least, gap);
     if (nearest.distance >= limits.separation + limits.activation) return;
     pd_points4 x = pd_points4_load(at);
-    pd_body_add_energy((double)pd_contact_energy(sweep->law, limits, kind, x, nearest), sum);
+    pd_body_add_energy((double)pd_contact_energy(sweep->potential, limits, kind, x, nearest), sum);
     if (!with || !(sum->energy - sum->energy == 0.0)) return;
-    pd_points4_store(pd_contact_gradient(sweep->law, limits, kind, x, nearest), f);
-    pd_contact_hessian(&sweep->law, &limits, kind, at, pd_body_filter(with), K);
+    pd_points4_store(pd_contact_gradient(sweep->potential, limits, kind, x, nearest), f);
+    pd_contact_hessian(&sweep->potential, &limits, kind, at, pd_body_filter(with), K);
     pd_body_add(model, sweep, body, way, corners, sweep->pairs.points + 4 * (size_t)p, f, K, sum);
 }
 

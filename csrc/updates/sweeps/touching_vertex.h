@@ -149,7 +149,7 @@ PD_UPDATE_INLINE double pd_vertex_update_add_carried(const pd_vertex_sweep *swee
         real at[12];
         pd_contact_limits limits;
         pd_contact_update_gather_record(pair, contact->points, at, &limits);
-        energy = pd_contact_add_corner(&contact->law, &limits, pair->kind, at, role % 4, movers, part);
+        energy = pd_contact_add_corner(&contact->potential, &limits, pair->kind, at, role % 4, movers, part);
     }
     for (int i = 0; i < 9; i++) sum[i] += (i < 3 ? weight : size) * part[i];
     return (double)(size * energy);
@@ -171,7 +171,7 @@ PD_UPDATE_INLINE double pd_vertex_update_carried_energy(const pd_vertex_sweep *s
     pd_vertex_update_shift(pair->kind, role % 4, movers, way, at);
     pd_nearest nearest = pd_contact_nearest_of(pair->kind, at);
     if (nearest.distance >= limits.separation + limits.activation) return 0.0;
-    return (double)(size * (pd_contact_energy(contact->law, limits, pair->kind, pd_points4_load(at), nearest) / movers));
+    return (double)(size * (pd_contact_energy(contact->potential, limits, pair->kind, pd_points4_load(at), nearest) / movers));
 }
 
 /* Both for all pairs of a vertex's embedded points, as for its own pairs below. */
@@ -228,7 +228,7 @@ PD_UPDATE_FUNCTION double pd_vertex_update_own_contact(const pd_model *model, co
         if (pd_vertex_update_room(contact, pair) > 0) continue;
         pd_contact_update_gather_record(pair, contact->points, at, &limits);
         real partners = pd_vertex_update_partners(sweep, model, pair->points, vertex);
-        energy += (double)pd_contact_add_corner(&contact->law, &limits, pair->kind, at, incidence->roles[r] % 4, partners, sum);
+        energy += (double)pd_contact_add_corner(&contact->potential, &limits, pair->kind, at, incidence->roles[r] % 4, partners, sum);
     }
     energy += pd_vertex_update_add_all_friction(model, sweep, contact, vertex, lane, lanes, sum);
     if (lanes > 1)
@@ -259,7 +259,7 @@ PD_UPDATE_FUNCTION double pd_vertex_update_own_contact_energy(const pd_model *mo
         pd_vertex_update_shift(kind, corner, partners, d, at);
         pd_nearest nearest = pd_contact_nearest_of(kind, at);
         if (nearest.distance >= limits.separation + limits.activation) continue;
-        sum += (double)(pd_contact_energy(contact->law, limits, kind, pd_points4_load(at), nearest) / partners);
+        sum += (double)(pd_contact_energy(contact->potential, limits, kind, pd_points4_load(at), nearest) / partners);
     }
     sum += pd_vertex_update_all_friction_energy(model, sweep, contact, vertex, lane, lanes, d);
     return PD_UPDATE_TOTAL(lanes, sum);
@@ -286,9 +286,10 @@ PD_UPDATE_INLINE double pd_vertex_update_contact_energy(const pd_model *model, c
  * step by the diagonal block minimises another quadratic; in a subspace it is the nearest one along which g decreases. */
 PD_UPDATE_FUNCTION void pd_vertex_update_limit(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
                                                pd_sweep_step kind, int vertex, const real elastic[9], const real *touching, real d[3]) {
-    real reach = contact->reach ? contact->reach[vertex] : (real)INFINITY, square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    real bound = contact->displacement_bound ? contact->displacement_bound[vertex] : (real)INFINITY,
+         square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
     if (contact->held) contact->held[vertex] = 0;
-    if (!(square > reach * reach)) return;
+    if (!(square > bound * bound)) return;
     const real *P = model->subspace ? model->subspace + 9 * (size_t)vertex : NULL;
     double H[6], g[3];
     for (int c = 0; c < 3; c++) g[c] = (double)elastic[c] + (touching ? (double)touching[c] : 0.0);

@@ -35,7 +35,7 @@ enum { PD_POSITION_STRIDE = 4 };
         pd_element_deformation(k, d, at, rest, F);                                                                                    \
         if ((k) > 1) pd_element_corner_gradient(k, d, rest, a, along);                                                                \
         if ((corners) == PD_CORNERS_ROTATED) {                                                                                        \
-            pd_rotated_corner(F, along, p[0], (count) > 1 ? p[(count) - 1] : 0, sum);                                                 \
+            pd_rotated_corner(F, along, p[0], (count) > 1 ? p[(count)-1] : 0, sum);                                                   \
             for (int i = 0; i < 3 * (d); i++) P[i] = 0;                                                                               \
             for (int i = 0; i < 9; i++) B[i] = 0;                                                                                     \
         } else if ((corners) == PD_CORNERS_TARGET) {                                                                                  \
@@ -141,7 +141,7 @@ PD_UPDATE_FUNCTION void pd_vertex_update_keep_orientation(const pd_model *model,
         if (!model->kinds[entry[0]].is_oriented) continue;
         const size_t e = (size_t)(entry[1] / 4);
         pd_element_gather(4, PD_POSITION_STRIDE, positions, sweep->corner_slots[entry[0]] + 4 * e, at);
-        part = fmin(part, pd_tet_corner_part(at, entry[1] % 4, d, model->kinds[entry[0]].rest + 9 * e));
+        part = fmin(part, pd_tet_corner_fraction(at, entry[1] % 4, d, model->kinds[entry[0]].rest + 9 * e));
     }
     part = PD_UPDATE_LEAST(lanes, part);
     for (int c = 0; c < 3 && part < 1.0; c++) d[c] = (real)(part * (double)d[c]);
@@ -151,7 +151,7 @@ PD_UPDATE_FUNCTION void pd_vertex_update_keep_orientation(const pd_model *model,
 
 /* The three numbers of the constant part of an update's gradient: x - y, or without inertia the load. */
 PD_FUNCTION const real *pd_vertex_update_drive(const pd_step_data *step, const real *offset, int vertex) {
-    return (step->inverse_h > 0 ? offset : step->load) + 3 * (size_t)vertex;
+    return (step->inverse_h > 0 ? offset : step->external_acceleration) + 3 * (size_t)vertex;
 }
 
 /* sum [9] in: that of all an update's corners; adds inertia, or the load, and the constant part of the block.
@@ -211,7 +211,7 @@ PD_UPDATE_INLINE void pd_vertex_update_step(const pd_model *model, const pd_vert
 PD_FUNCTION real pd_vertex_update_moved(const pd_step_data *step, const pd_contact_sweep *contact, const real *offset, int vertex, int c,
                                         real start, real d) {
     size_t j = 3 * (size_t)vertex + (size_t)c;
-    return contact ? start - d : pd_vertex_position(step->x_t[j], step->drift[j], pd_difference(offset[j], d));
+    return contact ? start - d : pd_vertex_position(step->x_t[j], step->predicted_displacement[j], pd_difference(offset[j], d));
 }
 
 /* Moves the points of an update's vertex, once in a sweep. Without contact they are not read. */
@@ -255,7 +255,8 @@ PD_UPDATE_FUNCTION void pd_vertex_update_search(const pd_model *model, const pd_
                                                 int update, int lane, int lanes, real d[3]) {
     int vertex = sweep->updates[update].vertex;
     real *here = positions + PD_POSITION_STRIDE * (size_t)sweep->updates[update].slot;
-    const real start[3] = {here[0], here[1], here[2]}, *o = offset + 3 * (size_t)vertex, *load = step->load + 3 * (size_t)vertex;
+    const real start[3] = {here[0], here[1], here[2]}, *o = offset + 3 * (size_t)vertex,
+               *external_acceleration = step->external_acceleration + 3 * (size_t)vertex;
     double m = (double)sweep->updates[update].mass, inverse_h2 = step->inverse_h * step->inverse_h, magnitude, before, after;
     int touches = pd_vertex_update_touches(contact, vertex);
     real damped[9] = {0}; // the quadratic of this vertex's damping
@@ -280,7 +281,8 @@ PD_UPDATE_FUNCTION void pd_vertex_update_search(const pd_model *model, const pd_
         double change = pd_vertex_update_damping_change(damped, d);
         for (int c = 0; c < 3; c++) {
             double move = (double)d[c];
-            change += step->inverse_h > 0 ? m * inverse_h2 * move * (0.5 * move - (double)o[c]) : m * (double)load[c] * move;
+            change +=
+                step->inverse_h > 0 ? m * inverse_h2 * move * (0.5 * move - (double)o[c]) : m * (double)external_acceleration[c] * move;
         }
         PD_UPDATE_WAIT(lanes); // all threads have read the last energy
         for (int c = 0; c < 3 && lane == 0; c++) here[c] = pd_vertex_update_moved(step, contact, offset, vertex, c, start[c], d[c]);

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["BarrierContact"]
 
 WEIGHTINGS = ("sum", "harmonic")  # PD_WEIGHTING_... of csrc/loops/contact_loops.h
-GUARDS = ("impact", "reach")  # PD_GUARD_... of csrc/contact/potential/contact.h
-LAWS = ("BarrierContact",)  # PD_BARRIER, .. of csrc/elements/contact/table.h
+LIMITERS = ("impact", "reach")  # PD_GUARD_... of csrc/contact/potential/contact.h
+POTENTIALS = ("BarrierContact",)  # PD_BARRIER, .. of csrc/elements/contact/table.h
 
 
 class PairTable(Mapping):
@@ -163,7 +163,7 @@ class BarrierContact:
         else:
             keep(self, stiffness=number("stiffness", self.stiffness, above=0.0))
         keep(self, area_weighted=flag("area_weighted", self.area_weighted))
-        choice("guard", self.guard, GUARDS)
+        choice("guard", self.guard, LIMITERS)
         if isinstance(self.friction, Mapping):
             keep(self, friction=PairTable("friction", self.friction))
         else:

@@ -12,7 +12,7 @@ from pdgpu._internal.attributes import read_only
 from pdgpu._internal.backends import backend, thread_count
 from pdgpu._internal.counted import counted
 from pdgpu.collision.geometry import common_precision
-from pdgpu.contact.barrier_contact import LAWS, WEIGHTINGS, BarrierContact
+from pdgpu.contact.barrier_contact import POTENTIALS, WEIGHTINGS, BarrierContact
 from pdgpu.contact.contact_surface import KINDS, TouchingSurface
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class ContactPairs:
 
 def _law(contact):
     """The numbers of a contact potential; an unknown stiffness must not be used."""
-    return LAWS.index(type(contact).__name__), int(contact.area_weighted), contact.stiffness if contact.stiffness != "auto" else 0.0
+    return POTENTIALS.index(type(contact).__name__), int(contact.area_weighted), contact.stiffness if contact.stiffness != "auto" else 0.0
 
 
 def _batch(quantity, contact, kind, points, activation, separation, weight, threshold, x, threads):

@@ -14,8 +14,8 @@ import numpy as np
 
 from pdgpu.collision.collision import BODY_SHIFT, FIXED, SELF, SIDE, primitive_tags
 from pdgpu.collision.intersections import JudgedScene
-from pdgpu.contact.barrier_contact import GUARDS, LAWS, WEIGHTINGS
-from pdgpu.contact.contact_laws import has_own_law, law_of
+from pdgpu.contact.barrier_contact import LIMITERS, POTENTIALS, WEIGHTINGS
+from pdgpu.contact.contact_potentials import has_own_potential, potential_of
 from pdgpu.contact.contact_pairs import find_pairs
 from pdgpu.contact.contact_stiffness import automatic_stiffness
 from pdgpu.contact.contact_surface import SurfaceAreas
@@ -78,8 +78,8 @@ class ContactScene:
             name = self.names[place]
             field = isinstance(collider, SignedDistanceField)
             if field and not isinstance(contact, PenaltyContact):
-                law = type(contact).__name__
-                raise TypeError(f"contact: {law} does not take {name!r}, a SignedDistanceField; give the mesh it was made from")
+                potential = type(contact).__name__
+                raise TypeError(f"contact: {potential} does not take {name!r}, a SignedDistanceField; give the mesh it was made from")
             if field and not collider.whole:
                 raise ValueError(
                     f"contact: {name!r} is a part of a shape (whole=False), which only ProxyContact takes; give a field of the whole shape"
@@ -158,11 +158,11 @@ class ContactScene:
         edges = self.edges[self._meets]
         corners = {"vertices": self.vertices.reshape(-1, 1), "edges": edges, "triangles": self.triangles}
         parts = self._parts_of()
-        law = self._penalty(contact, parts) if isinstance(contact, PenaltyContact) else self._barrier(contact)
+        potential = self._penalty(contact, parts) if isinstance(contact, PenaltyContact) else self._barrier(contact)
         fields = [field for field in self._fields if field is not None]
-        areas = (self.areas, self._edge_areas, self._triangle_areas) if law["physical"] else (None, None, None)
+        areas = (self.areas, self._edge_areas, self._triangle_areas) if potential["physical"] else (None, None, None)
         result = {
-            **law,
+            **potential,
             "stiffness": contact.stiffness,
             "adaptive": int(adaptive),
             "rest": self.relative_rest(),
@@ -212,10 +212,10 @@ class ContactScene:
     def _barrier(self, contact):
         """The part of a description for a barrier."""
         return {
-            "law": LAWS.index(type(contact).__name__),
+            "law": POTENTIALS.index(type(contact).__name__),
             "physical": int(contact.area_weighted),
             "weighting": WEIGHTINGS.index(contact.weighting),
-            "guard": GUARDS.index(contact.guard),
+            "guard": LIMITERS.index(contact.guard),
             "activation": contact.distance,
             "separation": contact.separation,
             "lags": contact.friction_lags,
@@ -288,7 +288,7 @@ class ContactScene:
         """ValueError unless all pairs within a body have rest distances above the separation."""
         if isinstance(contact, PenaltyContact):
             return
-        law = replace(contact, stiffness=1.0) if has_own_law(contact) else law_of(contact)
+        potential = replace(contact, stiffness=1.0) if has_own_potential(contact) else potential_of(contact)
         for place in range(int(self.owner[: self.n_moving].max(initial=-1)) + 1):
             rows = [part[(self.owner[part] == place).all(axis=1)] for part in (self.triangles, self.edges)]
             mine = np.flatnonzero(self.owner == place)
@@ -299,7 +299,7 @@ class ContactScene:
             local[mine] = np.arange(len(mine))
             alone = rows[1][rows[1][:, 0] != rows[1][:, 1]]
             try:
-                find_pairs(replace(law, separation=separation), self.rest[mine], local[rows[0]], local[alone], self.rest[mine])
+                find_pairs(replace(potential, separation=separation), self.rest[mine], local[rows[0]], local[alone], self.rest[mine])
             except ValueError as error:
                 raise ValueError(f"contact: body {self.names[place]!r} at rest: {error}") from None
 

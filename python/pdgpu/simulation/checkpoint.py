@@ -142,7 +142,7 @@ def read(path, motions, device, threads):
                 if (
                     type(law).__name__
                     not in (
-                        *barrier_contact.LAWS,
+                        *barrier_contact.POTENTIALS,
                         *penalty_contact.__all__,
                         *time_step_solver.DRIVERS,
                         *time_step_solver.AFTER,

@@ -13,7 +13,7 @@ from pdgpu._internal.backends import backend, thread_count
 from pdgpu._internal.motion_calls import asking, refusal
 from pdgpu._internal.public_rows import PublicRows
 from pdgpu._internal.relative_core import RelativeCore, moved_origin, relative_elements
-from pdgpu.contact.contact_laws import contact_description, has_own_law, law_of
+from pdgpu.contact.contact_potentials import contact_description, has_own_potential, potential_of
 from pdgpu.contact.contact_scene import ContactScene
 from pdgpu.contact.penalty_contact import PenaltyContact
 from pdgpu.contact.proxy_contact import ProxyContact, ProxyScene
@@ -120,7 +120,7 @@ class SimulationCore:
     calls: dict[str, list[MaterialCalls]]  # kind of elements -> functions of CustomMaterials
     colours: Integers | None  # (n,)
     touching: ContactScene | None  # for contact with pairs
-    law: Any  # BarrierContact or PenaltyContact that finds the pairs, or None
+    potential: Any  # BarrierContact or PenaltyContact that finds the pairs, or None
     springs: ProxyScene | None  # of ProxyContact
     tethers: Tethers
     inverted: InvertedTets
@@ -191,8 +191,8 @@ class SimulationCore:
         self.tethers, self.inverted, self.oriented = Tethers(scene), InvertedTets(scene), OrientedTets(scene)
 
     def _contact_description(self):
-        """Return the description of contact between pairs for the compiled model, or None. Sets `touching`, `law` and `springs`."""
-        self.touching = self.springs = self.law = None
+        """Return the description of contact between pairs for the compiled model, or None. Sets `touching`, `potential` and `springs`."""
+        self.touching = self.springs = self.potential = None
         contact, scene, held = self.contact, self.scene, self.fixed.astype(bool)
         if contact is None:
             return None
@@ -202,11 +202,11 @@ class SimulationCore:
         if self.dt is None and contact.friction:
             raise ValueError("contact: dt=None (quasistatic) with friction, which needs the slip in a time step; give dt")
         self.touching = ContactScene(scene, contact, held, self.origin)
-        self.law = law_of(contact)
-        adaptive = self.law.stiffness == "auto"
+        self.potential = potential_of(contact)
+        adaptive = self.potential.stiffness == "auto"
         if adaptive:
-            self.law = self.touching.with_stiffness(contact, self.stiffness_of_vertices())
-        description = self.touching.description(self.law, self.dtype, self.dt, adaptive)
+            self.potential = self.touching.with_stiffness(contact, self.stiffness_of_vertices())
+        description = self.touching.description(self.potential, self.dtype, self.dt, adaptive)
         if not isinstance(contact, PenaltyContact):  # which does not prevent penetrations
             description["prescribed"] = prescribed_description(self.touching, scene, held, self.dtype)
         return description | contact_description(contact, self.touching, self.dtype, self.dt, self.gravity)
@@ -321,11 +321,11 @@ class SimulationCore:
     @property
     def has_law(self) -> bool:
         """Return whether contact is a contact potential, or a penalty, with a stiffness."""
-        return self.touching is not None and has_own_law(self.contact)
+        return self.touching is not None and has_own_potential(self.contact)
 
     def stiffness(self, doublings: int) -> float:
         """The stiffness of the contact potential, in its unit, after this number of doublings."""
-        return float(self.law.stiffness * 2.0**doublings)
+        return float(self.potential.stiffness * 2.0**doublings)
 
     def cast(self, array: Any) -> Floats:
         """Return an array in the dtype of the simulation."""

@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError, dataclass, field, fields
 from typing import TYPE_CHECKING, dataclass_transform
 
 from pdgpu._internal.arguments import integer
-from pdgpu.contact.barrier_contact import LAWS
+from pdgpu.contact.barrier_contact import POTENTIALS
 from pdgpu.linear.linear_solvers import keep
 from pdgpu.solvers.time_step_solver import CUSTOM, HYPERELASTIC, ORIENTED, PENALTY, PROJECTIVE, TimeStepSolver
 
@@ -75,7 +75,7 @@ class CustomSolver(TimeStepSolver):
     name: str | None = None
 
     materials = PROJECTIVE + HYPERELASTIC + ORIENTED + CUSTOM
-    contacts = (*LAWS, PENALTY)
+    contacts = (*POTENTIALS, PENALTY)
     embedded = ("cpu", "cuda")
 
     def __init_subclass__(cls, **options: Any) -> None:

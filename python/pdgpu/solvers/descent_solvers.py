@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pdgpu._internal.arguments import choice
-from pdgpu.contact.barrier_contact import LAWS
+from pdgpu.contact.barrier_contact import POTENTIALS
 from pdgpu.linear.linear_solvers import WHERE_SET, Anderson, Chebyshev
 from pdgpu.solvers.time_step_solver import (
     AFTER,
@@ -52,7 +52,7 @@ class VertexBlockDescent(TimeStepSolver):
 
     materials = PROJECTIVE + HYPERELASTIC + ORIENTED + CUSTOM
     rigid = True
-    contacts = (*LAWS, PENALTY, *AFTER)
+    contacts = (*POTENTIALS, PENALTY, *AFTER)
     embedded = ("cpu",)
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class _AllAtOnce(TimeStepSolver):
 
     materials = PROJECTIVE + HYPERELASTIC + ORIENTED + CUSTOM
     rigid = True
-    contacts = (*LAWS, PENALTY, *AFTER)
+    contacts = (*POTENTIALS, PENALTY, *AFTER)
     embedded = ("cpu",)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pdgpu._internal.backends import device_parts
 from pdgpu._internal.counted import counted
-from pdgpu.contact.barrier_contact import LAWS, BarrierContact
+from pdgpu.contact.barrier_contact import POTENTIALS, BarrierContact
 from pdgpu.contact.proxy_contact import ProxyContact
 from pdgpu.linear.anderson import anderson_settings
 from pdgpu.linear.linear_solvers import AJacobi, Direct, Jacobi, chebyshev_of, chebyshev_settings, check_order, linear_settings
@@ -141,7 +141,7 @@ def check_contact(solver, contact, dt=1.0):
     if contact is None:
         return
     law = type(contact).__name__
-    if law not in (*LAWS, PENALTY, *DRIVERS, *AFTER, PROXIES):
+    if law not in (*POTENTIALS, PENALTY, *DRIVERS, *AFTER, PROXIES):
         raise TypeError(f"contact: expected one such as pdgpu.BarrierContact(1e-3), or None, got {contact!r}")
     if law not in getattr(solver, "contacts", ()):
         able = [kind.__name__ for kind in SOLVERS if law in getattr(kind, "contacts", ())]
@@ -170,7 +170,7 @@ def check_embedded(solver, scene, contact, device):
     if contact is None or not parts or isinstance(contact, ProxyContact):
         return
     which = f"{parts[0].name!r}, which is embedded in {parts[0].body!r} with collides=True"
-    if type(contact).__name__ not in (*LAWS, PENALTY):
+    if type(contact).__name__ not in (*POTENTIALS, PENALTY):
         why = "weighs pairs by the masses of their vertices" if type(contact).__name__ in DRIVERS else "moves vertices one by one"
         raise TypeError(
             f"contact: {type(contact).__name__} {why} and does not take {which}; BarrierContact, PenaltyContact and ProxyContact do, and "

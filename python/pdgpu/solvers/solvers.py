@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pdgpu._internal.arguments import choice, integer, number
 from pdgpu._internal.backends import DEVICES, direct_library
 from pdgpu._internal.text_tables import html_table, text_table
-from pdgpu.contact.barrier_contact import LAWS
+from pdgpu.contact.barrier_contact import POTENTIALS
 from pdgpu.linear.linear_solvers import (
     LINEAR_SOLVERS,
     PCG,
@@ -95,7 +95,7 @@ class ProjectiveDynamics(TimeStepSolver):
     acceleration: Anderson | Chebyshev | None = field(default=None, metadata=WHERE_SET)
 
     linear_solvers = (*LINEAR_SOLVERS, SchurDirect)
-    contacts = (*LAWS, PENALTY, *DRIVERS, *AFTER, PROXIES)
+    contacts = (*POTENTIALS, PENALTY, *DRIVERS, *AFTER, PROXIES)
     embedded = ("cpu", "cuda")
 
 
@@ -150,7 +150,7 @@ class Newton(TimeStepSolver):
     linear_solvers = (Direct, PCG)
     linear_names = ("auto",)
     rigid = True
-    contacts = (*LAWS, PENALTY, *AFTER)
+    contacts = (*POTENTIALS, PENALTY, *AFTER)
     embedded = ("cpu", "cuda")
 
     def __post_init__(self) -> None:
@@ -185,7 +185,7 @@ class NonlinearCG(TimeStepSolver):
     initialization: str | None = field(default=None, metadata={"written": "where set"})
 
     materials = PROJECTIVE + CUSTOM
-    contacts = (*LAWS, PENALTY, *AFTER)
+    contacts = (*POTENTIALS, PENALTY, *AFTER)
     embedded = ("cpu", "cuda")
 
     def __post_init__(self) -> None:
@@ -276,7 +276,7 @@ class QuasiNewton(TimeStepSolver):
     materials = PROJECTIVE + HYPERELASTIC + ORIENTED + CUSTOM
     linear_solvers = (Direct,)
     rigid = True
-    contacts = (*LAWS, PENALTY, *AFTER)
+    contacts = (*POTENTIALS, PENALTY, *AFTER)
     embedded = ("cpu", "cuda")
 
     def __post_init__(self) -> None:
@@ -367,7 +367,7 @@ class ADMM(TimeStepSolver):
 
     materials = PROJECTIVE + HYPERELASTIC
     linear_solvers = (Direct,)
-    contacts = (*LAWS, *AFTER)
+    contacts = (*POTENTIALS, *AFTER)
     embedded = ("cpu", "cuda")
 
     def __post_init__(self) -> None:

@@ -40,7 +40,7 @@ WorstPair = namedtuple("WorstPair", "frame kind first second")
 WorstPair.__doc__ = """The nearest pair of a trajectory: its `frame`, and `kind`, `first` and `second` as in `Crossing`; where the frame
 intersects itself, kind is "edge-triangle" or "edge-edge"."""
 
-GAP_KINDS = (None, *PAIR_KINDS)  # pd_gap_kind of csrc/judge/smallest_gap.h
+GAP_KINDS = (None, *PAIR_KINDS)  # pd_gap_kind of csrc/verify/smallest_gap.h
 
 
 @made_by("certify")

@@ -1,0 +1,30 @@
+/* Growable lists in backend memory. */
+#ifndef PD_CONTACT_GROWABLE_LIST_H
+#define PD_CONTACT_GROWABLE_LIST_H
+
+#include "loops/backend.h"
+#include "loops/collision_loops.h"
+
+enum { PD_MOST_GROWABLES = 14 };
+
+/* An array of a list: `bytes` for each `shared_by` elements of the list, and for two more. */
+typedef struct pd_growable {
+    void **memory; /* B */
+    size_t bytes, shared_by;
+} pd_growable;
+
+#define PD_GROWABLE(array, per_element) \
+    { (void **)&(array), (per_element) * sizeof *(array), 1 }
+/* The number of rooms and the rooms: two arguments of pd_growables_grow. */
+#define PD_GROWABLES(rooms) (int)(sizeof(rooms) / sizeof *(rooms)), rooms
+
+/* Increases the capacity of all n <= PD_MOST_GROWABLES arrays of a list to at least `needed` elements, by doubling. *revision (or NULL)
+ * counts the changes of *capacity. An increase loses the contents. The old arrays are freed after the allocation of the new ones, so
+ * that a failure leaves the list unchanged. Errors: PD_ERROR_MEMORY, with the number and `of`, the noun for the elements. */
+pd_status pd_growables_grow(pd_context *context, size_t needed, const char *of, int n, const pd_growable *rooms, size_t *capacity,
+                            long long *revision);
+
+/* Scratch memory of a loop over n items. An increase loses the contents. Errors: PD_ERROR_MEMORY; the memory is then unchanged. */
+pd_status pd_work_grow(pd_context *context, pd_work *work, size_t n);
+
+#endif

@@ -1,0 +1,206 @@
+/* The neighbour list of a sweep; see neighbour_list.h. */
+#include "contact/potential/neighbour_list.h"
+
+#include "contact/growable_list.h"
+#include "loops/friction_loops.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The fraction of its ball that a vertex may have used before pairs are listed again. A half gives more lists in resting contact, and
+ * the same potential. */
+static const double MOST_USED = 0.75;
+
+struct pd_neighbour_list {
+    pd_context *context;
+    int n_vertices, n_points;
+    pd_chosen_points chosen;
+    int known;
+    double certain, rounding, fraction;
+    double gone;         /* the largest used fraction of a ball at the last check */
+    real *start, *balls; /* B [n_points,3] x_0, [n_points] radii, m */
+    real *begun;         /* B [n_points,3] the begin of an iteration, m */
+    real *moved;         /* B [n_points] pd_contact_sweep */
+    double *used;        /* B [1] */
+    uint64_t *found;     /* B [2] pairs and roles */
+
+    int n_all;
+    size_t listed, capacity; /* rows of all pairs, rows of neighbour pairs */
+    pd_contact_columns all;  /* B [listed] of all pairs at the making of the list, without weights and thresholds */
+    pd_incidence all_roles;  /* and their incidence */
+    unsigned char *flags, *role_flags;
+    int *rows, *role_rows, *ranks, *starts;
+    pd_work work;
+
+    int n;
+    pd_contact_columns columns;
+    pd_contact_record *records;
+    real *distance;
+    pd_incidence incidence;
+};
+
+pd_status pd_neighbour_list_create(pd_neighbour_list **out, pd_context *context, int n_vertices, int n_points, pd_chosen_points chosen) {
+    pd_status status = PD_OK;
+    size_t n = (size_t)n_points;
+    pd_neighbour_list *self = *out = calloc(1, sizeof *self);
+    if (!self) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for neighbour pairs");
+    self->context = context;
+    self->n_vertices = n_vertices, self->n_points = n_points;
+    self->chosen = chosen;
+    PD_TRY(pd_memory_create(context, (void **)&self->start, 3 * n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->balls, n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->moved, n * sizeof(real)));
+    PD_TRY(pd_memory_create(context, (void **)&self->used, sizeof *self->used));
+    PD_TRY(pd_memory_create(context, (void **)&self->found, 2 * sizeof *self->found));
+    PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof *self->incidence.start));
+    PD_TRY(pd_memory_create(context, (void **)&self->all_roles.start, (n + 1) * sizeof *self->all_roles.start));
+    PD_TRY(pd_memory_create(context, (void **)&self->begun, 3 * n * sizeof(real)));
+done:
+    if (status) {
+        pd_neighbour_list_destroy(self);
+        *out = NULL;
+    }
+    return status;
+}
+
+void pd_neighbour_list_destroy(pd_neighbour_list *self) {
+    if (!self) return;
+    const pd_contact_columns *c = &self->columns;
+    void *memory[] = {self->start,
+                      self->balls,
+                      self->moved,
+                      self->used,
+                      self->found,
+                      self->flags,
+                      self->role_flags,
+                      self->rows,
+                      self->role_rows,
+                      self->ranks,
+                      self->starts,
+                      self->work.memory,
+                      c->kind,
+                      c->points,
+                      c->activation,
+                      c->separation,
+                      c->weight,
+                      c->threshold,
+                      self->distance,
+                      self->records,
+                      self->incidence.start,
+                      self->incidence.roles,
+                      self->begun,
+                      self->all.kind,
+                      self->all.points,
+                      self->all.activation,
+                      self->all.separation,
+                      self->all_roles.start,
+                      self->all_roles.roles};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
+    free(self);
+}
+
+void pd_neighbour_list_forget(pd_neighbour_list *self) { self->known = 0; }
+
+double pd_neighbour_list_certain_bound(const pd_neighbour_list *self) { return self->known ? self->certain * (1.0 - self->gone) : 0.0; }
+
+static pd_status ensure_capacity(pd_neighbour_list *self, size_t n) {
+    const pd_growable rooms[] = {
+        PD_GROWABLE(self->flags, 1),          PD_GROWABLE(self->role_flags, 4),     PD_GROWABLE(self->rows, 1),
+        PD_GROWABLE(self->role_rows, 4),      PD_GROWABLE(self->ranks, 1),          {(void **)&self->starts, sizeof *self->starts, 8},
+        PD_GROWABLE(self->all.kind, 1),       PD_GROWABLE(self->all.points, 4),     PD_GROWABLE(self->all.activation, 1),
+        PD_GROWABLE(self->all.separation, 1), PD_GROWABLE(self->all_roles.roles, 4)};
+    pd_status status = pd_growables_grow(self->context, n, "pairs that may be near", PD_GROWABLES(rooms), &self->listed, NULL);
+    return status ? status : pd_work_grow(self->context, &self->work, self->listed / 8 + 1);
+}
+
+static pd_status ensure_neighbour_capacity(pd_neighbour_list *self, size_t n) {
+    pd_contact_columns *c = &self->columns;
+    const pd_growable rooms[] = {PD_GROWABLE(c->kind, 1),        PD_GROWABLE(c->points, 4),     PD_GROWABLE(c->activation, 1),
+                                 PD_GROWABLE(c->separation, 1),  PD_GROWABLE(c->weight, 1),     PD_GROWABLE(c->threshold, 1),
+                                 PD_GROWABLE(self->distance, 1), PD_GROWABLE(self->records, 1), PD_GROWABLE(self->incidence.roles, 4)};
+    return pd_growables_grow(self->context, n, "pairs that are near", PD_GROWABLES(rooms), &self->capacity, NULL);
+}
+
+pd_status pd_neighbour_list_is_valid(pd_neighbour_list *self, const real *points, int *holds) {
+    double used = 1.0;
+    pd_status status = PD_OK;
+    if (self->known) {
+        PD_TRY(pd_contact_used(self->context, &self->chosen, self->balls, self->certain, self->start, points, self->used));
+        PD_TRY(pd_memory_download(self->context, &used, self->used, sizeof used));
+    }
+    *holds = used <= MOST_USED;
+    if (*holds) self->gone = used;
+done:
+    return status;
+}
+
+/* A copy of the columns that displacement bounds read: a later search overwrites those of the list. */
+static pd_status keep_all(pd_neighbour_list *self, const pd_neighbour_pairs *list) {
+    pd_context *context = self->context;
+    const pd_contact_pairs *pairs = list->pairs;
+    const pd_contact_columns *to = &self->all;
+    size_t n = (size_t)pairs->n, roles = 4 * n < list->incidence->capacity ? 4 * n : list->incidence->capacity;
+    pd_status status = PD_OK;
+    self->n_all = pairs->n;
+    PD_TRY(pd_memory_copy(context, to->kind, pairs->kind, n * sizeof *to->kind));
+    PD_TRY(pd_memory_copy(context, to->points, pairs->points, 4 * n * sizeof *to->points));
+    PD_TRY(pd_memory_copy(context, to->activation, pairs->activation, n * sizeof *to->activation));
+    PD_TRY(pd_memory_copy(context, to->separation, pairs->separation, n * sizeof *to->separation));
+    PD_TRY(pd_memory_copy(context, self->all_roles.roles, list->incidence->roles, roles * sizeof(int)));
+    PD_TRY(pd_memory_copy(context, self->all_roles.start, list->incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
+done:
+    return status;
+}
+
+pd_status pd_neighbour_list_rebuild(pd_neighbour_list *self, const pd_neighbour_pairs *list) {
+    pd_context *context = self->context;
+    const pd_contact_pairs *pairs = list->pairs;
+    size_t n = (size_t)pairs->n;
+    uint64_t found[2] = {0, 0};
+    pd_status status = PD_OK;
+    self->known = 0;
+    self->certain = list->certain, self->rounding = list->rounding, self->fraction = list->fraction;
+    PD_TRY(ensure_capacity(self, n));
+    PD_TRY(pd_contact_balls(context, &self->chosen, list->incidence, list->distance, pairs, list->cut, list->far, list->rounding,
+                            list->fraction, self->balls));
+    PD_TRY(pd_memory_copy(context, self->start, list->points, 3 * (size_t)self->n_points * sizeof(real)));
+    if (n > 0) {
+        PD_TRY(pd_contact_neighbour_flags(context, pairs, list->incidence, list->distance, list->rounding, list->cut, self->n_points,
+                                          self->flags, self->role_flags));
+        PD_TRY(pd_select_rows(context, n, self->flags, self->starts, &self->work, self->listed, self->rows, self->found));
+        PD_TRY(pd_select_rows(context, 4 * n, self->role_flags, self->starts, &self->work, 4 * self->listed, self->role_rows,
+                              self->found + 1));
+        PD_TRY(pd_memory_download(context, found, self->found, sizeof found));
+        PD_TRY(ensure_neighbour_capacity(self, (size_t)found[0]));
+    }
+    PD_TRY(keep_all(self, list));
+    self->n = (int)found[0];
+    PD_TRY(pd_contact_take(context, self->n, self->rows, pairs, &self->columns, self->records, self->ranks));
+    PD_TRY(pd_contact_take_roles(context, self->n_points, (int)found[1], self->role_rows, self->ranks, list->incidence, &self->incidence));
+    self->known = 1, self->gone = 0.0;
+done:
+    return status;
+}
+
+pd_status pd_neighbour_list_bounds(pd_neighbour_list *self, const pd_pair_potential *potential, const real *points, real *bound,
+                                   unsigned char *touching, pd_contact_sweep *sweep) {
+    pd_context *context = self->context;
+    const pd_contact_columns *c = &self->columns;
+    pd_contact_pairs pairs = {self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
+    pd_status status = PD_OK;
+    if (self->n) PD_TRY(pd_contact_batch(context, potential, PD_CONTACT_DISTANCE, PD_FILTER_NONE, &pairs, points, self->distance));
+    if (self->n) PD_TRY(pd_contact_slacks(context, &pairs, self->distance, self->rounding, self->records));
+    PD_TRY(pd_contact_displacement_bounds(context, &self->chosen, &self->incidence, self->distance, &pairs, self->balls, self->start,
+                                          points, self->rounding, self->fraction, bound, touching));
+    PD_TRY(pd_memory_clear(context, self->moved, (size_t)self->n_points * sizeof(real)));
+    PD_TRY(pd_memory_copy(context, self->begun, points, 3 * (size_t)self->n_points * sizeof(real)));
+    const pd_contact_pairs all = {self->n_all, self->all.kind, self->all.points, self->all.activation, self->all.separation, NULL, NULL,
+                                  NULL};
+    const pd_far_pairs far = {self->all_roles, all, self->flags, self->start};
+    sweep->records = self->records;
+    sweep->bounds = (pd_vertex_bounds){pairs, self->begun, self->rounding, self->fraction, far, self->certain};
+    sweep->incidence = self->incidence;
+    sweep->moved = self->moved;
+done:
+    return status;
+}
