@@ -15,7 +15,7 @@ typedef struct pd_growable {
 
 #define PD_GROWABLE(array, per_element) \
     { (void **)&(array), (per_element) * sizeof *(array), 1 }
-/* The number of rooms and the rooms: two arguments of pd_growables_grow. */
+/* The number of arrays and the arrays: two arguments of pd_growables_grow. */
 #define PD_GROWABLES(rooms) (int)(sizeof(rooms) / sizeof *(rooms)), rooms
 
 /* Increases the capacity of all n <= PD_MOST_GROWABLES arrays of a list to at least `needed` elements, by doubling. *revision (or NULL)

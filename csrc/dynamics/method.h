@@ -15,7 +15,7 @@ typedef struct pd_iterate {
     double limit;        /* the part of its direction that a method has found to touch nothing, and kept to; 0: it has not looked */
     double fraction;     /* of its direction, which a line search has gone */
     int cut;             /* the step limiter of contact has shortened the direction of a line search */
-    int beyond;          /* a method that keeps_bounds has let something go farther than its reach, and all of the way is to be looked at */
+    int beyond;          /* a method with keeps_bounds exceeded a displacement bound: the step limiter must check the whole path */
     int number;          /* of the iteration in the step being solved, from 0 */
     int drives;          /* times that what is driven has moved in the step: G was another before, and there is no way back */
     int detections;      /* times that the pairs of a penalty were found again: G was another before, and can be asked for where all were */
@@ -97,8 +97,8 @@ typedef struct pd_method {
     int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
     int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */
     const char *cure;        /* of a divergence, for its message; NULL: none */
-    int keeps_bounds; /* direction keeps each vertex within its reach, and has asked for it (contact/potential/contact.h) at the x it left */
-    int moves;        /* direction may make the move that follows it, iterate->move; it never goes back then. An iteration that is
+    int keeps_bounds;        /* direction keeps each vertex within its displacement bound, computed at the start of the iteration */
+    int moves;               /* direction may make the move that follows it, iterate->move; it never goes back then. An iteration that is
                               * not the last may leave x behind if the next one of the method starts from a copy of its own */
     int commits; /* direction moves x and offset by itself, within the step limiter, and leaves the move in iterate->step and the report of
                               * pd_advance in the scalars of the problem. It takes no accelerator */

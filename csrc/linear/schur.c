@@ -17,12 +17,12 @@ struct pd_schur {
     pd_dense *dense_of[2];       /* without and with contact; if contact counts by its added stiffness, the first is both */
     double active;               /* pd_linear_settings */
     int n;                       /* rows of A */
-    int *rows;                   /* [safe+prone] rows of A in the order of the factor: interior region first, both ascending */
-    double *vector;              /* [safe+prone,3] */
+    int *rows;                   /* [interior+in_contact] rows of A in the order of the factor: interior region first, both ascending */
+    double *vector;              /* [interior+in_contact,3] */
     real *staging;               /* [n,3] */
     pd_schur_resident *resident; /* replaces the host's first and last part by backend memory; NULL: none */
     double *base, *total;        /* [n] the diagonal of A at its factorisation, and the present one */
-    double *added;               /* [prone] the diagonal that the dense factor adds to Sigma */
+    double *added;               /* [in_contact] the diagonal that the dense factor adds to Sigma */
     pd_dense_entries entries;    /* and the off-diagonal entries (pd_linear_set_entries) */
     long long *places;           /* [entries.capacity]; NULL: none so far */
     int *slots;                  /* [n] of rows of the contact region, otherwise -1; with entries only */

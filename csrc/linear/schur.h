@@ -38,10 +38,10 @@ typedef struct pd_schur_cost {
 } pd_schur_cost;
 
 int pd_schur_contact_size(const pd_schur *self);
-const int *pd_schur_contact_rows(const pd_schur *self); /* H [prone], ascending */
+const int *pd_schur_contact_rows(const pd_schur *self); /* H [in_contact], ascending */
 pd_schur_cost pd_schur_cost_of(const pd_schur *self);
 
-/* residual, direction B [n,3]; y2, u2 B [prone,3]. Call forward before backward. Rows of fixed vertices are zero. */
+/* residual, direction B [n,3]; y2, u2 B [in_contact,3]. Call forward before backward. Rows of fixed vertices are zero. */
 pd_status pd_schur_forward(pd_schur *self, const real *residual, real *y2);
 pd_status pd_schur_dense(pd_schur *self, const real *g2, real *u2);
 pd_status pd_schur_backward(pd_schur *self, const real *u2, real *direction);

@@ -11,9 +11,9 @@ struct pd_schur_resident {
     int n, interior, in_contact;
     pd_sparse_factor *factor; /* of A11 */
     pd_matrix coupling;       /* C */
-    int *contact_rows;        /* B [prone] */
+    int *contact_rows;        /* B [in_contact] */
     real *whole, *product;    /* B [n,3] */
-    real *part;               /* B [prone,3] */
+    real *part;               /* B [in_contact,3] */
     const real *residual;     /* of the present solve */
 };
 

@@ -16,7 +16,7 @@
 
 typedef struct pd_schur_resident pd_schur_resident;
 
-/* rows  H [safe+prone] the rows of A, the interior ones first, both ascending. Synchronises.
+/* rows  H [interior+in_contact] the rows of A, the interior ones first, both ascending. Synchronises.
  * Errors: PD_ERROR_MEMORY, PD_ERROR_DEVICE, PD_ERROR_SINGULAR. */
 pd_status pd_schur_resident_create(pd_schur_resident **out, pd_context *context, const pd_csr *A, const int *rows, int interior,
                                    int in_contact);

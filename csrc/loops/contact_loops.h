@@ -54,7 +54,7 @@ static inline int pd_contact_quantity_size(int quantity) {
     return quantity < 0 || quantity >= PD_CONTACT_QUANTITY_COUNT ? 0 : sizes[quantity];
 }
 
-/* One quantity of every pair; law: the contact potential, H; x B [.,3] m, out B. `filter` applies to Hessians and blocks only. Errors:
+/* One quantity of every pair; potential: its parameters, H; x B [.,3] m, out B. `filter` applies to Hessians and blocks only. Errors:
  * PD_ERROR_VALUE for an unknown quantity. */
 pd_status pd_contact_batch(pd_context *context, const pd_pair_potential *potential, int quantity, pd_hessian_filter filter,
                            const pd_contact_pairs *pairs, const real *x, real *out);
@@ -135,7 +135,7 @@ typedef struct pd_chosen_points {
 /* The same as a displacement bound of each chosen vertex, m, also limited by a ball, and its contact flag: it stays set once a pair of
  * it acts.
  *   balls, start  B [n_vertices] m, [n_vertices,3] m: radius and centre of each ball; infinite for points with another limiter
- *   points  B [n_vertices,3] m      reach  B [n_vertices] m  out      touching  B [n_vertices]  in/out */
+ *   points  B [n_vertices,3] m      bound  B [n_vertices] m  out      touching  B [n_vertices]  in/out */
 pd_status pd_contact_displacement_bounds(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence,
                                          const real *distance, const pd_contact_pairs *pairs, const real *balls, const real *start,
                                          const real *points, double rounding, double fraction, real *bound, unsigned char *touching);

@@ -69,7 +69,7 @@ enum { PD_ENERGY_INERTIA = PD_KIND_COUNT, PD_ENERGY_LOAD, PD_ENERGY_DAMPING, PD_
 /* The parts of G(x) [api: incremental potential], each summed in double over all vertices or elements of its kind. Contact is 0 here
  * (contact/potential/contact.h):
  *     inertia   sum over free vertices of m/(2 h^2) |offset|^2, offset = x - y    (quasistatic: 0)
- *     load      quasistatic only: -sum over free vertices of m load . x
+ *     load      quasistatic only: -sum over free vertices of m a . x, a = external_acceleration
  *     damping   sum over elements of k_d/(2h) (F-F_t) : K+(F_t) : (F-F_t), by the damping matrix
  *   x, offset [n,3]  B  m       energies [PD_ENERGY_COUNT]  B  out  J, elastic kinds first, by pd_kind */
 pd_status pd_potential(pd_context *context, const pd_model *model, const pd_step_data *step, const real *x, const real *offset,
@@ -87,7 +87,7 @@ pd_status pd_gradient(pd_context *context, const pd_model *model, const pd_step_
 /* corner_forces = dE/dx of every element's corners, undamped. The first part of pd_gradient. */
 pd_status pd_corner_forces(pd_context *context, const pd_model *model, const real *x);
 
-/* gradient_i = the sum of corner_forces over the corners of vertex i, in order, plus m/h^2 offset (quasistatic: -m load); zero rows at
+/* gradient_i = the sum of corner_forces over the corners of vertex i, in order, plus m/h^2 offset (quasistatic: -m external_acceleration); zero rows at
  * fixed vertices. The second part of pd_gradient and of pd_admm_local. */
 pd_status pd_gather_forces(pd_context *context, const pd_model *model, const pd_step_data *step, const real *offset, real *gradient);
 

@@ -31,7 +31,7 @@ pd_status pd_embedding_bounds(pd_context *context, const pd_model *model, const 
 
 /* The displacement bound of each vertex, for any moves of the others within theirs: the minimum of reach_i / size_i over its points. And
  * its contact flag, which stays set once one of its points is in contact.
- *   of_points  B [n_points] m      marks  B [n_points]      reach  B [n_vertices]  out  m      touching  B [n_vertices]  in/out */
+ *   of_points  B [n_points] m      marks  B [n_points]      bound  B [n_vertices]  out  m      touching  B [n_vertices]  in/out */
 pd_status pd_embedding_displacement_bounds(pd_context *context, const pd_embedding *embedding, const real *of_points,
                                            const unsigned char *marks, real *bound, unsigned char *touching);
 

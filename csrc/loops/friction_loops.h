@@ -118,7 +118,7 @@ pd_status pd_friction_product(pd_context *context, const pd_model *model, const 
 typedef struct pd_frozen_pairs {
     pd_lagged_pairs at;
     real *range;    /* [n] m; minus infinity: never repels */
-    real *offset;   /* [n] m: a part of the reach and of n . sum beta y that is not in the gap (penalty_field.h) */
+    real *offset;   /* [n] m: a part of the range and of n . sum beta y that is not in the gap (penalty_field.h) */
     real stiffness; /* k, N/m; 0: no penalty */
 } pd_frozen_pairs;
 

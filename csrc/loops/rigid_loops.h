@@ -64,7 +64,7 @@ pd_status pd_bodies_arms(pd_context *context, const pd_bodies *bodies, const rea
 
 /* ---- a step: free motion and velocity (updates/rigid/rigid_motion.h), h > 0 ---- */
 
-/* The rows of rotating bodies: drift = y - x_t, x and offset, after pd_first_guess for all vertices. */
+/* The rows of rotating bodies: predicted_displacement = y - x_t, x and offset, after pd_first_guess for all vertices. */
 pd_status pd_bodies_first_guess(pd_context *context, const pd_bodies *bodies, int guess, double h, const real *x_t, const real *v,
                                 const real *external_acceleration, real *x, real *offset, real *predicted_displacement);
 

@@ -9,17 +9,17 @@
 extern "C" {
 #endif
 
-/* First guess x, offset = x - y and drift = y - x_t of a step of size h: pd_vertex_first_guess of updates/time_step.h for every free
+/* First guess x, offset = x - y and predicted_displacement = y - x_t of a step of size h: pd_vertex_first_guess of updates/time_step.h for every free
  * vertex. Fixed vertices go to their targets [n,3] (rows of free vertices are not read), offset 0. v_previous is read if has_previous. */
 pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
                          const real *v_previous, int has_previous, const real *external_acceleration, const real *targets, real *x,
                          real *offset, real *predicted_displacement);
 
-/* v = v + h load + offset/h, for fixed vertices (x - x_t)/h; v_previous = the old v. h = 0: both zero. */
+/* v = v + h a + offset/h, a = external_acceleration, for fixed vertices (x - x_t)/h; v_previous = the old v. h = 0: both zero. */
 pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t,
                                     const real *external_acceleration, const real *offset, real *v, real *v_previous);
 
-/* offset = x - (x_t + h v + h^2 load); zero at fixed vertices. */
+/* offset = x - (x_t + h v + h^2 a), a = external_acceleration; zero at fixed vertices. */
 pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v,
                     const real *external_acceleration, real *offset);
 
@@ -31,7 +31,7 @@ pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_d
                      real *step, real *x, real *offset, double *report);
 
 /* The same with contact: a vertex in contact is not extrapolated but moves by -direction. All moves are within the displacement bounds.
- *   touching  B [n_vertices]      reach  B [n_vertices] m, or NULL */
+ *   touching  B [n_vertices]      bound  B [n_vertices] m, or NULL */
 pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta,
                               const unsigned char *touching, const real *bound, real *step, real *x, real *offset, double *report);
 

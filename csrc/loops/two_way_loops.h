@@ -153,12 +153,12 @@ typedef struct pd_two_way_gaps {
     double fraction;         /* gamma */
 } pd_two_way_gaps;
 
-/* gaps->reach at points, for moves towards y, all [n_points,3]; and gaps->normal, computed where pd_two_way_features left 0. */
+/* gaps->displacement_bound at points, for moves towards y, all [n_points,3]; and gaps->normal, computed where pd_two_way_features left 0. */
 pd_status pd_two_way_slabs(pd_context *context, const pd_contact_pairs *pairs, const real *points, const real *y,
                            const pd_two_way_gaps *gaps);
 
 /* x_i = points_i + a_i (y_i - points_i) for n_vertices vertices, exactly y_i for a_i = 1. No corner of a pair moves farther towards the
- * other side than its reach, nor in any direction than half of gamma times `farthest`.     x: not the memory of points */
+ * other side than its bound, nor in any direction than half of gamma times `farthest`.     x: not the memory of points */
 pd_status pd_two_way_forward(pd_context *context, int n_vertices, const pd_contact_pairs *pairs, const pd_incidence *incidence,
                              const pd_two_way_gaps *gaps, const real *points, const real *y, real *x);
 

@@ -86,7 +86,7 @@ PD_FUNCTION void pd_vertex_velocity(real h, int fixed, const real *x, const real
 }
 
 /* step [3] = a direction + b step of a vertex for which -direction is within its displacement bound, as is every move of at most
- * `reach`. A longer step is replaced by -direction, if that is at least as long as the reach, or else scaled to the reach. */
+ * `bound`. A longer step is replaced by -direction, if that is at least as long as the bound, or else scaled to the bound. */
 PD_FUNCTION void pd_touching_step(real a, const real *direction, real b, real bound, real *step) {
     real square = 0, own = 0;
     for (int c = 0; c < 3; c++) {

@@ -68,12 +68,12 @@ typedef struct pd_nearness {
 pd_status pd_broad_phase_find_within(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
                                      pd_pairs *vertex_triangle, pd_pairs *edge_edge);
 
-/* pd_broad_phase_find_within without synchronisation: the counts of the lists stay on the device. `rooms` collects the counts and
+/* pd_broad_phase_find_within without synchronisation: the counts of the lists stay on the device. `capacities` collects the counts and
  * capacities to check (collision_loops.h). On the CPU, and with methods other than trees, the call synchronises and adds nothing to
- * `rooms`.
+ * `capacities`.
  *
  * pd_broad_phase_fetch enqueues the transfer of the last search's findings, after the searches and before a synchronisation. Then
- * pd_broad_phase_find_within_result compares the largest counts, in the order of `rooms`, with the capacities. If *enough is 0, a list overflowed
+ * pd_broad_phase_find_within_result compares the largest counts, in the order of `capacities`, with the capacities. If *enough is 0, a list overflowed
  * and its capacity has been increased: repeat everything from the first search on. A tree is built again as in pd_broad_phase_find_async. */
 pd_status pd_broad_phase_find_within_async(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
                                            pd_pairs *vertex_triangle, pd_pairs *edge_edge, pd_watched_capacities *rooms);

@@ -1,6 +1,6 @@
 /* Candidate list and active pairs, in backend memory. The candidate list stays valid until the points have moved too far.
  *
- *     candidates  every pair that may be within `reach` of each other: two sorted lists of the broad phase, and each collider with each
+ *     candidates  every pair that may be within `range` of each other: two sorted lists of the broad phase, and each collider with each
  *                 point tested against colliders
  *     active      the candidates at most a given distance apart, sorted by (kind, first, second)
  *     incidence   for every point the active pairs that have it as a corner
@@ -31,7 +31,7 @@ void pd_proximity_destroy(pd_proximity *proximity); /* NULL is allowed */
  * pd_candidates replace the colliders, which need not be set. Both arrays are borrowed. */
 void pd_proximity_set_scene(pd_proximity *proximity, const real *radii, const int *planes);
 
-/* Lists every pair within `reach` (m) at the surface's points as a candidate. */
+/* Lists every pair within `range` (m) at the surface's points as a candidate. */
 pd_status pd_proximity_search(pd_proximity *proximity, double range);
 
 /* Accounts for a motion of the surface's points. A distance changes by at most twice the largest displacement. So every pair below D - 2

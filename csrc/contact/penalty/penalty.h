@@ -1,6 +1,6 @@
 /* A penalty as a term of the incremental potential, with pairs that are constant between two detections.
  *
- *     C(y) = sum over pairs of k/2 max(0, reach - n . sum beta y)^2        (elements/contact/penalty.h)
+ *     C(y) = sum over pairs of k/2 max(0, range - n . sum beta y)^2        (elements/contact/penalty.h)
  *
  * Every detection finds the pairs with their weights and normals again (penalty_update.h). */
 #ifndef PD_CONTACT_PENALTY_PENALTY_H

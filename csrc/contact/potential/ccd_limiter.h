@@ -31,7 +31,7 @@ void pd_ccd_limiter_destroy(pd_ccd_limiter *limiter); /* NULL is allowed */
 real *pd_ccd_limiter_start(pd_ccd_limiter *limiter);
 real *pd_ccd_limiter_end(pd_ccd_limiter *limiter);
 
-/*   part      H  out  fraction of the path, in [0,1]
+/*   fraction  H  out  fraction of the path, in [0,1]
  *   rounding  m  in   further approach of two points that the positions do not contain
  *   slack     [n_slack] H  in  m, deviation of the first points from straight paths; NULL: none
  * Synchronises. Errors: PD_ERROR_MEMORY. */

@@ -263,7 +263,7 @@ pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns 
 /* ---- the step limiter ------------------------------------------------------------------------------------------------------------- */
 
 /* The step limit: the fraction of the path from x_0 to x_1, common to all vertices, on which no pair comes nearer than the separation;
- * 1: the whole path. With `driven`, prescribed points go to their targets. A tenth of each gap at x_0 remains. Synchronises.
+ * 1: the whole path. With `prescribed`, prescribed points go to their targets. A tenth of each gap at x_0 remains. Synchronises.
  *
  * The limit is the time of impact (ccd_limiter.h). With PD_LIMITER_BOUNDS it is the smallest fraction that the displacement bounds allow.
  * Limiting single vertices is no alternative: a direction whose points depend on each other would then not lower G. */
@@ -288,7 +288,7 @@ pd_status pd_contact_limit_async(pd_contact *contact, const real *x_0, const rea
 pd_status pd_contact_limit_result(pd_contact *contact, double *fraction, int *whole);
 pd_status pd_contact_hits(pd_contact *contact, const pd_active_pairs **hits, size_t *n, int *whole);
 pd_ccd_limiter *pd_contact_ccd_limiter(const pd_contact *contact);
-/* Moves x by the fraction `part` towards x_1, and the prescribed points by the fraction `driven` towards their targets; both B [1]. */
+/* Moves x by the given fraction towards x_1, and the prescribed points by the fraction `prescribed` towards their targets; both B [1]. */
 pd_status pd_contact_go(pd_contact *contact, const double *fraction, const double *prescribed, const real *x_1, real *x);
 
 /* ---- for contact without a contact potential ----------------------------------------------------------------------------------------- */
@@ -307,11 +307,11 @@ pd_status pd_contact_describe_pairs(const pd_contact *contact, const pd_active_p
 pd_pair_potential pd_contact_pair_potential(const pd_contact *contact);
 /* The scene that a contact potential reads. */
 const pd_contact_scene *pd_contact_scene_of(const pd_contact *contact);
-/* Lists all pairs nearer than `reach`, m, radii subtracted, and some farther ones, from now on. A list of all pairs nearer than
+/* Lists all pairs nearer than `range`, m, radii subtracted, and some farther ones, from now on. A list of all pairs nearer than
  * `lasting` is kept until the points have moved too far for it. The next list depends on the positions only, not on an earlier list.
  * lasting 0: a list is never kept after a motion. */
 void pd_contact_list_up_to(pd_contact *contact, double range, double lasting);
-/* `reach`; and the distance up to which the list is complete, m, at least `reach`. */
+/* `range`; and the distance up to which the list is complete, m, at least `range`. */
 double pd_contact_lists_up_to(const pd_contact *contact);
 double pd_contact_listed_up_to(const pd_contact *contact);
 /* The distance below which every pair is found without another search, m: D of proximity.h. */
@@ -338,7 +338,7 @@ pd_status pd_contact_begin_touching(pd_contact *contact);
 pd_status pd_contact_bound_displacements(pd_contact *contact, const real *x, pd_contact_sweep *sweep);
 /* The largest shortening of a step by displacement bounds in the last sweep over vertices, m. Synchronises. */
 pd_status pd_contact_held(pd_contact *contact, double *most);
-/* The last results of pd_contact_bound_displacements, B [n_vertices]; reach NULL before the first. */
+/* The last results of pd_contact_bound_displacements, B [n_vertices]; the bounds are NULL before the first. */
 const unsigned char *pd_contact_touching(const pd_contact *contact);
 const real *pd_contact_displacement_bounds_of(const pd_contact *contact);
 /* The displacement bound of a vertex without pairs, m. */

@@ -64,7 +64,7 @@ struct pd_contact {
     unsigned char *touching;     /* B [n_vertices] contact so far in this step */
 };
 
-/* Sets points B [n_points,3] from x B [n_vertices,3], with its embedded points, and driven B [n_driven,3]. */
+/* Sets points B [n_points,3] from x B [n_vertices,3], with its embedded points, and prescribed B [n_prescribed,3]. */
 pd_status pd_contact_set_points(const pd_contact *self, const real *x, const real *prescribed, real *points);
 
 /* Sets the stiffness to 2^doublings times that of the description; no effect unless adaptive. */

@@ -8,7 +8,7 @@
  * another one writes. An update's own position is read by its threads before the butterfly and written after it. Contact also reads
  * positions of vertices of the same colour, but from a separate buffer, which a launch after the colour updates (commit_kernel).
  *
- * Launches of colours with one kind overlap (launch.cuh): an update, its first corners, x_t and drift are read while the previous colour
+ * Launches of colours with one kind overlap (launch.cuh): an update, its first corners, x_t and predicted_displacement are read while the previous colour
  * ends. The alternative, a persistent kernel, would also wait for all blocks between two colours. It would need the registers of the
  * largest kind of update, a loop over the vertices of a large colour, and the mixed kind inside. Within a run of iterations the sweeps
  * move the offset themselves and start from the positions of the previous sweep (pd_sweep_bounds): no gather, no direction, no move by
@@ -16,7 +16,7 @@
  *
  * Counted in float for beams of 30 x 2 x 3 cells of six tets, 11.6 corners per vertex; bytes per vertex and iteration:
  *     corners   11.6 x (5 numbers + 3 slots)                                                        371
- *     an update    its own data 32, x - y 12, x_t, drift 24, position 32, d 12                          112
+ *     an update    its own data 32, x - y 12, x_t, y - x_t 24, position 32, d 12                          112
  *     slot     order 4, x 12, position 16                                                            32
  *     frame     d 12, step, x, x - y 24 each, fixed 1                                                 85
  * and the positions of neighbours, which stay in the cache: 600 bytes. Only the last iteration of a run has slot and frame, 117 bytes;
@@ -162,7 +162,7 @@ template <int C> struct vertex_row {
     real drive[3];
 };
 
-/* x_t and drift, which no launch of the sweep writes: they are read before the previous launch has ended. */
+/* x_t and predicted_displacement, which no launch of the sweep writes: they are read before the previous launch has ended. */
 template <int C>
 static __device__ __forceinline__ void begin_row(const family_sweep &sweep, const family_thread &thread, int lane, vertex_row<C> &row) {
     const bool moves = sweep.in_place && lane < 3;

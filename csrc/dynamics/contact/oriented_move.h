@@ -8,14 +8,14 @@
 /* Fails if a tet is inverted at x_t. */
 pd_status pd_oriented_begin(pd_simulation *self);
 
-/* Limits the first guess, in the iterate. If all of its path is not free, pins stay behind, and safe.arrived = 0. A `given` guess is
+/* Limits the first guess, in the iterate. If all of its path is not free, pins stay behind, and limiter.arrived = 0. A `given` guess is
  * tested. */
 pd_status pd_oriented_first_guess(pd_simulation *self, int given);
 
 /* Moves the pins towards their targets before an iteration, as far as no tet inverts. Sets *moved if they have moved. */
 pd_status pd_oriented_advance(pd_simulation *self, int *moved);
 
-/* Limits the move of an iteration, from safe.x to the iterate. *part: the part of it that is left. */
+/* Limits the move of an iteration, from limiter.x to the iterate. *fraction: the accepted fraction. */
 pd_status pd_oriented_limit(pd_simulation *self, double *fraction);
 
 #endif

@@ -75,7 +75,7 @@ done:
     return status;
 }
 
-/* iterate->direction = safe.x - first guess, each vertex in its displacement bound; *cut: the most by which that shortens a move, m. */
+/* iterate->direction = limiter.x - first guess, each vertex in its displacement bound; *cut: the most by which that shortens a move, m. */
 static pd_status bound_first_guess(pd_simulation *self, double *cut) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
@@ -125,7 +125,7 @@ done:
     return status;
 }
 
-/* The first guess of a method with displacement bounds: each vertex moves from safe.x up to its own bound. One length for all would shorten
+/* The first guess of a method with displacement bounds: each vertex moves from limiter.x up to its own bound. One length for all would shorten
  * the moves of vertices far from contact, and a vertex-wise method needs many iterations to make up for that. */
 static pd_status take_bounded_guess(pd_simulation *self) {
     const pd_problem *problem = self->problem;

@@ -2,7 +2,7 @@
  * of G call it (dynamics/response.h). The frame stores the start of an iteration through it, and reads the target lag.
  *
  *     x_t -> first guess            up to the first contact, with the prescribed points; or x_t (pd_settings.lower_guess)
- *     after each iteration          x_kept + part (x - x_kept), unless the method has limited itself (pd_iterate.limit)
+ *     after each iteration          x_kept + fraction (x - x_kept), unless the method has limited itself (pd_iterate.limit)
  *
  * So a path of straight, contact-free pieces leads from x_t to every iterate (contact/potential/ccd_limiter.h). */
 #ifndef PD_DYNAMICS_CONTACT_STEP_LIMITER_H
@@ -24,11 +24,11 @@ pd_status pd_step_limiter_limit_first_guess(pd_simulation *self);
 pd_status pd_step_limiter_choose_first_guess(pd_simulation *self);
 /* Makes the present iterate the start of its next move. */
 pd_status pd_step_limiter_keep(pd_simulation *self);
-/* Returns the iterate to safe + part (iterate - safe). */
+/* Returns the iterate to x_kept + fraction (iterate - x_kept). */
 pd_status pd_step_limiter_return(pd_simulation *self, double fraction);
-/* The same at the end of an iteration, whose step becomes this part of it. */
+/* The same at the end of an iteration, whose step becomes this fraction of it. */
 pd_status pd_step_limiter_shorten(pd_simulation *self, double fraction);
-/* Limits the move of an iteration by contact. Afterwards the iterate's step is the accepted part. */
+/* Limits the move of an iteration by contact. Afterwards the iterate's step is the accepted fraction. */
 pd_status pd_step_limiter_limit(pd_simulation *self);
 /* The largest displacement of a vertex in the iteration, m. */
 pd_status pd_step_limiter_largest_move(pd_simulation *self, double *move);

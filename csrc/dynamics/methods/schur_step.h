@@ -9,7 +9,7 @@
 
 typedef struct pd_schur_step pd_schur_step;
 
-/* `linear`, of kind PD_LINEAR_SCHUR with its `prone` H [n], is borrowed. Nothing is factorised. With proxies the active ones after a
+/* `linear`, of kind PD_LINEAR_SCHUR with its `in_contact` H [n], is borrowed. Nothing is factorised. With proxies the active ones after a
  * solve are those of its last inner iteration. Errors: PD_ERROR_MEMORY. */
 pd_status pd_schur_step_create(pd_schur_step **out, const pd_problem *problem, pd_linear *linear, const unsigned char *in_contact,
                                int inner);

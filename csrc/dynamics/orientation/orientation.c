@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Of a part at whose end the rounding of coordinates inverts a tet. */
+/* Of a fraction at whose end the rounding of coordinates inverts a tet. */
 enum { MOST_HALVINGS = 30 };
 
 static pd_status find_shortfall(const pd_problem *problem, const real *x_0, const real *x_1, double *shortfall) {

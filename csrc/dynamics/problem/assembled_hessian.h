@@ -51,7 +51,7 @@ int pd_problem_needs_assembled(const pd_problem *problem);
 /* Creates the pattern of the elements, without values; requires pd_problem_need_hessian. Errors: PD_ERROR_MEMORY. */
 pd_status pd_problem_create_assembled(const pd_problem *problem);
 
-/* problem->whole = d2G/dx2 at x (B [n,3]): block (i,j) becomes P_i B P_j, P the projectors on lines and planes. With `filled` the
+/* problem->assembled = d2G/dx2 at x (B [n,3]): block (i,j) becomes P_i B P_j, P the projectors on lines and planes. With `filled` the
  * diagonal gets t (I - P_i), t of the block's own size, so that the matrix stays invertible. `filter` as in backend.h. Requires
  * pd_problem_need_hessian.
  *

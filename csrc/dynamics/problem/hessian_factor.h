@@ -10,7 +10,7 @@ typedef struct pd_hessian_factor pd_hessian_factor;
 pd_status pd_hessian_factor_create(pd_hessian_factor **out, const pd_problem *problem);
 void pd_hessian_factor_destroy(pd_hessian_factor *self); /* NULL is allowed */
 
-/* Factorises problem->whole + shift I, or that of problem->rigid, after an analysis of its pattern if that has changed. `sure`: it
+/* Factorises problem->assembled + shift I, or that of problem->rigid, after an analysis of its pattern if that has changed. `sure`: it
  * should be positive definite.
  * Errors: PD_ERROR_SINGULAR; with `sure` error->vertex is the vertex of the row that is not positive; PD_ERROR_MEMORY. */
 pd_status pd_hessian_factor_update(pd_hessian_factor *self, const pd_problem *problem, double shift, int sure);

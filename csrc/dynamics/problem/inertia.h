@@ -6,7 +6,7 @@
 
 /* All vectors B [n,3]. Errors: those of rigid.h. */
 
-/* x, offset = x - y and the drift of the step: pd_first_guess. */
+/* x, offset = x - y and the predicted displacement of the step: pd_first_guess. */
 pd_status pd_inertia_first_guess(const pd_problem *self, int guess, const real *v, const real *v_previous, int has_previous,
                                  const real *targets, real *x, real *offset);
 /* offset = x - y for another x. */

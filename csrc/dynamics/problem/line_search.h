@@ -19,7 +19,7 @@ enum {
  *
  * Under a barrier and with PD_NEAR_GRADIENT_NORM, alpha = 2 is taken if alpha = 1 lowers the potential by more than the quadratic model
  * predicts, alpha = 2 lowers it further, and the path is free of contact. With contact, or tets that must not invert, the search begins at
- * the free fraction of d (pd_path_limit) instead of 1, which is stored in iterate->limit, and alpha in iterate->part. Friction gets the end of the first
+ * the free fraction of d (pd_path_limit) instead of 1, which is stored in iterate->limit, and alpha in iterate->fraction. Friction gets the end of the first
  * trial (pd_contact_try_slips), since a shortened step does not show that a slip would reverse.
  * Memory: allocates nothing; uses trial, trial_offset, trial_gradient and scalars of the problem. */
 pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near);

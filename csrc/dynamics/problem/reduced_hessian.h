@@ -1,7 +1,7 @@
 /* The Hessian of the incremental potential on the host in the six numbers of each rigid body (rigid/rigid.h).
  *
  * The functions are those of assembled_hessian.h without `reduced` in their names, with the same errors. The curvature of rotations is
- * included with PD_FILTER_NONE only. Without rigid bodies the reduced Hessian is problem->whole. */
+ * included with PD_FILTER_NONE only. Without rigid bodies the reduced Hessian is problem->assembled. */
 #ifndef PD_DYNAMICS_PROBLEM_REDUCED_HESSIAN_H
 #define PD_DYNAMICS_PROBLEM_REDUCED_HESSIAN_H
 

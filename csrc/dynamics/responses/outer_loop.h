@@ -40,10 +40,10 @@ static inline pd_outer *pd_outer_of(const pd_simulation *simulation) { return si
 
 /* Called with the first guess in the iterate. */
 pd_status pd_outer_first_guess(pd_simulation *self);
-/* Replaces the frame's readback after an iteration: the first `reported` scalars of the problem, and the measures for pd_outer_advance,
+/* Replaces the frame's device read after an iteration: the first `reported` scalars of the problem, and the measures for pd_outer_advance,
  * in one synchronisation. */
 pd_status pd_outer_read(pd_simulation *self, size_t reported, double *report);
-/* After it: continues, or ends the round; safe.rounds tells whether another follows. */
+/* After it: continues, or ends the round; limiter.rounds tells whether another follows. */
 pd_status pd_outer_advance(pd_simulation *self);
 
 #endif

@@ -9,7 +9,7 @@
 
 static inline pd_two_way_load *pd_two_way_load_of(const pd_simulation *simulation) { return simulation->problem->response_memory; }
 
-/* Moves the state towards the iterate, and sets the iterate to the result. result->update and result->behind. *again: whether the solver
+/* Moves the state towards the iterate, and sets the iterate to the result. result->update and result->target_lag. *again: whether the solver
  * continues from there, under the new load of contact (two_way_load.h). */
 pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observer, pd_step_result *result, int *again);
 /* The end of a step with a converged solver: converged if also its last update has, prescribed motions have arrived, and no unexplained

@@ -112,7 +112,7 @@ static pd_status find_direction(pd_simulation *self, double weights[2]) {
         next_weights(self, 1, (double(*)[2])weights);
     }
     if (status || iterate->stalled || !applies(self)) return status;
-    iterate->beyond = 1; // a direction of the accelerator keeps no vertex within its reach
+    iterate->beyond = 1; // a direction of the accelerator keeps no vertex within its bound
     return self->accelerator->apply(self->accelerator_memory, self->problem, iterate);
 }
 

@@ -5,7 +5,7 @@
  *     the update of contact, if its response has one
  *     velocity
  *
- * If contact found more pairs than its lists can store (safe.outgrown), the step is repeated from x_t up to the velocity.
+ * If contact found more pairs than its lists can store (limiter.outgrown), the step is repeated from x_t up to the velocity.
  *
  * A solver contributes the direction (method.h), an accelerator changes it (accelerator.h), and a kind of contact contributes its functions
  * (response.h, called by contact_step.h). This file has the order of the stopping rules, the records and the timing; convergence.c and
@@ -170,7 +170,7 @@ done:
     return status;
 }
 
-/* The next n iterations within the timing; with `readback` they end with a read of the report of pd_chunk_run. On an asynchronous device a
+/* The next n iterations within the timing; with `device_read` they end with a read of the report of pd_chunk_run. On an asynchronous device a
  * phase is charged for its synchronisation: the readback for all kernels. */
 static pd_status run_chunk(run *r, int n, pd_device_read device_read, double report[3], int *stalled) {
     pd_simulation *self = r->simulation;

@@ -16,7 +16,7 @@ typedef struct pd_contact_recorder pd_contact_recorder; /* contact_record.h */
 typedef struct pd_step_limiter {
     real *x, *offset;          /* B [n,3] at the start of the last iteration; NULL if not needed */
     double fraction;           /* the accepted fraction of the last move */
-    double kept;               /* the accepted fraction of the method's move; 1 if the method applied `part` itself */
+    double kept;               /* the accepted fraction of the method's move; 1 if the method applied `fraction` itself */
     int drives;                /* moves of prescribed points in the step */
     int detections;            /* detections of penalty pairs in the step */
     int asks;                  /* detections do not synchronise: the step has no observer */

@@ -1,8 +1,8 @@
 /* The quadratic penalty of one pair with weights and normal from a detection:
  *
- *     E(x) = k/2 d^2,     d = max(0, reach - g),     g = n . sum_j beta_j x_j          [Chen et al. 2024, Vertex Block Descent, Eq. 12]
+ *     E(x) = k/2 d^2,     d = max(0, range - g),     g = n . sum_j beta_j x_j          [Chen et al. 2024, Vertex Block Descent, Eq. 12]
  *
- * beta are the weights of the gap, which sum to zero over the pair. n is its unit normal, out of the second of the pair. `reach` is the
+ * beta are the weights of the gap, which sum to zero over the pair. n is its unit normal, out of the second of the pair. `range` is the
  * gap below which the two repel each other: the thickness, and the radii of spheres and capsules. Then
  *
  *     dE/dx_j = -k d beta_j n,      d2E/dx_i dx_j = k beta_i beta_j n n^T  where d > 0.

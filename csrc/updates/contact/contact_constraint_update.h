@@ -1,6 +1,6 @@
 /* Pairs with a penalty as constraints with compliance, for the loops of both backends [Macklin, Müller, Chentanez 2016, XPBD, Eq. 18].
  *
- * A pair is the inequality C = gap - reach >= 0 of compliance 1/k. Its multiplier lambda >= 0 (the normal force times h^2) is kept
+ * A pair is the inequality C = gap - range >= 0 of compliance 1/k. Its multiplier lambda >= 0 (the normal force times h^2) is kept
  * during the step. With n its normal, beta its weights, w_i = 1/m_i (0: fixed) and alpha~ = 1/(k h^2)
  *
  *     lambda' = max(0, lambda - (C + alpha~ lambda) / (sum_i s_i w_i beta_i^2 + alpha~)),     dx_i = w_i beta_i (lambda' - lambda) n.

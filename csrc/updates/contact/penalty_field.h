@@ -9,7 +9,7 @@
  * The point b of the field in a pair moves and rotates with the field. A pair has three places for points of the field, which would need
  * four: b = o + sum_k p_k a_k, with axes a_k. The axis r of the field's rotation from the begin of the step is the same at both ends. So
  * b and b' = b - s r have the same displacement, and some s makes one p_k zero. The gap at b' differs from that at b by n . s r, which
- * is part of `reach` (`offset`). A field that makes half a turn in a step is not supported: its axis does not follow from a difference. */
+ * is part of `range` (`offset`). A field that makes half a turn in a step is not supported: its axis does not follow from a difference. */
 #ifndef PD_UPDATES_CONTACT_PENALTY_FIELD_H
 #define PD_UPDATES_CONTACT_PENALTY_FIELD_H
 
@@ -67,7 +67,7 @@ PD_FUNCTION int pd_field_meets(const pd_distance_grid *grid, real p[3], const re
     return 0;
 }
 
-/* pair: reach, limit and points[0] in; all of it out. row: of the field's first point. */
+/* pair: range, limit and points[0] in; all of it out. row: of the field's first point. */
 PD_FUNCTION void pd_penalty_before_field(const pd_penalty_search *search, const pd_collider *field, int row, real thickness,
                                          pd_penalty_pair *pair) {
     real side = field->size[0], p[3], end[3], axis[3], local[3];
