@@ -70,15 +70,30 @@ PD_FUNCTION real pd_hinge_energy(const real *F, const real *p) {
     return (real)0.5 * p[PD_HINGE_STIFFNESS] * fold.away * fold.away;
 }
 
+/* P [3,3] = moment dtheta/dF */
+PD_FUNCTION void pd_hinge_turning(const pd_hinge_fold *fold, real moment, real *P) {
+    for (int i = 0; i < 3; i++) {
+        const real g[3] = {(real)(i == 0), (real)(i == 1), (real)(i == 2)};
+        real r_0 = moment * pd_hinge_turn(fold, 0, g), r_1 = moment * pd_hinge_turn(fold, 1, g);
+        for (int a = 0; a < 3; a++) P[3 * a + i] = -(r_0 * fold->wings[0].n[a] + r_1 * fold->wings[1].n[a]);
+    }
+}
+
 PD_FUNCTION void pd_hinge_gradient(const real *F, const real *p, real *P) {
     pd_hinge_fold fold;
     pd_hinge_fold_of(F, p, &fold);
-    real moment = p[PD_HINGE_STIFFNESS] * fold.away;
-    for (int i = 0; i < 3; i++) {
-        const real g[3] = {(real)(i == 0), (real)(i == 1), (real)(i == 2)};
-        real r_0 = moment * pd_hinge_turn(&fold, 0, g), r_1 = moment * pd_hinge_turn(&fold, 1, g);
-        for (int a = 0; a < 3; a++) P[3 * a + i] = -(r_0 * fold.wings[0].n[a] + r_1 * fold.wings[1].n[a]);
-    }
+    pd_hinge_turning(&fold, p[PD_HINGE_STIFFNESS] * fold.away, P);
+}
+
+/* The rest state of a hinge with edges F: theta_0, |dtheta/dF|^2 [1/m2] and h_0. */
+PD_FUNCTION void pd_hinge_rest(const real *F, real *angle, real *square, real *height) {
+    const real p[4] = {0, 0, 0, 0};
+    real P[9];
+    pd_hinge_fold fold;
+    pd_hinge_fold_of(F, p, &fold);
+    pd_hinge_turning(&fold, 1, P);
+    *angle = fold.away, *height = pd_min(fold.wings[0].height, fold.wings[1].height), *square = 0;
+    for (int i = 0; i < 9; i++) *square += P[i] * P[i];
 }
 
 /* d2E/dF2 for changes of the columns by g (rows, axis a) and by g' (columns, axis c). */

@@ -1,6 +1,7 @@
-/* Rest gradients of edges, triangles, tets, hinges and joints; see rest_shape.h. */
+/* Rest gradients of edges, triangles, tets, hinges and joints, and rest states of hinges; see rest_shape.h. */
 #include "mesh/rest_shape.h"
 
+#include "elements/hinge.h"
 #include "mesh/measure.h"
 #include "threads/team.h"
 
@@ -132,4 +133,22 @@ pd_status pd_rest_shapes(double *gradients, double *measures, const double *poin
     double x[12];
     corners_of(x, points, rows, bad, k);
     return rest_shape(gradients + (size_t)bad * (size_t)((k - 1) * d), &measures[bad], x, bad, topology, k, error);
+}
+
+/* rad: smaller angles are 0, so that a flat sheet stays flat */
+static const double FLAT = 1e-9;
+
+pd_status pd_hinge_rests(double *angles, double *squares, double *heights, const double *corners, int n, pd_error *error) {
+    for (int row = 0; row < n; row++) {
+        const double *x = corners + 12 * (size_t)row;
+        double F[9];
+        for (int i = 0; i < 3; i++)
+            for (int a = 0; a < 3; a++) F[3 * a + i] = x[3 * (i + 1) + a] - x[a];
+        pd_hinge_rest(F, angles + row, squares + row, heights + row);
+        if (fabs(sin(angles[row])) > FLAT) continue;
+        if (cos(angles[row]) < 0.0)
+            return pd_fail(error, PD_ERROR_VALUE, "rest: row %d has triangles folded onto each other, so that its angle has no sign", row);
+        angles[row] = 0.0;
+    }
+    return PD_OK;
 }

@@ -346,6 +346,33 @@ static PyObject *rest_shape(PyObject *module, PyObject *arguments, PyObject *key
     return Py_BuildValue("(NN)", gradients, measure);
 }
 
+PyDoc_STRVAR(hinge_rest_doc,
+             "hinge_rest($module, /, rest)\n--\n\n"
+             "Angles (m,) rad, squares of their derivatives by the edges (m,) 1/m^2, and smaller heights (m,) m of hinges with\n"
+             "rest positions rest (m,4,3). ValueError for triangles that are folded onto each other.");
+
+static PyObject *hinge_rest(PyObject *module, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"rest", NULL};
+    npy_intp shape[3] = {-1, 4, 3};
+    PyObject *rest_object;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:hinge_rest", names, &rest_object)) return NULL;
+    PyArrayObject *rest = pd_array_in(rest_object, NPY_FLOAT64, 3, shape, "rest"), *out[3] = {NULL, NULL, NULL};
+    int m = rest ? pd_array_length(rest, 0, "rest") : -1;
+    for (int i = 0; m >= 0 && i < 3; i++)
+        if (!(out[i] = pd_array_out(NPY_FLOAT64, 1, PyArray_DIMS(rest)))) m = -1;
+
+    pd_error error;
+    pd_status status = PD_OK;
+    if (m >= 0) {
+        Py_BEGIN_ALLOW_THREADS status =
+            pd_hinge_rests(PyArray_DATA(out[0]), PyArray_DATA(out[1]), PyArray_DATA(out[2]), doubles(rest), m, &error);
+        Py_END_ALLOW_THREADS
+    }
+    if (m >= 0 && !status) return Py_BuildValue("(NNN)", out[0], out[1], out[2]);
+    for (int i = 0; i < 3; i++) Py_XDECREF((PyObject *)out[i]);
+    return m < 0 ? NULL : pd_raise(module, status, &error);
+}
+
 PyMethodDef pd_host_mesh_methods[] = {
     {"check_elements", METHOD(check_elements), METH_VARARGS | METH_KEYWORDS, check_elements_doc},
     {"orient_tets", METHOD(orient_tets), METH_VARARGS | METH_KEYWORDS, orient_tets_doc},
@@ -357,5 +384,6 @@ PyMethodDef pd_host_mesh_methods[] = {
     {"colouring", METHOD(colouring), METH_VARARGS | METH_KEYWORDS, colouring_doc},
     {"curve_order", METHOD(curve_order), METH_VARARGS | METH_KEYWORDS, curve_order_doc},
     {"rest_shape", METHOD(rest_shape), METH_VARARGS | METH_KEYWORDS, rest_shape_doc},
+    {"hinge_rest", METHOD(hinge_rest), METH_VARARGS | METH_KEYWORDS, hinge_rest_doc},
     {NULL, NULL, 0, NULL},
 };

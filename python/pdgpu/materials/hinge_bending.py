@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["HingeBending"]
 
-FLAT = 1e-9  # rad, an angle at rest that counts as 0, as for Bending
-
 
 class HingeBending(Material):
     """Bending of a shell's hinges by their signed angles: energy D/2 |e|^2/(A0 + A1) (theta - theta_0)^2 per hinge, in J.
@@ -72,30 +70,10 @@ class HingeBending(Material):
     needs_positions = True
 
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
-        edge = rest[:, 1] - rest[:, 0]
-        length = np.linalg.norm(edge, axis=1)
-        along = edge / length[:, None]
-        wings = rest[:, 2:] - rest[:, :1]
-        feet = np.einsum("mwc,mc->mw", wings, along)
-        heights = wings - feet[:, :, None] * along[:, None]
-        height = np.linalg.norm(heights, axis=2)
-        across = heights / height[:, :, None]
-        # the derivative of the angle by the columns of F, see csrc/elements/hinge.h
-        normal = np.stack([np.cross(along, across[:, 0]), np.cross(across[:, 1], along)], axis=1)
-        by_edge = np.einsum("mw,mwc->mc", feet / height / length[:, None], normal)
-        square = np.sum(by_edge**2, axis=1) + np.sum(height**-2.0, axis=1)
+        try:
+            angle, square, height = _host.hinge_rest(rest)
+        except ValueError as error:
+            raise ValueError(f"{error}; a row is a hinge, as in mesh.hinges") from None
+        length = np.linalg.norm(rest[:, 1] - rest[:, 0], axis=1)
         stiffness = self.constant("flexural_rigidity", len(rest)) * (length / measure * length)
-        return [stiffness * square, stiffness, _angles(across, normal), height.min(axis=1)]
-
-
-def _angles(across, normal):
-    """Return the angles at rest (m,), exactly 0 in the plane; ValueError for a hinge whose triangles are folded onto each other."""
-    sine, cosine = -np.sum(normal[:, 0] * across[:, 1], axis=1), -np.sum(across[:, 0] * across[:, 1], axis=1)
-    sine[np.abs(sine) <= FLAT] = 0.0
-    closed = (sine == 0.0) & (cosine < 0.0)
-    if closed.any():
-        raise ValueError(
-            f"rest: row {int(np.argmax(closed))} has triangles folded onto each other, so that its angle has no sign; a row is a hinge, "
-            "as in mesh.hinges"
-        )
-    return np.arctan2(sine, cosine)
+        return [stiffness * square, stiffness, angle, height]
