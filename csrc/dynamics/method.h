@@ -8,24 +8,24 @@
 
 /* The data of an iteration. Vectors B [n,3], at constant addresses for the life of the simulation. */
 typedef struct pd_iterate {
-    real *x, *offset;    /* where the iteration starts, and x - y */
-    real *direction;     /* what the frame subtracts */
-    real *gradient;      /* dG/dx at x, by methods that fill it; the others may use it as scratch */
-    real *step;          /* the move of the iteration before; the frame extrapolates by it */
-    double limit;        /* the part of its direction that a method has found to touch nothing, and kept to; 0: it has not looked */
-    double fraction;     /* of its direction, which a line search has gone */
+    real *x, *offset;    /* the start of the iteration, and x - y */
+    real *direction;     /* the frame subtracts it from x */
+    real *gradient;      /* dG/dx at x, by methods that compute it; scratch for the others */
+    real *step;          /* the move of the previous iteration; the frame extrapolates by it */
+    double limit;        /* the contact-free fraction of its direction that a method has applied itself; 0: not computed */
+    double fraction;     /* the fraction of its direction that a line search has accepted */
     int cut;             /* the step limiter of contact has shortened the direction of a line search */
     int beyond;          /* a method with keeps_bounds exceeded a displacement bound: the step limiter must check the whole path */
     int number;          /* of the iteration in the step being solved, from 0 */
-    int drives;          /* times that what is driven has moved in the step: G was another before, and there is no way back */
-    int detections;      /* times that the pairs of a penalty were found again: G was another before, and can be asked for where all were */
-    int displaced;       /* a method sets it where the direction leads from another point than x; 0 when a direction is asked for */
-    int replaced;        /* x is not where the move before put it: contact shortened that move, or a method or a response set another x. An
-                          * iteration ends with 0. What x and its moves before told holds no longer, and the accelerator restarts */
-    const pd_move *move; /* what follows the direction; NULL: the frame does, as where a method that `moves` has made it */
-    int first, last;     /* of the iterations that follow each other without a look at x: the first starts from x, the last leaves it */
-    int stalled;         /* 0 when a direction is asked for; a method sets it where no direction lowers the potential */
-    double setup;        /* s, 0 when a direction is asked for: of its seconds those of what is made once, and is no part of an iteration */
+    int drives;          /* the number of moves of prescribed points in the step. Each changes G, and earlier iterates are invalid */
+    int detections;      /* the number of detections of penalty pairs in the step. Each changes G, which is defined at all positions */
+    int displaced;       /* 0 before a direction; 1: the direction starts from another point than x */
+    int replaced;        /* x differs from the result of the previous move: contact shortened that move, or a method or a response
+                          * replaced x. The accelerator restarts. An iteration ends with 0 */
+    const pd_move *move; /* the loop that follows the direction; NULL: the frame moves, or a method that `moves` has moved already */
+    int first, last;     /* of consecutive iterations between two reads of x: the first starts from x, the last writes it */
+    int stalled;         /* 0 before a direction; 1: no direction lowers the potential */
+    double setup;        /* s, 0 before a direction: the time of work that is done once. It does not count as time of the iteration */
     const struct pd_callback *callback; /* of the step being solved (callback.h), for the method that calls it; NULL: none */
 } pd_iterate;
 
@@ -88,21 +88,21 @@ typedef struct pd_method {
     pd_status (*carries)(const void *self, const pd_problem *problem, pd_carried *x, pd_carried *carried, int *n);
 
     int takes;               /* PD_TAKES_... */
-    int takes_rigid;         /* rigid bodies, whose rows are no vertices; a simulation with them is refused else */
-    int takes_custom;        /* materials of the caller (problem/custom_elements.h): energies, gradients and Hessians are asked for through
-                              * potential.h and block_hessian.h alone, or after a refresh; refused else */
-    int takes_oriented;      /* tets that must not invert (orientation/orientation.h): it minimises G, from iterates that the frame limits;
-                              * refused else */
-    int keeps_orientation;   /* direction inverts none, without an accelerator: vertices move one after the other, each within its limit */
-    int minimises_potential; /* 0: it does not minimise G, and a G that ends higher than it began is no divergence */
-    int ignores_material;    /* bodies are not as stiff as their material says: its energy bounds no motion */
+    int takes_rigid;         /* rigid bodies, whose rows are not vertices; otherwise a simulation with them is refused */
+    int takes_custom;        /* materials of the caller (problem/custom_elements.h). The method calls potential.h and block_hessian.h, or
+                              * element loops after a refresh; otherwise refused */
+    int takes_oriented;      /* tets that must not invert (orientation/orientation.h). The method minimises G, and the frame limits its
+                              * iterates; otherwise refused */
+    int keeps_orientation;   /* without an accelerator direction inverts no tet: vertices move one after the other, within their limits */
+    int minimises_potential; /* 0: G may rise in a step without a divergence */
+    int ignores_material;    /* bodies are softer than their material, so its energy does not bound the motion */
     const char *cure;        /* of a divergence, for its message; NULL: none */
     int keeps_bounds;        /* direction keeps each vertex within its displacement bound, computed at the start of the iteration */
-    int moves;               /* direction may make the move that follows it, iterate->move; it never goes back then. An iteration that is
-                              * not the last may leave x behind if the next one of the method starts from a copy of its own */
-    int commits; /* direction moves x and offset by itself, within the step limiter, and leaves the move in iterate->step and the report of
-                              * pd_advance in the scalars of the problem. It takes no accelerator */
-    int fills_gradient; /* direction leaves dG/dx of the x it started from in iterate->gradient */
+    int moves;               /* direction may include the move, iterate->move, and never returns to an earlier iterate. An iteration
+                              * that is not the last may leave x unchanged if the next iteration starts from a private copy */
+    int commits;             /* direction moves x and offset within the step limiter. It writes the move to iterate->step, and the report
+                              * of pd_advance to the scalars of the problem. No accelerator */
+    int fills_gradient;      /* direction writes dG/dx at the start of the iteration to iterate->gradient */
 } pd_method;
 
 /* For methods that can be captured with any settings. */

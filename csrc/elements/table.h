@@ -71,7 +71,7 @@
 #define PD_ANGLE_TABLE(X) \
     X(PD_HINGE, hinge, 4, 3, 4, 1, PD_CORNERS_SINGLE) /* weight w [N/m], stiffness k [J], rest angle [rad], height at rest [m] */
 
-/* Materials of the caller, whose parameters are what its functions have found at F (custom.h); no distance to a set either. */
+/* Materials of the caller, whose parameters are the results of its functions at F (custom.h); no distance to a set either. */
 #define PD_CUSTOM_TABLE(X)                                       \
     X(PD_CUSTOM_TET, custom_tet, 4, 3, 58, 1, PD_CORNERS_SINGLE) \
     X(PD_CUSTOM_TRIANGLE, custom_triangle, 3, 2, 31, 1, PD_CORNERS_SINGLE)

@@ -126,7 +126,7 @@ typedef enum pdgpu_status {
     PDGPU_ERROR_DEVICE,      /* no device, driver too old, a launch failed */
     PDGPU_ERROR_UNSUPPORTED, /* this build leaves that part out */
     PDGPU_DIVERGED,          /* a step diverged; the state is that before the step */
-    PDGPU_CANCELLED          /* pdgpu_watch.cancel asked for it; the state is that before the step */
+    PDGPU_CANCELLED          /* cancelled by pdgpu_watch.cancel; the state is that before the step */
 } pdgpu_status;
 
 typedef struct pdgpu_error {

@@ -273,7 +273,7 @@ static void count_search(pd_contact *self, int searched) {
     self->uncounted = 0;
 }
 
-/* The list of all pairs of the surface's points nearer than `range`. A search goes as far as the widest list asks for. */
+/* The list of all pairs of the surface's points nearer than `range`. A search covers the widest list. */
 static pd_status list_pairs(pd_contact *self, double range) {
     pd_status status;
     int searched;

@@ -38,7 +38,7 @@ pd_status pd_oriented_first_guess(pd_simulation *self, int given) {
     PD_TRY(pd_move_towards(problem->context, n, problem->model->fixed, 1.0, limiter->offset, iterate->offset));
     limiter->arrived = away == 0.0;
     limiter->drives = 1;
-    limiter->room = 0.0, limiter->waits = 0;
+    limiter->unused = 0.0, limiter->waited = 0;
     if (!limiter->arrived) PD_TRY(pd_orientation_limit(problem, limiter->x, iterate->x, &limiter->fraction));
     if (limiter->fraction < 1.0) PD_TRY(pd_step_limiter_return(self, limiter->fraction *= SHARE));
 done:
@@ -53,12 +53,12 @@ pd_status pd_oriented_advance(pd_simulation *self, int *moved) {
     if (!is_oriented(self) || problem->response->limits || limiter->arrived) return PD_OK;
     PD_TRY(pd_step_limiter_try_targets(self, self->iterate.x, &away));
     PD_TRY(pd_orientation_limit(problem, self->iterate.x, problem->trial, &fraction));
-    if (fraction < 1.0 && fraction * away < OPENED * limiter->room && limiter->waits < LONGEST_WAIT) {
-        limiter->waits++;
+    if (fraction < 1.0 && fraction * away < OPENED * limiter->unused && limiter->waited < LONGEST_WAIT) {
+        limiter->waited++;
         return PD_OK;
     }
     limiter->arrived = fraction == 1.0;
-    limiter->waits = 0, limiter->room = (1.0 - SHARE) * fraction * away;
+    limiter->waited = 0, limiter->unused = (1.0 - SHARE) * fraction * away;
     if (!limiter->arrived) fraction *= SHARE;
     PD_TRY(pd_move_towards(problem->context, problem->model->n_vertices, NULL, fraction, problem->trial, self->iterate.x));
     *moved = fraction > 0.0;

@@ -286,7 +286,7 @@ done:
     return status;
 }
 
-/* Nothing of what earlier steps have found is used. */
+/* Starts without data of earlier steps. */
 static void begin_pass(pd_newton *newton, const pd_problem *problem) {
     newton->factored = newton->worn = newton->covered = 0;
     newton->norm = newton->forcing = 0.0;

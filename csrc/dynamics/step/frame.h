@@ -22,9 +22,9 @@ typedef struct pd_step_limiter {
     int asks;                  /* detections do not synchronise: the step has no observer */
     int outgrown;              /* a detection exceeded the capacity: the step must be repeated */
     int driving;               /* pins or obstacles move in the step */
-    int arrived;               /* all that is driven is at its target */
-    double room;               /* m: what pins left of the free path that tets gave them (contact/oriented_move.c); */
-    int waits;                 /* iterations that they have waited for since */
+    int arrived;               /* all prescribed points are at their targets */
+    double unused;             /* m: the free path of pins between tets that the last move left (contact/oriented_move.c) */
+    int waited;                /* iterations of pins without a move since then */
     pd_prescribed *prescribed; /* NULL: nothing holds pins and obstacles back */
 
     /* for a response with its own rounds */
