@@ -224,7 +224,7 @@ INCLUDES = {
     "threads": "base",
     "mesh": "base geometry elements threads",
     "sparse": "base mesh threads",
-    "judge": "base geometry threads",
+    "verify": "base geometry threads",
     "cpu": "base geometry elements updates loops threads",
     "cuda": "base geometry elements updates loops threads",
     "linear": "base updates loops mesh sparse threads",
@@ -232,7 +232,7 @@ INCLUDES = {
     "dynamics": "base elements updates loops mesh sparse threads linear contact",
     "include": "",
     "library": "base geometry elements loops threads mesh sparse linear contact dynamics include",
-    "python": "base geometry elements loops threads mesh sparse judge linear contact dynamics",
+    "python": "base geometry elements loops threads mesh sparse verify linear contact dynamics",
 }
 CALLED = ("contact", "dynamics")  # folders of algorithms that are divided
 
