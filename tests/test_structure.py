@@ -199,7 +199,16 @@ def names_a_kind(text):
 def test_the_step_names_no_kind_of_contact():
     """If not, a new response of contact is a change of the frame, of the step limiter or of the potential."""
     files = {path.name: path for path in (CSRC / "dynamics").rglob("*.[ch]") if path.parent.name != "responses"}
-    assert {"frame.c", "contact_step.c", "chunk.c", "step_limiter.c", "potential.c", "problem.c", "global_step.c", "newton.c"} <= files.keys()
+    assert {
+        "frame.c",
+        "contact_step.c",
+        "chunk.c",
+        "step_limiter.c",
+        "potential.c",
+        "problem.c",
+        "global_step.c",
+        "newton.c",
+    } <= files.keys()
     for name, path in sorted(files.items()):
         if name not in (*TELLS, *ASKS_PENALTY, "responses.h"):
             assert not names_a_kind(path.read_text()), f"{name} names {names_a_kind(path.read_text())}"

@@ -28,13 +28,11 @@ typedef struct pd_option {
     double least, most;
 } pd_option;
 
-#define PD_OPTION(settings, member, type, least, most) \
-    { #member, type, offsetof(settings, member), least, most }
-#define PD_FLAG(settings, member)               PD_OPTION(settings, member, PD_OPTION_FLAG, 0, 1)
-#define PD_COUNT_FROM(settings, member, least)  PD_OPTION(settings, member, PD_OPTION_COUNT, least, INT_MAX)
-#define PD_NUMBER_FROM(settings, member, least) PD_OPTION(settings, member, PD_OPTION_NUMBER, least, DBL_MAX)
-#define PD_LINEAR(settings, member)             PD_OPTION(settings, member, PD_OPTION_LINEAR, 0, 0)
-#define PD_OPTIONS_END \
-    { NULL, PD_OPTION_FLAG, 0, 0, 0 }
+#define PD_OPTION(settings, member, type, least, most) {#member, type, offsetof(settings, member), least, most}
+#define PD_FLAG(settings, member)                      PD_OPTION(settings, member, PD_OPTION_FLAG, 0, 1)
+#define PD_COUNT_FROM(settings, member, least)         PD_OPTION(settings, member, PD_OPTION_COUNT, least, INT_MAX)
+#define PD_NUMBER_FROM(settings, member, least)        PD_OPTION(settings, member, PD_OPTION_NUMBER, least, DBL_MAX)
+#define PD_LINEAR(settings, member)                    PD_OPTION(settings, member, PD_OPTION_LINEAR, 0, 0)
+#define PD_OPTIONS_END                                 {NULL, PD_OPTION_FLAG, 0, 0, 0}
 
 #endif

@@ -13,8 +13,7 @@ typedef struct pd_growable {
     size_t bytes, shared_by;
 } pd_growable;
 
-#define PD_GROWABLE(array, per_element) \
-    { (void **)&(array), (per_element) * sizeof *(array), 1 }
+#define PD_GROWABLE(array, per_element) {(void **)&(array), (per_element) * sizeof *(array), 1}
 /* The number of arrays and the arrays: two arguments of pd_growables_grow. */
 #define PD_GROWABLES(rooms) (int)(sizeof(rooms) / sizeof *(rooms)), rooms
 

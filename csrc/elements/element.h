@@ -32,7 +32,7 @@
 
 /* The size of `rest` of one element. */
 enum { PD_REST_COUNT_POINT = 3 };
-#define PD_REST_COUNT(k, d) ((k) > 1 ? ((k)-1) * (d) : PD_REST_COUNT_POINT)
+#define PD_REST_COUNT(k, d) ((k) > 1 ? ((k) - 1) * (d) : PD_REST_COUNT_POINT)
 
 /* Copies the corner positions at [k,3] of one element from x [n,stride]. */
 PD_LANE_FUNCTION void pd_element_gather(int k, int stride, const real *x, const int *vertices, real *at) {

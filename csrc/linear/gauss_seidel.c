@@ -122,7 +122,7 @@ static pd_status iterate_over_relaxed(pd_linear *self, int k, int n, const doubl
 }
 
 #define PD_COLOURED_METHOD(name_, iterate_) \
-    { .name = name_, .destroy = destroy, .prepare = prepare, .refresh = refresh, .iterate = iterate_, .colours = colours, .coupled = 1 }
+    {.name = name_, .destroy = destroy, .prepare = prepare, .refresh = refresh, .iterate = iterate_, .colours = colours, .coupled = 1}
 
 const pd_linear_method pd_gauss_seidel_method = PD_COLOURED_METHOD("GaussSeidel", iterate_forward);
 const pd_linear_method pd_symmetric_gauss_seidel_method = PD_COLOURED_METHOD("SymmetricGaussSeidel", iterate_symmetric);

@@ -5,7 +5,7 @@
 
 pd_kind_shape pd_kind_shape_of(int kind) {
     static const pd_kind_shape shapes[] = {
-#define PD_SHAPE(KIND, name, k, d, count, constraints, corners) {k, d, (k) > 1 ? ((k)-1) * (d) : 3, count, constraints, corners, #name},
+#define PD_SHAPE(KIND, name, k, d, count, constraints, corners) {k, d, (k) > 1 ? ((k) - 1) * (d) : 3, count, constraints, corners, #name},
         PD_ELEMENT_TABLE(PD_SHAPE)
 #undef PD_SHAPE
     };
@@ -35,7 +35,7 @@ double pd_largest_stiffness(int kind, const double *parameters) {
     switch (kind) {
         // {2 mu, lam}: 2 mu + d lam for a change of size, StVK and co-rotated; neo-Hookean 3 lam - mu or 2 mu
 #define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: return fabs(parameters[0]) + (d)*fabs(parameters[1]);
+    case KIND: return fabs(parameters[0]) + (d) * fabs(parameters[1]);
         PD_HYPERELASTIC_TABLE(PD_CASE)
 #undef PD_CASE
     case PD_SLIDE:

@@ -178,8 +178,7 @@ pd_status pd_two_way_prescribed_fraction(pd_context *context, int n_vertices, in
                                          double *fraction) {
     double least = 1.0;
 #pragma omp parallel for num_threads(pd_threads(context, n_points - n_vertices, NEIGHBOURS_NANOSECONDS)) schedule(static) \
-    reduction(min                                                                                                         \
-              : least)
+    reduction(min : least)
     for (int i = n_vertices; i < n_points; i++) {
         double here = pd_two_way_update_fraction(pairs, incidence, gaps, points, y, i);
         least = here < least ? here : least;

@@ -205,7 +205,7 @@ size_t pd_hessian_scratch(const pd_model *model) {
                 for (int b = 0; b < (k); b++) {                                                                                        \
                     real *block = blocks + 9 * (size_t)slots[(size_t)corner * (k) + (size_t)b];                                        \
                     for (int i = 0; i < 3; i++)                                                                                        \
-                        for (int j = 0; j < 3; j++) block[3 * i + j] += rows[3 * (k)*i + 3 * b + j];                                   \
+                        for (int j = 0; j < 3; j++) block[3 * i + j] += rows[3 * (k) * i + 3 * b + j];                                 \
                 }                                                                                                                      \
             }                                                                                                                          \
         }                                                                                                                              \

@@ -66,7 +66,7 @@ PD_INLINE void pd_row_product(const pd_matrix *A, int row, const real *x, int wi
 /* Runs body with `first`, `count` and `sum` (the row times x) over the columns, PD_AT_ONCE at a time. */
 #define PD_FOR_COLUMNS(A, row, x, width, body)                                                     \
     for (int first = 0; first < (width); first += PD_AT_ONCE) {                                    \
-        int count = (width)-first < PD_AT_ONCE ? (width)-first : PD_AT_ONCE;                       \
+        int count = (width) - first < PD_AT_ONCE ? (width) - first : PD_AT_ONCE;                   \
         real sum[PD_AT_ONCE];                                                                      \
         if ((width) <= PD_AT_ONCE)                                                                 \
             pd_row_product(A, row, x, width, 0, (width) < PD_AT_ONCE ? (width) : PD_AT_ONCE, sum); \

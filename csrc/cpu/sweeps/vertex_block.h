@@ -62,11 +62,11 @@ typedef struct pd_vertex_block {
 
 /* A macro, since a compiler removes calls of a function that only prefetches. Memory begins at a cache line of 64 bytes; a record that
  * is no line may overlap two. */
-#define PD_FETCH_RECORD(records, role)                                                 \
-    do {                                                                               \
-        const char *record = (const char *)((records) + (role) / 4);                   \
-        __builtin_prefetch(record);                                                    \
-        if (sizeof *(records) != 64) __builtin_prefetch(record + sizeof *(records)-1); \
+#define PD_FETCH_RECORD(records, role)                                                   \
+    do {                                                                                 \
+        const char *record = (const char *)((records) + (role) / 4);                     \
+        __builtin_prefetch(record);                                                      \
+        if (sizeof *(records) != 64) __builtin_prefetch(record + sizeof *(records) - 1); \
     } while (0)
 
 /* The next place in the list of a block's roles: at r in the list of row v; r < 0: at its begin. */

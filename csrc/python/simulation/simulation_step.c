@@ -49,12 +49,10 @@ static int put(PyObject *dict, const char *name, PyObject *value) {
 static PyObject *build_observed(const pd_iteration *iteration, PyObject *positions) {
     PyObject *dict = PyDict_New();
     int failed = !dict;
-#define SHOW_OBSERVED(name, field)                                \
-    failed = failed || put(dict, name,                            \
-                           _Generic(iteration->field, int         \
-                                    : PyLong_FromLong, long long  \
-                                    : PyLong_FromLongLong, double \
-                                    : PyFloat_FromDouble)(iteration->field)) < 0;
+#define SHOW_OBSERVED(name, field)                                                                                                       \
+    failed = failed || put(dict, name,                                                                                                   \
+                           _Generic(iteration->field, int: PyLong_FromLong, long long: PyLong_FromLongLong, double: PyFloat_FromDouble)( \
+                               iteration->field)) < 0;
 #define SHOW_RECORDED(name, field)
 #define SHOW_CONTACT(name, field)
 #define SHOW(NAME, name, PART, field) SHOW_##PART(name, field)

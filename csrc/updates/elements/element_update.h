@@ -10,11 +10,11 @@
 #include "updates/elements/vertex_step.h"
 
 /* F [3,d] of element e of g at positions x [n,3]. */
-#define PD_DEFORMATION_AT(k, d, x, e, F)                                                 \
-    do {                                                                                 \
-        real at_[3 * (k)];                                                               \
-        pd_element_gather(k, 3, x, g->vertices + (size_t)(e) * (k), at_);                \
-        pd_element_deformation(k, d, at_, g->rest + (size_t)(e)*PD_REST_COUNT(k, d), F); \
+#define PD_DEFORMATION_AT(k, d, x, e, F)                                                   \
+    do {                                                                                   \
+        real at_[3 * (k)];                                                                 \
+        pd_element_gather(k, 3, x, g->vertices + (size_t)(e) * (k), at_);                  \
+        pd_element_deformation(k, d, at_, g->rest + (size_t)(e) * PD_REST_COUNT(k, d), F); \
     } while (0)
 
 /* Per kind:

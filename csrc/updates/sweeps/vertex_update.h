@@ -35,7 +35,7 @@ enum { PD_POSITION_STRIDE = 4 };
         pd_element_deformation(k, d, at, rest, F);                                                                                    \
         if ((k) > 1) pd_element_corner_gradient(k, d, rest, a, along);                                                                \
         if ((corners) == PD_CORNERS_ROTATED) {                                                                                        \
-            pd_rotated_corner(F, along, p[0], (count) > 1 ? p[(count)-1] : 0, sum);                                                   \
+            pd_rotated_corner(F, along, p[0], (count) > 1 ? p[(count) - 1] : 0, sum);                                                 \
             for (int i = 0; i < 3 * (d); i++) P[i] = 0;                                                                               \
             for (int i = 0; i < 9; i++) B[i] = 0;                                                                                     \
         } else if ((corners) == PD_CORNERS_TARGET) {                                                                                  \

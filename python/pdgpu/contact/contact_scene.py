@@ -15,8 +15,8 @@ import numpy as np
 from pdgpu.collision.collision import BODY_SHIFT, FIXED, SELF, SIDE, primitive_tags
 from pdgpu.collision.intersections import JudgedScene
 from pdgpu.contact.barrier_contact import LIMITERS, POTENTIALS, WEIGHTINGS
-from pdgpu.contact.contact_potentials import has_own_potential, potential_of
 from pdgpu.contact.contact_pairs import find_pairs
+from pdgpu.contact.contact_potentials import has_own_potential, potential_of
 from pdgpu.contact.contact_stiffness import automatic_stiffness
 from pdgpu.contact.contact_surface import SurfaceAreas
 from pdgpu.contact.flat_faces import FlatFaces

@@ -101,7 +101,11 @@ def settings_of(solver, device, n_vertices=0):
         settings["hessian"] = FILTERS.index(solver.hessian)
         settings["reuse"] = solver.linear == "auto" and not solver.step_tolerance > 0.0
     if isinstance(solver, ProjectiveDynamics):
-        settings |= {"in_contact": None, "inner": getattr(solver.linear, "inner", 1), "active": getattr(solver.linear, "active", None) or 0.0}
+        settings |= {
+            "in_contact": None,
+            "inner": getattr(solver.linear, "inner", 1),
+            "active": getattr(solver.linear, "active", None) or 0.0,
+        }
         if isinstance(solver.linear, SchurDirect):
             settings["in_contact"] = np.zeros(n_vertices, dtype=np.uint8)
             settings["in_contact"][list(solver.linear.region)] = 1

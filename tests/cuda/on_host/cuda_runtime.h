@@ -46,18 +46,12 @@ extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 enum { warpSize = 32 };
 
-#define PD_VECTOR(name, type)                                                          \
-    struct alignas(2 * sizeof(type)) name##2 {                                         \
-        type x, y;                                                                     \
-    };                                                                                 \
-    struct name##3 {                                                                   \
-        type x, y, z;                                                                  \
-    };                                                                                 \
-    struct alignas(sizeof(type) == 8 ? 16 : 4 * sizeof(type)) name##4 {                \
-        type x, y, z, w;                                                               \
-    };                                                                                 \
-    static inline name##2 make_##name##2(type x, type y) { return {x, y}; }            \
-    static inline name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; } \
+#define PD_VECTOR(name, type)                                                               \
+    struct alignas(2 * sizeof(type)) name##2 { type x, y; };                                \
+    struct name##3 { type x, y, z; };                                                       \
+    struct alignas(sizeof(type) == 8 ? 16 : 4 * sizeof(type)) name##4 { type x, y, z, w; }; \
+    static inline name##2 make_##name##2(type x, type y) { return {x, y}; }                 \
+    static inline name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }      \
     static inline name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
 PD_VECTOR(float, float)
 PD_VECTOR(double, double)

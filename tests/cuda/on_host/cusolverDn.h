@@ -11,7 +11,7 @@ typedef enum { CUSOLVER_STATUS_SUCCESS, CUSOLVER_STATUS_EXECUTION_FAILED = 6 } c
 typedef enum { CUBLAS_FILL_MODE_LOWER } cublasFillMode_t;
 typedef struct cusolverDnContext {
     cudaStream_t stream;
-} * cusolverDnHandle_t;
+} *cusolverDnHandle_t;
 
 static inline cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *handle) {
     *handle = new cusolverDnContext();
