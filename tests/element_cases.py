@@ -12,6 +12,9 @@ BENT = HINGE + [[0, 0, 0], [0, 0, 0], [0, 0, 0.4], [0, 0, 0.3]]
 STRAIGHT = np.array([[0.1, 0.0, 0.0], [1.0, 0.0, 0.0], [-0.5, 0.0, 0.0]])
 JOINED = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.1, 0.2, 1.1], [0.1, 1.2, 1.1]])
 SWUNG = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.3, 0.0], [0.5, 0.5, 0.0]])
+TURNED = np.linalg.qr(np.array([[1.0, 0.4, -0.3], [0.2, -1.0, 0.5], [0.7, 0.3, 0.9]]))[0]  # the axes of an orthotropic solid
+ORTHOTROPIC = pdgpu.OrthotropicSolid((90.0, 60.0, 20.0), (0.3, 0.5, 0.4), (25.0, 40.0, 8.0), axes=TURNED)
+WOVEN = pdgpu.OrthotropicShell(90.0, 40.0, 12.0, 0.5, direction=(0.3, 1.0, 0.2))
 CASES = {
     "spring": (pdgpu.Spring(30.0), TET[:2]),
     "arap tet": (pdgpu.ARAP(50.0), TET),
@@ -34,6 +37,8 @@ CASES = {
     "corotated triangle": (pdgpu.Corotated(30.0, 50.0), TET[:3]),
     "log neo-Hookean tet": (pdgpu.LogNeoHookean(30.0, 50.0), TET),
     "fixed corotated tet": (pdgpu.FixedCorotated(30.0, 50.0), TET),
+    "orthotropic tet": (ORTHOTROPIC, TET),
+    "orthotropic triangle": (WOVEN, TET[:3]),
     "hinge, flat": (pdgpu.HingeBending(2.0), HINGE),
     "hinge, curved": (pdgpu.HingeBending(2.0), BENT),
     "slide": (Slide(20.0, 30.0, -0.4, 0.6), JOINED),

@@ -14,6 +14,8 @@ import pdgpu
 LEFT_OUT = ("block_jacobi, resident", "newton_chebyshev", "pcg chebyshev, resident")
 ALL = {**scenes.SOLVERS, **{f"{name}, resident": solver for name, solver in scenes.RESIDENT.items()}}
 SOLVERS = {name: solver for name, solver in ALL.items() if name not in LEFT_OUT and not name.endswith("anderson, resident")}
+FIBRES = [[0.8, 0.6, 0.0], [-0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]
+WOOD = pdgpu.OrthotropicSolid((9e4, 5e4, 2e4), (0.3, 0.5, 0.4), (2e4, 3e4, 8e3), axes=FIBRES)
 
 
 def small_bar():
@@ -34,6 +36,16 @@ def cloth():
     scene = pdgpu.Scene(gravity=(0.0, 0.0, -9.81))
     points, triangles = inputs.cloth(5)
     shell = scene.add_shell(pdgpu.Mesh(points, triangles=triangles), pdgpu.Spring(100.0), density=0.2, bending=1e-3)
+    shell.pin([30, 35])
+    return scene, None
+
+
+def woven():
+    """Hung up by two corners, with a stiff warp on the bias."""
+    scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
+    points, triangles = inputs.cloth(5)
+    material = pdgpu.OrthotropicShell(300.0, 60.0, 10.0, 0.3, direction=(1.0, 1.0, 0.0))
+    shell = scene.add_shell(pdgpu.Mesh(points, triangles=triangles), material, density=0.2, bending=1e-3)
     shell.pin([30, 35])
     return scene, None
 
@@ -81,6 +93,8 @@ SCENES = {
     "co-rotated": lambda: solid(pdgpu.Corotated(2e4, 3e4)),
     "log neo-Hookean": lambda: solid(pdgpu.LogNeoHookean(2e4, 5e4)),
     "fixed co-rotated": lambda: solid(pdgpu.FixedCorotated(2e4, 5e4)),
+    "orthotropic, damped": lambda: solid(WOOD, damping=1e-3),
+    "woven": woven,
     "cloth": cloth,
     "rod": rod,
     "mixed": scenes.mixed,

@@ -19,6 +19,7 @@ QUICK = {
         "tests/elements/test_own_materials.py",
         "tests/elements/test_projections.py",
         "tests/elements/test_hinge.py",
+        "tests/elements/test_orthotropic.py",
         "tests/dynamics/test_derivatives.py",
         "tests/geometry/test_derivatives.py",
         "tests/contact/test_potential_derivatives.py",

@@ -105,6 +105,9 @@ MATERIALS = {
     "springs": pdgpu.Spring(100.0),
     "ARAP": pdgpu.ARAP(50.0),
     "StVK": pdgpu.StVK(50.0, 30.0),
+    "woven": pdgpu.OrthotropicShell(
+        np.linspace(50, 100, 2 * N * N), 40.0, 12.0, 0.3, direction=np.tile([[1.0, 2.0, 0.0], [3.0, 1.0, 0.0]], (N * N, 1))
+    ),
     "from Young": pdgpu.Corotated.from_young(np.linspace(50, 100, 2 * N * N), 0.3),
     "several": [pdgpu.Spring(100.0), pdgpu.ARAP(50.0), pdgpu.Area(30.0), pdgpu.StrainLimit(0.9, 1.1, 20.0)],
     "arrays": [pdgpu.Spring(np.linspace(10, 100, 3 * N * N + 2 * N)), pdgpu.ARAP(np.linspace(5, 50, 2 * N * N))],

@@ -17,6 +17,7 @@ MATERIALS = {
     "neo-hookean": pdgpu.NeoHookean(2e4, 1e5),
     "arap": pdgpu.ARAP(2e4),
     "stvk": pdgpu.StVK(2e4, 3e4),
+    "orthotropic": pdgpu.OrthotropicSolid((9e4, 5e4, 2e4), (0.3, 0.5, 0.4), (2e4, 3e4, 8e3)),
 }
 
 

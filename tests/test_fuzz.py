@@ -208,6 +208,12 @@ ENTRIES = {
     "Corotated": (pdgpu.Corotated, dict(mu=1.0, lam=2.0)),
     "LogNeoHookean": (pdgpu.LogNeoHookean, dict(mu=1.0, lam=2.0)),
     "FixedCorotated": (pdgpu.FixedCorotated, dict(mu=1.0, lam=2.0)),
+    "OrthotropicShell": (pdgpu.OrthotropicShell, dict(warp=3.0, weft=2.0, shear=0.5, poisson=0.2, direction=(1.0, 0.0, 0.0))),
+    "OrthotropicSolid": (
+        pdgpu.OrthotropicSolid,
+        dict(young=(3.0, 2.0, 1.0), poisson=(0.2, 0.3, 0.1), shear=(1.0, 1.0, 0.5), axes=np.eye(3)),
+    ),
+    "warp_directions": (pdgpu.warp_directions, dict(mesh=CLOTH, uv=CLOTH.points[:, :2])),
     "WorldBox": (pdgpu.WorldBox, dict(lower=(0, 0, 0), upper=(1, 1, np.inf), stiffness=1.0)),
     "Chebyshev": (pdgpu.Chebyshev, dict(rho=0.5, start=2, under_relaxation=1.0)),
     "Anderson": (pdgpu.Anderson, dict(window=3, regularization=1e-8, safeguard="residual")),
@@ -442,6 +448,8 @@ def test_any_mesh_that_is_accepted_can_be_simulated(points, tets, triangles, con
         ("add_solid", {"tets": tets}, [pdgpu.LogNeoHookean(constant, 1.0), pdgpu.FixedCorotated(1.0, constant)]),
         ("add_shell", {"triangles": triangles}, [pdgpu.ARAP(constant), pdgpu.Area(constant), pdgpu.Spring(1.0), pdgpu.Bending(constant)]),
         ("add_shell", {"triangles": triangles}, [pdgpu.StVK(constant, 1.0), pdgpu.HingeBending(constant)]),
+        ("add_solid", {"tets": tets}, [pdgpu.OrthotropicSolid((constant, 1.0, 1.0), (0.0, 0.0, 0.4), (1.0, constant, 1.0))]),
+        ("add_shell", {"triangles": triangles}, [pdgpu.OrthotropicShell(constant, 1.0, constant, direction=(0.6, 0.0, 0.8))]),
     ):
         mesh = survives(pdgpu.Mesh, points, **rows)
         if not isinstance(mesh, pdgpu.Mesh):
@@ -484,6 +492,8 @@ def test_elements_at_any_magnitude(x, data):
     constant = data.draw(st.floats(0, 1e308))
     materials = (pdgpu.ARAP, pdgpu.Spring, pdgpu.Bending, pdgpu.HingeBending, pdgpu.Volume, pdgpu.Area, pdgpu.Attachment)
     several = [pdgpu.StrainLimit(0.5, 2.0, constant), pdgpu.StVK(1.0, constant), pdgpu.Corotated(constant, 1.0)]
+    several += [pdgpu.OrthotropicSolid((1.0 + constant, 1.0, 1.0), (0.0, 0.0, 0.4), (1.0 + constant, 1.0, 1.0))]
+    several += [pdgpu.OrthotropicShell(1.0 + constant, 1.0, 1.0, direction=(0.6, 0.0, 0.8))]
     several += [pdgpu.NeoHookean(1.0, 1.0 + constant), pdgpu.WorldBox((0, 0, 0), (1, 1, 1), 1.0 + constant)]
     for material in (*(kind(constant) for kind in materials), *several):
         for name in elements.__all__:

@@ -17,6 +17,7 @@
 #include "elements/hinge.h"
 #include "elements/log_neo_hookean.h"
 #include "elements/neo_hookean.h"
+#include "elements/orthotropic.h"
 #include "elements/rod_bending.h"
 #include "elements/shape_target.h"
 #include "elements/slide.h"
@@ -73,14 +74,15 @@ PD_FUNCTION void pd_element_forces_from_gradient(int k, int d, const real *rest,
     }
 }
 
-/* The size of a work array after a Hessian by F, and the kinds of elements with one. nvcc 13.0 gives two arrays the same memory and treats
- * H[0] as undefined, if large functions are calls or if H is not in registers: hinges and materials of the caller. These use one array. All
- * others use two arrays in registers. */
+/* The size of a work array after a Hessian by F, and the kinds with one: hinges, orthotropic and custom materials. nvcc 13.0 gives two arrays
+ * the same memory and treats H[0] as undefined, if large functions are calls or H is not in registers. All others use two arrays. */
 enum { PD_HESSIAN_SCRATCH = 27 };
 #if defined(__CUDACC__) && defined(PD_CALL_LARGE_FUNCTIONS)
 #define PD_HESSIAN_SCRATCH_USED(kind) ((void)(kind), 1)
 #else
-#define PD_HESSIAN_SCRATCH_USED(kind) ((kind) == PD_HINGE || (kind) == PD_CUSTOM_TET || (kind) == PD_CUSTOM_TRIANGLE)
+#define PD_HESSIAN_SCRATCH_USED(kind)                                                                                 \
+    ((kind) == PD_HINGE || (kind) == PD_CUSTOM_TET || (kind) == PD_CUSTOM_TRIANGLE || (kind) == PD_ORTHOTROPIC_TET || \
+     (kind) == PD_ORTHOTROPIC_TRIANGLE)
 #endif
 
 /* K [3k,3k] out, row-major with index 3i+a: block (i,j) is g_i^T (d2E/dF2) g_j, from H = d2E/dF2 [3d,3d] with index a*d+b, followed by

@@ -38,9 +38,8 @@ PD_FUNCTION void pd_stvk_stress(int d, const real *F, const real *p, real *S) {
         for (int c = 0; c < d; c++) S[d * b + c] = p[0] * S[d * b + c] + (b == c ? p[1] * trace : 0);
 }
 
-PD_FUNCTION void pd_stvk_gradient(int d, const real *F, const real *p, real *P) {
-    real S[9];
-    pd_stvk_stress(d, F, p, S);
+/* P = F S */
+PD_FUNCTION void pd_stvk_first_piola(int d, const real *F, const real *S, real *P) {
     for (int a = 0; a < 3; a++)
         for (int c = 0; c < d; c++) {
             real sum = 0;
@@ -49,12 +48,25 @@ PD_FUNCTION void pd_stvk_gradient(int d, const real *F, const real *p, real *P) 
         }
 }
 
-PD_FUNCTION void pd_stvk_block(int d, const real *F, const real *p, const real *g, real *B) {
-    real S[9], Fg[3], mu = (real)0.5 * p[0], along = 0, square = 0;
+PD_FUNCTION void pd_stvk_gradient(int d, const real *F, const real *p, real *P) {
+    real S[9];
     pd_stvk_stress(d, F, p, S);
-    for (int b = 0; b < d; b++) square += g[b] * g[b];
+    pd_stvk_first_piola(d, F, S, P);
+}
+
+/* g.S g */
+PD_FUNCTION real pd_stvk_along(int d, const real *S, const real *g) {
+    real along = 0;
     for (int b = 0; b < d; b++)
         for (int c = 0; c < d; c++) along += g[b] * S[d * b + c] * g[c];
+    return along;
+}
+
+PD_FUNCTION void pd_stvk_block(int d, const real *F, const real *p, const real *g, real *B) {
+    real S[9], Fg[3], mu = (real)0.5 * p[0], square = 0;
+    pd_stvk_stress(d, F, p, S);
+    for (int b = 0; b < d; b++) square += g[b] * g[b];
+    const real along = pd_stvk_along(d, S, g);
     for (int a = 0; a < 3; a++) {
         Fg[a] = 0;
         for (int b = 0; b < d; b++) Fg[a] += F[d * a + b] * g[b];

@@ -60,6 +60,11 @@
     X(PD_LOG_NEO_HOOKEAN_TET, log_neo_hookean_tet, 4, 3, 2, 1, PD_CORNERS_SINGLE) /* 2 mu volume, lam volume [J] */ \
     X(PD_FIXED_COROTATED_TET, fixed_corotated_tet, 4, 3, 2, 1, PD_CORNERS_SINGLE) /* 2 mu volume, lam volume [J] */
 
+/* Orthotropic energies, no distance to a set either: w, normal stiffnesses [d (d+1)/2], shear moduli [d (d-1)/2], times the measure [J]. */
+#define PD_ORTHOTROPIC_TABLE(X)                                            \
+    X(PD_ORTHOTROPIC_TET, orthotropic_tet, 4, 3, 10, 1, PD_CORNERS_SINGLE) \
+    X(PD_ORTHOTROPIC_TRIANGLE, orthotropic_triangle, 3, 2, 5, 1, PD_CORNERS_SINGLE)
+
 /* What joints of rigid bodies are made of beside springs, no distance to a set either. */
 #define PD_JOINT_TABLE(X)                                                                                              \
     X(PD_SLIDE, slide, 4, 2, 4, 1, PD_CORNERS_SINGLE)             /* stiffness k, k_s [N/m], lower, upper [m]       */ \
@@ -80,6 +85,7 @@
 #define PD_FORMULA_TABLE(X)  \
     PD_PROJECTIVE_TABLE(X)   \
     PD_HYPERELASTIC_TABLE(X) \
+    PD_ORTHOTROPIC_TABLE(X)  \
     PD_JOINT_TABLE(X)        \
     PD_ANGLE_TABLE(X)
 

@@ -24,6 +24,7 @@ from pdgpu.linear.schur import SchurDirect
 from pdgpu.materials import elements
 from pdgpu.materials.joint_elements import JointForce
 from pdgpu.materials.material import Material
+from pdgpu.materials.material_frames import warp_directions
 from pdgpu.materials.materials import *  # noqa: F403
 from pdgpu.materials.skin import biphasic
 from pdgpu.mesh import shapes
@@ -112,6 +113,7 @@ __all__ = [
     "surface",
     "sweep",
     "viewer",
+    "warp_directions",
 ]
 __all__ += linear_solvers.__all__ + materials.__all__ + solvers.__all__
 

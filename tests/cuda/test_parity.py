@@ -7,6 +7,7 @@ import inputs
 import numpy as np
 import pytest
 import scenes
+from element_cases import ORTHOTROPIC, WOVEN
 
 import pdgpu
 from pdgpu._internal.backends import backend
@@ -40,6 +41,8 @@ EASY = {
     "corotated_triangle": (pdgpu.Corotated(30.0, 50.0), 3),
     "log_neo_hookean_tet": (pdgpu.LogNeoHookean(30.0, 50.0), 4),
     "fixed_corotated_tet": (pdgpu.FixedCorotated(30.0, 50.0), 4),
+    "orthotropic_tet": (ORTHOTROPIC, 4),
+    "orthotropic_triangle": (WOVEN, 3),
     "hinge": (pdgpu.HingeBending(2.0), 4),
     "slide": (Slide(20.0, 30.0, -0.4, 0.6), 4),
     "world_slide": (Slide(20.0, 30.0, -0.4, 0.6, (0.6, 0.0, 0.8)), 1),

@@ -31,6 +31,7 @@ ALLOWED = {
     (r"(collision|earliest)_kernel", ""): (32, "the ends of a cubic's monotone pieces, at most three, in a loop"),
     (r"(slide|swing)_(hessian|admm)_kernel", ""): (None, "eigenvectors of 6 x 6 matrices by rotations; of joints with limits alone"),
     (r"hinge_(hessian|admm)_kernel", ""): (None, "eigenvectors of 9 x 9 matrices, once per linear solve or local step"),
+    (r"orthotropic_\w+_(hessian|admm)_kernel", ""): (None, "eigenvectors of 9 x 9 and 6 x 6 matrices, once per linear solve or local step"),
     (r"\w+_hessian_kernel", ""): (256, "of tets: what 81 second derivatives leave no registers for; once per linear solve"),
     (r"\w+_admm_kernel", ""): (600, "a Newton minimisation inside every element; its systems are indexed by loops"),
     (r"body_(place|gather|spread|go|bend|stretch|arms)_kernel", ""): (

@@ -5,6 +5,7 @@ import itertools
 import inputs
 import numpy as np
 import pytest
+from element_cases import ORTHOTROPIC, WOVEN
 
 import pdgpu
 
@@ -36,7 +37,10 @@ HYPERELASTIC = {
     "solid LogNeoHookean": ("solid", [pdgpu.LogNeoHookean(20.0, 30.0)]),
     "solid FixedCorotated": ("solid", [pdgpu.FixedCorotated(20.0, 30.0)]),
     "solid, all hyperelastic": ("solid", [NEO_HOOKEAN, STVK, COROTATED, ARAP]),
+    "solid OrthotropicSolid": ("solid", [ORTHOTROPIC]),
     "shell StVK": ("shell", [STVK]),
+    "shell OrthotropicShell": ("shell", [WOVEN]),
+    "curved shell OrthotropicShell": ("curved", [WOVEN]),
     "shell Corotated": ("shell", [COROTATED]),
     "shell HingeBending": ("shell", [pdgpu.HingeBending(2.0)]),
     "curved shell HingeBending": ("curved", [pdgpu.HingeBending(2.0)]),
@@ -127,7 +131,7 @@ def test_damping_enters_the_system_matrix_as_a_factor():
     np.testing.assert_allclose(stiff[1], (1.0 + damping / h) * stiff[0], atol=1e-9 * matrices[0].max())
 
 
-TETS = {"ARAP": ARAP, "NeoHookean": NEO_HOOKEAN, "Corotated": COROTATED, "StVK": STVK}
+TETS = {"ARAP": ARAP, "NeoHookean": NEO_HOOKEAN, "Corotated": COROTATED, "StVK": STVK, "OrthotropicSolid": ORTHOTROPIC}
 
 
 @pytest.mark.parametrize("collapsed", [False, True])

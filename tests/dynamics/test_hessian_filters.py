@@ -3,6 +3,7 @@
 import inputs
 import numpy as np
 import pytest
+from element_cases import ORTHOTROPIC, WOVEN
 
 import pdgpu
 from pdgpu.contact import contact_pairs
@@ -11,8 +12,8 @@ from pdgpu.simulation import checkpoint
 
 FILTERS = ("auto", "clamp", "absolute", "adaptive", "exact")
 ABSOLUTE, ABSOLUTE_PAIR = 7, 9  # quantities of csrc/python/batches
-TETS = [pdgpu.NeoHookean(2e4, 1e5), pdgpu.ARAP(2e4), pdgpu.StVK(2e4, 3e4), pdgpu.Corotated(2e4, 1e5), pdgpu.Volume(1e4)]
-TRIANGLES = [pdgpu.ARAP(2e4), pdgpu.StVK(2e4, 3e4), pdgpu.Corotated(2e4, 1e5)]
+TETS = [pdgpu.NeoHookean(2e4, 1e5), pdgpu.ARAP(2e4), pdgpu.StVK(2e4, 3e4), pdgpu.Corotated(2e4, 1e5), pdgpu.Volume(1e4), ORTHOTROPIC]
+TRIANGLES = [pdgpu.ARAP(2e4), pdgpu.StVK(2e4, 3e4), pdgpu.Corotated(2e4, 1e5), WOVEN]
 
 
 def magnitudes(H):

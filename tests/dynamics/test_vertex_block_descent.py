@@ -4,6 +4,7 @@ import inputs
 import numpy as np
 import pytest
 import scenes
+from element_cases import ORTHOTROPIC, WOVEN
 from scipy import spatial
 
 import pdgpu
@@ -114,12 +115,12 @@ def other_materials():
     """Scenes of elements whose blocks are clamped, each with a state that compresses, turns and inverts."""
     rng = np.random.default_rng(0)
     points, tets = inputs.kuhn_grid(3, 2, 2, 0.1)
-    for material in (pdgpu.StVK(2e4, 3e4), pdgpu.Corotated(2e4, 3e4), pdgpu.ARAP(2e4), pdgpu.Spring(300.0), pdgpu.Volume(2e4)):
+    for material in (pdgpu.StVK(2e4, 3e4), pdgpu.Corotated(2e4, 3e4), pdgpu.ARAP(2e4), pdgpu.Spring(300.0), pdgpu.Volume(2e4), ORTHOTROPIC):
         scene = pdgpu.Scene()
         scene.add_solid(pdgpu.Mesh(points, tets=tets), material, density=1000.0).pin([0])
         yield scene, points + 0.06 * rng.normal(size=points.shape)
     flat, triangles = inputs.cloth(6)
-    for material in (pdgpu.Spring(100.0), pdgpu.StVK(100.0, 50.0), pdgpu.Corotated(100.0, 50.0), pdgpu.StrainLimit(0.9, 1.1, 100.0)):
+    for material in (pdgpu.Spring(100.0), pdgpu.StVK(100.0, 50.0), pdgpu.Corotated(100.0, 50.0), pdgpu.StrainLimit(0.9, 1.1, 100.0), WOVEN):
         scene = pdgpu.Scene()
         scene.add_shell(pdgpu.Mesh(flat, triangles=triangles), material, density=0.2, bending=1e-3).pin([0, 6])
         yield scene, 0.95 * flat + 0.03 * rng.normal(size=flat.shape)

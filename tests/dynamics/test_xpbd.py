@@ -272,6 +272,7 @@ SOLIDS = {
     "NeoHookean": pdgpu.NeoHookean(1e4, 1e5),
     "StVK": pdgpu.StVK(1e4, 1e5),
     "Corotated": pdgpu.Corotated(1e4, 1e5),
+    "OrthotropicSolid": pdgpu.OrthotropicSolid((9e4, 5e4, 2e4), (0.3, 0.5, 0.4), (2e4, 3e4, 8e3)),
 }
 SHELLS = {
     "Spring": pdgpu.Spring(1e2),
@@ -279,6 +280,7 @@ SHELLS = {
     "Area": pdgpu.Area(1e2),
     "triangle StVK": pdgpu.StVK(1e2, 1e3),
     "triangle Corotated": pdgpu.Corotated(1e2, 1e3),
+    "OrthotropicShell": pdgpu.OrthotropicShell(3e3, 1e3, 3e2, 0.4, direction=(1.0, 1.0, 0.2)),
     "Bending": [],
     "HingeBending": [],
 }

@@ -36,7 +36,7 @@ def test_blocks_are_the_diagonal_blocks_where_those_are_positive_semidefinite(ca
     scale = np.abs(exact).max(axis=(1, 2, 3)) + 1e-3
     # never less than the exact block: a step that is too short, never one that is too long
     assert (np.linalg.eigvalsh(blocks - exact).min(axis=(1, 2)) / scale).min() > -1e-12
-    if "stvk" in case or case == "fixed corotated tet":
+    if "stvk" in case or "orthotropic" in case or case == "fixed corotated tet":
         return  # what is clamped there is the stress, or a part of the energy, see below
     definite = np.linalg.eigvalsh(hessian).min(axis=1) > -1e-13 * scale
     assert definite.any() or case in ("volume", "area", "slide", "hinge, flat", "hinge, curved")

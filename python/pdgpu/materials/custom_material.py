@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu._internal.arguments import choice, per_item, real_array
+from pdgpu._internal.arguments import choice, per_item
 from pdgpu._internal.backends import backend
 from pdgpu.materials.derivative_checks import check_functions
 from pdgpu.materials.material import Material
 from pdgpu.materials.material_calls import FUNCTIONS, MaterialCalls
+from pdgpu.materials.material_frames import directions, in_plane
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -189,7 +190,7 @@ class CustomMaterial(Material):
         if self._direction is None:
             return gradients, measure
         corners = rest if rows is None else np.take(rest, rows, axis=0)
-        return _turned(gradients, corners, self._direction), measure
+        return in_plane("CustomMaterial.direction", gradients, corners, self._direction), measure
 
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
         """Return those of csrc/elements/custom.h; the results of the functions are filled in before their use."""
@@ -240,34 +241,11 @@ def _directions(direction: Any, bodies: str) -> Floats:
         raise ValueError(
             "CustomMaterial.direction: expected None on a solid, where the columns of F belong to the axes; rotate F in the functions"
         )
-    return real_array("CustomMaterial.direction", direction, (3,) if np.ndim(direction) == 1 else (None, 3))
+    return directions("CustomMaterial.direction", direction)
 
 
 def _or_none(direction: Floats | None) -> Floats:
     return np.zeros(0) if direction is None else direction
-
-
-def _turned(gradients: Floats, corners: Floats, direction: Floats) -> Floats:
-    """Return rest gradients (m, 2, 2) in the frame of a direction (3,) or (m, 3); by default that of first edges of triangles (m, 3, 3)."""
-    m = len(corners)
-    if direction.ndim == 2 and len(direction) != m:
-        raise ValueError(f"CustomMaterial.direction: expected shape ({m}, 3), one for each triangle, or (3,), got {direction.shape}")
-    first, second = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-    normal = np.cross(first, second)
-    across = np.cross(normal, first)
-    along = np.stack([np.einsum("mc,mc->m", np.broadcast_to(direction, (m, 3)), axis) for axis in (_unit(first), _unit(across))], axis=1)
-    length = np.linalg.norm(along, axis=1)
-    flat = ~(length > 1e-6 * np.linalg.norm(np.broadcast_to(direction, (m, 3)), axis=1))
-    if flat.any():
-        row = int(np.argmax(flat))
-        raise ValueError(f"CustomMaterial.direction: {np.broadcast_to(direction, (m, 3))[row].tolist()} is normal to triangle {row}")
-    c, s = (along / length[:, None]).T
-    turn = np.stack([np.stack([c, -s], axis=1), np.stack([s, c], axis=1)], axis=1)
-    return gradients @ turn
-
-
-def _unit(vectors: Floats) -> Floats:
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def custom_kinds(materials: Sequence[Material]) -> dict[str, CustomMaterial]:

@@ -1,9 +1,9 @@
 """Single elements in batches: energy, gradient, Hessian, corner blocks and projection of any material.
 
 Everything is computed in float32 if all inputs are float32, else in float64. The kind of element follows from the material and
-the number of vertices k: Spring 2; ARAP, StrainLimit, StVK, Corotated 3 or 4; Area, RodBending 3; NeoHookean, LogNeoHookean,
-FixedCorotated, ShapeTarget, Volume, Bending, HingeBending 4; CustomMaterial 4 or 3, as its `bodies` say; Attachment 1 (`rest` is its
-target), WorldBox 1 (its sides are measured from `rest`).
+the number of vertices k: Spring 2; ARAP, StrainLimit, StVK, Corotated 3 or 4; Area, RodBending, OrthotropicShell 3; NeoHookean,
+LogNeoHookean, FixedCorotated, OrthotropicSolid, ShapeTarget, Volume, Bending, HingeBending 4; CustomMaterial 4 or 3, as its `bodies`
+say; Attachment 1 (`rest` is its target), WorldBox 1 (its sides are measured from `rest`).
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def projection(material: Material, x: ArrayLike, rest: ArrayLike, *, threads: in
     """The closest point of the constraint set to F of each element, (m, 3, d): the local step of Projective Dynamics.
 
     d is 3 for tets, 2 for triangles, 1 for springs, hinges and attachments [Bouaziz et al. 2014, Eq. 3]. Arguments and errors as
-    for `energy`; TypeError also for NeoHookean, LogNeoHookean, FixedCorotated, StVK, Corotated, HingeBending and CustomMaterial, whose
-    energies are no distance to a set.
+    for `energy`; TypeError also for NeoHookean, LogNeoHookean, FixedCorotated, StVK, Corotated, HingeBending, CustomMaterial,
+    OrthotropicSolid and OrthotropicShell, whose energies are no distance to a set.
     """
     return _batch(PROJECTION, material, x, rest, threads)

@@ -16,6 +16,7 @@ from pdgpu.materials.hinge_bending import HingeBending
 from pdgpu.materials.hyperelastic import Corotated, FixedCorotated, LogNeoHookean, NeoHookean, StVK
 from pdgpu.materials.joint_elements import Slide, Swing
 from pdgpu.materials.material import Material, number_or_array
+from pdgpu.materials.orthotropic import OrthotropicShell, OrthotropicSolid
 from pdgpu.materials.shape_target import ShapeTarget
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ __all__ = [
     "HingeBending",
     "LogNeoHookean",
     "NeoHookean",
+    "OrthotropicShell",
+    "OrthotropicSolid",
     "RodBending",
     "ShapeTarget",
     "Spring",

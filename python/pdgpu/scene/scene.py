@@ -160,8 +160,9 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
         mesh : Mesh
             Every vertex must belong to a tet.
         material : Material or list of Material
-            NeoHookean, LogNeoHookean, FixedCorotated, StVK, Corotated, ARAP, ShapeTarget, Volume, StrainLimit (Pa), Spring (N/m, on the
-            edges). Linear tets lock near incompressibility: a Poisson's ratio of 0.45 or more, of all materials together, warns.
+            NeoHookean, LogNeoHookean, FixedCorotated, StVK, Corotated, ARAP, OrthotropicSolid, ShapeTarget, Volume, StrainLimit (Pa),
+            Spring (N/m, on the edges). Linear tets lock near incompressibility: a Poisson's ratio of 0.45 or more, of all materials
+            together, warns.
         density : float or array_like, shape (tets,)
             kg/m^3, greater than 0. Each vertex gets a quarter of the mass of its tets.
         masses : float or array_like, shape (n,)
@@ -211,7 +212,7 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
         Parameters
         ----------
         material : Material or list of Material
-            Spring, StVK, Corotated, ARAP, Area, StrainLimit (N/m), Bending, HingeBending (J).
+            Spring, StVK, Corotated, ARAP, OrthotropicShell, Area, StrainLimit (N/m), Bending, HingeBending (J).
         density : float or array_like, shape (triangles,)
             kg/m^2, greater than 0; or `masses`.
         bending : float or array_like, shape (hinges,)

@@ -304,7 +304,8 @@ def _material(name, constants):
     if name not in materials.__all__:
         raise ValueError(f"material {name!r} is unknown")
     material = getattr(materials, name)
-    return material.from_young(**constants) if "young" in constants else material(**constants)
+    made = material.from_young if "young" in constants and hasattr(material, "from_young") else material
+    return made(**constants)
 
 
 def flag(value):

@@ -335,7 +335,8 @@ class ADMM(TimeStepSolver):
     Each element minimises E(z) + w/2 |z - F(x) - u|^2 independently, damping included: in closed form if E is the squared distance to a
     constraint set, else by at most 20 Newton steps. u, zero at the start of a step, sums up F(x) - z. w is `weight` times the weight of
     Projective Dynamics for materials with a projection, `weight` (2 mu + lam) volume (area) for NeoHookean, StVK and Corotated, and for
-    HingeBending `weight` times the largest eigenvalue of the Hessian by F at rest.
+    HingeBending `weight` times the largest eigenvalue of the Hessian by F at rest. OrthotropicSolid and OrthotropicShell have `weight`
+    times the largest of their normal stiffnesses C_ii.
 
     A fixed point is a stationary point of the incremental potential G, but on the way G may rise: a G that ends above its first value is no
     divergence here. The weights are those at rest. If elements are inverted at the minimum, or so stretched that E is much stiffer, ADMM
