@@ -17,7 +17,7 @@ from pdgpu.contact.penalty_contact import PenaltyContact
 from pdgpu.contact.projective_contact import ProjectiveContact
 from pdgpu.contact.proxy_contact import ProxyContact, RestField
 from pdgpu.contact.two_way_contact import ContactUpdate, TwoWayContact
-from pdgpu.errors import DivergenceError
+from pdgpu.errors import DivergenceError, SceneFileError
 from pdgpu.linear import linear_solvers
 from pdgpu.linear.linear_solvers import *  # noqa: F403  (as of materials and solvers: a new one is named there alone)
 from pdgpu.linear.schur import SchurDirect
@@ -44,6 +44,9 @@ from pdgpu.simulation.contacts import Contacts
 from pdgpu.simulation.cutting import Cut
 from pdgpu.simulation.motion import Momentum
 from pdgpu.simulation.rigid_state import RigidState
+from pdgpu.simulation.scene_files.loaded_scene import LoadedScene
+from pdgpu.simulation.scene_files.notes import SceneNote
+from pdgpu.simulation.scene_files.read_scene import read_scene
 from pdgpu.simulation.simulation import Simulation
 from pdgpu.simulation.snapshots import Snapshot
 from pdgpu.simulation.solver_step import SolverStep
@@ -74,6 +77,7 @@ __all__ = [
     "History",
     "Joint",
     "JointForce",
+    "LoadedScene",
     "Material",
     "Mesh",
     "Momentum",
@@ -88,6 +92,8 @@ __all__ = [
     "RigidBody",
     "RigidState",
     "Scene",
+    "SceneFileError",
+    "SceneNote",
     "SchurDirect",
     "SignedDistanceField",
     "Simulation",
@@ -109,6 +115,7 @@ __all__ = [
     "linear",
     "profile",
     "read_mesh",
+    "read_scene",
     "shapes",
     "surface",
     "sweep",

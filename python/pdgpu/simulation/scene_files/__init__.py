@@ -1,0 +1,1 @@
+"""Scenes of other programs: IPC's text scripts and polyfem's JSON."""

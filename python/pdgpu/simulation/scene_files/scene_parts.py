@@ -1,0 +1,137 @@
+"""What both formats share: finding and reading meshes, and adding them to a scene."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdgpu.materials.hyperelastic import FixedCorotated, LogNeoHookean, StVK
+from pdgpu.mesh.io import mesh_readers
+from pdgpu.mesh.mesh import Mesh, read_mesh
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from pdgpu.scene.bodies import Obstacle
+    from pdgpu.scene.scene import Scene
+    from pdgpu.simulation.scene_files.notes import SceneNotes
+    from pdgpu.types import Floats
+
+__all__ = ["MeshFiles", "MeshPart", "add_obstacle_part", "integrator_options", "material_of", "pair_friction"]
+
+MATERIALS = {
+    "NH": LogNeoHookean,
+    "FCR": FixedCorotated,
+    "NeoHookean": LogNeoHookean,
+    "FixedCorotational": FixedCorotated,
+    "SaintVenant": StVK,
+}
+
+
+@dataclass(eq=False)
+class MeshPart:
+    """Points and elements of one file: tets, triangles, edges, or points alone. All points are used."""
+
+    points: Floats
+    tets: Any = field(default_factory=lambda: np.zeros((0, 4), np.int64))
+    triangles: Any = field(default_factory=lambda: np.zeros((0, 3), np.int64))
+    edges: Any = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+
+
+class MeshFiles:
+    """Reads every mesh of a scene once. Paths are relative to the scene file, then to `root`, then to the folders above the file."""
+
+    def __init__(self, notes: SceneNotes, root: Any):
+        self._notes, self._parts = notes, dict[Path, MeshPart]()
+        folder = notes.path.resolve().parent
+        self._folders = [folder, *([Path(root)] if root is not None else []), *folder.parents]
+
+    def find(self, name: str, line: int, keyword: str, others: tuple[str, ...] = (), near: Path | None = None) -> Path:
+        """The path of a file, with another suffix of `others` if it does not exist; an error names the first folders."""
+        folders = self._folders if near is None else [*self._folders[:1], near, *self._folders[1:]]
+        try:
+            for suffix in (None, *others):
+                for folder in folders:
+                    path = folder / name if suffix is None else (folder / name).with_suffix(suffix)
+                    if path.is_file():
+                        return path
+        except (OSError, ValueError) as error:  # a name that the system does not allow
+            self._notes.fail(line, keyword, f"{name[:200]!r} is no name of a file ({error})")
+        where = ", ".join(map(str, folders[:2]))
+        self._notes.fail(line, keyword, f"there is no file {name[:200]!r} in {where} or above; give root=, the folder of the meshes")
+
+    def folder(self, name: str, line: int, keyword: str) -> Path:
+        """The path of a folder."""
+        for folder in self._folders:
+            if (folder / name).is_dir():
+                return folder / name
+        self._notes.fail(line, keyword, f"there is no folder {name[:200]!r}; give root=, the folder of the meshes")
+
+    def read(self, path: Path, line: int, keyword: str) -> MeshPart:
+        """Read a file; `.pt`, and an `.obj` without faces, have points alone."""
+        if path not in self._parts:
+            try:
+                self._parts[path] = self._read(path)
+            except (OSError, ValueError) as error:
+                text = str(error)
+                self._notes.fail(line, keyword, text if str(path) in text else f"{path}: {text}")
+        return self._parts[path]
+
+    def _read(self, path):
+        if path.suffix.lower() in (".pt", ".obj"):
+            points, elements, _ = mesh_readers.read_obj(path)
+            if not any(len(rows) for rows in elements.values()):
+                if not len(points):
+                    raise ValueError("it has no points")
+                return MeshPart(points)
+        mesh = read_mesh(path).without_unused_vertices()
+        return MeshPart(mesh.points, mesh.tets, mesh.triangles, mesh.edges)
+
+
+def add_obstacle_part(
+    scene: Scene, part: MeshPart, points: Floats, motion: Any, name: str, notes: SceneNotes, line: int, keyword: str
+) -> Obstacle | None:
+    """Add a mesh as an obstacle at the given positions of its points; None if it is not supported and skipped."""
+    if not len(part.tets) and not len(part.triangles):
+        what = "segments" if len(part.edges) else "points"
+        notes.refuse(line, keyword, f"{what} as obstacles are not supported; give a surface, such as thin triangles")
+        return None
+    if len(part.tets):
+        mesh = Mesh(points, tets=part.tets)
+        mesh = Mesh(points, triangles=mesh.surface)
+    else:
+        mesh = Mesh(points, triangles=part.triangles)
+    return scene.add_obstacle(mesh.without_unused_vertices(), motion=motion, name=name)
+
+
+def integrator_options(name: str, notes: SceneNotes, line: int, keyword: str) -> dict[str, Any]:
+    """Arguments of `Simulation` for a time integrator: "euler", "bdf2", "newmark" or another name."""
+    if name != "euler":
+        notes.refuse(line, keyword, f"the time integrator {name} is not supported, only implicit Euler")
+    return {}
+
+
+def material_of(
+    name: str, young: ArrayLike, poisson: ArrayLike, notes: SceneNotes, line: int, keyword: str, path: Path | None = None
+) -> Any:
+    """The material of a name in either format."""
+    if name not in MATERIALS:
+        notes.fail(line, keyword, f"the material {name[:40]!r} is not known; known are {', '.join(MATERIALS)}", path)
+    try:
+        return MATERIALS[name].from_young(young, poisson)
+    except ValueError as error:
+        notes.fail(line, keyword, str(error), path)
+
+
+def pair_friction(bodies: list[str], own: float, obstacles: dict[str, float]) -> float | dict[tuple[str, str], float]:
+    """The friction of `BarrierContact`: `own` among bodies, a coefficient for each obstacle; one number if all are equal."""
+    if all(value == own for value in obstacles.values()):
+        return own
+    table = {(one, other): own for k, one in enumerate(bodies) for other in bodies[k:] if own > 0.0}
+    table |= {(body, name): value for name, value in obstacles.items() for body in bodies if value > 0.0}
+    return table
