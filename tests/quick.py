@@ -53,6 +53,10 @@ QUICK = {
         "tests/contact/test_friction.py::test_a_box_slides_with_every_solver",
         "tests/contact/test_friction.py::test_only_named_pairs_rub",
     ),
+    "scene files": (
+        "tests/scene_files/test_read_scene.py::test_blocks_on_the_ground",
+        "tests/scene_files/test_refused_scenes.py::test_faults_of_scripts",
+    ),
     "structure": (
         "tests/test_structure.py",
         "tests/test_imports.py",

@@ -251,6 +251,18 @@ def test_sequences_of_meshes(scenes_folder):
     assert [tile.positions(0.05 * k)[0, 1] for k in (0, 1, 2, 9)] == pytest.approx([0.0, 0.05, 0.1, 0.3])
 
 
+def test_a_moved_solid_with_inner_vertices(scenes_folder):
+    """If not, a motion that needs all vertices of a solid gets those of its surface, and moves others than it should."""
+    mesh = pdgpu.shapes.beam((1.0, 1.0, 1.0), cells=(2, 2, 2))
+    mesh.write(scenes_folder / "inner.msh")
+    text = "time 1 0.1\nshapes input 2\nblock.msh 0 5 0 0 0 0 1 1 1\n"
+    text += "inner.msh 0 0 0 0 0 0 1 1 1 angularVelocity 0 0 0 DBC -1 0.9 -1 2 2 2 1 0 0 0 0 0\n"
+    collider = quiet_read(written(scenes_folder, "inner.txt", text)).scene.obstacles[0].collider
+    change = collider.positions(0.3) - collider.positions(0.0)
+    assert len(change) == 26
+    np.testing.assert_allclose(change[:, 0], 0.3 * (collider.positions(0.0)[:, 1] == 1.0), atol=1e-12)
+
+
 def test_forces_with_a_time_range(scenes_folder):
     """If not, a load acts for the whole run."""
     text = "time 1 0.1\nturnOffGravity\nshapes input 1\nblock.msh 0 0 0 0 0 0 1 1 1 NBC 0.9 0 0 1.1 1 1 2 0 0 0.2 0.4\n"

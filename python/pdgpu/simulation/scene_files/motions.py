@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from pdgpu.types import Floats
 
-__all__ = ["Frames", "Rotating", "Sliding", "Stepped", "Turn", "about_axis", "centre_of_box", "of_angles"]
+__all__ = ["Frames", "OfRows", "Rotating", "Sliding", "Stepped", "Turn", "about_axis", "centre_of_box", "of_angles"]
 
 EARLY = 1e-9  # of a step: a time that rounding puts this much before the end of a step is its end
 
@@ -62,6 +62,18 @@ class Sliding:
         if self.seconds is not None:
             time = float(np.interp(time, self.dt * np.arange(len(self.seconds)), self.seconds))
         return rest + self.velocity * time
+
+
+@dataclass(frozen=True, eq=False)
+class OfRows:
+    """Some rows of a motion that needs all points, such as those inside a solid."""
+
+    motion: Any
+    points: Floats  # all of them at rest
+    rows: Any
+
+    def __call__(self, time: float, rest: Floats) -> Floats:
+        return self.motion(time, self.points)[self.rows]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 from pdgpu.materials.hyperelastic import FixedCorotated, LogNeoHookean, StVK
 from pdgpu.mesh.io import mesh_readers
 from pdgpu.mesh.mesh import Mesh, read_mesh
+from pdgpu.simulation.scene_files.motions import OfRows
 
 if TYPE_CHECKING:
     from typing import Any
@@ -83,14 +84,21 @@ class MeshFiles:
         return self._parts[path]
 
     def _read(self, path):
-        if path.suffix.lower() in (".pt", ".obj"):
-            points, elements, _ = mesh_readers.read_obj(path)
-            if not any(len(rows) for rows in elements.values()):
-                if not len(points):
-                    raise ValueError("it has no points")
-                return MeshPart(points)
-        mesh = read_mesh(path).without_unused_vertices()
-        return MeshPart(mesh.points, mesh.tets, mesh.triangles, mesh.edges)
+        try:
+            mesh = read_mesh(path) if path.suffix.lower() != ".pt" else None
+        except ValueError:
+            if path.suffix.lower() != ".obj":
+                raise
+            mesh = None
+        if mesh is not None:
+            mesh = mesh.without_unused_vertices()
+            return MeshPart(mesh.points, mesh.tets, mesh.triangles, mesh.edges)
+        points, elements, _ = mesh_readers.read_obj(path)
+        if path.suffix.lower() != ".pt" and any(len(rows) for rows in elements.values()):
+            read_mesh(path)  # for its error
+        if not len(points):
+            raise ValueError("it has no points")
+        return MeshPart(points)
 
 
 def add_obstacle_part(
@@ -101,12 +109,12 @@ def add_obstacle_part(
         what = "segments" if len(part.edges) else "points"
         notes.refuse(line, keyword, f"{what} as obstacles are not supported; give a surface, such as thin triangles")
         return None
-    if len(part.tets):
-        mesh = Mesh(points, tets=part.tets)
-        mesh = Mesh(points, triangles=mesh.surface)
-    else:
-        mesh = Mesh(points, triangles=part.triangles)
-    return scene.add_obstacle(mesh.without_unused_vertices(), motion=motion, name=name)
+    triangles = Mesh(points, tets=part.tets).surface if len(part.tets) else part.triangles
+    used = np.unique(triangles)
+    if motion is not None and len(used) < len(points):
+        motion = OfRows(motion, points, used)
+    mesh = Mesh(points[used], triangles=np.searchsorted(used, triangles))
+    return scene.add_obstacle(mesh, motion=motion, name=name)
 
 
 def integrator_options(name: str, notes: SceneNotes, line: int, keyword: str) -> dict[str, Any]:
