@@ -299,6 +299,22 @@ def test_the_prose_gives_the_figures_of_contact():
     assert f"two sheets of cloth with {pairs:,} pairs | adds {share} % to G, its gradient and its projected Hessian |" in text
 
 
+def test_the_guide_counts_the_scenes_of_other_programs():
+    """If not, a lab expects that scenes run which are refused."""
+    page = (ROOT / "docs" / "guide" / "files.md").read_text()
+    ipc, polyfem, runs = ([row["outcome"] for row in results(f"scene_files_{name}.csv")] for name in ("ipc", "polyfem", "runs"))
+    for outcome in ("runs", "runs with a substitute", "refused"):
+        assert f"| {outcome} | {ipc.count(outcome)} | {polyfem.count(outcome)} |" in page
+    assert f"| all | {len(ipc)} | {len(polyfem)} |" in page and len(runs) == 29
+    ran = [row for row in results("scene_files_runs.csv") if row["steps"]]
+    whole = sum(row["clean_on"] == "path" for row in ran)
+    assert not any(row["clean_on"] == "intersects" for row in ran)
+    assert (
+        f"{len(ran)} scripts of IPC" in page and f"In {whole} of them" in page and f"in {len(ran) - whole} with a moving obstacle" in page
+    )
+    assert f"was {min(float(row['smallest_J']) for row in ran):.3f}" in page
+
+
 def test_the_page_on_solvers_gives_the_fastest_of_each_run():
     """If not, a reader takes a solver that was slower."""
     page, runs, wins = (ROOT / "docs" / "choose_a_solver.md").read_text(), {}, {"1e-2": [], "1e-6": []}
