@@ -297,3 +297,64 @@ def test_warnings_name_lines(scenes_folder):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pdgpu.read_scene(scenes_folder / "falls.txt")
+
+
+def polyfem(folder, geometry, more=""):
+    """A scene with one mesh, two materials and pins."""
+    soft = '{"id": 0, "type": "NeoHookean", "E": 1e4, "nu": 0.2, "rho": 500}'
+    stiff = '{"id": [3, 4], "type": "NeoHookean", "mu": 1e4, "lambda": 2e4, "rho": 900}'
+    time = '"time": {"tend": 0.1, "time_steps": 5}'
+    text = f'{{"geometry": {{"mesh": "block.msh", {geometry}}}, "materials": [{soft}, {stiff}], {time}{more}}}'
+    return quiet_read(written(folder, "one.json", text))
+
+
+def test_materials_by_selections_of_tets(scenes_folder):
+    """If not, a part of a mesh has the material of another part."""
+    loaded = polyfem(scenes_folder, '"volume_selection": [{"id": 4, "axis": "x", "position": 0.5}]')
+    body = loaded.scene.bodies[0]
+    stiff = BLOCK.points[BLOCK.tets].mean(axis=1)[:, 0] >= 0.5
+    assert 0 < stiff.sum() < len(stiff)
+    assert np.array_equal(body.density, np.where(stiff, 900.0, 500.0))
+    mu, lam = body.materials[0].lame(len(stiff), 3)
+    np.testing.assert_allclose(mu, np.where(stiff, 1e4, 1e4 / 2.4), rtol=1e-12)
+    np.testing.assert_allclose(lam, np.where(stiff, 2e4, 1e4 * 0.2 / (1.2 * 0.6)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("selection", "chosen"),
+    [
+        ('{"id": 1, "center": [0, 0.5, 0.5], "radius": 0.1, "relative": true}', BLOCK.points[:, 0] == 0.0),
+        ('{"id": 1, "normal": [1, 0, 0], "offset": 0.99}', BLOCK.points[:, 0] == 1.0),
+        ('{"id": 1, "normal": [0, -1, 0], "point": [0, 0.01, 0]}', BLOCK.points[:, 1] == 0.0),
+        ('[{"id": 2, "axis": 1, "position": 0.99}, {"id": 1, "box": [[0.9, -1, -1], [2, 2, 2]]}]', None),
+        ("1", np.ones(len(BLOCK.points), dtype=bool)),
+    ],
+)
+def test_selections_of_boundaries(scenes_folder, selection, chosen):
+    """If not, another part of the boundary is held."""
+    held = ', "boundary_conditions": {"dirichlet_boundary": {"id": 1, "value": [0, 0, 0]}}'
+    pins = polyfem(scenes_folder, f'"surface_selection": {selection}', held).scene.bodies[0].pins
+    assert not pins if chosen is None else list(pins[0][0]) == list(np.flatnonzero(chosen))
+
+
+@pytest.mark.parametrize(
+    ("mode", "numbers", "turn"),
+    [
+        ("xyz", [10, 20, 30], rotation(2, 30.0) @ rotation(1, 20.0) @ rotation(0, 10.0)),
+        ("zyx", [10, 20, 30], rotation(0, 10.0) @ rotation(1, 20.0) @ rotation(2, 30.0)),
+        ("axis_angle", [25, 0, 0, 2], rotation(2, 25.0)),
+        ("rotation_vector", [0, -40, 0], rotation(1, -40.0)),
+        ("y", 15, rotation(1, 15.0)),
+    ],
+)
+def test_modes_of_rotations(scenes_folder, mode, numbers, turn):
+    """If not, a body is turned about the wrong axis, or in the wrong order."""
+    loaded = polyfem(scenes_folder, f'"transformation": {{"rotation_mode": "{mode}", "rotation": {numbers}}}')
+    np.testing.assert_allclose(loaded.scene.bodies[0].points, BLOCK.points @ turn.T, atol=1e-12)
+
+
+def test_a_simulation_in_single_precision(scenes_folder):
+    """If not, options of a simulation do not reach it."""
+    sim = quiet_read(scenes_folder / "held.txt").simulation(dtype="float32", threads=1, contact=None)
+    sim.step(2)
+    assert sim.dtype == np.float32 and sim.contact is None and np.isfinite(sim.positions).all()
