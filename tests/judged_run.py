@@ -9,6 +9,7 @@ from contact_scenes import SCENES, in_units
 from resting_contact import projective
 
 import pdgpu
+from pdgpu.scene.colliders import VertexCollider
 
 
 @dataclasses.dataclass
@@ -60,8 +61,8 @@ def delay(case, end, behind):
 
 
 def place(collider, now):
-    if isinstance(collider, pdgpu.TriangleMesh):
-        return np.asarray(collider.motion(now, collider.mesh.points))
+    if isinstance(collider, VertexCollider):
+        return np.asarray(collider.motion(now, collider.rest))
     rotation, translation = collider.motion(now)
     assert np.array_equal(rotation, np.eye(3))
     return np.asarray(translation)

@@ -119,10 +119,12 @@ def test_obstacles_are_saved(tmp_path):
     scene.add_obstacle(pdgpu.Box((1, 2, 3)))
     scene.add_obstacle(pdgpu.SignedDistanceField.from_mesh(ball, spacing=0.4), drifting, name="field")
     scene.add_obstacle(ball, growing, name="mesh")
+    scene.add_obstacle(pdgpu.shapes.chain(3), growing, name="wire")
+    scene.add_obstacle(pdgpu.Points(ball.points[:5]), name="tips")
     sim = pdgpu.Simulation(scene)
     sim.step(3)
     sim.save(tmp_path / "s")
-    motions = {"ball": [drifting], "field": [drifting], "mesh": [growing]}
+    motions = {"ball": [drifting], "field": [drifting], "mesh": [growing], "wire": [growing]}
     again = pdgpu.Simulation.load(tmp_path / "s", motions=motions)
     assert [obstacle.name for obstacle in again.obstacles] == [obstacle.name for obstacle in sim.obstacles]
     x = np.random.default_rng(1).normal(size=(50, 3))

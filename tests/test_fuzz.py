@@ -286,6 +286,8 @@ ENTRIES = {
         dict(mesh=BALL, spacing=0.5, padding=1.0, motion=None, threads=1),
     ),
     "TriangleMesh": (pdgpu.TriangleMesh, dict(mesh=BALL, motion=None)),
+    "Segments": (pdgpu.Segments, dict(points=[[0, 0, 0], [1, 0, 0]], edges=[[0, 1]], motion=None)),
+    "Points": (pdgpu.Points, dict(points=[[0, 0, 0], [1, 0, 0]], motion=None)),
     "Collider.query": (pdgpu.Box((1, 1, 1)).query, dict(points=[[0.0, 1.0, 2.0]], time=1.0, threads=1)),
     "SignedDistanceField.query": (field().query, dict(points=[[0.0, 1.0, 2.0]], time=1.0, threads=1)),
     "TriangleMesh.query": (pdgpu.TriangleMesh(BALL).query, dict(points=[[0.0, 1.0, 2.0]], time=1.0, threads=1)),

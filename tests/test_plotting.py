@@ -64,6 +64,8 @@ def scene_of_everything():
         "box": pdgpu.Box((1, 0.5, 0.2), (0, 2, 0), turn),
         "field": pdgpu.SignedDistanceField(np.linalg.norm(np.mgrid[-2:3, -2:3, -2:3], axis=0) - 1, (-2, -2, -2), 1.0, mesh=ball),
         "mesh": pdgpu.TriangleMesh(ball, motion=lambda time, rest: rest + [0, time, 0]),
+        "wire": pdgpu.Segments(ball.points[:14], np.arange(14).reshape(7, 2), motion=lambda time, rest: rest + [0, 0, time]),
+        "points": pdgpu.Points(ball.points, motion=lambda time, rest: rest + [0, 0, time]),
         "unseen": pdgpu.SignedDistanceField(np.ones((2, 2, 2)), (0, 0, 0), 1.0),
     }
     for name, shape in shapes.items():
@@ -82,7 +84,10 @@ def test_colliders_are_drawn_where_they_are():
         points, triangles = surface
         if obstacle.name != "field":  # whose mesh and whose grid are two things
             np.testing.assert_allclose(obstacle.collider.distance(points, 0.7), 0, atol=1e-12)
-        assert triangles.max() < len(points) and len(triangles) >= 12
+        if obstacle.name == "points":
+            assert triangles is None and len(points) == len(obstacle.collider.points)
+            continue
+        assert triangles.max() < len(points) and len(triangles) >= (7 if obstacle.name == "wire" else 12)
 
 
 def picture(axes):
@@ -126,9 +131,9 @@ def test_a_simulation_and_its_contacts():
     look = dict(bounds=((-1, -1, -1), (3, 3, 3)), elevation=25.0)
     plotting.draw_simulation(axes, sim, colours=dict.fromkeys(names, "#808080"), opacity={"plane": 0.3}, **look)
     shown = next(artist for artist in axes.get_children() if hasattr(artist, "parts"))
-    assert len(shown.parts) == 4 + 6  # all but the field without a mesh
+    assert len(shown.parts) == 4 + 8  # all but the field without a mesh
     kinds = sorted(0 if part.rows is None else part.rows.shape[1] for part in shown.parts)
-    assert kinds == [0, 2, *[3] * 8] and [part.opacity for part in shown.parts].count(0.3) == 1
+    assert kinds == [0, 0, 2, 2, *[3] * 8] and [part.opacity for part in shown.parts].count(0.3) == 1
     near = sim.contacts(0.3, self_collision=False)
     segments = plotting.draw_contacts(axes, near)
     assert len(near) > 0 and segments.get_array().tolist() == near.distance.tolist() and segments in axes.collections

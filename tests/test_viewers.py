@@ -18,6 +18,8 @@ def sim():
     scene.add_rod(pdgpu.Mesh(chain.points + [0.0, 0.5, 0.0], edges=chain.edges), pdgpu.Spring(100.0), density=0.1, name="rod")
     scene.add_particles([[0.0, 1.0, 0.0]], mass=1.0, name="dust")
     scene.add_obstacle(pdgpu.Plane((0.0, -1.0, 0.0), (0.0, 1.0, 0.0)), name="floor")
+    scene.add_obstacle(pdgpu.Segments([[0.0, -0.5, 0.0], [1.0, -0.5, 0.0]], [[0, 1]]), name="wire")
+    scene.add_obstacle(pdgpu.Points([[0.0, -0.6, 0.0], [1.0, -0.6, 0.0]]), name="tips")
     return pdgpu.Simulation(scene, pdgpu.Newton(iterations=2), dt=0.01, contact=pdgpu.BarrierContact(1e-3))
 
 
@@ -33,7 +35,7 @@ def test_a_plot_moves_as_the_simulation_did(sim, tmp_path):
     sim.run(0.03, callback=frame)
     assert len(view) == 4 and view.times == pytest.approx([0.0, 0.01, 0.02, 0.03])
     shown = {part.name: part for part in view.plot().objects}
-    assert set(shown) == {"block", "rod", "dust", "floor"}
+    assert set(shown) == {"block", "rod", "dust", "floor", "wire", "tips"}
     block = sim.bodies[0]
     assert set(shown["block"].vertices) == set(seen) and np.array_equal(shown["block"].indices, block.mesh.surface)
     for time, x in seen.items():

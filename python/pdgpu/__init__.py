@@ -39,6 +39,7 @@ from pdgpu.scene.embedding import Embedding
 from pdgpu.scene.joints import Joint
 from pdgpu.scene.rigid_bodies import RigidBody
 from pdgpu.scene.scene import Scene
+from pdgpu.scene.segments import Points, Segments
 from pdgpu.scene.signed_distance_field import SignedDistanceField
 from pdgpu.simulation.contacts import Contacts
 from pdgpu.simulation.cutting import Cut
@@ -84,6 +85,7 @@ __all__ = [
     "Obstacle",
     "PenaltyContact",
     "Plane",
+    "Points",
     "Profile",
     "ProjectiveContact",
     "ProxyContact",
@@ -95,6 +97,7 @@ __all__ = [
     "SceneFileError",
     "SceneNote",
     "SchurDirect",
+    "Segments",
     "SignedDistanceField",
     "Simulation",
     "Snapshot",

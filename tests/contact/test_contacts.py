@@ -301,7 +301,7 @@ REFUSED = [
     (lambda: simulation().contacts(0.1).of("tree"), ValueError, ["first", "tree"]),
     (lambda: simulation().contacts(0.1).of("bar", 3), TypeError, ["second", "3"]),
     (lambda: scene().add_obstacle("floor"), TypeError, ["mesh_or_shape", "floor"]),
-    (lambda: scene().add_obstacle(pdgpu.shapes.chain(3)), ValueError, ["mesh", "3 edges"]),
+    (lambda: scene().add_obstacle(pdgpu.Mesh(np.eye(3), edges=[[0, 1]])), ValueError, ["points", "row 2", "no segment"]),
     (lambda: scene().add_obstacle(BALL, 3), TypeError, ["motion", "3"]),
     (lambda: scene().add_obstacle(pdgpu.TriangleMesh(BALL, motion=rising), rising), ValueError, ["motion", "already"]),
     (lambda: scene().add_obstacle(BALL, name="cloth"), ValueError, ["name", "body", "cloth"]),

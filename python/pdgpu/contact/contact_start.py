@@ -11,6 +11,7 @@ from pdgpu.contact.barrier_contact import BarrierContact
 from pdgpu.contact.projective_contact import ProjectiveContact
 from pdgpu.mesh.welding import coincident
 from pdgpu.verify.certificate import close_pairs, judged_parts
+from pdgpu.verify.judged_inside import JudgedInside
 
 __all__ = ["check_contact_start", "rounding_of_contact"]
 
@@ -23,10 +24,10 @@ def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0
     """Reject a state with intersections, or with distances below the separation.
 
     Exact, by the verification of `pdgpu.certify`: every intersection, every vertex below a plane or inside a box, every primitive in
-    contact with a sphere or capsule, and every pair nearer than the separation. Primitives with a common vertex are never too near each
-    other, but they intersect if they share more than that. Parts with `collides=False` are skipped, and so are pairs that nothing can
-    separate: of obstacles, of pinned vertices. `SignedDistanceField` is not checked. An obstacle mesh that intersects itself is reported,
-    not rejected.
+    contact with a sphere or capsule, every vertex of `Segments` and `Points` inside a body, and every pair nearer than the separation.
+    Primitives with a common vertex are never too near each other, but they intersect if they share more than that. Parts with
+    `collides=False` are skipped, and so are pairs that nothing can separate: of obstacles, of pinned vertices. `SignedDistanceField` is not
+    checked. An obstacle mesh that intersects itself is reported, not rejected.
 
     Parameters
     ----------
@@ -64,6 +65,7 @@ def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0
     found = judged.intersections(points, threads)
     pairs = [*_of_free(judged, found), *close_pairs(judged, shapes, points, placed, separation, threads)]
     if not pairs:
+        _check_enclosed(scene, surface, points, placed, threads)
         return list(_folded_obstacles(judged, surface, found))
     kind, *parts, distance = min(pairs, key=lambda pair: pair.distance)
     how = "start intersecting" if distance <= 0.0 else f"start closer than the separation {separation:g} m"
@@ -76,6 +78,17 @@ def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0
         n, _ = coincident(surface.rest[surface.owner == surface.names.index(name)])
         cure = f"; {n} of its points coincide with others; join them by mesh.welded()" if n else ""
     raise ValueError(f"contact: {name!r} and {other_name!r} {how}: {primitive} and {other} are {distance:.6g} m apart{more}{cure}")
+
+
+def _check_enclosed(scene, surface, points, placed, threads):
+    """ValueError for a vertex of segments or points inside a closed surface, which no pair of their features shows."""
+    fixed = scene.fixed()
+    for vertex, _, name in JudgedInside(scene, surface, inner=False).at(points, placed, threads):
+        if not fixed[scene[name].slice].all():
+            owner = surface.names[surface.owner[vertex]]
+            raise ValueError(
+                f"contact: {owner!r} starts inside {name!r}, at vertex {vertex}; move one of the two, or give it collides=False"
+            )
 
 
 def _of_free(judged, found):

@@ -13,7 +13,7 @@ from pdgpu._internal.deprecated import settings_by_keyword
 from pdgpu.contact.rest_field import RestField, RestShape, rest_description
 from pdgpu.linear.linear_solvers import keep
 from pdgpu.linear.schur import SchurDirect
-from pdgpu.scene.colliders import Collider, TriangleMesh, placed_collider
+from pdgpu.scene.colliders import Collider, TriangleMesh, VertexCollider, placed_collider
 from pdgpu.scene.embedding import Embedding, find_embedding
 from pdgpu.scene.signed_distance_field import SignedDistanceField
 
@@ -61,9 +61,9 @@ class ProxyContact:
     ------
     TypeError, ValueError
         An argument of another type or out of range. At the creation of a simulation also: unknown names, a triangle mesh as obstacle (which
-        has no level set; use `SignedDistanceField.from_mesh`), a field without negative values, a surface that is open or intersects
-        itself, a proxy outside of the region of SchurDirect. In a step: a target outside of it, and a proxy that has left the grid of a
-        part of a shape.
+        has no level set; use `SignedDistanceField.from_mesh`), `Segments` and `Points` (which have no inside), a field without negative
+        values, a surface that is open or intersects itself, a proxy outside of the region of SchurDirect. In a step: a target outside of
+        it, and a proxy that has left the grid of a part of a shape.
 
     Notes
     -----
@@ -164,6 +164,9 @@ class ProxyScene:
         for name, collider in zip(names, self.colliders, strict=True):
             if isinstance(collider, TriangleMesh):
                 raise TypeError(f"field: {name!r} is a triangle mesh, which has no level set; give pdgpu.SignedDistanceField.from_mesh")
+            if isinstance(collider, VertexCollider):
+                kind = type(collider).__name__
+                raise TypeError(f"field: {name!r} is {kind}, which has no inside to leave; take a Capsule or a Sphere, or BarrierContact")
             if isinstance(collider, SignedDistanceField) and collider.whole and not (collider.values < 0.0).any():
                 raise ValueError(
                     f"field: the least value of {name!r} is {collider.values.min():g} m, so that nothing is inside of it; "

@@ -1,4 +1,4 @@
-"""Colliders: planes, spheres, capsules, boxes, distances on a grid and triangle meshes, at rest or with a prescribed motion.
+"""Colliders: planes, spheres, capsules, boxes and triangle meshes, at rest or with a prescribed motion.
 
 Each computes, for a batch of points, the signed distance to its surface, negative inside. They are frozen and printable descriptions, and
 picklable if their motions are.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pdgpu.types import Floats, Integers, Placement
 
-__all__ = ["Box", "Capsule", "Collider", "Plane", "Sphere", "SurfacePoints", "TriangleMesh"]
+__all__ = ["Box", "Capsule", "Collider", "Plane", "Sphere", "SurfacePoints", "TriangleMesh", "VertexCollider"]
 
 
 class SurfacePoints(NamedTuple):
@@ -162,11 +162,11 @@ def placed_collider(collider: Collider, dtype: Any, time: float) -> tuple[Any, .
     turn, shift = collider.placement(time)
     frame = np.concatenate([turn @ rotation, [turn @ translation + shift]])
     size = np.concatenate([size, np.zeros(4 - len(size))])
-    _check_range(collider, np.append(frame, size), time, dtype)
+    check_range(collider, np.append(frame, size), time, dtype)
     return shape, frame, size, spacing, values
 
 
-def _check_range(collider, numbers, time, dtype):
+def check_range(collider, numbers, time, dtype):
     if not (np.abs(numbers) <= LARGEST[dtype]).all():
         raise ValueError(f"time: at {time} s {collider!r} is too large or too far away for {dtype.name}")
 
@@ -343,8 +343,34 @@ class Box(Collider):
         return 3, rotation, np.array(self.centre), 0.5 * np.array(self.size), 1.0, None
 
 
+class VertexCollider(Collider):
+    """Base of colliders whose vertices move one by one: TriangleMesh, Segments, Points. Each has `primitives`, and `_nearest`: the
+    corners (n, k) of the simplices closest to x, and `Closest` of the two.
+    """
+
+    rest: Floats
+    primitives: Callable[[], tuple[Integers, Integers, Integers]]
+    _nearest: Callable
+
+    def positions(self, time: float = 0.0) -> Floats:
+        """Positions of the vertices at a time, (n, 3) m."""
+        if self.motion is None:
+            return self.rest
+        return real_array(f"motion: positions at time {time}", ask(self.motion, time, self.rest.copy()), self.rest.shape)
+
+    def placement(self, time: float = 0.0) -> Any:
+        """Not for this collider, which has `positions`: raises TypeError."""
+        raise TypeError(f"placement: {type(self).__name__} is moved vertex by vertex; positions(time) has them")
+
+    def displacement(self, points: ArrayLike, start: float, end: float) -> Any:
+        x = real_array("points", points, (None, 3))
+        at_start, at_end = self.positions(number("start", start)), self.positions(number("end", end))
+        corners, found = self._nearest(x, at_start, 0)
+        return np.einsum("nk,nki->ni", -found.weights[:, 1:], (at_end - at_start)[corners])
+
+
 @dataclass(frozen=True, eq=False)
-class TriangleMesh(Collider):
+class TriangleMesh(VertexCollider):
     """The surface of a mesh.
 
     Parameters
@@ -380,26 +406,18 @@ class TriangleMesh(Collider):
             object.__setattr__(self, "closed", False)
 
     @property
+    def rest(self) -> Floats:
+        """Positions of the vertices at rest, (n, 3) m."""
+        return self.mesh.points
+
+    @property
     def triangles(self) -> Integers:
         """The triangles of the mesh, int32 of shape (n, 3)."""
         return self.mesh.surface
 
-    def positions(self, time: float = 0.0) -> Floats:
-        """Positions of the vertices of the mesh at a time, (n, 3) m."""
-        rest = self.mesh.points
-        if self.motion is None:
-            return rest
-        return real_array(f"motion: positions at time {time}", ask(self.motion, time, rest.copy()), rest.shape)
-
-    def placement(self, time: float = 0.0) -> Any:
-        """Not for a mesh, which has `positions`: raises TypeError."""
-        raise TypeError("placement: a triangle mesh is moved vertex by vertex; positions(time) has them")
-
-    def displacement(self, points: ArrayLike, start: float, end: float) -> Any:
-        x = real_array("points", points, (None, 3))
-        at_start, at_end = self.positions(number("start", start)), self.positions(number("end", end))
-        corners, found = self._nearest(x, at_start, 0)
-        return np.einsum("nk,nki->ni", -found.weights[:, 1:], (at_end - at_start)[corners])
+    def primitives(self) -> tuple[Integers, Integers, Integers]:
+        """Triangles (t, 3), edges (m, 2) and particles (p,) for contact, int32."""
+        return self.triangles, np.zeros((0, 2), np.int32), np.zeros(0, np.int32)
 
     def _nearest(self, x, positions, threads):
         """Return corners (n, 3) of the triangles closest to x, and `Closest` of the two."""
@@ -410,7 +428,7 @@ class TriangleMesh(Collider):
 
     def _query(self, x, time, threads):
         positions = self.positions(time)
-        _check_range(self, positions, time, x.dtype)
+        check_range(self, positions, time, x.dtype)
         corners, found = self._nearest(x, positions, threads)
         x64 = np.ascontiguousarray(x, dtype=np.float64)
         side = out = np.ones(len(x))

@@ -94,10 +94,11 @@ def _joined(touching, scene, groups, parts):
     import scipy
 
     links = []
-    if _host.HAS_GMP and len(parts["triangle"]):
-        edges = parts["edge"][parts["edge"][:, 0] != parts["edge"][:, 1]]
-        found = find_intersections(touching.rest, parts["triangle"], edges)
+    if _host.HAS_GMP and len(parts["edge"]):
+        alone = parts["edge"][:, 0] == parts["edge"][:, 1]
+        found = find_intersections(touching.rest, parts["triangle"], parts["edge"][~alone], particles=parts["edge"][alone, 0])
         links += [(groups[found.edges[edge][0]], groups[parts["triangle"][triangle][0]]) for edge, triangle in found.edge_triangle]
+        links += [tuple(groups[found.edges[pair, 0]]) for pair in found.edge_edge]
     pinned = np.flatnonzero(groups[: touching.n_moving] > OBSTACLES)
     for obstacle in scene.obstacles:
         shape = obstacle.collider

@@ -20,6 +20,7 @@ from pdgpu.scene.joints import Joint, JointScene
 from pdgpu.scene.rigid_bodies import RigidBody
 from pdgpu.scene.rigid_scene import RigidScene
 from pdgpu.scene.scene_arrays import SceneArrays
+from pdgpu.scene.segments import Segments
 
 if TYPE_CHECKING:
     from typing import Any
@@ -304,11 +305,12 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
         Parameters
         ----------
         mesh_or_shape : Mesh or Collider
-            A mesh, whose surface is used, or Plane, Sphere, Capsule, Box, SignedDistanceField, TriangleMesh.
+            A mesh, whose surface is used, or its edges if it has nothing else; or Plane, Sphere, Capsule, Box, SignedDistanceField,
+            TriangleMesh, Segments, Points.
         motion : callable, optional
-            For a mesh: callable(time, rest_points (n, 3)) -> positions (n, 3); for another collider: callable(time) -> (rotation (3, 3),
-            translation (3,)). By default the obstacle is at rest, or has the collider's own motion. The time is in s. A motion must not
-            call its simulation, see `Simulation.step`.
+            For a mesh, Segments and Points: callable(time, rest_points (n, 3)) -> positions (n, 3); for another collider: callable(time) ->
+            (rotation (3, 3), translation (3,)). By default the obstacle is at rest, or has the collider's own motion. The time is in s. A
+            motion must not call its simulation, see `Simulation.step`.
         name : str, optional
             Unique among bodies and obstacles.
         collides : bool
@@ -323,9 +325,9 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
         TypeError
             An object that is neither a mesh nor a collider; a motion that is not callable.
         ValueError
-            A mesh without a surface, a name in use, a motion for a collider that has one.
+            A name in use, a motion for a collider that has one; for a mesh of edges as `Segments`.
         """
-        collider: Any = TriangleMesh(mesh_or_shape) if isinstance(mesh_or_shape, Mesh) else mesh_or_shape
+        collider: Any = _mesh_collider(mesh_or_shape) if isinstance(mesh_or_shape, Mesh) else mesh_or_shape
         if not isinstance(collider, Collider):
             raise TypeError(f"mesh_or_shape: expected a pdgpu.Mesh or a collider such as pdgpu.Sphere, got {mesh_or_shape!r}")
         if motion is not None:
@@ -359,6 +361,11 @@ class Scene(RigidScene, JointScene, SceneArrays, GuardedAttributes):
         """
         self._keep(world_box=WorldBox(lower, upper, number("stiffness", stiffness, above=0.0)))
         self._simulations.warn("set_world_box")
+
+
+def _mesh_collider(mesh):
+    """Return the collider of a mesh: its surface, or its edges if it has no triangles and no tets."""
+    return TriangleMesh(mesh) if len(mesh.tets) or len(mesh.triangles) else Segments(mesh.points, mesh.edges)
 
 
 def add_body(scene, kind, points, mesh, materials, masses, name, velocity, damping, collides, thickness, density=None):

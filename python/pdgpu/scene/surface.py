@@ -1,4 +1,4 @@
-"""The colliding parts of a scene: triangles, edges and particles of bodies and of obstacle meshes, with consecutive numbers."""
+"""The colliding parts of a scene: triangles, edges and particles of bodies and obstacles, with consecutive numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdgpu.scene.colliders import TriangleMesh
+from pdgpu.scene.colliders import VertexCollider
 
 if TYPE_CHECKING:
     from typing import Any
@@ -15,7 +15,7 @@ __all__ = ["SceneSurface"]
 
 
 class SceneSurface:
-    """Surfaces of solids, triangles of shells, edges of rods, particles, and obstacle meshes.
+    """Surfaces of solids, triangles of shells, edges of rods, particles, and obstacle meshes: triangles, segments and points.
 
     A surface embedded in a solid with `collides` replaces the solid's own. Vertices have the numbers of the scene, followed by the points
     of such surfaces, in the order of the bodies, and by the vertices of the obstacle meshes, in the order of the obstacles.
@@ -37,7 +37,7 @@ class SceneSurface:
         Rest positions, m.
     radii : ndarray, shape (n + k + m,)
         Half the thickness of the body of every vertex, m; 0 for obstacle meshes.
-    meshes : list of (bool, TriangleMesh)
+    meshes : list of (bool, VertexCollider)
         The obstacle meshes, each with whether it is chosen.
     carriers : ndarray of int32, shape (k, 4)
         The vertices of each embedded point.
@@ -77,14 +77,15 @@ class SceneSurface:
                 triangles.append((body.mesh.surface if body.type == "solid" else body.mesh.triangles) + first)
         for place, obstacle in enumerate(scene.obstacles, start=len(scene.bodies)):
             collider = obstacle.collider
-            if not isinstance(collider, TriangleMesh):
+            if not isinstance(collider, VertexCollider):
                 if place in chosen:
                     self.shapes.append((place, collider))
                 continue
             self.meshes.append((place in chosen, collider))
             if place in chosen:
-                triangles.append(collider.triangles + n)
-            rest.append(collider.mesh.points)
+                for rows, own in zip((triangles, edges, particles), collider.primitives(), strict=True):
+                    rows.append(own + n)
+            rest.append(collider.rest)
             owner.append(np.full(len(rest[-1]), place))
             n += len(rest[-1])
         self.triangles, self.edges, self.particles = (np.concatenate(rows) for rows in (triangles, edges, particles))
@@ -113,4 +114,4 @@ class SceneSurface:
 
     def driven(self, time: Any) -> Any:
         """Only the positions (m, 3) of the obstacle meshes."""
-        return np.concatenate([np.zeros((0, 3)), *(mesh.positions(time) if chosen else mesh.mesh.points for chosen, mesh in self.meshes)])
+        return np.concatenate([np.zeros((0, 3)), *(mesh.positions(time) if chosen else mesh.rest for chosen, mesh in self.meshes)])

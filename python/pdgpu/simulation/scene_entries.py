@@ -16,7 +16,7 @@ from pdgpu.materials import materials
 from pdgpu.materials.material import constants_of
 from pdgpu.materials.shape_target import place_of_target, script_of, with_script
 from pdgpu.mesh.mesh import Mesh
-from pdgpu.scene import colliders, embedding, signed_distance_field
+from pdgpu.scene import colliders, embedding, segments, signed_distance_field
 from pdgpu.scene.bodies import hold, new_name
 from pdgpu.scene.held_parts import CARRIERS, selectable_points
 from pdgpu.scene.joints import Joint, check_limits
@@ -275,8 +275,8 @@ def _numbers(collider):
 
 def _collider(name, parts):
     """Return a collider only, as `_material`."""
-    module = signed_distance_field if name in signed_distance_field.__all__ else colliders
-    if name not in module.__all__ or name in ("Collider", "SurfacePoints"):
+    module = next((part for part in (signed_distance_field, segments) if name in part.__all__), colliders)
+    if name not in module.__all__ or name in ("Collider", "SurfacePoints", "VertexCollider"):
         raise ValueError(f"collider {name!r} is unknown")
     if "mesh_points" in parts:
         parts["mesh"] = Mesh(parts.pop("mesh_points"), *(parts.pop(f"mesh_{name}") for name in ELEMENTS))

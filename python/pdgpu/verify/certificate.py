@@ -75,7 +75,7 @@ class Certificate:
         As `crossings`, of such pairs.
     inner_vertices : dict of int to list of InnerVertex
         With ``inside=True``, of each frame with some: inner vertices of solids that are inside another body or an obstacle, or outside
-        their own surface, as (vertex, "inside" or "outside", name).
+        their own surface, and vertices of `Segments` and `Points` inside a body, as (vertex, "inside" or "outside", name).
     clean : bool
         No `intersections`, no `crossings` and no `inner_vertices`.
     """
@@ -183,9 +183,10 @@ def certify(
         Also compute the smallest distance in each frame, in double: with an error of about 1e-15 of the size of the pair.
     inside : bool
         For a Scene also verify the inner vertices of its solids, frame by frame: none may be inside another solid or rigid body, inside an
-        obstacle (a closed mesh, plane, sphere, capsule or box), or outside the surface of its own solid. Contact involves only surfaces, so
-        a solid with inverted tets can hang through a floor without contact of its surface. Exact. Excluded are surfaces that are not
-        closed, or with more than two triangles at an edge, and solids with an embedded surface that collides.
+        obstacle (a closed mesh, plane, sphere, capsule or box), or outside the surface of its own solid. Vertices of `Segments` and
+        `Points` must not be inside a solid or rigid body. Contact involves only surfaces, so a solid with inverted tets can hang through a
+        floor without contact of its surface. Exact. Excluded are surfaces that are not closed, or with more than two triangles at an edge,
+        and solids with an embedded surface that collides.
     threads : int
         0: all cores. The result does not depend on it.
 

@@ -12,6 +12,7 @@ from pdgpu._internal.parts import core_of
 from pdgpu.mesh import shapes
 from pdgpu.mesh.mesh_arrays import element_rows
 from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
+from pdgpu.scene.segments import Points, Segments
 from pdgpu.viz.camera import corners_of
 from pdgpu.viz.picture import draw_parts, seen_segments
 from pdgpu.viz.renderer import Drawable
@@ -131,13 +132,18 @@ def draw_points(axes: Any, points: ArrayLike, *, colour: Any = PALETTE[0], size:
 
 
 def collider_surface(collider: Collider, time: float = 0.0, extent: Any = ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))) -> Any:
-    """Return points (n, 3), m, and triangles (t, 3) of a collider at a time; None for a SignedDistanceField without a mesh.
+    """Return points (n, 3), m, and triangles (t, 3) of a collider at a time; None for a SignedDistanceField without a mesh. `Segments`
+    have edges (e, 2) instead of triangles, `Points` None.
 
     extent : (low, high), two of shape (3,)
         For a plane, the part over this box.
     """
     if isinstance(collider, TriangleMesh):
         return collider.positions(time), collider.triangles
+    if isinstance(collider, Segments):
+        return collider.positions(time), collider.edges
+    if isinstance(collider, Points):
+        return collider.positions(time), None
     if isinstance(collider, Plane):
         normal = np.array(collider.normal)
         across = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
@@ -225,7 +231,9 @@ def draw_simulation(
         with asking(core_of(simulation)):
             surface = collider_surface(obstacle.collider, simulation.time, bounds)
         if surface is not None:
-            parts.append(Drawable(surface[0], surface[1], colours.get(obstacle.name, OF_OBSTACLES), opacity.get(obstacle.name, 1.0)))
+            points, rows = surface
+            size = POINT if rows is None else LINE if rows.shape[1] == 2 else 1.0
+            parts.append(Drawable(points, rows, colours.get(obstacle.name, OF_OBSTACLES), opacity.get(obstacle.name, 1.0), size))
     return draw_parts(axes, parts, bounds, elevation, azimuth)
 
 

@@ -167,7 +167,10 @@ def _shapes(simulation):
         with asking(core_of(simulation)):
             surface = collider_surface(obstacle.collider, simulation.time, extent)
         if surface is not None:
-            shapes[obstacle.name] = ("surface", np.asarray(surface[0], np.float32), np.asarray(surface[1], np.uint32), OBSTACLE)
+            points, rows = surface
+            kind = "points" if rows is None else "lines" if rows.shape[1] == 2 else "surface"
+            rows = None if rows is None else np.asarray(rows, np.uint32)
+            shapes[obstacle.name] = (kind, np.asarray(points, np.float32), rows, OBSTACLE)
     return shapes
 
 
