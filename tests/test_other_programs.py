@@ -18,6 +18,8 @@ def falling():
     scene.add_particles([[3.0, 3.0, 3.0]], mass=1.0, name="sand")
     box = pdgpu.TriangleMesh(shapes.box((1, 1, 1)), motion=lambda time, rest: rest + [time, 0.0, 0.0])
     scene.add_obstacle(box, name="box", collides=False)
+    scene.add_obstacle(shapes.chain(3), motion=lambda time, rest: rest - [time, 0.0, 0.0], name="wire")
+    scene.add_obstacle(pdgpu.Points(CLOTH.points[:3] + 2.0), name="tips")
     with pytest.warns(UserWarning, match="obstacles"):
         return pdgpu.Simulation(scene, pdgpu.ProjectiveDynamics(iterations=2), dt=0.25, threads=1)
 
@@ -36,6 +38,9 @@ def test_the_surface_is_where_the_bodies_are():
     whole = sim.surface(obstacles=True)
     assert whole.points[whole.groups["box"].vertices][:, 0].min() == pytest.approx(shapes.box((1, 1, 1)).points[:, 0].min() + 0.5)
     assert np.array_equal(whole.triangles[: len(mesh.triangles)], mesh.triangles)
+    wire = whole.points[whole.edges[whole.groups["wire"].edges]]
+    assert np.array_equal(wire, (shapes.chain(3).points - [0.5, 0.0, 0.0])[shapes.chain(3).edges])
+    assert np.array_equal(whole.points[whole.groups["tips"].points], CLOTH.points[:3] + 2.0)
     sand = pdgpu.Scene()
     sand.add_particles([[0.0, 0.0, 0.0]], mass=1.0)
     with pytest.raises(ValueError, match="only particles"):
@@ -83,6 +88,14 @@ def test_usd_films_are_opened_by_usd(suffix, tmp_path):
     assert np.array_equal(triangles, CLOTH.triangles)
     for code, place in zip(codes, places, strict=True):
         assert np.array(cloth.GetPointsAttr().Get(code)) == pytest.approx(place, abs=1e-6)
+    thin = {prim.GetDisplayName(): prim for prim in stage.Traverse() if not prim.IsA(geometry.Mesh)}
+    wire, tips = geometry.BasisCurves(thin["wire"]), geometry.Points(thin["tips"])
+    assert {"rod", "sand", "wire", "tips"} <= set(thin) and list(wire.GetCurveVertexCountsAttr().Get(codes[1])) == [2, 2, 2]
+    chain = shapes.chain(3)
+    expected = (chain.points - [0.25, 0.0, 0.0])[chain.edges].reshape(-1, 3)
+    assert np.array(wire.GetPointsAttr().Get(codes[1])) == pytest.approx(expected, abs=1e-6)
+    assert np.array(tips.GetPointsAttr().Get(codes[1])) == pytest.approx(CLOTH.points[:3] + 2.0, abs=1e-6)
+    assert wire.GetWidthsAttr().Get()[0] > 0.0
     assert len(film) == 3 and f"fall{suffix}" in repr(film)
     with pytest.raises(ValueError, match=r"append: expected a \.pvd film"):
         sim.record(tmp_path / f"fall{suffix}", append=True)

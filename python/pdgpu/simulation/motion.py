@@ -264,7 +264,7 @@ class Motion(Part):
         """Begin a film: a .pvd file for ParaView, with a frame as of `write` for every call of the returned object.
 
         Films of surfaces only, of bodies and obstacle meshes, are .usda, .usdc and .usd (one file with a sample of the points for every
-        frame; needs usd-core) and .obj (a file for each frame, a group for each body).
+        frame, also of rods, segments and points; needs usd-core) and .obj (a file for each frame, a group for each body).
 
         Parameters
         ----------

@@ -16,6 +16,7 @@ from pdgpu.scene.surface import SceneSurface
 __all__ = ["ObjFilm", "UsdFilm", "surface_of"]
 
 FRAME_RATE = 1000.0  # time codes per second: USD counts frames, and steps of most sizes are a whole number of these
+WIDTH = 0.005  # of segments and points in USD, relative to the first frame's box
 
 
 def surface_of(simulation, obstacles):
@@ -70,8 +71,8 @@ def _of_triangles(mesh):
 
 
 class UsdFilm:
-    """The surfaces over time in one file of Universal Scene Description: a mesh for each body with a sample of its points for each frame;
-    made by `Simulation.record`. Needs usd-core.
+    """The surfaces over time in one file of Universal Scene Description: a mesh for each body with a sample of its points for each frame,
+    curves for segments, and points; made by `Simulation.record`. Needs usd-core.
 
     Time codes are milliseconds from the start of the simulation. After every frame the file on the disk is complete.
     """
@@ -82,7 +83,7 @@ class UsdFilm:
         except ImportError:
             raise ImportError(f"{path}: USD files are written by usd-core; pip install usd-core, or pdgpu[exchange]") from None
         self.path, self._simulation, self._count = path, simulation, 0
-        self._stage, self._meshes = Usd.Stage.CreateInMemory(), {}
+        self._stage, self._parts, self._width = Usd.Stage.CreateInMemory(), {}, 0.0
         UsdGeom.SetStageUpAxis(self._stage, UsdGeom.Tokens.y)
         UsdGeom.SetStageMetersPerUnit(self._stage, 1.0)
         self._stage.SetTimeCodesPerSecond(FRAME_RATE)
@@ -90,25 +91,19 @@ class UsdFilm:
 
     def __call__(self, simulation=None):
         """Add a frame of the present state."""
-        from pxr import Tf, UsdGeom, Vt
+        from pxr import UsdGeom
 
         simulation = self._simulation if simulation is None else simulation
         whole, code = surface_of(simulation, obstacles=True), simulation.time * FRAME_RATE
+        if self._count == 0:
+            self._width = WIDTH * float(np.linalg.norm(np.ptp(whole.points, axis=0)))
         for name, group in whole.groups.items():
-            if not len(group.triangles):
-                continue
-            vertices, corners = np.unique(whole.triangles[group.triangles], return_inverse=True)
-            if name not in self._meshes:
-                place = f"/scene/{Tf.MakeValidIdentifier(name)}_{len(self._meshes)}"
-                self._meshes[name] = UsdGeom.Mesh.Define(self._stage, place)
-                self._meshes[name].GetPrim().SetDisplayName(name)
-                self._meshes[name].CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
-            mesh, points = self._meshes[name], whole.points[vertices].astype(np.float32)
-            # the triangles too, since cuts change them
-            mesh.CreateFaceVertexCountsAttr().Set(Vt.IntArray([3] * len(group.triangles)), code)
-            mesh.CreateFaceVertexIndicesAttr().Set(Vt.IntArray.FromNumpy(corners.ravel().astype(np.int32)), code)
-            mesh.CreatePointsAttr().Set(Vt.Vec3fArray.FromNumpy(points), code)
-            mesh.CreateExtentAttr().Set(Vt.Vec3fArray.FromNumpy(np.stack([points.min(axis=0), points.max(axis=0)])), code)
+            if len(group.triangles):
+                self._add_mesh(name, whole.points, whole.triangles[group.triangles], code)
+            elif len(group.edges):
+                self._add_thin(name, UsdGeom.BasisCurves, whole.points[whole.edges[group.edges]].reshape(-1, 3), code)
+            else:
+                self._add_thin(name, UsdGeom.Points, whole.points[group.points], code)
         if self._count == 0:
             self._stage.SetStartTimeCode(code)
         self._stage.SetEndTimeCode(code)
@@ -116,8 +111,52 @@ class UsdFilm:
         with replacing(self.path) as unfinished:
             self._stage.Export(os.fspath(unfinished))
 
+    def _place(self, name, kind):
+        """Return the part of a name, and whether it is new."""
+        from pxr import Tf
+
+        is_new = name not in self._parts
+        if is_new:
+            self._parts[name] = kind.Define(self._stage, f"/scene/{Tf.MakeValidIdentifier(name)}_{len(self._parts)}")
+            self._parts[name].GetPrim().SetDisplayName(name)
+        return self._parts[name], is_new
+
+    def _add_mesh(self, name, points, triangles, code):
+        from pxr import UsdGeom, Vt
+
+        vertices, corners = np.unique(triangles, return_inverse=True)
+        mesh, is_new = self._place(name, UsdGeom.Mesh)
+        if is_new:
+            mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
+        # the triangles too, since cuts change them
+        mesh.CreateFaceVertexCountsAttr().Set(Vt.IntArray([3] * len(triangles)), code)
+        mesh.CreateFaceVertexIndicesAttr().Set(Vt.IntArray.FromNumpy(corners.ravel().astype(np.int32)), code)
+        _set_points(mesh, points[vertices], code)
+
+    def _add_thin(self, name, kind, points, code):
+        """Add the segments of a rod or an obstacle, two points each, or particles."""
+        from pxr import UsdGeom, Vt
+
+        part, is_new = self._place(name, kind)
+        if is_new:
+            part.CreateWidthsAttr(Vt.FloatArray([self._width]))
+            part.SetWidthsInterpolation(UsdGeom.Tokens.constant)
+        if kind is UsdGeom.BasisCurves:
+            part.CreateTypeAttr(UsdGeom.Tokens.linear)
+            part.CreateCurveVertexCountsAttr().Set(Vt.IntArray([2] * (len(points) // 2)), code)
+        _set_points(part, points, code)
+
     def __len__(self):
         return self._count
 
     def __repr__(self):
         return f"<UsdFilm: {len(self)} frames, {os.fspath(self.path)}>"
+
+
+def _set_points(part, points, code):
+    """Set the points of a part of a stage, and their box, at a time."""
+    from pxr import Vt
+
+    points = points.astype(np.float32)
+    part.CreatePointsAttr().Set(Vt.Vec3fArray.FromNumpy(points), code)
+    part.CreateExtentAttr().Set(Vt.Vec3fArray.FromNumpy(np.stack([points.min(axis=0), points.max(axis=0)])), code)
