@@ -70,6 +70,11 @@ def cube(height, shift=0.0):
     return mesh.points + [shift, height, 0.0], mesh.tets
 
 
+def line(height):
+    """Ten points and the edges between them."""
+    return np.array([[0.02 * i, height, 0.001 * i] for i in range(10)]), np.array([[i, i + 1] for i in range(9)])
+
+
 def cloth(height):
     mesh = pdgpu.shapes.grid((0.4, 0.4), (5, 5))
     points = mesh.points - mesh.points.mean(axis=0)
@@ -97,17 +102,31 @@ SCENES = {
     ),
     "hair and grains": (
         [
-            (
-                "rod",
-                (np.array([[0.02 * i, 0.03, 0.001 * i] for i in range(10)]), np.array([[i, i + 1] for i in range(9)])),
-                0.01,
-                {"Spring": (50.0,)},
-                0.0,
-            ),
+            ("rod", line(0.03), 0.01, {"Spring": (50.0,)}, 0.0),
             ("particles", (np.array([[0.05, 0.05, 0.004], [0.11, 0.06, 0.006]]), np.zeros((0, 1), int)), 0.002, {}, 0.0),
         ],
         [("capsule", (0.1, 0.0, -0.2), (0.1, 0.0, 0.2), 0.02)],
         ("barrier", {"distance": 0.004, "stiffness": 100.0, "unweighted": 1}),
+        ("VertexBlockDescent", {"iterations": 30}),
+    ),
+    "hair and grains on needles and points": (
+        [
+            (
+                "rod",
+                (np.array([[0.02 * i, 0.02, 0.001 * i] for i in range(10)]), np.array([[i, i + 1] for i in range(9)])),
+                0.01,
+                {"Spring": (50.0,)},
+                0.0,
+            ),
+            ("shell", (lambda points, rows: (points + [0.0, 0.05, 0.0], rows))(*cloth(0.03)), 0.3, {"ARAP": (300.0,)}, 0.0),
+            ("particles", (np.array([[0.05, 0.012, 0.0024], [0.11, 0.06, 0.006]]), np.zeros((0, 1), int)), 0.002, {}, 0.0),
+        ],
+        [
+            ("plane", (0.0, -0.2, 0.0), (0.0, 1.0, 0.0)),
+            ("points", np.array([[0.1, 0.011, 0.0051], [0.3, 0.066, 0.41], [0.61, 0.068, 0.33]])),
+            ("segments", np.array([[0.05, 0.0, -0.2], [0.06, 0.001, 0.2], [0.13, 0.0, -0.2]]), np.array([[0, 1], [1, 2]])),
+        ],
+        ("barrier", {"distance": 0.004, "stiffness": 100.0, "separation": 0.001, "unweighted": 1}),
         ("VertexBlockDescent", {"iterations": 30}),
     ),
     "penalty": (
@@ -132,7 +151,7 @@ def in_python(bodies, obstacles, contact, solver):
         else:
             mesh = pdgpu.Mesh(points, **{rows[kind]: elements})
             getattr(scene, f"add_{kind}")(mesh, made, density=density, damping=damping)
-    shapes = {"plane": pdgpu.Plane, "sphere": pdgpu.Sphere, "capsule": pdgpu.Capsule}
+    shapes = {"plane": pdgpu.Plane, "sphere": pdgpu.Sphere, "capsule": pdgpu.Capsule, "segments": pdgpu.Segments, "points": pdgpu.Points}
     for kind, *numbers in obstacles:
         scene.add_obstacle(shapes[kind](*numbers) if kind in shapes else pdgpu.Mesh(numbers[0], triangles=numbers[1]))
     kind, fields = contact
@@ -156,6 +175,11 @@ def in_c(bodies, obstacles, contact, solver):
         if kind == "surface":
             points, triangles = numbers
             numbers = [points, len(points), triangles, len(triangles)]
+        elif kind == "segments":
+            points, edges = numbers
+            numbers = [points, len(points), edges, len(edges)]
+        elif kind == "points":
+            numbers = [*numbers, len(numbers[0])]
         program.call(f"scene_add_{kind}", program.scene, *numbers, None)
     kind, fields = contact
     program.call(f"scene_set_{kind}", program.scene, (Barrier if kind == "barrier" else Penalty)(**fields))

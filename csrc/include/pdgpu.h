@@ -64,6 +64,8 @@
 #define pdgpu_scene_add_sphere                  PDGPU_NAME(pdgpu_scene_add_sphere)
 #define pdgpu_scene_add_capsule                 PDGPU_NAME(pdgpu_scene_add_capsule)
 #define pdgpu_scene_add_surface                 PDGPU_NAME(pdgpu_scene_add_surface)
+#define pdgpu_scene_add_segments                PDGPU_NAME(pdgpu_scene_add_segments)
+#define pdgpu_scene_add_points                  PDGPU_NAME(pdgpu_scene_add_points)
 #define pdgpu_scene_set_barrier                 PDGPU_NAME(pdgpu_scene_set_barrier)
 #define pdgpu_scene_set_penalty                 PDGPU_NAME(pdgpu_scene_set_penalty)
 #define pdgpu_scene_n_vertices                  PDGPU_NAME(pdgpu_scene_n_vertices)
@@ -229,7 +231,7 @@ PDGPU_API pdgpu_status pdgpu_scene_masses(const pdgpu_scene *scene, double *mass
 
 /* Obstacles act only in a scene with a contact. obstacle  out  its number, from 0; may be NULL. Lengths are in m. A normal has any
  * length except zero, and points to the side of the bodies. Radii are > 0. A surface has points [n_points,3] and triangles
- * [n_triangles,3]. */
+ * [n_triangles,3], segments have points and edges [n_edges,2] of non-zero length. Segments and points have no thickness. */
 PDGPU_API pdgpu_status pdgpu_scene_add_plane(pdgpu_scene *scene, const double *point, const double *normal, int *obstacle,
                                              pdgpu_error *error);
 PDGPU_API pdgpu_status pdgpu_scene_add_sphere(pdgpu_scene *scene, const double *centre, double radius, int *obstacle, pdgpu_error *error);
@@ -237,6 +239,9 @@ PDGPU_API pdgpu_status pdgpu_scene_add_capsule(pdgpu_scene *scene, const double 
                                                pdgpu_error *error);
 PDGPU_API pdgpu_status pdgpu_scene_add_surface(pdgpu_scene *scene, const double *points, int n_points, const int *triangles,
                                                int n_triangles, int *obstacle, pdgpu_error *error);
+PDGPU_API pdgpu_status pdgpu_scene_add_segments(pdgpu_scene *scene, const double *points, int n_points, const int *edges, int n_edges,
+                                                int *obstacle, pdgpu_error *error);
+PDGPU_API pdgpu_status pdgpu_scene_add_points(pdgpu_scene *scene, const double *points, int n_points, int *obstacle, pdgpu_error *error);
 
 /* A barrier between all surfaces, which keeps all distances above `separation` [Li et al. 2020, Incremental Potential Contact]. */
 typedef struct pdgpu_barrier {
@@ -404,7 +409,7 @@ PDGPU_API pdgpu_status pdgpu_simulation_set_forces(pdgpu_simulation *simulation,
 PDGPU_API pdgpu_status pdgpu_simulation_set_attachment_targets(pdgpu_simulation *simulation, int first, int n, const double *targets,
                                                                pdgpu_error *error);
 /* The target of an obstacle for the next step, which then stays: targets [k,3] m, the point of a plane, the centre of a sphere, the ends
- * of a capsule, all points of a surface. Contact may stop it before its target (pdgpu_result.target_lag).
+ * of a capsule, all points of a surface, of segments or of points. Contact may stop it before its target (pdgpu_result.target_lag).
  * Errors: PDGPU_ERROR_VALUE in a scene without contact. */
 PDGPU_API pdgpu_status pdgpu_simulation_set_obstacle_targets(pdgpu_simulation *simulation, int obstacle, const double *targets,
                                                              pdgpu_error *error);

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds an obstacle with points [n_points,3] m, and triangles that have been checked. */
-static pd_status add_obstacle(pdgpu_scene *scene, pd_obstacle made, const double *points, const int *triangles, int *obstacle,
-                              pd_error *error) {
+/* Adds an obstacle with points [n_points,3] m, and triangles or edges that have been checked. */
+static pd_status add_obstacle(pdgpu_scene *scene, pd_obstacle made, const double *points, const int *rows, int *obstacle, pd_error *error) {
     made.points = pd_arena_copy(&scene->arena, points, (size_t)made.n_points, 3 * sizeof *points, error);
-    made.triangles = pd_arena_copy(&scene->arena, triangles, (size_t)made.n_triangles, 3 * sizeof *triangles, error);
+    made.triangles = pd_arena_copy(&scene->arena, rows, (size_t)made.n_triangles, 3 * sizeof *rows, error);
+    made.edges = pd_arena_copy(&scene->arena, rows, (size_t)made.n_edges, 2 * sizeof *rows, error);
     pd_obstacle *list = realloc(scene->obstacles, ((size_t)scene->n_obstacles + 1) * sizeof *list);
     if (list) scene->obstacles = list;
-    if (!made.points || !made.triangles || !list) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for an obstacle");
+    if (!made.points || !made.triangles || !made.edges || !list) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for an obstacle");
     list[scene->n_obstacles] = made;
     if (obstacle) *obstacle = scene->n_obstacles;
     scene->n_obstacles++;
@@ -78,6 +78,41 @@ pdgpu_status pdgpu_scene_add_surface(pdgpu_scene *scene, const double *points, i
     PD_TRY(pd_points_check(points, n_points, "points", &found));
     PD_TRY(pd_elements_check(triangles, n_triangles, 3, n_points, "triangles", &found));
     PD_TRY(add_obstacle(scene, made, points, triangles, obstacle, &found));
+done:
+    return pd_report(status, &found, error);
+}
+
+pdgpu_status pdgpu_scene_add_segments(pdgpu_scene *scene, const double *points, int n_points, const int *edges, int n_edges, int *obstacle,
+                                      pdgpu_error *error) {
+    pd_error found = {0};
+    pd_status status = PD_OK;
+    pd_obstacle made = {.shape = PD_OBSTACLE_SEGMENTS, .n_points = n_points, .n_edges = n_edges};
+    PD_TRY(pd_need(scene, "scene", &found));
+    PD_TRY(pd_need(points, "points", &found));
+    PD_TRY(pd_need(edges, "edges", &found));
+    if (n_points < 2) PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "n_points: must be at least 2, got %d", n_points));
+    if (n_edges < 1) PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "n_edges: must be at least 1, got %d", n_edges));
+    PD_TRY(pd_points_check(points, n_points, "points", &found));
+    PD_TRY(pd_elements_check(edges, n_edges, 2, n_points, "edges", &found));
+    for (int e = 0; e < n_edges; e++) {
+        const double *ends[2] = {points + 3 * (size_t)edges[2 * e], points + 3 * (size_t)edges[2 * e + 1]};
+        if (ends[0][0] == ends[1][0] && ends[0][1] == ends[1][1] && ends[0][2] == ends[1][2])
+            PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "edges: row %d, between the points %d and %d, has no length", e, edges[2 * e],
+                           edges[2 * e + 1]));
+    }
+    PD_TRY(add_obstacle(scene, made, points, edges, obstacle, &found));
+done:
+    return pd_report(status, &found, error);
+}
+
+pdgpu_status pdgpu_scene_add_points(pdgpu_scene *scene, const double *points, int n_points, int *obstacle, pdgpu_error *error) {
+    pd_error found = {0};
+    pd_status status = PD_OK;
+    PD_TRY(pd_need(scene, "scene", &found));
+    PD_TRY(pd_need(points, "points", &found));
+    if (n_points < 1) PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "n_points: must be at least 1, got %d", n_points));
+    PD_TRY(pd_points_check(points, n_points, "points", &found));
+    PD_TRY(add_obstacle(scene, (pd_obstacle){.shape = PD_OBSTACLE_POINTS, .n_points = n_points}, points, NULL, obstacle, &found));
 done:
     return pd_report(status, &found, error);
 }

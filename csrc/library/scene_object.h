@@ -46,15 +46,22 @@ typedef struct pd_attachment {
     double target[3], stiffness;
 } pd_attachment;
 
-typedef enum pd_obstacle_shape { PD_OBSTACLE_PLANE, PD_OBSTACLE_SPHERE, PD_OBSTACLE_CAPSULE, PD_OBSTACLE_SURFACE } pd_obstacle_shape;
+typedef enum pd_obstacle_shape {
+    PD_OBSTACLE_PLANE,
+    PD_OBSTACLE_SPHERE,
+    PD_OBSTACLE_CAPSULE,
+    PD_OBSTACLE_SURFACE, /* from here on the points move one by one */
+    PD_OBSTACLE_SEGMENTS,
+    PD_OBSTACLE_POINTS
+} pd_obstacle_shape;
 
 typedef struct pd_obstacle {
     pd_obstacle_shape shape;
     int n_points;   /* of a plane: its point and its unit normal */
     double *points; /* m */
     double radius;  /* m */
-    int n_triangles;
-    int *triangles; /* indices of its points */
+    int n_triangles, n_edges;
+    int *triangles, *edges; /* indices of its points */
 } pd_obstacle;
 
 typedef enum pd_contact_kind { PD_NO_CONTACT, PD_BARRIER_CONTACT, PD_PENALTY_CONTACT } pd_contact_kind;

@@ -100,7 +100,8 @@ static totals count_all(const pdgpu_scene *scene) {
     for (int o = 0; o < scene->n_obstacles; o++) {
         count.points += (size_t)scene->obstacles[o].n_points;
         count.triangles += (size_t)scene->obstacles[o].n_triangles;
-        count.others++, count.particles++;
+        count.others += 1 + (size_t)scene->obstacles[o].n_edges;
+        count.particles += (size_t)scene->obstacles[o].n_points;
     }
     return count;
 }
@@ -115,6 +116,8 @@ static void put_obstacle(pd_touching *self, const pdgpu_scene *scene, int which,
     if (obstacle->shape == PD_OBSTACLE_PLANE) self->planes[self->n_planes++] = first;
     if (obstacle->shape == PD_OBSTACLE_SPHERE) append(particles, first, first);
     if (obstacle->shape == PD_OBSTACLE_CAPSULE) append(others, first, first + 1);
+    for (int e = 0; e < obstacle->n_edges; e++) append(others, first + obstacle->edges[2 * e], first + obstacle->edges[2 * e + 1]);
+    for (int i = 0; obstacle->shape == PD_OBSTACLE_POINTS && i < obstacle->n_points; i++) append(particles, first + i, first + i);
     self->n_points += obstacle->n_points;
 }
 
@@ -161,9 +164,9 @@ pd_status pd_touching_create(pd_touching *out, const pdgpu_scene *scene, pd_aren
         PD_TRY(pd_fail(error, PD_ERROR_MEMORY, "out of memory for the contact of %zu points", count.points));
     for (int b = 0; b < scene->n_bodies; b++) PD_TRY(put_body(out, scene, b, &others, &particles, error));
     out->n_points = scene->n_vertices;
-    for (int shapes = 0; shapes < 2; shapes++) // surfaces first, as in Python
+    for (int shapes = 0; shapes < 2; shapes++) // surfaces, segments and points first, as in Python
         for (int o = 0; o < scene->n_obstacles; o++)
-            if ((scene->obstacles[o].shape != PD_OBSTACLE_SURFACE) == shapes) put_obstacle(out, scene, o, &others, &particles);
+            if ((scene->obstacles[o].shape < PD_OBSTACLE_SURFACE) == shapes) put_obstacle(out, scene, o, &others, &particles);
     PD_TRY(merge_edges(out, &others, &particles, arena, error));
     PD_TRY(find_vertices(out, arena, error));
 done:

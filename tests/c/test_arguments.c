@@ -27,6 +27,8 @@ void test_null_pointers(void) {
     REFUSED(pdgpu_scene_add_sphere(scene, NULL, 1.0, NULL, &error), PDGPU_ERROR_VALUE, "centre");
     REFUSED(pdgpu_scene_add_capsule(scene, ZERO, NULL, 1.0, NULL, &error), PDGPU_ERROR_VALUE, "end");
     REFUSED(pdgpu_scene_add_surface(scene, NULL, 3, (const int[]){0, 1, 2}, 1, NULL, &error), PDGPU_ERROR_VALUE, "points");
+    REFUSED(pdgpu_scene_add_segments(scene, NULL, 2, (const int[]){0, 1}, 1, NULL, &error), PDGPU_ERROR_VALUE, "points");
+    REFUSED(pdgpu_scene_add_points(scene, NULL, 2, NULL, &error), PDGPU_ERROR_VALUE, "points");
     REFUSED(pdgpu_scene_set_barrier(NULL, NULL, &error), PDGPU_ERROR_VALUE, "scene");
     REFUSED(pdgpu_scene_set_penalty(NULL, NULL, &error), PDGPU_ERROR_VALUE, "scene");
     REFUSED(pdgpu_solver_create(&no_solver, NULL, &error), PDGPU_ERROR_VALUE, "name");
@@ -143,6 +145,11 @@ void test_values(void) {
     REFUSED(pdgpu_scene_add_plane(scene, ZERO, ZERO, NULL, &error), PDGPU_ERROR_VALUE, "normal: must not be zero");
     REFUSED(pdgpu_scene_add_sphere(scene, ZERO, 0.0, NULL, &error), PDGPU_ERROR_VALUE, "radius");
     REFUSED(pdgpu_scene_add_capsule(scene, ZERO, ZERO, 1.0, NULL, &error), PDGPU_ERROR_VALUE, "sphere");
+    const double one_place[6] = {1.0, 2.0, 3.0, 1.0, 2.0, 3.0};
+    REFUSED(pdgpu_scene_add_segments(scene, one_place, 2, (const int[]){0, 1}, 1, NULL, &error), PDGPU_ERROR_VALUE, "row 0");
+    REFUSED(pdgpu_scene_add_segments(scene, one_place, 2, (const int[]){0, 2}, 1, NULL, &error), PDGPU_ERROR_VALUE, "edges");
+    REFUSED(pdgpu_scene_add_segments(scene, one_place, 2, (const int[]){0, 1}, 0, NULL, &error), PDGPU_ERROR_VALUE, "n_edges");
+    REFUSED(pdgpu_scene_add_points(scene, one_place, 0, NULL, &error), PDGPU_ERROR_VALUE, "n_points");
     REFUSED(pdgpu_scene_set_barrier(scene, &(pdgpu_barrier){.distance = 0.01}, &error), PDGPU_ERROR_VALUE, "stiffness");
     REFUSED(pdgpu_scene_set_penalty(scene, &(pdgpu_penalty){.thickness = -0.1, .stiffness = 1.0}, &error), PDGPU_ERROR_VALUE, "got -0.1");
     REFUSED(pdgpu_scene_set_barrier(scene, &(pdgpu_barrier){.distance = 0.01, .stiffness = 1.0, .friction = 0.5}, &error),

@@ -102,7 +102,7 @@ def _folded_obstacles(judged, surface, found):
     """A text for every obstacle mesh that intersects itself. Two obstacles that intersect each other, as the steps of a stair, may be
     intended.
     """
-    pairs = judged.parted(found)[1].edge_triangle  # a mesh has no edges without a triangle
+    pairs = judged.parted(found)[1].edge_triangle  # segments have no triangles
     owner, other = surface.owner[judged.edges[pairs[:, 0], 0]], surface.owner[judged.triangles[pairs[:, 1], 0]]
     for place in np.unique(owner[owner == other]):
         of_this = pairs[(owner == place) & (other == place)]
