@@ -69,7 +69,7 @@ def attack(seed):
     flat = sheet(0.2, 0.2, 5)
     scene.add_shell(pdgpu.Mesh(flat.points @ turn.T + [0.0, 0.24, 0.0], triangles=flat.triangles), spring, density=0.2, **throw)
     line = np.linspace(-0.1, 0.1, 8)[:, None] * turn[0] + [0.0, 0.5, 0.0]
-    scene.add_rod(string(line), spring, density=0.05, bending=1e-6, **throw)
+    scene.add_rod(string(line), spring, density=0.05, bending=1e-4, **throw)  # too stiff to fold onto its own next edge
     scene.add_particles(rng.uniform(-0.05, 0.05, (8, 3)) + [0.0, 0.7, 0.0], mass=1e-3, **throw)
     scene.add_rigid(moved(shapes.sphere(0.04, 1), [0.01, 0.82, 0.02]), density=300.0, **throw)
     contact = pdgpu.BarrierContact(2e-3, separation=float(rng.choice([0.0, 1e-3])), friction=float(rng.choice([0.0, 0.4])))
