@@ -13,9 +13,19 @@ VERTICES = {"iterations": 400, "tolerance": 1e-9}
 # the solver, its bar as a part of the size of the scene, and the scenes that are left out
 SOLVERS = {
     "Newton, last factor": (lambda: pdgpu.Newton(iterations=300, tolerance=1e-9, linear="auto"), 1e-6, ()),
+    "Newton-CG, multilevel": (
+        lambda: pdgpu.Newton(iterations=300, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="multilevel")),
+        1e-6,
+        (),
+    ),
     "Newton-CG": (lambda: pdgpu.Newton(iterations=300, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="block")), 1e-6, ()),
     "PD": (lambda: PD(iterations=3000, tolerance=1e-8), 1e-6, ()),
     "PD, Chebyshev": (lambda: PD(iterations=1000, tolerance=1e-8, chebyshev=pdgpu.Chebyshev(rho=0.9)), 1e-6, ()),
+    "PD by PCG, multilevel": (
+        lambda: PD(iterations=3000, tolerance=1e-7, linear=pdgpu.PCG(iterations=20, preconditioner="multilevel")),
+        1e-4,
+        (),
+    ),
     "PD by PCG": (lambda: PD(iterations=3000, tolerance=1e-7, linear=pdgpu.PCG(iterations=20)), 1e-4, ()),
     # a scalar diagonal holds tangents as fast as normals: on a body that a much heavier one presses 2000 iterations are too few
     "PD by Jacobi": (lambda: PD(**SWEEPS, linear=pdgpu.Jacobi(iterations=5)), 1e-4, ("cube on cube",)),

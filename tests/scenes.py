@@ -17,6 +17,7 @@ NEWTON = pdgpu.Newton(iterations=5, linear=pdgpu.Direct())
 NEWTON_AUTO = pdgpu.Newton(iterations=5, linear="auto")
 NEWTON_CG = pdgpu.Newton(iterations=5, linear=pdgpu.PCG(preconditioner="block"))
 NEWTON_CHEBYSHEV = pdgpu.Newton(iterations=5, linear=pdgpu.PCG(preconditioner="chebyshev"))
+NEWTON_MULTILEVEL = pdgpu.Newton(iterations=5, linear=pdgpu.PCG(preconditioner="multilevel"))
 QUASI_NEWTON = pdgpu.QuasiNewton(iterations=8, history=3)
 VBD = pdgpu.VertexBlockDescent(iterations=8, initialization="inertial_target")
 VBD_SEARCH = pdgpu.VertexBlockDescent(iterations=8, line_search=True, initialization="inertial_target")
@@ -31,6 +32,7 @@ ADMM = pdgpu.ADMM(iterations=8)
 # those that minimise the incremental potential, and all
 MINIMISERS = {"direct": DIRECT, "chebyshev": CHEBYSHEV, "jacobi": JACOBI, "newton": NEWTON, "cg": CG, "cg_direct": CG_DIRECT}
 MINIMISERS.update(newton_auto=NEWTON_AUTO, newton_cg=NEWTON_CG, newton_chebyshev=NEWTON_CHEBYSHEV, quasi_newton=QUASI_NEWTON)
+MINIMISERS.update(newton_multilevel=NEWTON_MULTILEVEL)
 MINIMISERS.update(vbd=VBD, vbd_search=VBD_SEARCH, block_jacobi=BLOCK_JACOBI, gradient_descent=GRADIENT_DESCENT)
 SOLVERS = {**MINIMISERS, "pbd": PBD, "xpbd": XPBD, "admm": ADMM}
 COMBINED = {
@@ -47,6 +49,7 @@ LINEAR_SOLVERS = {
     "sor": pdgpu.SOR(omega=1.3, iterations=3),
     "pcg": pdgpu.PCG(iterations=6),
     "pcg chebyshev": pdgpu.PCG(iterations=3, preconditioner="chebyshev"),
+    "pcg multilevel": pdgpu.PCG(iterations=4, preconditioner="multilevel"),
     "a-jacobi 2": pdgpu.AJacobi(order=2, weight=0.6, iterations=3),
     "a-jacobi 3": pdgpu.AJacobi(order=3, weight=0.6, variant="composed", iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)),
     "suppressed": pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=3),
@@ -69,6 +72,7 @@ RESIDENT = {
     "symmetric": pdgpu.ProjectiveDynamics(linear=pdgpu.SymmetricGaussSeidel(iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.8, start=1))),
     "pcg": pdgpu.ProjectiveDynamics(linear=pdgpu.PCG(iterations=4)),
     "pcg chebyshev": pdgpu.ProjectiveDynamics(linear=pdgpu.PCG(iterations=2, preconditioner="chebyshev")),
+    "pcg multilevel": pdgpu.ProjectiveDynamics(linear=pdgpu.PCG(iterations=3, preconditioner="multilevel")),
     "a-jacobi": pdgpu.ProjectiveDynamics(linear=pdgpu.AJacobi(order=2, weight=0.6, iterations=3)),
     "suppressed": pdgpu.ProjectiveDynamics(linear=pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=2)),
     "vbd": pdgpu.VertexBlockDescent(),

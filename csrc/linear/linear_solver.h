@@ -35,10 +35,11 @@ enum {
 
 /*  X(KIND, name of its pd_preconditioner), in the order of PRECONDITIONERS in python/pdgpu/linear/linear_solvers.py. A new preconditioner
  * is one file of linear/preconditioners and one line here. */
-#define PD_PRECONDITIONER_TABLE(X)            \
-    X(PD_PRECONDITIONER_JACOBI, jacobi)       \
-    X(PD_PRECONDITIONER_BLOCK, block)         \
-    X(PD_PRECONDITIONER_CHEBYSHEV, chebyshev) \
+#define PD_PRECONDITIONER_TABLE(X)              \
+    X(PD_PRECONDITIONER_JACOBI, jacobi)         \
+    X(PD_PRECONDITIONER_BLOCK, block)           \
+    X(PD_PRECONDITIONER_CHEBYSHEV, chebyshev)   \
+    X(PD_PRECONDITIONER_MULTILEVEL, multilevel) \
     X(PD_PRECONDITIONER_FUNCTION, function)
 
 enum {

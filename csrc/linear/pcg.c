@@ -12,11 +12,14 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct pd_pcg {
     pd_operator A;
     pd_preconditioned M;
     double *blocks;   /* B [n,3] the 3x3 blocks on the diagonal, without the diagonal itself; NULL before their first use */
+    pd_csr nodes;     /* H, three rows each, without values; row_start NULL: the rows are the nodes, or there was no use so far */
+    real *entries;    /* B, the values of A on the pattern of its nodes; NULL before their first use */
     double *products; /* H [4,width] the sums of the last iteration after a read: p.Ap first, r.r last */
     pd_conjugate_gradients cg;
 } pd_pcg;
@@ -25,7 +28,8 @@ static void destroy(void *memory, pd_context *context) {
     pd_pcg *self = memory;
     pd_preconditioned_destroy(&self->M, context);
     pd_conjugate_gradients_destroy(&self->cg, context);
-    pd_memory_destroy(context, self->blocks);
+    pd_csr_destroy(&self->nodes);
+    PD_MEMORIES_DESTROY(context, self->blocks, self->entries);
     free(self->products);
     free(self);
 }
@@ -79,6 +83,72 @@ done:
 /* Contact adds the same to A and to its diagonal, which moves Rayleigh quotients towards 1. */
 static pd_status largest(void *owner, double *lambda) { return pd_largest_eigenvalue(owner, lambda); }
 
+/* Tells whether A consists of 3x3 blocks: each is full or empty. */
+static int consists_of_blocks(const pd_csr *A) {
+    if (A->n % 3) return 0;
+    for (int i = 0; i < A->n; i += 3) {
+        int count = A->row_start[i + 1] - A->row_start[i];
+        const int *columns = A->columns + A->row_start[i];
+        if (count % 3) return 0;
+        for (int s = 0; s < count; s++)
+            if (columns[s] != columns[s - s % 3] + s % 3 || columns[s - s % 3] % 3) return 0;
+        for (int r = 1; r < 3; r++)
+            if (A->row_start[i + r + 1] - A->row_start[i + r] != count ||
+                memcmp(columns, A->columns + A->row_start[i + r], (size_t)count * sizeof(int)))
+                return 0;
+    }
+    return 1;
+}
+
+/* The pattern of the 3x3 blocks of A, and their values. */
+static pd_status upload_nodes(pd_linear *self) {
+    pd_pcg *method = self->memory;
+    const pd_csr *A = &self->A;
+    size_t entries = (size_t)A->row_start[A->n], n = (size_t)A->n / 3;
+    double *values = malloc((entries + 1) * sizeof(double));
+    pd_status status = PD_OK;
+    pd_csr *nodes = &method->nodes;
+    nodes->n = (int)n;
+    nodes->row_start = calloc(n + 1, sizeof(int));
+    nodes->columns = malloc((entries / 9 + 1) * sizeof(int));
+    if (!values || !nodes->row_start || !nodes->columns) {
+        status = pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for conjugate gradients of %d rows", A->n);
+        goto done;
+    }
+    for (int b = 0; b < nodes->n; b++) {
+        int first = A->row_start[3 * b], count = (A->row_start[3 * b + 1] - first) / 3, begin = nodes->row_start[b];
+        nodes->row_start[b + 1] = begin + count;
+        for (int k = 0; k < count; k++) {
+            nodes->columns[begin + k] = A->columns[first + 3 * k] / 3;
+            for (int c = 0; c < 9; c++) values[9 * (begin + k) + c] = A->values[A->row_start[3 * b + c / 3] + 3 * k + c % 3];
+        }
+    }
+    status = pd_upload_reals(self->context, &method->entries, values, entries);
+done:
+    free(values);
+    return status;
+}
+
+/* A with its present diagonal, and the blocks that contact adds there. */
+static pd_status entries_of(void *owner, pd_operator_entries *out) {
+    pd_linear *self = owner;
+    pd_pcg *method = self->memory;
+    const pd_csr *A = &self->A;
+    pd_status status = PD_OK;
+    if (!method->entries && self->width == 1 && !self->fixed && consists_of_blocks(A)) PD_TRY(upload_nodes(self));
+    if (!method->entries) PD_TRY(pd_upload_reals(self->context, &method->entries, A->values, (size_t)A->row_start[A->n]));
+    if (method->nodes.row_start) A = &method->nodes;
+    *out = (pd_operator_entries){.n = A->n, .row_start = A->row_start, .columns = A->columns};
+    out->matrix = (pd_node_matrix){.numbers = self->coupling || method->nodes.row_start ? 3 : 1,
+                                   .scalar = !method->nodes.row_start,
+                                   .values = method->entries,
+                                   .diagonal = self->total,
+                                   .coupling = self->coupling,
+                                   .projectors = self->coupling ? self->projectors : NULL};
+done:
+    return status;
+}
+
 static pd_status refresh(pd_linear *self) {
     pd_pcg *method = self->memory;
     return pd_preconditioned_refresh(&method->M, &method->A, NULL);
@@ -102,7 +172,8 @@ static pd_status prepare(pd_linear *self) {
                               .projectors = self->projectors,
                               .n_held = self->fixed ? self->A.n : 0,
                               .has_blocks = self->width == 1 && self->A.n % 3 == 0,
-                              .largest = largest};
+                              .largest = largest,
+                              .entries = entries_of};
     if (!method->M.memory) PD_TRY(pd_preconditioned_create(&method->M, &method->A, &self->settings));
     method->cg.A = &method->A;
     method->cg.M = &method->M;

@@ -6,6 +6,17 @@
 #define PD_LINEAR_PRECONDITIONER_H
 
 #include "linear/linear_solver.h"
+#include "loops/schwarz_loops.h"
+
+/* The entries of an operator, for preconditioners that need more than its products. */
+typedef struct pd_operator_entries {
+    int n;                          /* nodes: rows, or three rows each */
+    const int *row_start, *columns; /* H: the pattern over them, with the diagonal */
+    long long revision;             /* of the pattern, at least 0 */
+    pd_node_matrix matrix;          /* the values on it, B */
+    int turns;                      /* its slow motions are translations and rotations of parts, about `points`. 0: translations */
+    const real *points;             /* B [n,3] m; valid at a refresh */
+} pd_operator_entries;
 
 /* A symmetric operator on vectors [n,width] that its owner changes: A of a global step, or the Hessian of G with its contact pairs. */
 typedef struct pd_operator {
@@ -26,6 +37,9 @@ typedef struct pd_operator {
     /* The largest eigenvalue of D^-1 A, D the diagonal or the kept blocks, and an upper bound of it after every later change.
      * Synchronises. NULL: no bound; it is estimated after every change. */
     pd_status (*largest)(void *owner, double *lambda);
+    /* Its entries with those of contact pairs, for a preconditioner that is `assembled`. Before the first refresh only the pattern is
+     * valid. Allocates in the first call. Errors: PD_ERROR_MEMORY. */
+    pd_status (*entries)(void *owner, pd_operator_entries *out);
 } pd_operator;
 
 typedef struct pd_preconditioner {
@@ -42,6 +56,7 @@ typedef struct pd_preconditioner {
     pd_status (*apply)(void *self, const pd_operator *A, const real *r, real *z);
     const pd_block_inverses *(*inverses)(const void *self); /* with apply NULL */
     int waits;                                              /* apply synchronises: it cannot be captured into a graph */
+    int assembled;                                          /* it reads the entries of A */
     int block;                                              /* rows of the blocks that the matrix must consist of; 1: any matrix */
 } pd_preconditioner;
 

@@ -20,6 +20,7 @@ SOLVERS = {
     "symmetric": pdgpu.SymmetricGaussSeidel(iterations=4, chebyshev=EXTRAPOLATED),
     "sor": pdgpu.SOR(omega=1.3, iterations=4),
     "pcg": pdgpu.PCG(iterations=6),
+    "pcg multilevel": pdgpu.PCG(preconditioner="multilevel", iterations=6),
     **{f"a-jacobi {order}": pdgpu.AJacobi(order=order, weight=0.6, iterations=4) for order in (1, 2, 3, 4)},
     "exact 3": pdgpu.AJacobi(order=3, weight=1.0, iterations=3),
     "composed": pdgpu.AJacobi(order=3, weight=0.6, variant="composed", iterations=4, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)),

@@ -174,7 +174,8 @@ pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem
         PD_TRY(pd_contact_bounds(self->contact, problem->model, self->bounds));
         PD_TRY(pd_linear_set_diagonal(self->linear, self->bounds));
     } else if (self->cg && self->touched) {
-        if (pd_problem_needs_assembled(problem))
+        self->x = x;
+        if (pd_hessian_cg_is_whole(self->cg))
             PD_TRY(pd_problem_assembled_hessian_on(problem, self->base, x, rebuild));
         else
             PD_TRY(pd_problem_hessian_on(problem, self->base, x));
@@ -196,7 +197,7 @@ pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, 
         return pd_project(problem->context, problem->model->n_vertices, problem->model->subspace, direction);
     }
     if (!self->touched || !self->cg) return pd_linear_solve(self->linear, residual, direction, NULL, &result);
-    pd_iterate solved = {.gradient = residual, .direction = direction};
+    pd_iterate solved = {.x = (real *)self->x, .gradient = residual, .direction = direction};
     return pd_hessian_cg_solve(self->cg, &solved, self->tolerance, self->most, 0.0, 0, &end);
 }
 

@@ -32,6 +32,7 @@ typedef struct pd_global_step {
     pd_hessian_cg *cg;         /* PCG */
     double tolerance;          /* of it */
     int most;                  /* iterations of it */
+    const real *x;             /* B [n,3] where the pairs were found, borrowed */
     double *bounds;            /* B [n] N/m, the others */
     pd_linear *alone;          /* A without contact, for products, if it was made from `sets` */
     int touched;               /* there are neighbour pairs or rigid bodies: A is not the matrix of the solve */

@@ -29,7 +29,8 @@ struct pd_hessian_cg {
     unsigned char *excluded;   /* B [n] */
     real *blocks;              /* B [capacity,3,3], as columns */
     size_t capacity;
-    int revision; /* of the pattern of row_start, columns and slots */
+    const real *points; /* B [n,3] x of the present solve; NULL before the first */
+    int revision;       /* of the pattern of row_start, columns and slots */
 };
 
 void pd_hessian_cg_destroy(pd_hessian_cg *self) {
@@ -42,6 +43,8 @@ void pd_hessian_cg_destroy(pd_hessian_cg *self) {
     free(self);
 }
 
+int pd_hessian_cg_is_whole(const pd_hessian_cg *self) { return self->assembled; }
+
 static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
     pd_hessian_cg *self = owner;
     pd_contact *contact = self->problem->contact;
@@ -53,6 +56,21 @@ static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
 static pd_status invert(void *owner, const pd_block_inverses *M, double *indefinite) {
     pd_hessian_cg *self = owner;
     return pd_hessian_inverses(self->context, &self->H, M, indefinite);
+}
+
+/* The blocks of H; with contact those of the assembled Hessian. In it the unknowns of a rigid body are rows too, without a place. */
+static pd_status entries_of(void *owner, pd_operator_entries *out) {
+    const pd_hessian_cg *self = owner;
+    const pd_assembled_hessian *reduced = self->assembled ? pd_problem_reduced(self->problem) : NULL;
+    const pd_csr *pattern = reduced ? &reduced->pattern : &self->problem->hessian->pattern;
+    *out = (pd_operator_entries){.n = pattern->n,
+                                 .row_start = pattern->row_start,
+                                 .columns = pattern->columns,
+                                 .revision = reduced ? reduced->revision : 0,
+                                 .turns = !self->problem->rigid,
+                                 .points = self->points};
+    out->matrix = (pd_node_matrix){.numbers = 3, .values = self->H.blocks, .projectors = self->H.subspace, .shift = self->H.shift};
+    return PD_OK;
 }
 
 /* ---- a factor as the preconditioner: of an earlier Hessian, with any settings
@@ -140,9 +158,17 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
     self->context = context;
     self->problem = problem;
     self->factor = factor;
-    self->assembled = factor || pd_problem_needs_assembled(problem);
-    self->A = (pd_operator){
-        .context = context, .rows = &self->rows, .width = 1, .owner = self, .product = multiply, .invert = invert, .has_blocks = 1};
+    const int assembled = problem->contact && !factor && pd_preconditioner_of(settings->preconditioner)->assembled;
+    self->assembled = factor || assembled || pd_problem_needs_assembled(problem);
+    if (assembled && !pd_problem_needs_assembled(problem)) PD_TRY(pd_problem_create_assembled(problem));
+    self->A = (pd_operator){.context = context,
+                            .rows = &self->rows,
+                            .width = 1,
+                            .owner = self,
+                            .product = multiply,
+                            .invert = invert,
+                            .has_blocks = 1,
+                            .entries = entries_of};
     self->A.held = problem->rigid ? problem->rigid->excluded : problem->fixed;
     self->A.projectors = problem->model->subspace;
     self->A.n_held = (int)n;
@@ -209,6 +235,7 @@ pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, do
     pd_tally begun;
     *end = (pd_hessian_cg_end){0};
     self->H.shift = shift;
+    self->points = iterate->x;
     if (self->assembled) PD_TRY(take_assembled(self));
     PD_TRY(pd_preconditioned_refresh(&self->M, &self->A, self->indefinite));
     PD_TRY(pd_memory_copy(context, self->cg.r, iterate->gradient, bytes));
