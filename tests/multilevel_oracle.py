@@ -60,23 +60,29 @@ def pattern_of_domains(neighbours, domains, domain):
     return found
 
 
-def inverse_of_domain(A, rows):
-    """The inverse of a block; unknowns without stiffness, such as the rotation of a domain of one node, do not move."""
+def inverse_of_domain(A, rows, epsilon):
+    """The inverse of a block, its diagonal raised by the rounding of a stored inverse; unknowns without stiffness, such as the
+    rotation of a domain of one node, do not move.
+    """
     stiff = rows[np.abs(A[rows, rows]) > 1e-300]
+    block = A[np.ix_(stiff, stiff)]
+    inverse = np.linalg.inv(block)
     out = np.zeros_like(A)
-    out[np.ix_(stiff, stiff)] = np.linalg.inv(A[np.ix_(stiff, stiff)])
+    out[np.ix_(stiff, stiff)] = inverse + 8 * epsilon * np.diag(np.diag(inverse))
     return out
 
 
-def preconditioner(A, neighbours, numbers=1, held=None, points=None):
-    """M^-1 dense. A dense over all rows; neighbours: those of each node; points [n,3]: with rotations about centres of domains."""
+def preconditioner(A, neighbours, numbers=1, held=None, points=None, epsilon=2.0**-53):
+    """M^-1 dense. A dense over all rows; neighbours: those of each node; points [n,3]: with rotations about centres of
+    domains; epsilon: of the numbers that store the inverses.
+    """
     n = len(neighbours)
     held = np.zeros(n, bool) if held is None else held
     size = NODES if numbers == 1 else NODES_OF_BLOCKS
     total, P = np.zeros_like(A), np.eye(len(A))
     for _ in range(16):
         domains, domain = grow(neighbours, held, size)
-        inverse = sum(inverse_of_domain(A, np.add.outer(np.array(d) * numbers, np.arange(numbers)).ravel()) for d in domains)
+        inverse = sum(inverse_of_domain(A, np.add.outer(np.array(d) * numbers, np.arange(numbers)).ravel(), epsilon) for d in domains)
         total += P @ inverse @ P.T
         if len(domains) < 2 or 4 * len(domains) > 3 * sum(map(len, domains)):
             break

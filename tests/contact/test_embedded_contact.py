@@ -13,6 +13,7 @@ SOLVERS = {
     "Newton": pdgpu.Newton(**TIGHT),
     "Newton by PCG": pdgpu.Newton(**TIGHT, linear=pdgpu.PCG()),
     "Newton by PCG, chebyshev": pdgpu.Newton(**TIGHT, linear=pdgpu.PCG(preconditioner="chebyshev")),
+    "Newton by PCG, multilevel": pdgpu.Newton(**TIGHT, linear=pdgpu.PCG(preconditioner="multilevel")),
     "QuasiNewton": pdgpu.QuasiNewton(**TIGHT),
     "NonlinearCG": pdgpu.NonlinearCG(**TIGHT),
     "ProjectiveDynamics": pdgpu.ProjectiveDynamics(**TIGHT),

@@ -83,6 +83,7 @@ SOLVERS = {
     "sor": pdgpu.SOR(omega=1.3, iterations=4),
     "pcg": pdgpu.PCG(iterations=6),
     "pcg chebyshev": pdgpu.PCG(iterations=3, preconditioner="chebyshev"),
+    "pcg multilevel": pdgpu.PCG(iterations=5, preconditioner="multilevel"),
     "direct": pdgpu.Direct(),
     "a-jacobi 1": pdgpu.AJacobi(order=1, weight=0.6, iterations=5),
     "a-jacobi 2": pdgpu.AJacobi(order=2, weight=0.6, iterations=5, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)),

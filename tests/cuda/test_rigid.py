@@ -14,6 +14,7 @@ SOLVERS = {
     "Newton": pdgpu.Newton(iterations=4),
     "conjugate gradients": pdgpu.Newton(iterations=4, linear=pdgpu.PCG(preconditioner="block")),
     "conjugate gradients, polynomial": pdgpu.Newton(iterations=4, linear=pdgpu.PCG(preconditioner="chebyshev")),
+    "conjugate gradients, multilevel": pdgpu.Newton(iterations=4, linear=pdgpu.PCG(preconditioner="multilevel")),
     "QuasiNewton": pdgpu.QuasiNewton(iterations=4),
     "VertexBlockDescent": pdgpu.VertexBlockDescent(iterations=4),
     "BlockJacobi": pdgpu.BlockJacobi(iterations=4),

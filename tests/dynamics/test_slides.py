@@ -16,12 +16,14 @@ LINEAR = {
     "sor": pdgpu.SOR(iterations=4, omega=1.3),
     "pcg": pdgpu.PCG(iterations=8),
     "pcg chebyshev": pdgpu.PCG(iterations=4, preconditioner="chebyshev"),
+    "pcg multilevel": pdgpu.PCG(iterations=4, preconditioner="multilevel"),
 }
 MINIMISERS = {
     "direct": pdgpu.ProjectiveDynamics(iterations=200),
     "chebyshev": pdgpu.ProjectiveDynamics(iterations=200, chebyshev=pdgpu.Chebyshev(rho=0.9)),
     **{name: pdgpu.ProjectiveDynamics(iterations=250, linear=linear) for name, linear in LINEAR.items()},
     "Newton, chebyshev": pdgpu.Newton(iterations=40, linear=pdgpu.PCG(preconditioner="chebyshev")),
+    "Newton, multilevel": pdgpu.Newton(iterations=40, linear=pdgpu.PCG(preconditioner="multilevel")),
     "cg": pdgpu.NonlinearCG(iterations=300),
     "cg, direct": pdgpu.NonlinearCG(iterations=300, preconditioner="direct"),
     "quasi-Newton": pdgpu.QuasiNewton(iterations=60),
@@ -100,6 +102,7 @@ def test_a_global_step_is_the_restricted_system(name, dtype):
         "jacobi": pdgpu.Jacobi(iterations=400),
         "pcg": pdgpu.PCG(iterations=60),
         "pcg chebyshev": pdgpu.PCG(iterations=30, preconditioner="chebyshev"),
+        "pcg multilevel": pdgpu.PCG(iterations=30, preconditioner="multilevel"),
         "symmetric": pdgpu.SymmetricGaussSeidel(iterations=100),
     }
     linear = {

@@ -38,8 +38,9 @@ def neighbours_of(A, numbers):
     return [list(rows.indices[rows.indptr[i] : rows.indptr[i + 1]]) for i in range(len(rows.indptr) - 1)]
 
 
-def oracle(A, numbers):
-    return multilevel_oracle.preconditioner(A.toarray(), neighbours_of(A, numbers), numbers)
+def oracle(A, numbers, dtype="float64"):
+    epsilon = np.finfo(dtype).eps / 2
+    return multilevel_oracle.preconditioner(A.toarray(), neighbours_of(A, numbers), numbers, epsilon=epsilon)
 
 
 def first_iterate(A, M, b):
@@ -58,7 +59,7 @@ def test_it_is_its_definition(case, dtype):
     make, numbers = CASES[case]
     A = make().astype(dtype)
     b = np.random.default_rng(1).standard_normal(A.shape[0]).astype(dtype)
-    M = oracle(A.astype(float), numbers)
+    M = oracle(A.astype(float), numbers, dtype)
     np.testing.assert_allclose(M, M.T, atol=1e-12 * np.abs(M).max())
     assert np.linalg.eigvalsh((M + M.T) / 2).min() > 0
     found = linear.solve(A, b, pdgpu.PCG(preconditioner=MULTILEVEL, iterations=1)).x
@@ -148,3 +149,29 @@ def test_an_indefinite_matrix_is_told():
     A = laplacian() - 2.0 * scipy.sparse.identity(laplacian().shape[0])
     with pytest.raises(ValueError, match="not positive definite"):
         linear.solve(A.tocsr(), np.ones(A.shape[0]), pdgpu.PCG(preconditioner=MULTILEVEL, tolerance=1e-10))
+
+
+def truss(stiffness, dtype, seed, n=12):
+    """Twelve points in space, springs between all of them, and 1 on the diagonal: one domain."""
+    rng = np.random.default_rng(seed)
+    x, A = rng.standard_normal((n, 3)), np.eye(3 * n)
+    for i in range(n):
+        for j in range(i):
+            direction = np.zeros((n, 3))
+            direction[i] = (x[i] - x[j]) / np.linalg.norm(x[i] - x[j])
+            direction[j] = -direction[i]
+            A += stiffness * rng.random() * np.outer(direction, direction)
+    return A.astype(dtype)
+
+
+@pytest.mark.parametrize(("dtype", "stiffness"), [("float64", 1e9), ("float32", 3e5)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_stiff_domain_stays_positive_definite(dtype, stiffness, seed):
+    """If not, the rounding of its inverse makes a stiff body indefinite, and a simulation ends with an error."""
+    A = truss(stiffness, dtype, seed)
+    assert np.linalg.eigvalsh(A.astype(float)).min() > 0
+    system = linear.System(scipy.sparse.csr_matrix(A), pdgpu.PCG(preconditioner=MULTILEVEL, iterations=1), dtype=dtype)
+    # of stiff motions M^-1 is small next to its entries
+    for b in (A.astype(float) @ np.random.default_rng(seed).standard_normal((len(A), 30))).T:
+        b = (b / np.abs(b).max()).astype(dtype)
+        assert b @ system.solve(b).x > 0

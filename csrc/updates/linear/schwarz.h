@@ -126,8 +126,12 @@ PD_FUNCTION void pd_domain_place(const pd_schwarz_level *level, const real *poin
 /* Doubles of scratch of pd_domain_invert for m unknowns. */
 PD_FUNCTION size_t pd_domain_scratch(int m) { return (size_t)m * ((size_t)m + 3); }
 
-/* A pivot below this fraction of its diagonal is rounding. */
-PD_FUNCTION double pd_least_pivot(void) { return 8.0 * (double)PD_EPSILON; }
+/* A pivot below this fraction of its diagonal counts as zero: it is mostly rounding, as for the rotation of a straight domain about
+ * itself. */
+PD_FUNCTION double pd_least_pivot(void) { return fmax(1e-10, 8.0 * (double)PD_EPSILON); }
+
+/* The factor on the diagonal of an inverse: its rounding to `real` then leaves no negative eigenvalue, for any condition. */
+PD_FUNCTION double pd_inverse_margin(void) { return 1.0 + 8.0 * (double)PD_EPSILON; }
 
 /* The inverse of domain k by `lanes` threads: m sweeps of Gauss and Jordan on the lower triangle a [m,m], which leave -A^-1 [Goodnight
  * 1979]. Pivots of a positive definite matrix are positive. An unknown whose pivot is not positive is left out: its row of the inverse is
@@ -175,7 +179,7 @@ PD_DOMAIN_FUNCTION void pd_domain_invert(const pd_node_matrix *matrix, const pd_
     for (int i = 0; i < m; i++)
         for (int j = lane; j <= i; j += lanes) {
             double own = i == j && diagonal[i] > 0.0 ? 1.0 / diagonal[i] : 0.0;
-            double value = swept[i] > 0.0 && swept[j] > 0.0 ? -a[i * m + j] : own;
+            double value = swept[i] > 0.0 && swept[j] > 0.0 ? -a[i * m + j] * (i == j ? pd_inverse_margin() : 1.0) : own;
             inverse[(size_t)i * (size_t)m + (size_t)j] = inverse[(size_t)j * (size_t)m + (size_t)i] = (real)value;
         }
     if (lane == 0) level->indefinite[k] = negative;
