@@ -1,6 +1,6 @@
 """Multilevel additive Schwarz in NumPy: its domains, its coarser matrices and M^-1 as a dense matrix, from the definition.
 
-    M^-1 = sum over levels of P (sum over domains of R^T (R A R^T)^-1 R) P^T,    A <- T^T A T,    P <- P T
+M^-1 = sum over levels of P (sum over domains of R^T (R A R^T)^-1 R) P^T,    A <- T^T A T,    P <- P T
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ def grow(neighbours, held, size):
         return domain[i] < 0 and not held[i]
 
     while True:
-        beside = (j for i in order for j in neighbours[i] if is_free(j))
-        seed = next(beside, next((i for i in range(len(neighbours)) if is_free(i)), None))
+        adjacent = (j for i in order for j in neighbours[i] if is_free(j))
+        seed = next(adjacent, next((i for i in range(len(neighbours)) if is_free(i)), None))
         if seed is None:
             return domains, domain
         members, domain[seed] = [seed], len(domains)
@@ -55,8 +55,8 @@ def pattern_of_domains(neighbours, domains, domain):
     """The neighbours of each domain, in the order of discovery."""
     found = []
     for members in domains:
-        beside = dict.fromkeys(domain[j] for i in members for j in neighbours[i] if domain[j] >= 0)
-        found.append(list(beside))
+        adjacent = dict.fromkeys(domain[j] for i in members for j in neighbours[i] if domain[j] >= 0)
+        found.append(list(adjacent))
     return found
 
 

@@ -15,7 +15,8 @@ def laplacian(cells=(9, 5, 4), contrast=1.0, seed=3):
     """A graph Laplacian of a tet mesh plus 0.1 on the diagonal, its stiffnesses spread over `contrast`, rows in random order."""
     mesh = shapes.beam((1.0, 0.5, 0.4), cells=cells)
     rng = np.random.default_rng(seed)
-    pairs = np.unique(np.sort(mesh.tets[:, [0, 0, 0, 1, 1, 2, 1, 2, 3, 2, 3, 3]].reshape(-1, 2, 6).transpose(0, 2, 1).reshape(-1, 2)), axis=0)
+    pairs = np.sort(mesh.tets[:, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]].reshape(-1, 2))
+    pairs = np.unique(pairs, axis=0)
     stiffness = contrast ** rng.random(len(pairs))
     i, j = rng.permutation(len(mesh.points))[pairs].T
     n = len(mesh.points)

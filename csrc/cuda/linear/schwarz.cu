@@ -1,8 +1,8 @@
 /* The loops over the domains of an additive Schwarz preconditioner: one block of threads per domain. */
+#include "cuda/context.cuh"
+
 #define PD_DOMAIN_WAIT() __syncthreads()
 #include "updates/linear/schwarz.h"
-
-#include "cuda/context.cuh"
 
 /* Threads of a domain: at least one for each of its unknowns. */
 enum { DOMAIN_THREADS = PD_MOST_DOMAIN_UNKNOWNS };
