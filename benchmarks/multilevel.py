@@ -15,6 +15,7 @@ seconds              processor time of the preparation and the solve, the least 
 relative             these seconds over those of "jacobi" (PD) or "block" (the others), from the same turns
 
     python benchmarks/multilevel.py [--out FILE.csv] [--most 100000] [--systems PD Newton contact] [--repeat 1]
+        [--tiny]
 """
 
 import argparse
@@ -131,11 +132,12 @@ def main():
     parser.add_argument("--most", type=int, default=100_000, help="vertices of the bar; ten times as many for PD")
     parser.add_argument("--systems", nargs="+", choices=NAMES, default=list(NAMES))
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--tiny", action="store_true", help="two small meshes of each system")
     parser.add_argument("--note", default="", help="a line of the file, such as the load of the machine")
     options = parser.parse_args()
     header = ("system", "vertices", "contrast", "preconditioner", "iterations", "growth", "seconds", "relative")
-    notes = [f"tolerance {TOLERANCE:g}", *([options.note] if options.note else [])]
-    write_table(options.out, header, measure(options.systems, options.most, options.repeat), notes)
+    notes = [f"tolerance {TOLERANCE:g}", *(["tiny meshes"] if options.tiny else []), *([options.note] if options.note else [])]
+    write_table(options.out, header, measure(options.systems, options.most, options.repeat, (3, 4) if options.tiny else SIDES), notes)
 
 
 if __name__ == "__main__":

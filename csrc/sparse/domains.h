@@ -3,7 +3,7 @@
  *
  * A node is a row of the matrix, or three of them. A domain has at most `size` nodes. It grows breadth-first in the graph of the matrix,
  * from a neighbour of an earlier domain, or from the lowest free node if there is none. So domains are connected for any numbering of
- * the nodes. The paper cuts a Morton curve instead, which needs positions; benchmarks/multilevel.py compares both. */
+ * the nodes, and need no positions. The paper cuts a Morton curve instead. */
 #ifndef PD_SPARSE_DOMAINS_H
 #define PD_SPARSE_DOMAINS_H
 
