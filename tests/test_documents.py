@@ -232,6 +232,24 @@ def test_the_theory_gives_the_figures_of_accelerations_and_filters():
         assert f"| {start} | {poisson} | {' | '.join(cells)} |" in page
 
 
+def test_the_prose_gives_the_figures_of_preconditioners():
+    """If not, a preconditioner is recommended by iterations and times that no run had."""
+    page, text = (ROOT / "docs" / "theory" / "solvers.md").read_text(), prose()
+    found = {(row["system"], row["vertices"], row["contrast"], row["preconditioner"]): row for row in results("multilevel.csv")}
+    names = ("jacobi", "block", "chebyshev", "multilevel")
+    shown = [key for key in dict.fromkeys(key[:3] for key in found) if key[1] not in ("1225", "350")]
+    for key in shown:
+        counts = [found[(*key, name)]["iterations"] if (*key, name) in found else "-" for name in names]
+        assert f"| {' | '.join(key)} | {', '.join(counts)} | {found[(*key, 'multilevel')]['relative']} |" in page
+    times = [found[(*key, "multilevel")]["relative"] for key in shown if key[0] != "PD"]
+    assert f"Time: {min(times)} to {max(times)} of blocks" in page
+    last = found["contact", "12138", "10000", "multilevel"]
+    counts = f"{last['iterations']} instead of {found['contact', '12138', '10000', 'block']['iterations']} iterations"
+    assert f"{counts}, {last['relative']} of the time of 3x3 blocks" in text
+    bar = found["Newton", "35721", "1", "multilevel"]["relative"]
+    assert f"{last['relative']} of the time of 3x3 blocks for a contrast of 1e4 in contact at 12138 vertices; {bar} of it" in text
+
+
 def test_the_prose_gives_the_figures_of_grains():
     """If not, a cost of grains is claimed that is not what was measured."""
     text, rows = prose(), results("grains.csv")

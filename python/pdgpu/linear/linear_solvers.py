@@ -312,12 +312,12 @@ class PCG:
         A instead of one, and replaces up to `degree` iterations with D^-1. So it needs about as many products but fewer sums over the
         vectors, each of which synchronises a GPU.
 
-        "multilevel": additive Schwarz on several levels [Wu, Wang and Wang 2022]: the sum of the exact inverses of domains of 32 rows, or
-        of 16 vertices, and the same on ever coarser levels, whose rows are the domains before. In `Newton` a domain moves by translation
-        and rotation, otherwise by translation. An iteration has one product with A. Its iterations grow slower with the size of the mesh
-        and with the contrast of stiffness than those of the others. The inverses need about as much memory as the matrix, and about the
-        time of 30 products before a solve of `Newton`. In contact `Newton` assembles its Hessian on the CPU, with all pairs in the domains.
-        In `pdgpu.linear` a matrix of full 3x3 blocks has vertices, any other matrix has rows.
+        "multilevel": additive Schwarz on several levels [Wu, Wang and Wang 2022]: the sum of the exact inverses of domains of at
+        most 32 rows or 16 vertices, and the same on coarser levels, whose rows are the domains before. In `Newton` a domain moves
+        by translation and rotation, otherwise by translation. An iteration has one product with A. It is for stiff and uneven
+        bodies in `Newton`; in Projective Dynamics it was slower than "jacobi" on a CPU (docs/theory/solvers.md). The inverses need
+        about as much memory as the Hessian of a tet mesh. In contact the Hessian is assembled on the CPU, with all pairs in the
+        domains. In `pdgpu.linear` a matrix of full 3x3 blocks has vertices, any other matrix has rows.
 
         A callable r -> z, or a `scipy.sparse.linalg.LinearOperator`, applies your own M^-1: an incomplete factor of SciPy, a multigrid
         cycle of pyamg. It must be symmetric, positive definite and the same in every call of a solve. r has the shape of the right-hand
