@@ -51,36 +51,74 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
     return PD_OK;
 }
 
-pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
-                         const real *v_previous, int has_previous, const real *external_acceleration, const real *targets, real *x,
-                         real *offset, real *predicted_displacement) {
+pd_status pd_predict(pd_context *context, const pd_model *model, double w, const real *v, const real *slopes, const real *rates,
+                     const real *external_acceleration, real *shift, real *velocity) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         size_t j = 3 * (size_t)i;
-        pd_vertex_first_guess(guess, (real)h, x_t + j, v + j, has_previous ? v_previous + j : NULL, external_acceleration + j, x + j,
-                              offset + j, predicted_displacement + j);
+        pd_vertex_predict((real)w, model->subspace ? model->subspace + 3 * j : NULL, v + j, slopes ? slopes + j : NULL, rates + j,
+                          external_acceleration + j, shift + j, velocity + j);
+    }
+    return PD_OK;
+}
+
+pd_status pd_keep_history(pd_context *context, const pd_model *model, const pd_inertial *inertial, const real *predicted_displacement,
+                          const real *offset, const real *v, const real *v_previous, real *slopes, real *rates) {
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) {
+        size_t j = 3 * (size_t)i;
+        pd_vertex_history((real)inertial->h, (real)inertial->dt, predicted_displacement + j, offset + j, v + j, v_previous + j,
+                          slopes ? slopes + j : NULL, rates + j);
+        for (size_t c = j; model->fixed[i] && c < j + 3; c++) {
+            rates[c] = 0;
+            if (slopes) slopes[c] = 0;
+        }
+    }
+    return PD_OK;
+}
+
+pd_status pd_find_rates(pd_context *context, const pd_model *model, const real *gradient, real *rates) {
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++)
+        for (int j = 3 * i; j < 3 * i + 3; j++) rates[j] = model->fixed[i] ? 0 : -gradient[j] / model->masses[i];
+    return PD_OK;
+}
+
+pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, const pd_inertial *inertial, const real *x_t, const real *v,
+                         const real *v_previous, int has_previous, const real *external_acceleration, const real *targets, real *x,
+                         real *offset, real *predicted_displacement) {
+    const real *shift = inertial->shift;
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) {
+        size_t j = 3 * (size_t)i;
+        pd_vertex_first_guess(guess, (real)inertial->h, (real)inertial->dt, x_t + j, inertial->velocity + j, shift ? shift + j : NULL,
+                              v + j, has_previous ? v_previous + j : NULL, external_acceleration + j, x + j, offset + j,
+                              predicted_displacement + j);
         if (model->subspace) pd_vertex_keep(model->subspace + 3 * j, x_t + j, predicted_displacement + j, x + j, offset + j);
         for (size_t c = j; model->fixed[i] && c < j + 3; c++) x[c] = targets[c], offset[c] = 0;
     }
     return PD_OK;
 }
 
-pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t,
+pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, const pd_inertial *inertial, const real *x, const real *x_t,
                                     const real *external_acceleration, const real *offset, real *v, real *v_previous) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         size_t j = 3 * (size_t)i;
-        pd_vertex_velocity((real)h, model->fixed[i], x + j, x_t + j, external_acceleration + j, offset + j, v + j, v_previous + j);
+        pd_vertex_velocity((real)inertial->h, (real)inertial->dt, model->fixed[i], x + j, x_t + j, inertial->velocity + j,
+                           external_acceleration + j, offset + j, v + j, v_previous + j);
     }
     return PD_OK;
 }
 
-pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v,
+pd_status pd_offset(pd_context *context, const pd_model *model, const pd_inertial *inertial, const real *x, const real *x_t,
                     const real *external_acceleration, real *offset) {
+    const real *shift = inertial->shift;
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         size_t j = 3 * (size_t)i;
-        pd_vertex_offset((real)h, x + j, x_t + j, v + j, external_acceleration + j, offset + j);
+        pd_vertex_offset((real)inertial->h, x + j, x_t + j, inertial->velocity + j, shift ? shift + j : NULL, external_acceleration + j,
+                         offset + j);
         for (size_t c = j; model->fixed[i] && c < j + 3; c++) offset[c] = 0;
     }
     return PD_OK;

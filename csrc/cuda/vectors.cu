@@ -81,54 +81,103 @@ pd_status pd_find_not_finite(pd_context *context, const pd_model *model, const r
     return status;
 }
 
-static __global__ void first_guess_kernel(int n, const unsigned char *fixed, const real *subspace, int guess, real dt, const real *x_t,
-                                          const real *v, const real *v_previous, int has_previous, const real *external_acceleration,
-                                          const real *targets, real *x, real *offset, real *predicted_displacement) {
+static __global__ void predict_kernel(int n, const real *subspace, real w, const real *v, const real *slopes, const real *rates,
+                                      const real *external_acceleration, real *shift, real *velocity) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     size_t j = 3 * (size_t)i;
-    pd_vertex_first_guess(guess, dt, x_t + j, v + j, has_previous ? v_previous + j : nullptr, external_acceleration + j, x + j, offset + j,
-                          predicted_displacement + j);
+    pd_vertex_predict(w, subspace ? subspace + 3 * j : nullptr, v + j, slopes ? slopes + j : nullptr, rates + j, external_acceleration + j,
+                      shift + j, velocity + j);
+}
+
+pd_status pd_predict(pd_context *context, const pd_model *model, double w, const real *v, const real *slopes, const real *rates,
+                     const real *external_acceleration, real *shift, real *velocity) {
+    PD_LAUNCH(context, predict_kernel, model->n_vertices, model->n_vertices, model->subspace, (real)w, v, slopes, rates,
+              external_acceleration, shift, velocity);
+    return PD_OK;
+}
+
+static __global__ void keep_history_kernel(int n, const unsigned char *fixed, real h, real dt, const real *predicted_displacement,
+                                           const real *offset, const real *v, const real *v_previous, real *slopes, real *rates) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    size_t j = 3 * (size_t)i;
+    pd_vertex_history(h, dt, predicted_displacement + j, offset + j, v + j, v_previous + j, slopes ? slopes + j : nullptr, rates + j);
+    for (size_t c = j; fixed[i] && c < j + 3; c++) {
+        rates[c] = 0;
+        if (slopes) slopes[c] = 0;
+    }
+}
+
+pd_status pd_keep_history(pd_context *context, const pd_model *model, const pd_inertial *inertial, const real *predicted_displacement,
+                          const real *offset, const real *v, const real *v_previous, real *slopes, real *rates) {
+    PD_LAUNCH(context, keep_history_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)inertial->h, (real)inertial->dt,
+              predicted_displacement, offset, v, v_previous, slopes, rates);
+    return PD_OK;
+}
+
+static __global__ void find_rates_kernel(int n, const unsigned char *fixed, const real *masses, const real *gradient, real *rates) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) rates[j] = fixed[i] ? 0 : -gradient[j] / masses[i];
+}
+
+pd_status pd_find_rates(pd_context *context, const pd_model *model, const real *gradient, real *rates) {
+    PD_LAUNCH(context, find_rates_kernel, model->n_vertices, model->n_vertices, model->fixed, model->masses, gradient, rates);
+    return PD_OK;
+}
+
+static __global__ void first_guess_kernel(int n, const unsigned char *fixed, const real *subspace, int guess, real h, real dt,
+                                          const real *x_t, const real *velocity, const real *shift, const real *v, const real *v_previous,
+                                          int has_previous, const real *external_acceleration, const real *targets, real *x, real *offset,
+                                          real *predicted_displacement) {
+    int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (i >= n) return;
+    size_t j = 3 * (size_t)i;
+    pd_vertex_first_guess(guess, h, dt, x_t + j, velocity + j, shift ? shift + j : nullptr, v + j, has_previous ? v_previous + j : nullptr,
+                          external_acceleration + j, x + j, offset + j, predicted_displacement + j);
     if (subspace) pd_vertex_keep(subspace + 3 * j, x_t + j, predicted_displacement + j, x + j, offset + j);
     for (size_t c = j; fixed[i] && c < j + 3; c++) x[c] = targets[c], offset[c] = 0;
 }
 
-pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
+pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, const pd_inertial *inertial, const real *x_t, const real *v,
                          const real *v_previous, int has_previous, const real *external_acceleration, const real *targets, real *x,
                          real *offset, real *predicted_displacement) {
-    PD_LAUNCH(context, first_guess_kernel, model->n_vertices, model->n_vertices, model->fixed, model->subspace, guess, (real)h, x_t, v,
-              v_previous, has_previous, external_acceleration, targets, x, offset, predicted_displacement);
+    PD_LAUNCH(context, first_guess_kernel, model->n_vertices, model->n_vertices, model->fixed, model->subspace, guess, (real)inertial->h,
+              (real)inertial->dt, x_t, inertial->velocity, inertial->shift, v, v_previous, has_previous, external_acceleration, targets, x,
+              offset, predicted_displacement);
     return PD_OK;
 }
 
-static __global__ void update_velocity_kernel(int n, const unsigned char *fixed, real dt, const real *x, const real *x_t,
-                                              const real *external_acceleration, const real *offset, real *v, real *v_previous) {
+static __global__ void update_velocity_kernel(int n, const unsigned char *fixed, real h, real dt, const real *x, const real *x_t,
+                                              const real *velocity, const real *external_acceleration, const real *offset, real *v,
+                                              real *v_previous) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     size_t j = 3 * (size_t)i;
-    pd_vertex_velocity(dt, fixed[i], x + j, x_t + j, external_acceleration + j, offset + j, v + j, v_previous + j);
+    pd_vertex_velocity(h, dt, fixed[i], x + j, x_t + j, velocity + j, external_acceleration + j, offset + j, v + j, v_previous + j);
 }
 
-pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t,
+pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, const pd_inertial *inertial, const real *x, const real *x_t,
                                     const real *external_acceleration, const real *offset, real *v, real *v_previous) {
-    PD_LAUNCH(context, update_velocity_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)h, x, x_t, external_acceleration,
-              offset, v, v_previous);
+    PD_LAUNCH(context, update_velocity_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)inertial->h, (real)inertial->dt, x,
+              x_t, inertial->velocity, external_acceleration, offset, v, v_previous);
     return PD_OK;
 }
 
-static __global__ void offset_kernel(int n, const unsigned char *fixed, real dt, const real *x, const real *x_t, const real *v,
-                                     const real *external_acceleration, real *offset) {
+static __global__ void offset_kernel(int n, const unsigned char *fixed, real h, const real *x, const real *x_t, const real *velocity,
+                                     const real *shift, const real *external_acceleration, real *offset) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     size_t j = 3 * (size_t)i;
-    pd_vertex_offset(dt, x + j, x_t + j, v + j, external_acceleration + j, offset + j);
+    pd_vertex_offset(h, x + j, x_t + j, velocity + j, shift ? shift + j : nullptr, external_acceleration + j, offset + j);
     for (size_t c = j; fixed[i] && c < j + 3; c++) offset[c] = 0;
 }
 
-pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v,
+pd_status pd_offset(pd_context *context, const pd_model *model, const pd_inertial *inertial, const real *x, const real *x_t,
                     const real *external_acceleration, real *offset) {
-    PD_LAUNCH(context, offset_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)h, x, x_t, v, external_acceleration,
-              offset);
+    PD_LAUNCH(context, offset_kernel, model->n_vertices, model->n_vertices, model->fixed, (real)inertial->h, x, x_t, inertial->velocity,
+              inertial->shift, external_acceleration, offset);
     return PD_OK;
 }
 

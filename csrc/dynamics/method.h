@@ -95,6 +95,7 @@ typedef struct pd_method {
                               * iterates; otherwise refused */
     int keeps_orientation;   /* without an accelerator direction inverts no tet: vertices move one after the other, within their limits */
     int minimises_potential; /* 0: G may rise in a step without a divergence */
+    int implicit_euler_only; /* no G, or no other inertial target (integrator/integrator.h): other integrators are refused */
     int ignores_material;    /* bodies are softer than their material, so its energy does not bound the motion */
     const char *cure;        /* of a divergence, for its message; NULL: none */
     int keeps_bounds;        /* direction keeps each vertex within its displacement bound, computed at the start of the iteration */

@@ -1,6 +1,7 @@
 /* The list of all methods; see methods.h. */
 #include "dynamics/methods.h"
 
+#include "dynamics/integrator/integrator.h"
 #include "dynamics/step/simulation.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@ const pd_option pd_frame_options[] = {PD_COUNT_FROM(pd_settings, iterations, 1),
                                       PD_COUNT_FROM(pd_settings, check_every, 1),
                                       PD_OPTION(pd_settings, initialization, PD_OPTION_COUNT, 0, PD_GUESS_COUNT - 1),
                                       PD_FLAG(pd_settings, lower_guess),
+                                      PD_OPTION(pd_settings, integrator, PD_OPTION_COUNT, 0, PD_INTEGRATOR_COUNT - 1),
                                       PD_OPTIONS_END};
 
 const pd_method *pd_method_find(const char *name) {

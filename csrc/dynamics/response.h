@@ -19,8 +19,9 @@ struct pd_step_result;
 
 /* The parts of a scene that a response supports: a simulation with others is rejected. */
 enum {
-    PD_TREATS_RIGID = 1,   /* rigid bodies */
-    PD_TREATS_CARRIERS = 2 /* embedded points */
+    PD_TREATS_RIGID = 1,      /* rigid bodies */
+    PD_TREATS_CARRIERS = 2,   /* embedded points */
+    PD_TREATS_INTEGRATORS = 4 /* other time integrators than implicit Euler: it is a term of G, and has no update with masses over h^2 */
 };
 
 struct pd_contact_response {

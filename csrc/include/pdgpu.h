@@ -281,7 +281,8 @@ PDGPU_API void pdgpu_solver_destroy(pdgpu_solver *solver); /* NULL is allowed */
 
 /* Sets an option. Counts and flags are whole numbers.
  *   all solvers          iterations, tolerance (of the gradient norm, relative to its first value; 0: all iterations), step_tolerance (m/s),
- *                        check_every, initialization (0 previous, 1 inertia, 2 inertial_target, 3 adaptive), lower_guess (0, 1)
+ *                        check_every, initialization (0 previous, 1 inertia, 2 inertial_target, 3 adaptive), lower_guess (0, 1),
+ *                        integrator (0 implicit_euler, 1 bdf2, 2 trapezoidal, 3 newmark, the same as 2)
  *   of single solvers    line_search (0, 1), reuse (0, 1: Newton's conjugate gradients by blocks, then by the last factor, for steps
  *                        without a step_tolerance), hessian (of Newton: 0 auto, 1 clamp, 2 absolute, 3 adaptive, 4 exact), history,
  *                        weight, relaxation (0: found from the scene), inner, active
@@ -398,7 +399,8 @@ typedef struct pdgpu_result {
 PDGPU_API pdgpu_status pdgpu_simulation_step(pdgpu_simulation *simulation, const pdgpu_real *targets, const pdgpu_watch *watch,
                                              pdgpu_result *result, pdgpu_error *error);
 
-/* The state: positions [n_vertices,3] m and velocities [n_vertices,3] m/s; NULL: not read, or unchanged. */
+/* The state: positions [n_vertices,3] m and velocities [n_vertices,3] m/s; NULL: not read, or unchanged. After a change the next step of
+ * another integrator than implicit_euler is a first one. */
 PDGPU_API pdgpu_status pdgpu_simulation_get_state(pdgpu_simulation *simulation, pdgpu_real *positions, pdgpu_real *velocities,
                                                   pdgpu_error *error);
 PDGPU_API pdgpu_status pdgpu_simulation_set_state(pdgpu_simulation *simulation, const pdgpu_real *positions, const pdgpu_real *velocities,

@@ -9,18 +9,36 @@
 extern "C" {
 #endif
 
-/* First guess x, offset = x - y and predicted_displacement = y - x_t of a step of size h: pd_vertex_first_guess of updates/time_step.h for every free
+/* The inertial target of a step, y = x_t + shift + h velocity + h^2 a with a = external_acceleration, and the numbers of its velocity update. */
+typedef struct pd_inertial {
+    double h, dt;         /* s: the effective step, and the step between positions; 0: quasistatic */
+    const real *velocity; /* B [n,3] m/s */
+    const real *shift;    /* B [n,3] m, or NULL: 0 */
+} pd_inertial;
+
+/* shift and velocity of another integrator than implicit Euler: pd_vertex_predict. slopes: NULL, or B [n,3]. */
+pd_status pd_predict(pd_context *context, const pd_model *model, double w, const real *v, const real *slopes, const real *rates,
+                     const real *external_acceleration, real *shift, real *velocity);
+
+/* slopes and rates at the end of a step: pd_vertex_history; zero at fixed vertices. */
+pd_status pd_keep_history(pd_context *context, const pd_model *model, const pd_inertial *inertial, const real *predicted_displacement,
+                          const real *offset, const real *v, const real *v_previous, real *slopes, real *rates);
+
+/* rates = -gradient/mass, m/s^2; zero at fixed vertices. */
+pd_status pd_find_rates(pd_context *context, const pd_model *model, const real *gradient, real *rates);
+
+/* First guess x, offset = x - y and predicted_displacement = y - x_t of a step: pd_vertex_first_guess of updates/time_step.h for every free
  * vertex. Fixed vertices go to their targets [n,3] (rows of free vertices are not read), offset 0. v_previous is read if has_previous. */
-pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, double h, const real *x_t, const real *v,
+pd_status pd_first_guess(pd_context *context, const pd_model *model, int guess, const pd_inertial *inertial, const real *x_t, const real *v,
                          const real *v_previous, int has_previous, const real *external_acceleration, const real *targets, real *x,
                          real *offset, real *predicted_displacement);
 
-/* v = v + h a + offset/h, a = external_acceleration, for fixed vertices (x - x_t)/h; v_previous = the old v. h = 0: both zero. */
-pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t,
+/* v = velocity + h a + offset/h, a = external_acceleration, for fixed vertices (x - x_t)/dt; v_previous = the old v. h = 0: both zero. */
+pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, const pd_inertial *inertial, const real *x, const real *x_t,
                                     const real *external_acceleration, const real *offset, real *v, real *v_previous);
 
-/* offset = x - (x_t + h v + h^2 a), a = external_acceleration; zero at fixed vertices. */
-pd_status pd_offset(pd_context *context, const pd_model *model, double h, const real *x, const real *x_t, const real *v,
+/* offset = x - y; zero at fixed vertices. */
+pd_status pd_offset(pd_context *context, const pd_model *model, const pd_inertial *inertial, const real *x, const real *x_t,
                     const real *external_acceleration, real *offset);
 
 /* step = alpha direction + beta step; then at free vertices offset += step, and x follows (pd_vertex_position). With data NULL x +=

@@ -1,6 +1,8 @@
-/* The formulas of one vertex in one implicit Euler step: first guess, distance to the inertial target, velocity.
+/* The formulas of one vertex in one step: inertial target, first guess, distance to the target, velocity.
  *
- * y = x_t + h v + h^2 a is the inertial target, a the acceleration of gravity and external forces. Every quantity is computed from its
+ * y = x_t + shift + h velocity + h^2 a is the inertial target, a the acceleration of gravity and external forces. For implicit Euler shift
+ * is NULL, 0, and velocity is v; dynamics/integrator/integrator.h has those of other integrators, whose h differs from the step dt between
+ * positions. Every quantity is computed from its
  * own summands, so that float32 loses no digits to the size of the coordinates. x - y is accumulated from the solver's corrections,
  * never the difference of two positions. x is x_t + (drift + (x - y)) with drift = y - x_t, so that corrections below the rounding of a
  * coordinate accumulate. Subtracted from x they would be lost, and a solver would stop early. h = 0 means quasistatic: no inertia, no
@@ -22,22 +24,22 @@ PD_FUNCTION real pd_vertex_position(real x_t, real predicted_displacement, real 
  * guess, so a stiff body that begins with 0 would never start to fall. For the same reason the fraction is rounded up by the effect of
  * 16 roundings of velocities and coordinates: the clamp turns every loss into a drift. This moves the guess by no more than those
  * roundings of x. */
-PD_FUNCTION void pd_vertex_first_guess(int guess, real h, const real *x_t, const real *v, const real *v_previous, const real *a, real *x,
-                                       real *offset, real *predicted_displacement) {
+PD_FUNCTION void pd_vertex_first_guess(int guess, real h, real dt, const real *x_t, const real *velocity, const real *shift, const real *v,
+                                       const real *v_previous, const real *a, real *x, real *offset, real *predicted_displacement) {
     real share = 1;
     if (guess == PD_GUESS_ADAPTIVE && v_previous && h > 0) {
         real along = 0, square = 0, sum = 0, noise = 0;
         for (int c = 0; c < 3; c++) {
-            along += (v[c] - v_previous[c]) / h * a[c];
+            along += (v[c] - v_previous[c]) / dt * a[c];
             square += a[c] * a[c];
             sum += pd_fabs(a[c]);
-            noise += (real)16 * PD_EPSILON * ((pd_fabs(v[c]) + pd_fabs(v_previous[c])) + pd_fabs(x_t[c]) / h) / h;
+            noise += (real)16 * PD_EPSILON * ((pd_fabs(v[c]) + pd_fabs(v_previous[c])) + pd_fabs(x_t[c]) / dt) / dt;
         }
         along += noise * sum;
         if (square > 0) share = pd_min(pd_max(along / square, (real)0), (real)1);
     }
     for (int c = 0; c < 3; c++) {
-        real inertia = h * v[c], fall = h * h * a[c];
+        real inertia = h * velocity[c], fall = h * h * a[c];
         predicted_displacement[c] = inertia + fall;
         if (h <= 0 || guess == PD_GUESS_PREVIOUS)
             x[c] = x_t[c], offset[c] = -(inertia + fall);
@@ -47,6 +49,14 @@ PD_FUNCTION void pd_vertex_first_guess(int guess, real h, const real *x_t, const
             x[c] = x_t[c] + (inertia + fall), offset[c] = 0;
         else
             x[c] = x_t[c] + (inertia + share * fall), offset[c] = (share - 1) * fall;
+    }
+    // afterwards, so that implicit Euler keeps its sums: some compilers fuse products with them
+    for (int c = 0; shift && c < 3; c++) {
+        predicted_displacement[c] += shift[c];
+        if (guess == PD_GUESS_PREVIOUS)
+            offset[c] = -predicted_displacement[c];
+        else
+            x[c] = pd_vertex_position(x_t[c], predicted_displacement[c], offset[c]);
     }
 }
 
@@ -69,19 +79,46 @@ PD_FUNCTION void pd_vertex_keep(const real *P, const real *x_t, const real *pred
 }
 
 /* offset [3] = x - y at a given x. */
-PD_FUNCTION void pd_vertex_offset(real h, const real *x, const real *x_t, const real *v, const real *a, real *offset) {
-    for (int c = 0; c < 3; c++) offset[c] = (x[c] - x_t[c]) - (h * v[c] + h * h * a[c]);
+PD_FUNCTION void pd_vertex_offset(real h, const real *x, const real *x_t, const real *velocity, const real *shift, const real *a,
+                                  real *offset) {
+    for (int c = 0; c < 3; c++) offset[c] = (x[c] - x_t[c]) - (h * velocity[c] + h * h * a[c]);
+    for (int c = 0; shift && c < 3; c++) offset[c] -= shift[c];
 }
 
-/* v [3] after the step: v + h a + offset/h; a pinned vertex has displacement/h. v_previous [3] out: the old v. */
-PD_FUNCTION void pd_vertex_velocity(real h, int fixed, const real *x, const real *x_t, const real *a, const real *offset, real *v,
-                                    real *v_previous) {
+/* v [3] after the step: velocity + h a + offset/h; a pinned vertex has displacement/dt. v_previous [3] out: the old v. `velocity` may be
+ * v. */
+PD_FUNCTION void pd_vertex_velocity(real h, real dt, int fixed, const real *x, const real *x_t, const real *velocity, const real *a,
+                                    const real *offset, real *v, real *v_previous) {
     for (int c = 0; c < 3; c++) {
         v_previous[c] = h > 0 ? v[c] : 0;
         if (h <= 0)
             v[c] = 0;
         else
-            v[c] = fixed ? (x[c] - x_t[c]) / h : v[c] + h * a[c] + offset[c] / h;
+            v[c] = fixed ? (x[c] - x_t[c]) / dt : velocity[c] + h * a[c] + offset[c] / h;
+    }
+}
+
+/* shift [3] = w p and velocity [3] = v + w q of a step of another integrator than implicit Euler, see integrator.h. slopes NULL: p = v and q
+ * = rates + a, else p = slopes and q = rates. P [9] of a vertex on a line or plane, or NULL: p and q are projected to it, so that a velocity
+ * across it ends with the step. */
+PD_FUNCTION void pd_vertex_predict(real w, const real *P, const real *v, const real *slopes, const real *rates, const real *a, real *shift,
+                                   real *velocity) {
+    real p[3], q[3];
+    for (int c = 0; c < 3; c++) {
+        p[c] = slopes ? slopes[c] : v[c];
+        q[c] = slopes ? rates[c] : rates[c] + a[c];
+    }
+    if (P) pd_vertex_project(P, p);
+    if (P) pd_vertex_project(P, q);
+    for (int c = 0; c < 3; c++) shift[c] = w * p[c], velocity[c] = v[c] + w * q[c];
+}
+
+/* The history after a step: slopes and rates [3] of pd_vertex_predict; slopes NULL: rates are the acceleration by the forces of G. */
+PD_FUNCTION void pd_vertex_history(real h, real dt, const real *predicted_displacement, const real *offset, const real *v,
+                                   const real *v_previous, real *slopes, real *rates) {
+    for (int c = 0; c < 3; c++) {
+        if (slopes) slopes[c] = (predicted_displacement[c] + offset[c]) / dt;
+        rates[c] = slopes ? (v[c] - v_previous[c]) / dt : offset[c] / (h * h);
     }
 }
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Matrix: TypeAlias = ArrayLike | Sparse
 
 Device: TypeAlias = Literal["cpu", "cuda", "cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7"]
+Integrator: TypeAlias = Literal["implicit_euler", "bdf2", "trapezoidal", "newmark"]
 Precision: TypeAlias = Literal["float32", "float64"] | type[np.float32] | type[np.float64] | np.dtype[Any]
 Path: TypeAlias = str | os.PathLike[str]
 Floats: TypeAlias = NDArray[Any]

@@ -14,6 +14,7 @@
     TEST(free_fall)               \
     TEST(free_fall_of_a_solid)    \
     TEST(spring_step)             \
+    TEST(integrators)             \
     TEST(forces)                  \
     TEST(pinned_targets)          \
     TEST(hanging_mass)            \

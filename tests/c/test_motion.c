@@ -54,6 +54,41 @@ void test_spring_step(void) {
     pdgpu_simulation_destroy(simulation);
 }
 
+/* 1 kg on a spring of length 0: BDF2 (1), the trapezoidal rule (2) and Newmark's method (3), with x from the end of the spring. */
+void test_integrators(void) {
+    static const double gravity[3] = {0.0, 0.0, 0.0}, target[3] = {1.0, 0.0, 0.0}, k = 50.0, dt = 0.02;
+    static const int vertex = 0;
+    for (int integrator = 1; integrator <= 3; integrator++) {
+        const double h = integrator == 1 ? 2.0 * dt / 3.0 : 0.5 * dt;
+        double x = -1.0, v = 0.0, x_before = 0.0, v_before = 0.0;
+        pdgpu_solver *solver = solver_of("Newton", 10, 0);
+        pdgpu_scene *scene = one_particle(gravity);
+        OK(pdgpu_scene_attach(scene, 0, &vertex, 1, target, k, NULL, &error));
+        OK(pdgpu_solver_set(solver, "integrator", integrator, &error));
+        pdgpu_simulation *simulation = simulate(scene, solver, dt, 1);
+        for (int step = 0; step < 20; step++) {
+            int first = integrator != 1 || step == 0;
+            double left = first ? x + (dt - h) * v : (4.0 * x - x_before) / 3.0,
+                   moved = first ? v - (dt - h) * k * x : (4.0 * v - v_before) / 3.0;
+            pdgpu_real found[3], speed[3];
+            x_before = x, v_before = v;
+            x = (left + h * moved) / (1.0 + h * h * k), v = moved - h * k * x;
+            OK(pdgpu_simulation_step(simulation, NULL, NULL, NULL, &error));
+            OK(pdgpu_simulation_get_state(simulation, found, speed, &error));
+            CHECK_NEAR(found[0], 1.0 + x, 1e-12);
+            CHECK_NEAR(speed[0], v, 1e-11);
+        }
+        pdgpu_simulation_destroy(simulation);
+    }
+    pdgpu_solver *solver = solver_of("XPBD", 10, 0);
+    pdgpu_scene *scene = one_particle(gravity);
+    pdgpu_simulation *simulation;
+    OK(pdgpu_solver_set(solver, "integrator", 1, &error));
+    REFUSED(pdgpu_simulation_create(&simulation, scene, solver, dt, 0, 1, &error), PDGPU_ERROR_TYPE, "XPBD does not take bdf2");
+    pdgpu_scene_destroy(scene);
+    pdgpu_solver_destroy(solver);
+}
+
 /* A force acts as an acceleration f/m, and ends when it is taken back. */
 void test_forces(void) {
     static const double gravity[3] = {0.0, 0.0, 0.0}, force[3] = {3.0, 0.0, -1.0};

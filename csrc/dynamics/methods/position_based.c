@@ -50,4 +50,5 @@ const pd_method pd_position_based_method = {.name = "PBD",
                                             .direction = direction,
                                             .capturable = pd_always,
                                             .cure = "take a smaller relaxation",
+                                            .implicit_euler_only = 1,
                                             .ignores_material = 1};

@@ -231,4 +231,5 @@ const pd_method pd_xpbd_method = {.name = "XPBD",
                                   .direction = direction,
                                   .capturable = capturable,
                                   .carries = carries,
-                                  .colours = colours_of};
+                                  .colours = colours_of,
+                                  .implicit_euler_only = 1};

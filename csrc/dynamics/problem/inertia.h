@@ -1,4 +1,5 @@
-/* The inertial target y of a step, and the velocity at its end: for vertices y = x_t + h v + h^2 a, for rigid bodies their free motion. */
+/* The inertial target y of a step, and the velocity at its end: for vertices y = x_t + h v + h^2 a, or that of another integrator
+ * (dynamics/integrator/integrator.h), for rigid bodies their free motion. */
 #ifndef PD_DYNAMICS_PROBLEM_INERTIA_H
 #define PD_DYNAMICS_PROBLEM_INERTIA_H
 

@@ -2,6 +2,7 @@
 #include "dynamics/problem/problem.h"
 
 #include "contact/potential/prescribed_pairs.h"
+#include "dynamics/integrator/integrator.h"
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/custom_elements.h"
 #include "dynamics/problem/reduced_hessian.h"
@@ -39,9 +40,12 @@ void pd_problem_destroy(pd_problem *self) {
         pd_block_hessian_destroy(&all->hessian, self->context);
         pd_rigid_destroy(self->rigid, self->context);
         pd_custom_elements_destroy(self->custom, self->context);
+        pd_integrator_destroy(self->integrator, self->context);
+        self->integrator = NULL;
         pd_model_destroy(&all->model, self->context);
         pd_context_destroy(self->context);
     }
+    pd_integrator_destroy(self->integrator, NULL); // of a problem without a context
     pd_assembled_hessian_destroy(&all->assembled);
     pd_reduced_hessian_destroy(&all->reduced);
     pd_rounding_destroy(&all->rounding);
@@ -68,8 +72,8 @@ static pd_status keep_description(assembled *all, const pd_description *descript
     return PD_OK;
 }
 
-pd_status pd_problem_create(pd_problem **out, const pd_description *description, const pd_contact_response *response, double h,
-                            const pd_cholesky_functions *cholesky, pd_place place, pd_error *error) {
+pd_status pd_problem_create(pd_problem **out, const pd_description *description, const pd_contact_response *response, double dt,
+                            int integrator, const pd_cholesky_functions *cholesky, pd_place place, pd_error *error) {
     pd_status status = PD_OK;
     assembled *all = calloc(1, sizeof *all);
     *out = NULL;
@@ -85,11 +89,16 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     self->system_matrix = &all->system_matrix;
     self->cholesky = cholesky;
     self->response = response;
-    self->h = h;
+    self->dt = dt;
+    self->h = pd_integrator_effective_step(integrator, dt);
     PD_TRY(keep_description(all, description));
+    if (integrator != PD_IMPLICIT_EULER)
+        PD_TRY(pd_integrator_scale_damping(&self->integrator, integrator, self->h / dt, all->sets, self->n_sets, self->error));
+    pd_description kept = *description;
+    kept.sets = self->sets;
     PD_TRY(pd_corners_create(&all->corners, description->n_vertices, self->sets, self->n_sets, self->error));
     PD_TRY(pd_context_create(&self->context, place, self->error));
-    status = pd_model_create(self->model, self->context, description, self->corners);
+    status = pd_model_create(self->model, self->context, &kept, self->corners);
     if (!status) PD_TRY(pd_rigid_create(&self->rigid, self, description));
     if (!status) PD_TRY(pd_custom_elements_create(&self->custom, self));
     if (!status) PD_TRY(pd_rounding_create(self->rounding, self));
@@ -99,8 +108,9 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
         status = pd_memory_create(self->context, (void **)vectors[i], pd_problem_bytes(self));
     if (!status) status = pd_memory_create(self->context, (void **)&self->scalars, (PD_ENERGY_COUNT + 2) * sizeof(double));
     if (!status && description->contact) status = pd_prescribed_pairs_create(&self->prescribed_pairs, self->context, description->contact);
+    if (!status && self->integrator) status = pd_integrator_allocate(self->integrator, self);
     if (status) *self->error = *pd_context_error(self->context);
-    self->step.inverse_h = h > 0 ? 1.0 / h : 0.0, self->step.x_t = self->x_t,
+    self->step.inverse_h = self->h > 0 ? 1.0 / self->h : 0.0, self->step.x_t = self->x_t,
     self->step.external_acceleration = self->external_acceleration;
     if (!status && response->create) status = pd_problem_keep_error(self, response->create(self, description));
 

@@ -12,6 +12,7 @@ typedef struct pd_assembled_hessian pd_assembled_hessian; /* assembled_hessian.h
 typedef struct pd_reduced_hessian pd_reduced_hessian;     /* reduced_hessian.h */
 typedef struct pd_rigid pd_rigid;                         /* rigid.h */
 typedef struct pd_custom_elements pd_custom_elements;     /* custom_elements.h */
+typedef struct pd_integrator pd_integrator;               /* dynamics/integrator/integrator.h */
 typedef struct pd_contact pd_contact;                     /* contact/potential/contact.h */
 typedef struct pd_contact_response pd_contact_response;   /* dynamics/response.h */
 typedef struct pd_prescribed_pairs pd_prescribed_pairs;   /* contact/potential/prescribed_pairs.h */
@@ -20,7 +21,8 @@ typedef struct pd_problem {
     pd_error *error; /* the text of the last error */
     pd_context *context;
     const pd_cholesky_functions *cholesky;
-    double h; /* s; 0: quasistatic */
+    double h, dt;              /* s: the step of the inertia in G, and that between positions; 0: quasistatic */
+    pd_integrator *integrator; /* NULL: implicit Euler, for which both steps are the same */
 
     pd_model *model; /* in backend memory */
     pd_step_data step;
@@ -57,9 +59,9 @@ typedef struct pd_problem {
 static inline size_t pd_problem_bytes(const pd_problem *self) { return (size_t)self->model->n_vertices * 3 * sizeof(real); }
 
 /* The arrays of the description are borrowed: they must outlive the problem, unchanged. response: the response that the description
- * selects. h in s, 0: quasistatic. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE, those of a device. */
-pd_status pd_problem_create(pd_problem **out, const pd_description *description, const pd_contact_response *response, double h,
-                            const pd_cholesky_functions *cholesky, pd_place place, pd_error *error);
+ * selects. dt in s, 0: quasistatic; integrator: PD_IMPLICIT_EULER, .. of dynamics/integrator/integrator.h. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE, those of a device. */
+pd_status pd_problem_create(pd_problem **out, const pd_description *description, const pd_contact_response *response, double dt,
+                            int integrator, const pd_cholesky_functions *cholesky, pd_place place, pd_error *error);
 void pd_problem_destroy(pd_problem *self); /* NULL is allowed */
 
 /* Copies the text of a loop's error from the context to `error`. Returns the status. */

@@ -42,7 +42,7 @@ static pd_status held_back(const pd_simulation *self, double *held) {
 }
 
 const pd_contact_response pd_barrier_response = {.name = "contact",
-                                                 .treats = PD_TREATS_RIGID | PD_TREATS_CARRIERS,
+                                                 .treats = PD_TREATS_RIGID | PD_TREATS_CARRIERS | PD_TREATS_INTEGRATORS,
                                                  .wanted = wanted,
                                                  .create = pd_pair_term_create,
                                                  .destroy = pd_pairs_destroy,

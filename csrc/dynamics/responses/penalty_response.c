@@ -75,7 +75,7 @@ static int keeps_potential(const pd_simulation *self) {
 }
 
 const pd_contact_response pd_penalty_response = {.name = "penalty",
-                                                 .treats = PD_TREATS_CARRIERS,
+                                                 .treats = PD_TREATS_CARRIERS | PD_TREATS_INTEGRATORS,
                                                  .wanted = wanted,
                                                  .create = pd_pair_term_create,
                                                  .destroy = pd_pairs_destroy,

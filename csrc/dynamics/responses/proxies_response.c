@@ -53,7 +53,7 @@ static void forget(const pd_problem *problem) { pd_proxies_forget_step(proxies_o
 
 const pd_contact_response pd_proxies_response = {.name = "proxies",
                                                  .needs = PD_TAKES_PROXIES,
-                                                 .treats = PD_TREATS_RIGID,
+                                                 .treats = PD_TREATS_RIGID | PD_TREATS_INTEGRATORS,
                                                  .wanted = wanted,
                                                  .create = create,
                                                  .destroy = destroy,

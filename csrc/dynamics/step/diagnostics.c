@@ -7,11 +7,14 @@
 #include "dynamics/response.h"
 #include "dynamics/rigid/rigid.h"
 #include "dynamics/step/frame.h"
+#include "dynamics/step/step_target.h"
 
 /* trial, trial_offset = the point of a diagnostic, with prescribed points at their targets. */
 static pd_status place_trial(pd_simulation *self, const real *x, int ahead) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
+    if (problem->response->question && problem->integrator) PD_TRY(problem->response->question(problem, 0));
+    PD_TRY(pd_step_target_begin(problem, self->v));
     if (problem->response->question) PD_TRY(problem->response->question(problem, ahead));
     if (x)
         PD_TRY(pd_memory_upload(problem->context, problem->trial, x, pd_problem_bytes(problem)));

@@ -23,6 +23,7 @@
 #include "dynamics/step/contact_step.h"
 #include "dynamics/step/convergence.h"
 #include "dynamics/step/rigid_step.h"
+#include "dynamics/step/step_target.h"
 
 /* The state of a step in progress. */
 typedef struct run {
@@ -354,7 +355,7 @@ static pd_status velocity(run *r) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
     double start = pd_seconds();
-    pd_status status = pd_inertia_velocity(problem, self->iterate.x, self->iterate.offset, self->v, self->v_previous);
+    pd_status status = pd_step_target_end(problem, self->iterate.x, self->iterate.offset, self->v, self->v_previous);
     if (!status) status = pd_rigid_report(self, r->result);
     if (!status && problem->response->finish) status = problem->response->finish(self);
     if (!status && r->result->iterations)
@@ -391,6 +392,7 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     PD_TRY(pd_contact_step_begin(self));
     result->phases[PD_PHASE_BEGIN] += pd_seconds() - start;
     *begun = 1;
+    PD_TRY(pd_step_target_begin(problem, self->v));
     PD_TRY(first_guess(r, targets));
     PD_TRY(read_first_guess(r));
     PD_TRY(pd_mark(problem->context, PD_MARK_BEGIN));

@@ -5,6 +5,7 @@
 #include "contact/potential/contact.h"
 #include "dynamics/contact/contact_record.h"
 #include "dynamics/contact/step_limiter.h"
+#include "dynamics/integrator/integrator.h"
 #include "dynamics/problem/global_step.h"
 #include "dynamics/responses.h"
 #include "dynamics/step/chunk.h"
@@ -69,7 +70,8 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
                            "material: %s does not take tets that must not invert (%s); Newton and VertexBlockDescent do",
                            settings->method->name, pd_kind_shape_of(description->sets[s].kind).name));
     PD_TRY(pd_response_find(&response, description, settings->method, error));
-    PD_TRY(pd_problem_create(&self->problem, description, response, settings->h, cholesky, place, error));
+    PD_TRY(pd_integrator_check(settings->integrator, settings->h, description, settings->method, response, error));
+    PD_TRY(pd_problem_create(&self->problem, description, response, settings->h, settings->integrator, cholesky, place, error));
     PD_TRY(pd_chunks_create(&self->chunks, error));
     real **vectors[] = {&self->v,
                         &self->v_previous,

@@ -21,7 +21,7 @@ typedef struct pd_acceleration {
 } pd_acceleration;
 
 typedef struct pd_settings {
-    double h;                    /* s; 0: quasistatic */
+    double h;                    /* s, between positions; 0: quasistatic */
     const pd_method *method;     /* one of pd_methods (methods.h) */
     const void *method_settings; /* the method's own settings, method->settings_size bytes, described by its options; read at creation */
 
@@ -31,6 +31,7 @@ typedef struct pd_settings {
     double step_tolerance; /* m/s (quasistatic: m): stop if no vertex moves faster in an iteration; 0: never */
     int check_every;       /* iterations between two device reads */
     int initialization;    /* PD_GUESS_... */
+    int integrator;        /* PD_IMPLICIT_EULER, .. (dynamics/integrator/integrator.h) */
     int lower_guess;       /* with a barrier a step starts at x_t if G there is at most that at the limited first guess */
 
     pd_acceleration acceleration; /* the initial one; see pd_simulation_set_acceleration */
@@ -155,10 +156,16 @@ double pd_simulation_potential_rounding(pd_simulation *self, double magnitude);
 pd_status pd_simulation_hessian(pd_simulation *self, const real *x, pd_hessian_filter filter, int of_bodies, const pd_csr **pattern,
                                 const real **blocks);
 
-/* State, all H [n,3]; NULL: not set or not read. */
+/* State, all H [n,3]; NULL: not set or not read. Setting it discards the history of another integrator than implicit Euler, so that the
+ * next step is a first one. */
 pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, const real *velocities, const real *previous_velocities);
 pd_status pd_simulation_get_state(pd_simulation *self, real *positions, real *velocities, real *previous_velocities);
 int pd_simulation_has_previous(const pd_simulation *self);
+/* That history, after the state: slopes (of BDF2 only) and rates, H [n,3], see dynamics/integrator/integrator.h. pd_simulation_history tells
+ * what there is: 0, 1 (rates) or 2 arrays. Errors of set: PD_ERROR_VALUE for arrays that the integrator does not have. */
+int pd_simulation_history(const pd_simulation *self);
+pd_status pd_simulation_set_history(pd_simulation *self, const real *slopes, const real *rates);
+pd_status pd_simulation_get_history(pd_simulation *self, real *slopes, real *rates);
 
 /* Positions and velocities in backend memory, B [n,3], for access by the caller between steps; valid for the life of the simulation.
  * Written positions act as those of pd_simulation_set_state, except that the previous velocities are kept. After the first call every step

@@ -1,5 +1,6 @@
 /* The state of a simulation: set, read, shared, and taken as the start of a step; see simulation.h. */
 #include "dynamics/divergence/energy.h"
+#include "dynamics/integrator/integrator.h"
 #include "dynamics/problem/custom_elements.h"
 #include "dynamics/problem/rounding.h"
 #include "dynamics/response.h"
@@ -16,6 +17,7 @@ pd_status pd_simulation_set_state(pd_simulation *self, const real *positions, co
     if (positions) PD_TRY(pd_memory_upload(context, self->iterate.x, positions, bytes));
     if (velocities) PD_TRY(pd_memory_upload(context, self->v, velocities, bytes));
     self->has_previous = previous_velocities != NULL;
+    if (self->problem->integrator) self->problem->integrator->has_history = 0;
     if (previous_velocities) PD_TRY(pd_memory_upload(context, self->v_previous, previous_velocities, bytes));
     PD_TRY(pd_energy_start(self));
 done:
@@ -36,6 +38,37 @@ done:
 
 int pd_simulation_has_previous(const pd_simulation *self) { return self->has_previous; }
 
+int pd_simulation_history(const pd_simulation *self) {
+    const pd_integrator *integrator = self->problem->integrator;
+    return !integrator || !integrator->has_history ? 0 : integrator->slopes ? 2 : 1;
+}
+
+pd_status pd_simulation_set_history(pd_simulation *self, const real *slopes, const real *rates) {
+    const pd_problem *problem = self->problem;
+    pd_integrator *integrator = problem->integrator;
+    pd_status status = PD_OK;
+    if (!integrator || !rates || !integrator->slopes != !slopes)
+        return pd_fail(problem->error, PD_ERROR_VALUE, "history: %d arrays, and the integrator has %d", (slopes != NULL) + (rates != NULL),
+                       !integrator           ? 0
+                       : !integrator->slopes ? 1
+                                             : 2);
+    if (slopes) PD_TRY(pd_memory_upload(problem->context, integrator->slopes, slopes, pd_problem_bytes(problem)));
+    PD_TRY(pd_memory_upload(problem->context, integrator->rates, rates, pd_problem_bytes(problem)));
+    integrator->has_history = 1;
+done:
+    return pd_problem_keep_error(problem, status);
+}
+
+pd_status pd_simulation_get_history(pd_simulation *self, real *slopes, real *rates) {
+    const pd_problem *problem = self->problem;
+    const pd_integrator *integrator = problem->integrator;
+    pd_status status = PD_OK;
+    if (slopes) PD_TRY(pd_memory_download(problem->context, slopes, integrator->slopes, pd_problem_bytes(problem)));
+    if (rates) PD_TRY(pd_memory_download(problem->context, rates, integrator->rates, pd_problem_bytes(problem)));
+done:
+    return pd_problem_keep_error(problem, status);
+}
+
 void pd_simulation_share(pd_simulation *self, real **positions, real **velocities) {
     self->shared = 1;
     *positions = self->iterate.x;
@@ -49,7 +82,7 @@ const real *pd_simulation_positions(const pd_simulation *self) { return self->it
 pd_status pd_simulation_set_load(pd_simulation *self, const real *external_acceleration) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
-    double h = problem->h;
+    double h = problem->dt;
     pd_energy_set_load(self, external_acceleration);
     // the adaptive guess needs the acceleration by elasticity in the last step, as if the new load had acted in it
     if (self->has_previous)

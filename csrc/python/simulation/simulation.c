@@ -143,12 +143,12 @@ static PyMethodDef simulation_methods[] = {
     {"set_steps", (PyCFunction)pd_call_set_steps, METH_O,
      "set_steps($self, steps, /)\n--\n\nNumber of steps taken so far, for a resumed run."},
     {"state", (PyCFunction)pd_call_state, METH_NOARGS,
-     "state($self, /)\n--\n\nA dict of fresh copies: positions, velocities, and previous_velocities or None."},
+     "state($self, /)\n--\n\nA dict of fresh copies: positions, velocities, and previous_velocities, slopes and rates or None."},
     {"positions", (PyCFunction)pd_call_positions, METH_NOARGS, "positions($self, /)\n--\n\nA fresh copy."},
     {"velocities", (PyCFunction)pd_call_velocities, METH_NOARGS, "velocities($self, /)\n--\n\nA fresh copy."},
     {"set_state", (PyCFunction)(void (*)(void))pd_call_set_state, METH_VARARGS | METH_KEYWORDS,
-     "set_state($self, /, positions, velocities, previous_velocities)\n--\n\nNone leaves positions or velocities as they are, and forgets "
-     "the previous velocities."},
+     "set_state($self, /, positions, velocities, previous_velocities, slopes=None, rates=None)\n--\n\nNone leaves positions or velocities "
+     "as they are, and forgets the previous velocities and the history of an integrator."},
     {"device_positions", (PyCFunction)pd_call_device_positions, METH_NOARGS,
      "device_positions($self, /)\n--\n\nThe positions where they lie, as a DeviceArray that keeps this object alive."},
     {"device_velocities", (PyCFunction)pd_call_device_velocities, METH_NOARGS,

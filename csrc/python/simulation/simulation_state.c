@@ -2,31 +2,49 @@
 #include "python/binding/device_array.h"
 #include "python/simulation/simulation_object.h"
 
+/* The arrays of a state, in the order of their names. */
+enum { POSITIONS, VELOCITIES, PREVIOUS, SLOPES, RATES, ARRAYS };
+
+static pd_status copy_history(pd_simulation *core, const void *given, void *out) {
+    (void)given;
+    real **arrays = out;
+    int known = pd_simulation_history(core);
+    return pd_simulation_get_history(core, known == 2 ? arrays[SLOPES] : NULL, known ? arrays[RATES] : NULL);
+}
+
 typedef struct {
-    real *positions, *velocities, *previous;
-    int has_previous;
+    real *arrays[ARRAYS];
+    int has[ARRAYS];
 } state_copies;
 
 static pd_status copy_state(pd_simulation *core, const void *given, void *out) {
-    (void)given;
     state_copies *copies = out;
-    copies->has_previous = pd_simulation_has_previous(core);
-    return pd_simulation_get_state(core, copies->positions, copies->velocities, copies->previous);
+    real **to = copies->arrays;
+    copies->has[POSITIONS] = copies->has[VELOCITIES] = 1;
+    copies->has[PREVIOUS] = pd_simulation_has_previous(core);
+    copies->has[SLOPES] = pd_simulation_history(core) == 2;
+    copies->has[RATES] = pd_simulation_history(core) > 0;
+    pd_status status = pd_simulation_get_state(core, to[POSITIONS], to[VELOCITIES], to[PREVIOUS]);
+    return status ? status : copy_history(core, given, to);
 }
 
 PyObject *pd_call_state(pd_simulation_object *self, PyObject *unused) {
     (void)unused;
-    PyArrayObject *x = pd_object_new_vectors(self), *v = pd_object_new_vectors(self), *previous = pd_object_new_vectors(self);
-    PyObject *result = NULL;
-    if (x && v && previous) {
-        state_copies copies = {PyArray_DATA(x), PyArray_DATA(v), PyArray_DATA(previous), 0};
-        if (pd_object_call(self, copy_state, NULL, &copies))
-            result = Py_BuildValue("{sOsOsO}", "positions", x, "velocities", v, "previous_velocities",
-                                   copies.has_previous ? (PyObject *)previous : Py_None);
+    PyObject *arrays[ARRAYS] = {NULL}, *given[ARRAYS], *result = NULL;
+    state_copies copies;
+    int made = 1;
+    for (int i = 0; i < ARRAYS && made; i++) {
+        PyArrayObject *array = pd_object_new_vectors(self);
+        arrays[i] = (PyObject *)array;
+        made = array != NULL;
+        copies.arrays[i] = array ? PyArray_DATA(array) : NULL;
     }
-    Py_XDECREF((PyObject *)x);
-    Py_XDECREF((PyObject *)v);
-    Py_XDECREF((PyObject *)previous);
+    if (made && pd_object_call(self, copy_state, NULL, &copies)) {
+        for (int i = 0; i < ARRAYS; i++) given[i] = copies.has[i] ? arrays[i] : Py_None;
+        result = Py_BuildValue("{sOsOsOsOsO}", "positions", given[POSITIONS], "velocities", given[VELOCITIES], "previous_velocities",
+                               given[PREVIOUS], "slopes", given[SLOPES], "rates", given[RATES]);
+    }
+    for (int i = 0; i < ARRAYS; i++) Py_XDECREF(arrays[i]);
     return result;
 }
 
@@ -51,26 +69,25 @@ PyObject *pd_call_velocities(pd_simulation_object *self, PyObject *unused) {
     return pd_object_fill(self, copy_velocities, NULL, pd_object_new_vectors(self));
 }
 
-/* NULL for absent arguments. */
-typedef struct {
-    const real *positions, *velocities, *previous;
-} given_state;
-
+/* [ARRAYS], NULL for absent arguments. */
 static pd_status set_state(pd_simulation *core, const void *given, void *out) {
     (void)out;
-    const given_state *state = given;
-    return pd_simulation_set_state(core, state->positions, state->velocities, state->previous);
+    const real *const *arrays = given;
+    pd_status status = pd_simulation_set_state(core, arrays[POSITIONS], arrays[VELOCITIES], arrays[PREVIOUS]);
+    if (status || (!arrays[SLOPES] && !arrays[RATES])) return status;
+    return pd_simulation_set_history(core, arrays[SLOPES], arrays[RATES]);
 }
 
 PyObject *pd_call_set_state(pd_simulation_object *self, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"positions", "velocities", "previous_velocities", NULL};
-    PyObject *objects[3];
-    given_state state;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO:set_state", names, &objects[0], &objects[1], &objects[2])) return NULL;
-    if (!pd_object_read_vectors(self, objects[0], "positions", &state.positions) ||
-        !pd_object_read_vectors(self, objects[1], "velocities", &state.velocities) ||
-        !pd_object_read_vectors(self, objects[2], "previous_velocities", &state.previous) || !pd_object_call(self, set_state, &state, NULL))
+    static char *names[] = {"positions", "velocities", "previous_velocities", "slopes", "rates", NULL};
+    PyObject *objects[ARRAYS] = {NULL, NULL, NULL, Py_None, Py_None};
+    const real *arrays[ARRAYS];
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO|OO:set_state", names, &objects[0], &objects[1], &objects[2], &objects[3],
+                                     &objects[4]))
         return NULL;
+    for (int i = 0; i < ARRAYS; i++)
+        if (!pd_object_read_vectors(self, objects[i], names[i], &arrays[i])) return NULL;
+    if (!pd_object_call(self, set_state, arrays, NULL)) return NULL;
     Py_RETURN_NONE;
 }
 

@@ -80,8 +80,8 @@ class RelativeCore:
         state = self.core.state()
         return state | {"positions": state["positions"] + self._origin}
 
-    def set_state(self, positions, velocities, previous_velocities):
-        self.core.set_state(self._relative(positions), velocities, previous_velocities)
+    def set_state(self, positions, velocities, previous_velocities, slopes=None, rates=None):
+        self.core.set_state(self._relative(positions), velocities, previous_velocities, slopes, rates)
 
     def driven(self):
         driven = self.core.driven()

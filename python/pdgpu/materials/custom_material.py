@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from pdgpu.scene.bodies import Body
     from pdgpu.types import Floats
 
-__all__ = ["CustomMaterial", "custom_kinds"]
+__all__ = ["CustomMaterial", "calls_of_bodies", "custom_kinds"]
 
 ASKED = (1, 2, 4)  # PD_ASK_... of csrc/base/material_functions.h
 COLUMNS = {"solid": 3, "shell": 2}
@@ -251,3 +252,9 @@ def _or_none(direction: Floats | None) -> Floats:
 def custom_kinds(materials: Sequence[Material]) -> dict[str, CustomMaterial]:
     """Return kind of elements -> the CustomMaterial of a body: at most one per kind, as for all materials."""
     return {kind: material for material in materials if isinstance(material, CustomMaterial) for kind in material.kinds.values()}
+
+
+def calls_of_bodies(bodies: Sequence[Body], kind: str) -> list[MaterialCalls]:
+    """Return the functions of the elements of a kind, in the order of bodies in `Scene.element_groups`."""
+    owned = [(custom_kinds(body.materials).get(kind), rows) for body in bodies for of, rows, *_ in body.groups if of == kind]
+    return [material.calls(len(rows)) for material, rows in owned if material is not None]

@@ -22,18 +22,19 @@ from pdgpu.materials.custom_material import CustomMaterial
 from pdgpu.mesh.io.mesh_files import as_path
 from pdgpu.scene.model_scene import model_scene
 from pdgpu.simulation import scene_entries
-from pdgpu.simulation.resume import resumed
+from pdgpu.simulation.resume import HISTORY, resumed
 from pdgpu.solvers import solvers, time_step_solver
 from pdgpu.solvers.custom_solver import CustomSolver
+from pdgpu.solvers.integrators import INTEGRATORS
 
-FORMAT, VERSION = "pdgpu simulation", 10
-# the versions of files whose origin is 0, without a stiffness of contact that has doubled, without shape targets of time, without
-# attachments that move,
-# without limits of joints, without embeddings, without joints, without contact, and without obstacles, which earlier versions of pdgpu
-# read too
+FORMAT, VERSION = "pdgpu simulation", 11
+# the versions of files without an integrator other than implicit Euler, whose origin is 0, without a stiffness of contact that has doubled,
+# without shape targets of time, without attachments that move, without limits of joints, without embeddings, without joints, without
+# contact, and without obstacles, which earlier versions of pdgpu read too
+WITHOUT_INTEGRATOR = 10
 WITHOUT_ORIGIN, WITHOUT_DOUBLINGS, WITHOUT_MUSCLES, WITHOUT_BONES, WITHOUT_LIMITS, WITHOUT_EMBEDDINGS = 9, 8, 7, 6, 5, 4
 WITHOUT_JOINTS, WITHOUT_CONTACT, WITHOUT_OBSTACLES = 3, 2, 1
-STATE = ("positions", "velocities", "previous_velocities")
+STATE = ("positions", "velocities", "previous_velocities", *HISTORY)
 
 # The modules whose dataclasses a file names.
 DESCRIBED = (
@@ -84,7 +85,7 @@ def write(path, core):
     doublings = core.backend.doublings()
     header = {
         "format": FORMAT,
-        "version": _version(scene, core.contact, doublings, core.origin),
+        "version": VERSION if core.integrator != INTEGRATORS[0] else _version(scene, core.contact, doublings, core.origin),
         "dt": core.dt,
         "device": core.device,
         "dtype": core.dtype.name,
@@ -94,6 +95,7 @@ def write(path, core):
         **({} if core.contact is None else {"contact": _describe(core.contact)}),
         **({"stiffness_doublings": doublings} if any(doublings) else {}),
         **({"origin": core.origin.tolist()} if core.origin.any() else {}),
+        **({"integrator": core.integrator} if core.integrator != INTEGRATORS[0] else {}),
         "rho": core.rho,
         "linear_numbers": None if core.numbers is None else dataclasses.asdict(core.numbers),
         **scene_entries.describe(scene, store),
@@ -130,6 +132,7 @@ def read(path, motions, device, threads):
             if not isinstance(solver, solvers.SOLVERS):
                 raise ValueError(f"solver: {header['solver']!r} is none")
             rho, numbers = _searched(header, solver)
+            integrator = choice("integrator", header.get("integrator", INTEGRATORS[0]), INTEGRATORS)
             scene = model_scene(scene_entries.read(header, archive, motions))  # a file has the rows of the model
             origin = real_array("origin", header.get("origin", (0.0, 0.0, 0.0)), (3,))
             placed = np.dtype(np.float64 if origin.any() else dtype)  # of positions
@@ -160,7 +163,7 @@ def read(path, motions, device, threads):
             colours = None
         numbers = None if numbers is None else Parameters(**numbers)
         device = device or saved_device
-        run = (colours, steps, start_time, state, forces, rho, numbers, driven, doublings, origin)
+        run = (colours, steps, start_time, state, forces, rho, numbers, driven, doublings, origin, integrator)
         return resumed(scene, solver, dt, law, device, dtype, threads, *run)
 
 
@@ -187,8 +190,8 @@ def _header(archive):
 
 
 def _state(name, archive, scene, dtype):
-    """Return positions or velocities, in the dtype of the simulation; None for absent ones of the previous step."""
-    if name == "previous_velocities" and name not in archive.names:
+    """Return positions or velocities, in the dtype of the simulation; None for absent ones of previous steps."""
+    if name in ("previous_velocities", *HISTORY) and name not in archive.names:
         return None
     array = archive.take(name)
     if array.dtype != dtype:
@@ -266,7 +269,7 @@ def _doublings(value):
 def _version(scene, contact, doublings, origin):
     """Return the earliest version that can represent the simulation."""
     if origin.any():
-        return VERSION
+        return WITHOUT_INTEGRATOR
     if any(doublings):
         return WITHOUT_ORIGIN
     if any(scene_entries.shape_script(body) for body in scene.bodies):

@@ -10,6 +10,7 @@ import numpy as np
 
 from pdgpu._internal.arguments import number, real_array
 from pdgpu._internal.backends import backend, thread_count
+from pdgpu._internal.block_matrices import csr_of_blocks
 from pdgpu._internal.motion_calls import asking, refusal
 from pdgpu._internal.public_rows import PublicRows
 from pdgpu._internal.relative_core import RelativeCore, moved_origin, relative_elements
@@ -20,7 +21,7 @@ from pdgpu.contact.proxy_contact import ProxyContact, ProxyScene
 from pdgpu.contact.two_way_contact import passes_of
 from pdgpu.linear.automatic import resolve
 from pdgpu.linear.linear_solvers import chebyshev_of, chebyshev_settings
-from pdgpu.materials.custom_material import custom_kinds
+from pdgpu.materials.custom_material import calls_of_bodies
 from pdgpu.materials.material_calls import MaterialCalls, WeakCalls
 from pdgpu.materials.materials import MATERIAL_OF_KIND
 from pdgpu.mesh.vertex_colours import vertex_colours
@@ -35,6 +36,7 @@ from pdgpu.simulation.inverted_tets import InvertedTets, OrientedTets
 from pdgpu.simulation.rigid_state import add_rigid_inertia, add_rigid_load, positions_in_model, shape_tolerance
 from pdgpu.simulation.target_lag import TargetLag
 from pdgpu.simulation.targets import aim
+from pdgpu.solvers.integrators import check_integrator
 from pdgpu.solvers.solver_support import (
     check_contact,
     check_embedded,
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
     from pdgpu.simulation.contacts import ContactSearch
     from pdgpu.types import Contact, Device, Floats, Integers, Motion, Solver
 
-__all__ = ["SimulationCore", "StepMemory", "csr_of_blocks", "diagnostic_core"]
+__all__ = ["SimulationCore", "StepMemory", "diagnostic_core"]
 
 
 @dataclass
@@ -88,7 +90,7 @@ class SimulationCore:
 
     Parameters
     ----------
-    scene, solver, dt, contact, device, dtype, threads, start_time, positions
+    scene, solver, dt, contact, device, dtype, threads, start_time, positions, integrator
         As of `Simulation`. `positions` determine only the origin; `set_state` sets them.
     colours : ndarray of int32, shape (n,), optional
         Of the vertices; by default they are computed.
@@ -100,6 +102,7 @@ class SimulationCore:
     rows: PublicRows  # the vertices of public arrays
     solver: Solver  # with the numbers that depend on the scene
     dt: float | None  # s
+    integrator: str
     contact: Contact | None
     device: Device
     dtype: np.dtype[Any]
@@ -137,7 +140,19 @@ class SimulationCore:
     compiled: Any  # Simulation of a compiled module, or RelativeCore; use `backend` in functions that a motion may call
 
     def __init__(
-        self, scene, solver, dt, contact, device, dtype, threads, colours=None, start_time=0.0, positions=None, origin=None
+        self,
+        scene,
+        solver,
+        dt,
+        contact,
+        device,
+        dtype,
+        threads,
+        colours=None,
+        start_time=0.0,
+        positions=None,
+        origin=None,
+        integrator="implicit_euler",
     ) -> None:
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a pdgpu.Scene, got {scene!r}")
@@ -147,8 +162,9 @@ class SimulationCore:
             solver = default_solver(scene, contact, {MATERIAL_OF_KIND[kind] for kind in model_scene(scene).element_groups()})
         solver = with_region(solver, scene)
         check_contact(solver, contact, dt)
+        check_integrator(integrator, solver, scene, dt, contact)
         self.dt = None if dt is None else number("dt", dt, above=0.0)
-        self.threads, self.contact = thread_count(threads), contact
+        self.threads, self.contact, self.integrator = thread_count(threads), contact, integrator
         module = backend(device, dtype)
         named: Any = str(device)
         self.device, self.dtype = named, np.dtype(dtype)
@@ -213,10 +229,10 @@ class SimulationCore:
 
     def _compiled(self, module, groups, device, contact):
         """Return the compiled model."""
-        settings = settings_of(self.solver, device, len(self.masses))
+        settings = settings_of(self.solver, device, len(self.masses), self.integrator)
         if self.colours is not None:
             settings["colours"] = self.colours
-        self.calls = {kind: _calls_of(self.scene, kind) for kind in groups}
+        self.calls = {kind: calls_of_bodies(self.scene.bodies, kind) for kind in groups}
         elements = [
             (
                 module.KINDS[kind][0],
@@ -425,24 +441,9 @@ class SimulationCore:
         return add_rigid_inertia(self.scene, self.dt, self.fixed, found)
 
 
-def _calls_of(scene: Scene, kind: str) -> list[MaterialCalls]:
-    """Return the functions of the elements of a kind, in the order of bodies in `Scene.element_groups`."""
-    owned = [(custom_kinds(body.materials).get(kind), rows) for body in scene.bodies for of, rows, *_ in body.groups if of == kind]
-    return [material.calls(len(rows)) for material, rows in owned if material is not None]
-
-
-def csr_of_blocks(row_start: Integers, columns: Integers, blocks: Floats, fixed: Any) -> scipy.sparse.csr_matrix:
-    """Return the matrix (3n, 3n) of blocks (nnz, 3, 3), with zeros in the rows and columns of fixed vertices (n,)."""
-    import scipy
-
-    n = len(row_start) - 1
-    rows = np.repeat(np.arange(n), np.diff(row_start))
-    blocks[(fixed[rows] | fixed[columns]).astype(bool)] = 0.0
-    matrix = scipy.sparse.bsr_matrix((blocks, columns, row_start), shape=(3 * n, 3 * n)).tocsr()
-    matrix.eliminate_zeros()
-    return matrix
-
-
-def diagnostic_core(scene: Scene, dt: float | None, threads: int, contact: Any = None) -> SimulationCore:
+def diagnostic_core(
+    scene: Scene, dt: float | None, threads: int, contact: Any = None, integrator: str = "implicit_euler"
+) -> SimulationCore:
     """Return a core in float64 on the CPU that evaluates G and makes no steps and no factors."""
-    return SimulationCore(scene, Newton(), dt, contact, "cpu", "float64", threads)  # Newton supports every material and every contact
+    solver = Newton()  # it supports every material and every contact
+    return SimulationCore(scene, solver, dt, contact, "cpu", "float64", threads, integrator=integrator)

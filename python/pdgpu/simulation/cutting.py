@@ -25,7 +25,7 @@ from pdgpu.materials.materials import Bending, HingeBending, Spring
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.bodies import Body, shown
 from pdgpu.simulation.automatic_rho import keep_searched
-from pdgpu.simulation.resume import resumed
+from pdgpu.simulation.resume import HISTORY, resumed
 
 if TYPE_CHECKING:
     from typing import Any
@@ -295,11 +295,12 @@ class Cutting(Part):
                 None if core.colours is None else core.colours[origin.rows],
                 steps,
                 core.start_time,
-                {name: None if array is None else array[origin.rows] for name, array in state.items()},
+                {name: None if array is None or name in HISTORY else array[origin.rows] for name, array in state.items()},
                 None if forces is None else forces[origin.rows] * origin.share[:, None],
                 driven=core.backend.driven(),
                 doublings=core.backend.doublings(),
                 origin=core.origin,
+                integrator=core.integrator,
             )
         torn.memory.last_step = core.memory.last_step
         torn.memory.setup_seconds += core.memory.setup_seconds

@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
     from pdgpu.types import Floats
 
-__all__ = ["copied", "moved_with", "resumed", "resumption", "with_state"]
+__all__ = ["HISTORY", "copied", "moved_with", "resumed", "resumption", "with_state"]
+
+
+HISTORY = ("slopes", "rates")  # arrays of a state: of the integrator, None without one or before its second step
 
 
 def resumption(core: SimulationCore) -> tuple[Any, ...]:
-    """Return the arguments of `resumed` for a core in this state; the last is the origin. Arrays have the rows of the model."""
+    """Return the arguments of `resumed` for a core in this state, in its order. Arrays have the rows of the model."""
     rebuilt = (core.public_scene, core.solver, core.dt, core.contact, core.device, core.dtype.name, core.threads, core.colours)
     run = (core.backend.steps(), core.start_time, core.backend.state(), core.external_forces, core.rho, core.numbers)
-    return (*rebuilt, *run, core.backend.driven(), core.backend.doublings(), core.origin)
+    return (*rebuilt, *run, core.backend.driven(), core.backend.doublings(), core.origin, core.integrator)
 
 
 def resumed(
@@ -44,6 +47,7 @@ def resumed(
     driven: Floats | None = None,
     doublings: tuple[int, int] = (0, 0),
     origin: Floats | None = None,
+    integrator: str = "implicit_euler",
 ) -> SimulationCore:
     """Return a core in the middle of a run.
 
@@ -51,15 +55,13 @@ def resumed(
     (n,) None: computed. `origin` (3,) m, None: that of the rest positions. `rho` and `numbers` are results of an earlier search, since a
     search from this state could differ. Pickles refer to these arguments by their order.
     """
-    core = SimulationCore(scene, solver, dt, contact, device, dtype, threads, colours, origin=origin)
+    core = SimulationCore(scene, solver, dt, contact, device, dtype, threads, colours, origin=origin, integrator=integrator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the original simulation has warned about the weights
         core.prepare()
     core.set_external_forces(forces)
-    previous = state["previous_velocities"]
-    core.backend.set_state(
-        core.cast_positions(state["positions"]), core.cast(state["velocities"]), None if previous is None else core.cast(previous)
-    )
+    others = [None if (array := state.get(name)) is None else core.cast(array) for name in ("previous_velocities", *HISTORY)]
+    core.backend.set_state(core.cast_positions(state["positions"]), core.cast(state["velocities"]), *others)
     core.backend.set_steps(steps)
     core.start_time, core.memory.start_is_checked = start_time, True
     if driven is not None and len(driven):
@@ -89,8 +91,8 @@ def moved_with(core: SimulationCore, positions: Floats) -> SimulationCore:
         return core
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the original simulation has warned about the scene
-        settings: list[Any] = [*resumption(core)[:-1], origin]
-        moved = resumed(*settings)
+        *settings, _, integrator = resumption(core)
+        moved = resumed(*settings, origin, integrator)
     moved.memory = replace(core.memory, aimed=(None, None), driven_before=None)
     return moved
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pdgpu.results.records import StepRecord
     from pdgpu.scene.scene import Scene
-    from pdgpu.types import Contact, Device, Precision, Solver
+    from pdgpu.types import Contact, Device, Integrator, Precision, Solver
 
 __all__ = ["Simulation"]
 
@@ -67,15 +67,33 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
         to its target in the first step. The check for intersections and for the separation uses these positions, not the rest positions.
     velocities : array_like, shape (n, 3), optional
         m/s; by default those of the scene. Not with dt=None.
+    integrator : "implicit_euler", "bdf2", "trapezoidal" or "newmark"
+        The time integrator. Each is another inertial target y and another time step h in the inertia of the same G, so that every solver
+        that minimises G takes it. With positions x, velocities v, and accelerations A by all forces:
+
+        - "implicit_euler": order 1, h = dt.
+        - "bdf2": order 2, h = 2 dt/3, x = (4 x_t - x_{t-1})/3 + h v, v = (4 v_t - v_{t-1})/3 + h A [Curtiss and Hirschfelder 1952]. Its
+          first step is the theta method with theta = 2/3, which keeps the order.
+        - "trapezoidal": order 2, h = dt/2, x = x_t + h (v_t + v), v = v_t + h (A_t + A). It has no numerical damping, and may grow without
+          bound with stiff nonlinear forces such as those of contact.
+        - "newmark": with beta = 1/4 and gamma = 1/2 [Newmark 1959]; algebraically the trapezoidal rule, and the same bits.
+
+        Damping and friction use the displacement over dt, (x - x_t)/dt, so that their forces have an error of order 1. The history
+        (x_{t-1}, v_{t-1} or A_t) is part of the state: copies, pickles, files and snapshots keep it. `set_state` and `cut` discard it, and
+        the next step is then a first one, as in a Simulation made from positions and velocities, with another dt for example.
+        `device_positions` and `device_velocities` keep it. External forces are constant in a step. Not with dt=None, PBD, XPBD, rigid
+        bodies, ProjectiveContact or TwoWayContact.
 
     Raises
     ------
     TypeError
-        A solver that does not support a material of the scene, or the contact; the message names both.
+        A solver that does not support a material of the scene, or the contact; the message names both. An integrator that the solver,
+        the contact or a rigid body does not take.
     ValueError
         A scene without vertices, or that starts with an intersection or closer than the separation of `contact`, dt <= 0, a quasistatic
         body that is not held, PBD or XPBD with dt=None; a start_time that is not finite; positions or velocities of another shape, not
-        finite, out of range for the dtype, or not those of a rigid body; velocities with dt=None.
+        finite, out of range for the dtype, or not those of a rigid body; velocities with dt=None; an unknown integrator, or another than
+        "implicit_euler" with dt=None.
     RuntimeError
         A device that is not available; a direct solver that the build does not contain.
     """
@@ -101,12 +119,15 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
         start_time: float = 0.0,
         positions: ArrayLike | None = None,
         velocities: ArrayLike | None = None,
+        integrator: Integrator = "implicit_euler",
     ) -> None:
         start_time = number("start_time", start_time)
         if dt is None and velocities is not None:
             raise ValueError("velocities: dt=None (quasistatic) has no velocities; leave them out, or give dt")
         device, dtype = device_or_default(device), dtype_or_default(dtype)
-        self._core = SimulationCore(scene, solver, dt, contact, device, dtype, threads, None, start_time, positions)
+        self._core = SimulationCore(
+            scene, solver, dt, contact, device, dtype, threads, start_time=start_time, positions=positions, integrator=integrator
+        )
         if positions is not None or velocities is not None:
             self.set_state(positions=positions, velocities=velocities)
         core = self._core
@@ -153,6 +174,12 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
         return self._core.dt
 
     @property
+    def integrator(self) -> Integrator:
+        """The time integrator."""
+        name: Any = self._core.integrator
+        return name
+
+    @property
     def contact(self) -> Contact | None:
         """The contact of bodies and obstacles."""
         return self._core.contact
@@ -181,6 +208,7 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
     def __repr__(self):
         core = self._core
         dt = "quasistatic" if core.dt is None else f"dt={core.dt:g}"
+        dt += "" if core.integrator == "implicit_euler" else f", {core.integrator}"
         size = counted(core.rows.n, "vertex", "vertices")
         return f"<Simulation: {size}, {core.solver!r}, {dt}, {core.device}, {core.dtype.name}, t={core.time:g}>"
 
@@ -207,6 +235,8 @@ class Simulation(State, Stepping, Motion, Diagnostics, ReadBack, ContactQueries,
         return result
 
 
-def diagnostic_simulation(scene: Scene, dt: float | None, threads: int, contact: Contact | None) -> Simulation:
+def diagnostic_simulation(
+    scene: Scene, dt: float | None, threads: int, contact: Contact | None, integrator: str = "implicit_euler"
+) -> Simulation:
     """Return a simulation in float64 on the CPU that evaluates G and makes no steps."""
-    return Simulation._of(diagnostic_core(scene, dt, threads, contact))
+    return Simulation._of(diagnostic_core(scene, dt, threads, contact, integrator))

@@ -11,7 +11,7 @@ from pdgpu._internal.attributes import keep_attributes
 from pdgpu._internal.made import made_by
 from pdgpu._internal.parts import core_of
 from pdgpu.contact.barrier_contact import BarrierContact
-from pdgpu.simulation.resume import copied, with_state
+from pdgpu.simulation.resume import HISTORY, copied, with_state
 from pdgpu.simulation.time_step import take_step
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ class Snapshot(NamedTuple):
         The given time of a quasistatic step (dt=None), s; else None.
     hidden : ndarray, shape (3, h, 3), or None
         The further rows of the model in a scene with rigid bodies, of positions, velocities and iterate.
+    integrator : str
+        The time integrator of the step.
+    slopes, rates : ndarray, shape (n, 3), or None
+        The history of the integrator, m/s and m/s^2 (csrc/dynamics/integrator/integrator.h); None: the step is a first one.
     """
 
     positions: np.ndarray
@@ -61,6 +65,9 @@ class Snapshot(NamedTuple):
     stiffness_doublings: int = 0
     end_time: float | None = None
     hidden: np.ndarray | None = None
+    integrator: str = "implicit_euler"
+    slopes: np.ndarray | None = None
+    rates: np.ndarray | None = None
 
 
 class _Taken(Exception):
@@ -110,6 +117,8 @@ def snapshot_of(core, iterations, time):
             driven=driven,
             stiffness_doublings=doublings,
             end_time=time,
+            integrator=core.integrator,
+            **{name: state[name] for name in HISTORY},
             hidden=None if rows.rows is None else np.stack([rows.hidden_of(each).astype(np.float64) for each in states]),
         )
     ended = stepped.memory.last_step
@@ -145,6 +154,9 @@ def place(simulation, snapshot):
     """Set a simulation to the start of the step of a Snapshot."""
     positions, velocities, _ = in_rows_of(core_of(simulation), snapshot)
     core = with_state(core_of(simulation), positions, velocities)
+    if snapshot.rates is not None:
+        history = [None if array is None else core.cast(array) for array in (snapshot.slopes, snapshot.rates)]
+        core.backend.set_state(None, None, None, *history)
     keep_attributes(simulation, _core=core)
     forces = snapshot.external_forces
     core.set_external_forces(forces if forces is None or len(forces) == core.rows.n_model else core.rows.spread(forces))

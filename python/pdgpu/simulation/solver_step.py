@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu._internal.arguments import choice, number, real_array
-from pdgpu.simulation.core import csr_of_blocks
+from pdgpu._internal.block_matrices import csr_of_blocks
 from pdgpu.solvers.custom_solver import CustomSolver
+from pdgpu.solvers.integrators import effective_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,13 +142,18 @@ class SolverStep:
 
     @property
     def inertial_target(self) -> Floats:
-        """y = x_t + h v_t + h² (g + f/m), m."""
+        """y, m: with implicit Euler x_t + h v_t + h² (g + f/m)."""
         return self._kept("inertial_target", lambda: self._positions(2))
 
     @property
     def h(self) -> float:
-        """The time step, s; 0: quasistatic."""
+        """The time step dt, s; 0: quasistatic."""
         return self._core.dt or 0.0
+
+    @property
+    def effective_h(self) -> float:
+        """The time step of the inertia m/(2h²) |x - y|² in G, s: `h` with implicit Euler, 2h/3 with "bdf2", else h/2."""
+        return effective_step(self._core.integrator, self.h)
 
     @property
     def masses(self) -> Floats:

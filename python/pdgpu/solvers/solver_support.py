@@ -17,6 +17,7 @@ from pdgpu.linear.schur import SchurDirect, resolved_region
 from pdgpu.materials.joint_elements import Slide, Swing
 from pdgpu.scene.rigid_bodies import RigidBody
 from pdgpu.solvers.custom_solver import CustomSolver
+from pdgpu.solvers.integrators import INTEGRATORS
 from pdgpu.solvers.solvers import PBD, SOLVERS, Newton, ProjectiveDynamics, VertexBlockDescent
 from pdgpu.solvers.time_step_solver import AFTER, DRIVERS, FILTERS, INITIALIZATIONS, ORIENTED, PENALTY, PROXIES, TimeStepSolver
 
@@ -82,7 +83,7 @@ def with_relaxation(solver, groups, fixed):
     return replace(solver, relaxation=1.0 / max(int(met[fixed == 0].max(initial=1)), 1))
 
 
-def settings_of(solver, device, n_vertices=0):
+def settings_of(solver, device, n_vertices=0, integrator="implicit_euler"):
     """The solver's settings by name, as the core's method of the name of its class declares them (SOLVERS of the module). The fields of the
     class go over as they stand, but for those that stand for something else there; colours are the simulation's to add."""
     newton = isinstance(solver, Newton)  # its matrix is the Hessian: blocks of three rows, and one iteration would be no solve
@@ -93,6 +94,7 @@ def settings_of(solver, device, n_vertices=0):
     settings["check_every"] = solver.check_every or (1 if device == "cpu" else 8)
     settings["lower_guess"] = solver.initialization is None
     settings["initialization"] = INITIALIZATIONS.index(solver.initialization or "inertial_target")
+    settings["integrator"] = INTEGRATORS.index(integrator)
     settings["chebyshev"] = chebyshev_settings(chebyshev_of(solver))
     settings["anderson"] = anderson_settings(solver.acceleration)
     if "linear" in settings or hasattr(solver, "preconditioner"):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pdgpu.simulation.simulation import Simulation
     from pdgpu.types import Floats
 
-__all__ = ["CONTACT_COLUMNS", "Evaluator", "Lowest", "find_pairs_at", "place_at", "run_step"]
+__all__ = ["CONTACT_COLUMNS", "Evaluator", "Lowest", "find_pairs_at", "integrator_of", "place_at", "run_step"]
 
 CONTACT_COLUMNS = COLUMNS[COLUMNS.index("contact_potential") : COLUMNS.index("smallest_distance") + 1]
 
@@ -28,7 +28,7 @@ class Evaluator:
     """G, gradient norm and errors in float64, at positions of any precision. All positions have the rows of the model."""
 
     def __init__(self, scene, dt, start, threads, contact):
-        self.simulation = diagnostic_simulation(scene, dt, threads, contact)
+        self.simulation = diagnostic_simulation(scene, dt, threads, contact, integrator_of(start))
         place_at(self.simulation, start)
         self.core = core_of(self.simulation)
         self.masses, self.free = self.core.masses, self.core.fixed == 0
@@ -74,6 +74,11 @@ class Lowest:
     def see(self, row: dict[str, Any], x: Floats) -> None:
         if row["behind"] == 0.0 and row["incremental_potential"] < self.potential:
             self.potential, self.iteration, self.positions = row["incremental_potential"], int(row["iteration"]), x
+
+
+def integrator_of(start: Any) -> str:
+    """Return the time integrator of a step, by its start, an argument of `compare`."""
+    return start.integrator if isinstance(start, Snapshot) else "implicit_euler"
 
 
 def place_at(simulation: Simulation, start: Any) -> None:

@@ -17,7 +17,7 @@ from pdgpu.linear.linear_solvers import Direct
 from pdgpu.simulation.simulation import Simulation
 from pdgpu.simulation.time_step import take_step
 from pdgpu.solvers.solvers import Newton
-from pdgpu.study.evaluator import Evaluator, Lowest, find_pairs_at, place_at
+from pdgpu.study.evaluator import Evaluator, Lowest, find_pairs_at, integrator_of, place_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,8 @@ class Step:
 
     def simulation(self, solver: Any, found_at: Floats | None, **run: Any) -> Simulation:
         """Return a simulation at the start of the step; `found_at` (n, 3) m: the positions for the detection of a penalty's pairs."""
-        simulation = Simulation(self.scene, solver, dt=self.dt, contact=self.contact, threads=self.threads, **run)
+        integrator: Any = integrator_of(self.start)
+        simulation = Simulation(self.scene, solver, dt=self.dt, contact=self.contact, threads=self.threads, integrator=integrator, **run)
         place_at(simulation, self.start)
         find_pairs_at(simulation, found_at)
         return simulation
