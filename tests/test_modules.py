@@ -331,7 +331,8 @@ def test_what_comes_back_goes_by_name():
         x, v = (np.full((12, 3), value, right.real_of(module)) for value in (1.0, 2.0))
         sim.set_state(velocities=v, previous_velocities=None, positions=x)
         state = sim.state()
-        assert list(state) == ["positions", "velocities", "previous_velocities"] and state["previous_velocities"] is None
+        assert list(state) == ["positions", "velocities", "previous_velocities", "slopes", "rates"]
+        assert state["previous_velocities"] is None and state["rates"] is None
         assert (state["positions"] == 1.0).all() and (state["velocities"] == 2.0).all()
         assert linear.weight() == {"weight": 0.5, "largest_eigenvalue": pytest.approx(1.5, rel=0.1)}
         assert set(sim.linear_weight()) == set(linear.weight())

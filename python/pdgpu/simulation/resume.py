@@ -91,8 +91,9 @@ def moved_with(core: SimulationCore, positions: Floats) -> SimulationCore:
         return core
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the original simulation has warned about the scene
-        *settings, _, integrator = resumption(core)
-        moved = resumed(*settings, origin, integrator)
+        settings: list[Any] = list(resumption(core))
+        settings[-2] = origin
+        moved = resumed(*settings)
     moved.memory = replace(core.memory, aimed=(None, None), driven_before=None)
     return moved
 
