@@ -30,6 +30,7 @@ QUICK = {
         "tests/dynamics/test_counts.py::test_newton_with_a_factor",
         "tests/test_profiles.py::test_performance_profiles",
         "tests/dynamics/test_stopping.py",
+        "tests/dynamics/test_integrators.py::test_linear_oscillator_by_hand",
         "tests/linear/test_added_diagonal.py",
         "tests/linear/test_anderson.py",
     ),

@@ -324,7 +324,7 @@ ENTRIES = {
     ),
     "Simulation": (
         lambda scene, **a: pdgpu.Simulation(scene() if scene is globals()["scene"] else scene, **a),
-        dict(scene=scene, solver=SOLVER, dt=0.1, contact=None, device="cpu", dtype="float32", threads=1),
+        dict(scene=scene, solver=SOLVER, dt=0.1, contact=None, device="cpu", dtype="float32", threads=1, integrator="bdf2"),
     ),
     "set_state": (lambda **a: simulation().set_state(**a), dict(positions=BEAM.points, velocities=BEAM.points)),
     "external_forces": (set_forces, dict(forces=BEAM.points)),
