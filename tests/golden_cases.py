@@ -105,7 +105,10 @@ SCENES = {
     "pushed": cloth,
     "cut": cloth,
     "resumed": lambda: solid(pdgpu.ARAP(2e4)),
+    "BDF2": lambda: solid(pdgpu.ARAP(2e4), damping=1e-3),
+    "trapezoidal": slides,
 }
+INTEGRATORS = {"BDF2": "bdf2", "trapezoidal": "trapezoidal"}
 
 
 def run(scene_name, solver_name, device, dtype, threads, nudge=0.0):
@@ -114,7 +117,8 @@ def run(scene_name, solver_name, device, dtype, threads, nudge=0.0):
     Raises what a solver raises that cannot treat the scene, or diverges.
     """
     scene, start = SCENES[scene_name]()
-    sim = pdgpu.Simulation(scene, SOLVERS[solver_name], dt=1 / 60, device=device, dtype=dtype, threads=threads)
+    integrator = INTEGRATORS.get(scene_name, "implicit_euler")
+    sim = pdgpu.Simulation(scene, SOLVERS[solver_name], dt=1 / 60, device=device, dtype=dtype, threads=threads, integrator=integrator)
     start = sim.positions if start is None else start
     sim.set_state(positions=start * (1.0 + nudge * np.random.default_rng(1).uniform(-1.0, 1.0, start.shape)))
     sim.step(5)
