@@ -1,4 +1,4 @@
-"""Parts of scenes of rigid bodies: boxes and balls at a place, a rack of balls, and the forces on a body."""
+"""Parts of scenes of rigid bodies: boxes and balls at a place, a rack of balls, a slider-crank, and the forces on a body."""
 
 import numpy as np
 
@@ -27,6 +27,25 @@ def rack(gap):
         for j in range(i + 1):
             at = (i * (2.0 * radius + gap) * np.sqrt(0.75), (j - 0.5 * i) * (2.0 * radius + gap), 0.0)
             scene.add_rigid(ball(radius, at), density=1700.0)
+    return scene
+
+
+def slider_crank(stiffness, spin):
+    """A crank of 0.1 m that starts upright, a rod of 0.3 m, and a slider."""
+    scene = pdgpu.Scene(gravity=(0.0, 0.0, 0.0))
+    tip, end = np.array([0.0, 0.1, 0.0]), np.array([np.sqrt(0.08), 0.0, 0.0])
+    speed = np.array([-0.1 * spin, 0.0, 0.0])
+    crank = scene.add_rigid(
+        box((0.1, 0.02, 0.02), 0.5 * tip, 0.5 * np.pi), density=1000.0, velocity=0.5 * speed, spin=(0.0, 0.0, spin), name="crank"
+    )
+    angle = np.arctan2(-tip[1], end[0])
+    rod = scene.add_rigid(box((0.3, 0.02, 0.02), 0.5 * (tip + end), angle), density=1000.0, velocity=speed, name="rod")
+    slider = scene.add_rigid(box((0.04, 0.04, 0.04), end), density=1000.0, velocity=speed, name="slider")
+    axis = {"axis": (0.0, 0.0, 1.0), "stiffness": stiffness}
+    scene.add_joint("hinge", crank, None, at=(0.0, 0.0, 0.0), **axis)
+    scene.add_joint("hinge", rod, crank, at=tip, **axis)
+    scene.add_joint("hinge", slider, rod, at=end, **axis)
+    scene.add_joint("slider", slider, None, at=end, axis=(1.0, 0.0, 0.0), stiffness=stiffness)
     return scene
 
 

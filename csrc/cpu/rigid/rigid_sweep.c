@@ -1,4 +1,4 @@
-/* Sweeps over rigid bodies, the bodies of a colour in parallel. */
+/* Sweeps over groups of rigid bodies, the groups of a colour in parallel. */
 #include "cpu/context.h"
 #include "updates/rigid/rigid_descent.h"
 
@@ -7,6 +7,6 @@ enum { BODY_NANOSECONDS = 20000 };
 pd_status pd_sweep_bodies(pd_context *context, const pd_model *model, const pd_step_data *step, const pd_body_sweep *sweep, int first,
                           int n) {
 #pragma omp parallel for num_threads(pd_threads(context, n, BODY_NANOSECONDS)) schedule(dynamic, 1)
-    for (int k = first; k < first + n; k++) pd_body_update(model, sweep, step, sweep->order[k]);
+    for (int k = first; k < first + n; k++) pd_group_update(model, sweep, step, sweep->order[k]);
     return PD_OK;
 }

@@ -4,6 +4,7 @@
 #include "contact/growable_list.h"
 #include "contact/potential/contact.h"
 #include "dynamics/problem/line_search.h"
+#include "dynamics/rigid/mechanisms.h"
 #include "dynamics/rigid/rigid.h"
 #include "linear/upload.h"
 #include "loops/rigid_sweep_loops.h"
@@ -20,26 +21,26 @@ static const double MOST_ROOM = 1.5, LEAST_ROOM = 0.25, MORE_ROOM = 2.0;
 struct pd_rigid_descent {
     pd_body_sweep sweep;
     real *x, *offset, *points; /* B [n_vertices,3] the vertices after their move, and without contact the bodies too */
-    int *order;                /* B [bodies] */
+    int *order;                /* B [groups] */
     double *moved;             /* B */
     real *moves;               /* B [bodies,6] */
     unsigned char *beyond;     /* B */
     size_t roles;              /* their capacity */
 
     /* H */
+    pd_mechanisms mechanisms; /* the groups of bodies that are solved together */
     int n, n_colours;
     double farthest;                        /* m, largest displacement in the last sweep */
     double *went;                           /* [bodies] */
-    int *colour_of, *colour_start, *sorted; /* [bodies], [bodies+1], [bodies] */
-    int *shared;                            /* [n_shared,2] bodies with a common element */
-    int n_shared;
+    int *colour_of, *colour_start, *sorted; /* [groups], [groups+1], [groups] */
     size_t room;
-    int *points_of, *neighbour_start, *neighbours; /* [room,4], [bodies+1], [2 (room + n_shared)] */
+    int *points_of, *neighbour_start, *neighbours; /* [room,4], [groups+1], [2 (room + n_joined)] */
     unsigned char *flags;                          /* [bodies] */
 };
 
 void pd_rigid_descent_destroy(pd_rigid_descent *self, pd_context *context) {
     if (!self) return;
+    const pd_body_groups *groups = &self->sweep.groups;
     const void *memory[] = {self->x,
                             self->offset,
                             self->points,
@@ -51,21 +52,32 @@ void pd_rigid_descent_destroy(pd_rigid_descent *self, pd_context *context) {
                             self->sweep.element_start,
                             self->sweep.elements,
                             self->sweep.own,
-                            self->sweep.gaps};
-    void *host[] = {self->colour_of,       self->colour_start, self->sorted, self->shared, self->points_of,
+                            self->sweep.gaps,
+                            groups->start,
+                            groups->members,
+                            groups->place_of,
+                            groups->group_of,
+                            groups->column_start,
+                            groups->rows,
+                            groups->entries,
+                            groups->ways,
+                            groups->sums};
+    void *host[] = {self->colour_of,       self->colour_start, self->sorted, self->points_of,
                     self->neighbour_start, self->neighbours,   self->flags,  self->went};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, (void *)(uintptr_t)memory[i]);
     for (size_t i = 0; i < sizeof host / sizeof *host; i++) free(host[i]);
+    pd_mechanisms_destroy(&self->mechanisms);
     free(self);
 }
 
 /* ---- constant data ------------------------------------------------------------------------------------------------------------------ */
 
-/* The elements of each body, once each, and the pairs of bodies that share one; `elements` and `shared` NULL: only counts. */
-static void list_elements(const pd_rigid_descent *self, const pd_problem *problem, int *start, int *elements, int *shared, int *n_shared) {
+/* The elements of each body without a corner in an earlier body of its group, once each, in start [n+1]; `elements` NULL: only their
+ * numbers. */
+static void list_elements(const pd_rigid_descent *self, const pd_problem *problem, int *start, int *elements) {
     const pd_rigid *rigid = problem->rigid;
+    const int *group_of = self->mechanisms.group_of;
     int n = 0;
-    *n_shared = 0;
     for (int b = 0; b < self->n; b++) {
         const pd_rigid_rows *rows = &rigid->bodies[b].rows;
         start[b] = n;
@@ -73,21 +85,41 @@ static void list_elements(const pd_rigid_descent *self, const pd_problem *proble
             for (int s = problem->corners->start[i]; s < problem->corners->start[i + 1]; s++) {
                 int element, position, first = 1;
                 const pd_element_set *set = pd_corner_set(problem->sets, problem->corners->corners[s], &element, &position);
-                int k = pd_kind_shape_of(set->kind).vertices;
-                const int *vertices = set->vertices + (size_t)element * (size_t)k;
-                for (int j = 0; j < position; j++) first = first && rigid->body_of[vertices[j]] != b;
+                const int *vertices = set->vertices + (size_t)element * (size_t)pd_kind_shape_of(set->kind).vertices;
+                for (int j = 0; j < position; j++) {
+                    int other = rigid->body_of[vertices[j]];
+                    first = first && (other < 0 || group_of[other] != group_of[b]);
+                }
                 if (!first) continue;
                 if (elements) elements[2 * n] = (int)(set - problem->sets), elements[2 * n + 1] = element;
                 n++;
-                for (int j = 0; j < k; j++) {
-                    int other = rigid->body_of[vertices[j]];
-                    if (other < 0 || other == b) continue;
-                    if (shared) shared[2 * *n_shared] = b, shared[2 * *n_shared + 1] = other;
-                    ++*n_shared;
-                }
             }
     }
     start[self->n] = n;
+}
+
+static pd_status upload_groups(pd_rigid_descent *self, const pd_problem *problem) {
+    const pd_mechanisms *of = &self->mechanisms;
+    pd_context *context = problem->context;
+    pd_body_groups *groups = &self->sweep.groups;
+    pd_status status = PD_OK;
+    size_t n = (size_t)of->n;
+    const struct {
+        const int **to, *from;
+        size_t count;
+    } lists[] = {{&groups->start, of->start, (size_t)of->n_groups + 1},
+                 {&groups->members, of->members, n},
+                 {&groups->place_of, of->place_of, n},
+                 {&groups->group_of, of->group_of, n},
+                 {&groups->column_start, of->column_start, n + 1},
+                 {&groups->rows, of->rows, (size_t)of->n_blocks}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)lists[i].to, lists[i].from, lists[i].count));
+    PD_TRY(pd_memory_create(context, (void **)&groups->entries, 36 * (size_t)of->n_blocks * sizeof(double)));
+    PD_TRY(pd_memory_create(context, (void **)&groups->ways, n * sizeof(pd_body_way)));
+    PD_TRY(pd_memory_create(context, (void **)&groups->sums, n * sizeof(pd_body_sum)));
+done:
+    return status;
 }
 
 static pd_status upload_lists(pd_rigid_descent *self, const pd_problem *problem) {
@@ -97,11 +129,12 @@ static pd_status upload_lists(pd_rigid_descent *self, const pd_problem *problem)
     size_t n = (size_t)self->n;
     int *start = malloc((n + 1) * sizeof *start), *elements = NULL;
     if (!start) goto memory;
-    list_elements(self, problem, start, NULL, NULL, &self->n_shared);
+    PD_TRY(pd_mechanisms_create(&self->mechanisms, problem));
+    PD_TRY(upload_groups(self, problem));
+    list_elements(self, problem, start, NULL);
     elements = malloc(2 * (size_t)start[n] * sizeof *elements + 1);
-    self->shared = malloc(2 * (size_t)self->n_shared * sizeof *self->shared + 1);
-    if (!elements || !self->shared) goto memory;
-    list_elements(self, problem, start, elements, self->shared, &self->n_shared);
+    if (!elements) goto memory;
+    list_elements(self, problem, start, elements);
     self->sweep.bodies = rigid->set.bodies;
     PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&self->sweep.body_of, rigid->body_of, (size_t)problem->model->n_vertices));
     PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&self->sweep.element_start, start, n + 1));
@@ -154,7 +187,7 @@ done:
 
 static pd_status ensure_capacity(pd_rigid_descent *self, const pd_problem *problem, size_t n) {
     if (n <= self->room && self->neighbours) return PD_OK;
-    size_t room = n + n / 2 + 64, entries = 2 * (6 * room + (size_t)self->n_shared);
+    size_t room = n + n / 2 + 64, entries = 2 * (6 * room + (size_t)self->mechanisms.n_joined);
     free(self->points_of);
     free(self->neighbours);
     self->points_of = malloc(4 * room * sizeof *self->points_of);
@@ -164,12 +197,13 @@ static pd_status ensure_capacity(pd_rigid_descent *self, const pd_problem *probl
     return PD_OK;
 }
 
-/* Both bodies of a pair; returns 0 if it does not have two. */
-static int bodies_of(const pd_problem *problem, const int *points, int pair[2]) {
+/* Both groups of a pair; returns 0 if it does not have two. */
+static int groups_of(const pd_rigid_descent *self, const pd_problem *problem, const int *points, int pair[2]) {
     int n = 0;
     for (int j = 0; j < 4 && n < 2; j++) {
         int body = points[j] >= 0 && points[j] < problem->model->n_vertices ? problem->rigid->body_of[points[j]] : -1;
-        if (body >= 0 && (n == 0 || body != pair[0])) pair[n++] = body;
+        int group = body < 0 ? -1 : self->mechanisms.group_of[body];
+        if (group >= 0 && (n == 0 || group != pair[0])) pair[n++] = group;
     }
     return n == 2;
 }
@@ -181,38 +215,44 @@ static void count_neighbours(const int pair[2], int *where, int *neighbours) {
     }
 }
 
-/* For each body those with a common term of G. */
+/* For each group those with a common term of G. */
 static void list_neighbours(pd_rigid_descent *self, const pd_problem *problem, int n_pairs) {
+    const pd_mechanisms *groups = &self->mechanisms;
     int *start = self->neighbour_start, pair[2];
     memset(start, 0, ((size_t)self->n + 2) * sizeof *start);
     for (int pass = 0; pass < 2; pass++) {
         int *where = pass ? start + 1 : start + 2; // the second pass leaves the final start
+        int *neighbours = pass ? self->neighbours : NULL;
         for (int p = 0; p < n_pairs; p++)
-            if (bodies_of(problem, self->points_of + 4 * (size_t)p, pair)) count_neighbours(pair, where, pass ? self->neighbours : NULL);
-        for (int e = 0; e < self->n_shared; e++) count_neighbours(self->shared + 2 * (size_t)e, where, pass ? self->neighbours : NULL);
-        for (int b = 0; b < self->n && !pass; b++) start[b + 2] += start[b + 1];
+            if (groups_of(self, problem, self->points_of + 4 * (size_t)p, pair)) count_neighbours(pair, where, neighbours);
+        for (int e = 0; e < groups->n_joined; e++) {
+            for (int side = 0; side < 2; side++) pair[side] = groups->group_of[groups->joined[2 * e + side]];
+            if (pair[0] != pair[1]) count_neighbours(pair, where, neighbours);
+        }
+        for (int g = 0; g < groups->n_groups && !pass; g++) start[g + 2] += start[g + 1];
     }
 }
 
-/* Gives each body the smallest colour that no earlier neighbour has; sorts bodies by colour. */
-static void colour_bodies(pd_rigid_descent *self) {
+/* Gives each group the smallest colour that no earlier neighbour has; sorts groups by colour. */
+static void colour_groups(pd_rigid_descent *self) {
+    const int n_groups = self->mechanisms.n_groups;
     memset(self->colour_start, 0, ((size_t)self->n + 1) * sizeof *self->colour_start);
     self->n_colours = 0;
-    for (int b = 0; b < self->n; b++) {
-        int begin = self->neighbour_start[b], end = self->neighbour_start[b + 1], colour = 0;
+    for (int g = 0; g < n_groups; g++) {
+        int begin = self->neighbour_start[g], end = self->neighbour_start[g + 1], colour = 0;
         for (int s = begin; s < end; s++)
-            if (self->neighbours[s] < b) self->flags[self->colour_of[self->neighbours[s]]] = 1;
+            if (self->neighbours[s] < g) self->flags[self->colour_of[self->neighbours[s]]] = 1;
         while (colour < self->n_colours && self->flags[colour]) colour++;
         for (int s = begin; s < end; s++)
-            if (self->neighbours[s] < b) self->flags[self->colour_of[self->neighbours[s]]] = 0;
-        self->colour_of[b] = colour;
+            if (self->neighbours[s] < g) self->flags[self->colour_of[self->neighbours[s]]] = 0;
+        self->colour_of[g] = colour;
         self->colour_start[colour + 1]++;
         if (colour >= self->n_colours) self->n_colours = colour + 1;
     }
     for (int c = 0; c < self->n_colours; c++) self->colour_start[c + 1] += self->colour_start[c];
     int *next = self->neighbour_start; // not used any more
     memcpy(next, self->colour_start, (size_t)self->n_colours * sizeof *next);
-    for (int b = 0; b < self->n; b++) self->sorted[next[self->colour_of[b]]++] = b;
+    for (int g = 0; g < n_groups; g++) self->sorted[next[self->colour_of[g]]++] = g;
 }
 
 /* ---- a sweep ------------------------------------------------------------------------------------------------------------------------- */
@@ -283,8 +323,8 @@ pd_status pd_rigid_descent_bodies(pd_rigid_descent *self, const pd_problem *prob
         PD_TRY(pd_memory_copy(context, self->points, self->x, pd_problem_bytes(problem)));
         list_neighbours(self, problem, 0);
     }
-    colour_bodies(self);
-    PD_TRY(pd_memory_upload(context, self->order, self->sorted, n * sizeof(int)));
+    colour_groups(self);
+    PD_TRY(pd_memory_upload(context, self->order, self->sorted, (size_t)self->mechanisms.n_groups * sizeof(int)));
     PD_TRY(pd_memory_clear(context, self->moved, n * sizeof(double)));
     PD_TRY(pd_memory_clear(context, self->beyond, n));
     for (int c = 0; c < self->n_colours; c++)

@@ -1,5 +1,6 @@
-/* The rigid bodies of a scene in a sweep of Vertex Block Descent. For each in sequence, one Newton step with the 6x6 block of its
- * Hessian minimises G [Chen et al. 2024, Sec. 6.2]. A body needs its own elements and pairs only. */
+/* The rigid bodies of a scene in a sweep of Vertex Block Descent. For each in sequence, Newton steps with the 6x6 block of its Hessian
+ * minimise G [Chen et al. 2024, Sec. 6.2]. Bodies that joints connect are one block of the sweep (rigid/mechanisms.h). A block needs its
+ * own elements and pairs only. */
 #ifndef PD_DYNAMICS_METHODS_RIGID_DESCENT_H
 #define PD_DYNAMICS_METHODS_RIGID_DESCENT_H
 
@@ -12,9 +13,9 @@ typedef struct pd_rigid_descent pd_rigid_descent;
 pd_status pd_rigid_descent_create(pd_rigid_descent **out, const pd_problem *problem);
 void pd_rigid_descent_destroy(pd_rigid_descent *self, pd_context *context); /* NULL is allowed */
 
-/* Adds the direction of the bodies to that of the vertices in iterate->direction, from the moved vertices. Bodies move colour by colour;
- * those of a colour share no term of G. With contact each moves up to its first contact while the others rest, or within its
- * displacement bound. iterate->beyond tells whether one has left that bound.
+/* Adds the direction of the bodies to that of the vertices in iterate->direction, from the moved vertices. Groups of bodies move colour by
+ * colour; those of a colour share no term of G. With contact each moves up to its first contact while the others rest, or within its
+ * displacement bounds. iterate->beyond tells whether one has left that bound.
  *   bounds  of pd_contact_bound_displacements at the begin of the iteration; not read without contact */
 pd_status pd_rigid_descent_bodies(pd_rigid_descent *self, const pd_problem *problem, const pd_contact_sweep *bounds, pd_iterate *iterate);
 

@@ -4,7 +4,8 @@
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/potential.h"
 #include "dynamics/problem/reduced_hessian.h"
-#include "dynamics/rigid/rigid.h"
+#include "dynamics/rigid/mechanisms.h"
+#include "updates/rigid/group_factor.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +15,10 @@ struct pd_rigid_sweep {
     real *gradient;                 /* B [n,3] */
     double *systems, *host_systems; /* B, H [bodies,PD_RIGID_SYSTEM] */
     int *left, *host_left;          /* B, H [bodies] of pd_bodies_solve */
+
+    pd_mechanisms mechanisms; /* groups of several bodies are solved on the host, where their Hessian is */
+    pd_body_groups groups;    /* H, without ways */
+    unsigned char *remains;   /* H [groups] 1: the exact Hessian is not positive definite */
 };
 
 void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context) {
@@ -22,7 +27,25 @@ void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context) {
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     free(self->host_systems);
     free(self->host_left);
+    free(self->groups.entries);
+    free(self->groups.sums);
+    free(self->remains);
+    pd_mechanisms_destroy(&self->mechanisms);
     free(self);
+}
+
+/* The memory of the groups. */
+static pd_status make_groups(pd_rigid_sweep *self, const pd_problem *problem) {
+    pd_mechanisms *of = &self->mechanisms;
+    pd_status status = pd_mechanisms_create(of, problem);
+    if (status) return status;
+    self->groups = (pd_body_groups){of->start, of->members, of->place_of, of->group_of, of->column_start, of->rows, NULL, NULL, NULL};
+    self->groups.entries = calloc(36 * (size_t)of->n_blocks + 1, sizeof(double));
+    self->groups.sums = calloc((size_t)of->n, sizeof *self->groups.sums);
+    self->remains = calloc((size_t)of->n, 1);
+    if (!self->groups.entries || !self->groups.sums || !self->remains)
+        return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the joints of %d rigid bodies", of->n);
+    return PD_OK;
 }
 
 pd_status pd_rigid_sweep_create(pd_rigid_sweep **out, const pd_problem *problem) {
@@ -40,6 +63,7 @@ pd_status pd_rigid_sweep_create(pd_rigid_sweep **out, const pd_problem *problem)
     PD_TRY(pd_memory_create(problem->context, (void **)&self->gradient, pd_problem_bytes(problem)));
     PD_TRY(pd_memory_create(problem->context, (void **)&self->systems, PD_RIGID_SYSTEM * n * sizeof(double)));
     PD_TRY(pd_memory_create(problem->context, (void **)&self->left, n * sizeof(int)));
+    PD_TRY(make_groups(self, problem));
     PD_TRY(pd_problem_need_hessian(problem));
     PD_TRY(pd_problem_need_reduced(problem));
 done:
@@ -50,27 +74,84 @@ done:
     return status;
 }
 
+static int first_carrier(const pd_rigid *rigid, int body) {
+    return rigid->bodies[body].rows.first + rigid->bodies[body].rows.n - PD_RIGID_CARRIERS;
+}
+
+/* A [6,6] <- the block of two bodies of the Hessian; a body that rotates about a fixed point has no translation. */
+static void take_block(const pd_rigid *rigid, const pd_assembled_hessian *assembled, int of_rows, int of_columns, double *A) {
+    int row = first_carrier(rigid, of_rows), first = first_carrier(rigid, of_columns);
+    for (int c = 0; c < 36; c++) A[c] = 0.0;
+    for (int r = 0; r < 2; r++)
+        for (int s = assembled->pattern.row_start[row + r]; s < assembled->pattern.row_start[row + r + 1]; s++) {
+            int column = assembled->pattern.columns[s] - first;
+            if (column != 0 && column != 1) continue;
+            for (int c = 0; c < 9; c++) A[6 * (3 * r + c / 3) + 3 * column + c % 3] = (double)assembled->blocks[9 * (size_t)s + (size_t)c];
+        }
+    for (int c = 0; c < 36; c++)
+        if ((c / 6 < 3 && rigid->excluded[row]) || (c % 6 < 3 && rigid->excluded[first])) A[c] = of_rows == of_columns && c % 7 == 0;
+}
+
 /* Takes the 6x6 block of each body from the Hessian; with `diagonal` only its diagonal. */
 static pd_status take_systems(pd_rigid_sweep *self, const pd_problem *problem, int diagonal) {
     const pd_rigid *rigid = problem->rigid;
     const pd_assembled_hessian *assembled = pd_problem_reduced(problem);
-    memset(self->host_systems, 0, PD_RIGID_SYSTEM * (size_t)rigid->n * sizeof(double));
     for (int b = 0; b < rigid->n; b++) {
-        const pd_rigid_rows *rows = &rigid->bodies[b].rows;
-        int node = rows->first + rows->n - PD_RIGID_CARRIERS;
         double *A = self->host_systems + PD_RIGID_SYSTEM * (size_t)b;
-        for (int r = 0; r < 2; r++)
-            for (int s = assembled->pattern.row_start[node + r]; s < assembled->pattern.row_start[node + r + 1]; s++) {
-                int column = assembled->pattern.columns[s] - node;
-                if (column != 0 && column != 1) continue;
-                for (int c = 0; c < 9; c++)
-                    A[6 * (3 * r + c / 3) + 3 * column + c % 3] = (double)assembled->blocks[9 * (size_t)s + (size_t)c];
-            }
+        take_block(rigid, assembled, b, b, A);
         for (int c = 0; c < 36; c++) A[c] = diagonal && c % 7 ? 0.0 : A[c];
-        for (int c = 0; c < 18 && rigid->excluded[node]; c++) // rotation about its fixed points
-            A[6 * (c / 6) + c % 6] = A[6 * (c % 6) + c / 6] = (double)(c % 7 == 0);
     }
     return pd_memory_upload(problem->context, self->systems, self->host_systems, PD_RIGID_SYSTEM * (size_t)rigid->n * sizeof(double));
+}
+
+/* ---- groups of several bodies -------------------------------------------------------------------------------------------------------- */
+
+/* The direction of a group from its Hessian and gradient; *solved = 0 if the Hessian is not positive definite. */
+static pd_status solve_group(pd_rigid_sweep *self, const pd_problem *problem, int group, real *direction, int *solved) {
+    const pd_rigid *rigid = problem->rigid;
+    const pd_body_groups *groups = &self->groups;
+    const int first = groups->start[group], end = groups->start[group + 1];
+    pd_status status = PD_OK;
+    double turn = 0.0;
+    real six[6];
+    for (int place = first; place < end; place++) {
+        pd_body_sum *sum = &groups->sums[place];
+        int body = groups->members[place];
+        memcpy(sum->block, self->host_systems + PD_RIGID_SYSTEM * (size_t)body, sizeof sum->block);
+        for (int s = groups->column_start[place]; s < groups->column_start[place + 1]; s++)
+            take_block(rigid, pd_problem_reduced(problem), groups->members[groups->rows[s]], body, groups->entries + 36 * (size_t)s);
+        PD_TRY(pd_memory_download(problem->context, six, self->gradient + 3 * (size_t)first_carrier(rigid, body), sizeof six));
+        for (int c = 0; c < 6; c++) sum->step[c] = (double)six[c];
+    }
+    *solved = pd_group_factor(groups, first, end);
+    if (!*solved) return PD_OK;
+    pd_group_solve(groups, first, end);
+    for (int place = first; place < end && problem->contact; place++) {
+        const double *d = groups->sums[place].step;
+        turn = fmax(turn, sqrt(d[3] * d[3] + d[4] * d[4] + d[5] * d[5]) / rigid->bodies[groups->members[place]].radius);
+    }
+    for (int place = first; place < end; place++) {
+        size_t at = 3 * (size_t)first_carrier(rigid, groups->members[place]);
+        for (int c = 0; c < 6; c++) six[c] = (real)(groups->sums[place].step[c] / fmax(turn, 1.0));
+        PD_TRY(pd_memory_upload(problem->context, direction + at, six, sizeof six));
+    }
+done:
+    return status;
+}
+
+/* The same for all of them, or with `again` for the remaining ones; adds their number to *left. A group whose Hessian is not positive
+ * definite keeps the directions of its single bodies. */
+static pd_status solve_groups(pd_rigid_sweep *self, const pd_problem *problem, int again, real *direction, int *left) {
+    pd_status status = PD_OK;
+    for (int group = 0; group < self->mechanisms.n_groups; group++) {
+        int solved;
+        if (self->groups.start[group + 1] - self->groups.start[group] < 2 || (again && !self->remains[group])) continue;
+        PD_TRY(solve_group(self, problem, group, direction, &solved));
+        self->remains[group] = !solved;
+        *left += !solved;
+    }
+done:
+    return status;
 }
 
 /* The Hessian at the iterate, and the systems of the bodies. */
@@ -105,9 +186,11 @@ pd_status pd_rigid_sweep_at_once(pd_rigid_sweep *self, const pd_problem *problem
     pd_hessian_filter filter = diagonal ? PD_FILTER_CLAMP : PD_FILTER_NONE;
     PD_TRY(find_systems(self, problem, iterate->x, filter, diagonal, iterate->number == 0)); // each step makes a new pattern
     PD_TRY(solve(self, problem, 0, iterate->direction, &left));
+    if (!diagonal) PD_TRY(solve_groups(self, problem, 0, iterate->direction, &left));
     if (left && !diagonal) { // the remaining systems have a projected Hessian
         PD_TRY(find_systems(self, problem, iterate->x, PD_FILTER_CLAMP, 0, 0));
         PD_TRY(solve(self, problem, 1, iterate->direction, &left));
+        PD_TRY(solve_groups(self, problem, 1, iterate->direction, &left));
     }
 done:
     return status;

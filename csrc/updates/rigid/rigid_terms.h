@@ -1,145 +1,81 @@
-/* The terms of G of one rigid body in a sweep, for the loops of both backends: energy, gradient and 6x6 block of its elements and pairs.
- *
- * A body moves by a shift s of its pivot o, and a rotation vector t: a row at o + r moves to o + part s + exp(part t) r, on an arc of
- * length at most part (|s| + |t x r|). Only those of its pairs are evaluated that can be active after the moves of the bodies in the
- * sweep. */
+/* The terms of G of a group of rigid bodies in a sweep, for the loops of both backends: energy, gradient and Hessian of its elements and
+ * pairs. Of the Hessian there are the blocks of bodies and of those pairs of bodies that the factor has (dynamics/rigid/mechanisms.h).
+ * Only those pairs are evaluated that can be active after the moves of the bodies in the sweep. */
 #ifndef PD_UPDATES_RIGID_RIGID_TERMS_H
 #define PD_UPDATES_RIGID_RIGID_TERMS_H
 
-#include "base/pose.h"
-#include "loops/rigid_sweep_loops.h"
 #include "updates/elements/element_update.h"
-#include "updates/rigid/rigid_update.h"
+#include "updates/rigid/group_factor.h"
+#include "updates/rigid/rigid_way.h"
 #include "updates/sweeps/touching_vertex.h"
 
-/* The displacement of a body since the start of the sweep, and its next move: a row at about + r is at about + gone + turned r, and moves
- * to about + gone + part shift + exp(part turn) turned r. */
-typedef struct pd_body_way {
-    double about[3], axis[3]; /* its pivot at the start of the sweep; the axis of a body held in two points */
-    double extent;            /* the largest distance of its rows from the pivot, m */
-    double gone[3], turned[9];
-    double shift[3], turn[3];
-    int held;       /* the number of pinned points, 0 to 2 */
-    int own, n_own; /* its pairs: sweep->own[own .. own + n_own - 1] */
-} pd_body_way;
+/* Sums over the terms of a group. */
+typedef struct pd_group_sum {
+    double energy, magnitude, forces; /* J, J, N: sums of values, of absolute ones, and of the lengths of forces */
+    double least;                     /* the smallest gap of its pairs, m */
+} pd_group_sum;
 
-typedef struct pd_body_sum {
-    double gradient[6], block[36], outer[9]; /* by shift and turn; outer = sum of f r^T */
-    double energy, magnitude, forces;        /* J, J, N: sums of values, of absolute ones, and of the lengths of forces */
-    double least;                            /* the smallest gap of its pairs, m */
-} pd_body_sum;
+/* ---- elements and pairs of a group --------------------------------------------------------------------------------------------------- */
 
-PD_FUNCTION int pd_body_has(const pd_model *model, const pd_body_sweep *sweep, int body, int point) {
-    return point >= 0 && point < model->n_vertices && sweep->body_of[point] == body;
-}
-
-PD_FUNCTION double pd_body_length(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
-
-/* r at the present pose of the body. */
-PD_FUNCTION void pd_body_arm(const pd_body_way *way, const real *start, int row, double arm[3]) {
-    double r[3];
-    for (int c = 0; c < 3; c++) r[c] = (double)start[3 * (size_t)row + (size_t)c] - way->about[c];
-    pd_pose_rotate(way->turned, r, arm);
-}
-
-PD_FUNCTION void pd_body_begin(const pd_body_sweep *sweep, int number, pd_body_way *way) {
-    const pd_rigid_body *body = &sweep->bodies[number];
-    const real *x = sweep->start;
-    int end = body->rows.first + body->rows.n;
-    way->held = pd_rigid_pins(body);
-    for (int c = 0; c < 9; c++) way->turned[c] = (double)(c % 4 == 0);
-    for (int c = 0; c < 3; c++) {
-        way->about[c] = way->axis[c] = way->gone[c] = way->shift[c] = way->turn[c] = 0.0;
-        for (int a = end - PD_RIGID_CARRIERS; a < end && !way->held; a++) way->about[c] += 0.25 * (double)x[3 * (size_t)a + (size_t)c];
-        if (way->held) way->about[c] = (double)x[3 * (size_t)(body->rows.first + body->rows.pins[0]) + (size_t)c];
-        if (way->held > 1) way->axis[c] = (double)x[3 * (size_t)(body->rows.first + body->rows.pins[1]) + (size_t)c] - way->about[c];
-    }
-    if (way->held > 1) {
-        double length = pd_body_length(way->axis);
-        for (int c = 0; c < 3; c++) way->axis[c] /= length;
-    }
-    way->extent = 0.0, way->own = way->n_own = 0;
-    for (int i = body->rows.first; i < end; i++) {
-        double arm[3], far;
-        pd_body_arm(way, x, i, arm);
-        far = pd_body_length(arm);
-        way->extent = far > way->extent ? far : way->extent;
-    }
-}
-
-PD_FUNCTION double pd_body_arc(const pd_body_way *way) { return pd_body_length(way->shift) + pd_body_length(way->turn) * way->extent; }
-
-/* The displacement of a row at `start` after a fraction of the path, E the rotation until then. */
-PD_FUNCTION void pd_body_row_move(const pd_body_way *way, const double E[9], double part, const real start[3], double move[3]) {
-    double arm[3], turned[3];
-    for (int c = 0; c < 3; c++) arm[c] = (double)start[c] - way->about[c];
-    pd_pose_rotate(E, arm, turned);
-    for (int c = 0; c < 3; c++) move[c] = way->gone[c] + part * way->shift[c] + (turned[c] - arm[c]);
-}
-
-PD_FUNCTION void pd_body_row_after(const pd_body_way *way, const double E[9], double part, const real start[3], real at[3]) {
-    double move[3];
-    pd_body_row_move(way, E, part, start, move);
-    for (int c = 0; c < 3; c++) at[c] = (real)((double)start[c] + move[c]);
-}
-
-PD_FUNCTION void pd_body_rotation_after(const pd_body_way *way, double part, double E[9]) {
-    double turn[3], further[9];
-    for (int c = 0; c < 3; c++) turn[c] = part * way->turn[c];
-    pd_pose_exponential(turn, further);
-    pd_pose_multiply(further, way->turned, E);
-}
-
-/* Moves the rows of a body to this fraction of the path. */
-PD_FUNCTION void pd_body_place(const pd_body_sweep *sweep, int number, const pd_body_way *way, double part) {
-    const pd_rigid_body *body = &sweep->bodies[number];
-    double E[9];
-    pd_body_rotation_after(way, part, E);
-    for (int i = body->rows.first; i < body->rows.first + body->rows.n; i++)
-        if (!pd_rigid_is_pin(body, i)) pd_body_row_after(way, E, part, sweep->start + 3 * (size_t)i, sweep->points + 3 * (size_t)i);
-}
-
-/* ---- elements and pairs of a body ---------------------------------------------------------------------------------------------------- */
-
-/* Tells whether a role is the first of its pair with the body. */
-PD_FUNCTION int pd_body_first_role(const pd_model *model, const pd_body_sweep *sweep, int body, const int *points, int corner) {
+/* Tells whether a role is the first of its pair with the group. */
+PD_FUNCTION int pd_group_first_role(const pd_model *model, const pd_body_sweep *sweep, int group, const int *points, int corner) {
     for (int j = 0; j < corner; j++)
-        if (pd_body_has(model, sweep, body, points[j])) return 0;
+        if (pd_group_place(model, sweep, group, points[j]) >= 0) return 0;
     return 1;
 }
 
-/* A lower bound of the distance of a pair minus its separation, before the body moves, m. */
-PD_FUNCTION double pd_body_gap(const pd_model *model, const pd_body_sweep *sweep, int body, int pair) {
+/* A lower bound of the distance of a pair minus its separation, before the group moves, m. */
+PD_FUNCTION double pd_group_gap(const pd_model *model, const pd_body_sweep *sweep, int group, int pair) {
     const int *points = sweep->pairs.points + 4 * (size_t)pair;
     double others = 0.0;
     for (int j = 0; j < 4; j++) {
         int point = points[j], of = point >= 0 && point < model->n_vertices ? sweep->body_of[point] : -1;
-        if (of >= 0 && of != body && sweep->moved[of] > others) others = sweep->moved[of];
+        if (of >= 0 && sweep->groups.group_of[of] != group && sweep->moved[of] > others) others = sweep->moved[of];
     }
     return (double)sweep->distance[pair] - (double)sweep->pairs.separation[pair] - sweep->rounding - others;
 }
 
-/* Its pairs, once each. */
-PD_FUNCTION void pd_body_list_pairs(const pd_model *model, const pd_body_sweep *sweep, int number, pd_body_way *way) {
-    const pd_rigid_body *body = &sweep->bodies[number];
+/* The sum over the bodies of a pair of `past` times the length of the path since the start of the sweep, and of `part` times that of the
+ * present path, m. */
+PD_FUNCTION double pd_group_went(const pd_model *model, const pd_body_sweep *sweep, int group, int pair, double past, double part) {
+    const int *points = sweep->pairs.points + 4 * (size_t)pair;
+    double sum = 0.0;
+    for (int j = 0; j < 4; j++) {
+        int place = pd_group_place(model, sweep, group, points[j]), first = place >= 0;
+        for (int k = 0; k < j && first; k++) first = pd_group_place(model, sweep, group, points[k]) != place;
+        if (first) sum += past * sweep->groups.ways[place].went + (part > 0.0 ? part * pd_body_arc(&sweep->groups.ways[place]) : 0.0);
+    }
+    return sum;
+}
+
+/* The pairs of a body that have no corner in an earlier body of its group, once each. */
+PD_FUNCTION void pd_body_list_pairs(const pd_model *model, const pd_body_sweep *sweep, int group, int place) {
+    const pd_rigid_body *body = pd_body_at(sweep, place);
+    pd_body_way *way = &sweep->groups.ways[place];
     way->own = sweep->incidence.start[body->rows.first], way->n_own = 0;
     for (int r = way->own; r < sweep->incidence.start[body->rows.first + body->rows.n]; r++) {
         int p = sweep->incidence.roles[r] / 4, to = way->own + way->n_own;
-        if (!pd_body_first_role(model, sweep, number, sweep->pairs.points + 4 * (size_t)p, sweep->incidence.roles[r] % 4)) continue;
+        if (!pd_group_first_role(model, sweep, group, sweep->pairs.points + 4 * (size_t)p, sweep->incidence.roles[r] % 4)) continue;
         sweep->own[to] = p;
-        sweep->gaps[to] = pd_body_gap(model, sweep, number, p);
+        sweep->gaps[to] = pd_group_gap(model, sweep, group, p);
         way->n_own++;
     }
 }
 
-PD_FUNCTION void pd_body_add_force(const double arm[3], const double f[3], pd_body_sum *sum) {
+/* Tells whether a body has pairs, listed for it or for another of its group. */
+PD_FUNCTION int pd_body_touches(const pd_body_sweep *sweep, int place) {
+    const pd_rigid_rows *rows = &pd_body_at(sweep, place)->rows;
+    return sweep->incidence.start[rows->first + rows->n] > sweep->incidence.start[rows->first];
+}
+
+PD_FUNCTION void pd_body_add_force(const double arm[3], const double f[3], pd_body_sum *sum, pd_group_sum *total) {
     double torque[3];
     pd_pose_cross(arm, f, torque);
     for (int c = 0; c < 3; c++) {
         sum->gradient[c] += f[c], sum->gradient[3 + c] += torque[c];
         for (int d = 0; d < 3; d++) sum->outer[3 * c + d] += f[c] * arm[d];
     }
-    sum->forces += pd_body_length(f);
+    total->forces += pd_body_length(f);
 }
 
 /* J [3,6] of a row: its derivative by shift and turn. */
@@ -151,62 +87,108 @@ PD_FUNCTION void pd_body_jacobian(const double arm[3], double J[18]) {
     J[15] = arm[1], J[16] = -arm[0];
 }
 
-/* block += J^T K J with the rows and columns of these corners only, K [width,width], J [n,3,6]. */
-PD_FUNCTION void pd_body_add_block(int n, const int *corners, int width, const real *K, const double *J, double block[36]) {
-    for (int row = 0; row < 3 * n; row++) {
+/* Corners of an element or a pair that move with a group. */
+typedef struct pd_moving {
+    int n, corner[4], place[4];
+    double J[72]; /* [n,3,6] by shift and turn of the body */
+} pd_moving;
+
+/* block += weight J^T K J with the rows of one body and the columns of another, K [width,width]. */
+PD_FUNCTION void pd_body_add_block(const pd_moving *moving, int of_rows, int of_columns, int width, const real *K, double weight,
+                                   double block[36]) {
+    for (int row = 0; row < 3 * moving->n; row++) {
         double moved[6] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-        const double *of_row = J + 6 * row;
-        const real *values = K + width * (3 * corners[row / 3] + row % 3);
-        for (int column = 0; column < 3 * n; column++) {
-            double value = (double)values[3 * corners[column / 3] + column % 3];
-            for (int c = 0; c < 6; c++) moved[c] += value * J[6 * column + c];
+        const double *of_row = moving->J + 6 * row;
+        const real *values = K + width * (3 * moving->corner[row / 3] + row % 3);
+        if (moving->place[row / 3] != of_rows) continue;
+        for (int column = 0; column < 3 * moving->n; column++) {
+            if (moving->place[column / 3] != of_columns) continue;
+            double value = (double)values[3 * moving->corner[column / 3] + column % 3];
+            for (int c = 0; c < 6; c++) moved[c] += value * moving->J[6 * column + c];
         }
         for (int a = 0; a < 6; a++)
-            for (int b = 0; b < 6; b++) block[6 * a + b] += of_row[a] * moved[b];
+            for (int b = 0; b < 6; b++) block[6 * a + b] += weight * (of_row[a] * moved[b]);
+    }
+}
+
+/* Tells whether a place is the first of its body among the corners. */
+PD_FUNCTION int pd_moving_is_first(const pd_moving *moving, int k) {
+    for (int j = 0; j < k; j++)
+        if (moving->place[j] == moving->place[k]) return 0;
+    return 1;
+}
+
+/* Adds K to the blocks of its bodies. If one of them is missing, or with `apart`, only those of single bodies grow, by a factor of the
+ * number of bodies: for K without negative eigenvalues that bounds it from above. */
+PD_UPDATE_FUNCTION void pd_group_add_blocks(const pd_body_groups *groups, const pd_moving *moving, int width, const real *K, int apart) {
+    int bodies = 0;
+    for (int k = 0; k < moving->n; k++) {
+        if (!pd_moving_is_first(moving, k)) continue;
+        bodies++;
+        for (int j = 0; j < k && !apart; j++) {
+            int row = moving->place[k] > moving->place[j] ? moving->place[k] : moving->place[j];
+            int column = moving->place[k] + moving->place[j] - row;
+            apart = row != column && pd_group_slot(groups, row, column) < 0;
+        }
+    }
+    for (int k = 0; k < moving->n; k++) {
+        int place = moving->place[k];
+        if (!pd_moving_is_first(moving, k)) continue;
+        pd_body_add_block(moving, place, place, width, K, apart ? (double)bodies : 1.0, groups->sums[place].block);
+        for (int j = 0; j < k && !apart; j++) {
+            int row = place > moving->place[j] ? place : moving->place[j], column = place + moving->place[j] - row;
+            if (!pd_moving_is_first(moving, j)) continue;
+            pd_body_add_block(moving, row, column, width, K, 1.0, groups->entries + 36 * (size_t)pd_group_slot(groups, row, column));
+        }
     }
 }
 
 /* Adds f and K [k,3], [3k,3k] of an element or pair with these corners; K NULL: f only. */
-PD_UPDATE_FUNCTION void pd_body_add(const pd_model *model, const pd_body_sweep *sweep, int body, const pd_body_way *way, int corners,
-                                    const int *points, const real *f, const real *K, pd_body_sum *sum) {
-    double J[72];
-    int moving[4], n = 0;
+PD_UPDATE_FUNCTION void pd_group_add(const pd_model *model, const pd_body_sweep *sweep, int group, int corners, const int *points,
+                                     const real *f, const real *K, int apart, pd_group_sum *total) {
+    pd_moving moving;
+    moving.n = 0;
     for (int j = 0; j < corners; j++) {
         double arm[3], force[3];
-        if (!pd_body_has(model, sweep, body, points[j]) || model->fixed[points[j]]) continue;
-        pd_body_arm(way, sweep->start, points[j], arm);
+        int place = pd_group_place(model, sweep, group, points[j]);
+        if (place < 0 || model->fixed[points[j]]) continue;
+        pd_body_arm(&sweep->groups.ways[place], sweep->start, points[j], arm);
         for (int c = 0; c < 3; c++) force[c] = (double)f[3 * j + c];
-        pd_body_add_force(arm, force, sum);
-        pd_body_jacobian(arm, J + 18 * n);
-        moving[n++] = j;
+        pd_body_add_force(arm, force, &sweep->groups.sums[place], total);
+        pd_body_jacobian(arm, moving.J + 18 * moving.n);
+        moving.corner[moving.n] = j, moving.place[moving.n++] = place;
     }
-    if (K) pd_body_add_block(n, moving, 3 * corners, K, J, sum->block);
+    if (K) pd_group_add_blocks(&sweep->groups, &moving, 3 * corners, K, apart);
 }
 
-PD_FUNCTION void pd_body_add_energy(double energy, pd_body_sum *sum) { sum->energy += energy, sum->magnitude += fabs(energy); }
+PD_FUNCTION void pd_group_add_energy(double energy, pd_group_sum *sum) { sum->energy += energy, sum->magnitude += fabs(energy); }
 
 /* The rows with its mass; their energy is a difference, pd_body_inertia. */
-PD_FUNCTION void pd_body_add_inertia(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int number,
-                                     const pd_body_way *way, pd_body_sum *sum) {
-    const pd_rigid_body *body = &sweep->bodies[number];
+PD_FUNCTION void pd_body_add_inertia(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int place,
+                                     pd_group_sum *total) {
+    const pd_rigid_body *body = pd_body_at(sweep, place);
+    const pd_body_way *way = &sweep->groups.ways[place];
+    pd_body_sum *sum = &sweep->groups.sums[place];
     for (int i = body->rows.first + body->rows.n - PD_RIGID_CARRIERS; i < body->rows.first + body->rows.n; i++) {
-        const int all[1] = {0};
-        double arm[3], gone[3], f[3], J[18], m = (double)model->masses[i] * step->inverse_h * step->inverse_h;
+        double arm[3], gone[3], f[3], m = (double)model->masses[i] * step->inverse_h * step->inverse_h;
         const real K[9] = {(real)m, 0, 0, 0, (real)m, 0, 0, 0, (real)m};
+        pd_moving moving;
         if (model->fixed[i]) continue;
         pd_body_arm(way, sweep->start, i, arm);
         pd_body_row_move(way, way->turned, 0.0, sweep->start + 3 * (size_t)i, gone);
         for (int c = 0; c < 3; c++) f[c] = m * ((double)sweep->offset[3 * (size_t)i + (size_t)c] + gone[c]);
-        pd_body_add_force(arm, f, sum);
-        pd_body_jacobian(arm, J);
-        pd_body_add_block(1, all, 3, K, J, sum->block);
+        pd_body_add_force(arm, f, sum, total);
+        moving.n = 1, moving.corner[0] = 0, moving.place[0] = place;
+        pd_body_jacobian(arm, moving.J);
+        pd_body_add_block(&moving, place, place, 3, K, 1.0, sum->block);
     }
 }
 
 /* The inertia at this fraction of the path minus that at its start, J. */
-PD_FUNCTION double pd_body_inertia(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int number,
-                                   const pd_body_way *way, double part, double *magnitude) {
-    const pd_rigid_body *body = &sweep->bodies[number];
+PD_FUNCTION double pd_body_inertia(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int place, double part,
+                                   double *magnitude) {
+    const pd_rigid_body *body = pd_body_at(sweep, place);
+    const pd_body_way *way = &sweep->groups.ways[place];
     double E[9], sum = 0.0;
     pd_body_rotation_after(way, part, E);
     for (int i = body->rows.first + body->rows.n - PD_RIGID_CARRIERS; i < body->rows.first + body->rows.n; i++) {
@@ -223,37 +205,37 @@ PD_FUNCTION double pd_body_inertia(const pd_model *model, const pd_body_sweep *s
     return sum;
 }
 
-/* `with` of the functions below: 0: only the energy; 1: forces and the matrix too; 2: with the clamped matrix. */
+/* `with` of the functions below: 0: only the energy; 1: forces and the Hessian too; 2: with projected Hessians; 3: with blocks of single
+ * bodies only. */
 PD_FUNCTION pd_hessian_filter pd_body_filter(int with) { return with > 1 ? PD_FILTER_CLAMP : PD_FILTER_NONE; }
 
-#define PD_BODY_ELEMENT(KIND, name, k, d, count, ...)                                                                           \
-    PD_UPDATE_FUNCTION void pd_body_element_##name(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, \
-                                                   const pd_elements *g, int e, int body, const pd_body_way *way, int with,     \
-                                                   pd_body_sum *sum) {                                                          \
-        real f[3 * (k)], K[9 * (k) * (k)];                                                                                      \
-        pd_body_add_energy(pd_element_update_energy_##name(g, sweep->points, e), sum);                                          \
-        if (!with) return;                                                                                                      \
-        pd_element_update_gradient_##name(g, sweep->points, e, f);                                                              \
-        pd_element_update_hessian_##name(g, (real)step->inverse_h, sweep->points, pd_body_filter(with), e, K);                  \
-        pd_body_add(model, sweep, body, way, k, g->vertices + (size_t)e * (k), f, K, sum);                                      \
+#define PD_GROUP_ELEMENT(KIND, name, k, d, count, ...)                                                                           \
+    PD_UPDATE_FUNCTION void pd_group_element_##name(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, \
+                                                    const pd_elements *g, int e, int group, int with, pd_group_sum *sum) {       \
+        real f[3 * (k)], K[9 * (k) * (k)];                                                                                       \
+        pd_group_add_energy(pd_element_update_energy_##name(g, sweep->points, e), sum);                                          \
+        if (!with) return;                                                                                                       \
+        pd_element_update_gradient_##name(g, sweep->points, e, f);                                                               \
+        pd_element_update_hessian_##name(g, (real)step->inverse_h, sweep->points, pd_body_filter(with), e, K);                   \
+        pd_group_add(model, sweep, group, k, g->vertices + (size_t)e * (k), f, K, with > 2, sum);                                \
     }
-PD_FORMULA_TABLE(PD_BODY_ELEMENT)
+PD_FORMULA_TABLE(PD_GROUP_ELEMENT)
 
-PD_UPDATE_FUNCTION void pd_body_add_elements(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int body,
-                                             const pd_body_way *way, int with, pd_body_sum *sum) {
+PD_UPDATE_FUNCTION void pd_group_add_elements(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int body,
+                                              int group, int with, pd_group_sum *sum) {
     for (int s = sweep->element_start[body]; s < sweep->element_start[body + 1]; s++) {
         const pd_elements *g = &model->kinds[sweep->elements[2 * (size_t)s]];
         int e = sweep->elements[2 * (size_t)s + 1];
 #define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: pd_body_element_##name(model, sweep, step, g, e, body, way, with, sum); break;
+    case KIND: pd_group_element_##name(model, sweep, step, g, e, group, with, sum); break;
         PD_SWITCH(g->kind, PD_FORMULA_TABLE, PD_CASE)
 #undef PD_CASE
     }
 }
 
 /* One pair that may be active. */
-PD_UPDATE_FUNCTION void pd_body_add_pair(const pd_model *model, const pd_body_sweep *sweep, int p, int body, const pd_body_way *way,
-                                         int with, pd_body_sum *sum) {
+PD_UPDATE_FUNCTION void pd_group_add_pair(const pd_model *model, const pd_body_sweep *sweep, int p, int group, int with,
+                                          pd_group_sum *sum) {
     int kind = sweep->pairs.kind[p], corners = pd_contact_corners(kind);
     real at[12], f[12], K[144];
     pd_contact_limits limits;
@@ -263,77 +245,88 @@ PD_UPDATE_FUNCTION void pd_body_add_pair(const pd_model *model, const pd_body_sw
     sum->least = pd_least_of(sum->least, gap);
     if (nearest.distance >= limits.separation + limits.activation) return;
     pd_points4 x = pd_points4_load(at);
-    pd_body_add_energy((double)pd_contact_energy(sweep->potential, limits, kind, x, nearest), sum);
+    pd_group_add_energy((double)pd_contact_energy(sweep->potential, limits, kind, x, nearest), sum);
     if (!with || !(sum->energy - sum->energy == 0.0)) return;
     pd_points4_store(pd_contact_gradient(sweep->potential, limits, kind, x, nearest), f);
     pd_contact_hessian(&sweep->potential, &limits, kind, at, pd_body_filter(with), K);
-    pd_body_add(model, sweep, body, way, corners, sweep->pairs.points + 4 * (size_t)p, f, K, sum);
+    pd_group_add(model, sweep, group, corners, sweep->pairs.points + 4 * (size_t)p, f, K, with > 2, sum);
 }
 
-/* All of them, at the displacement `here` of the body, m. */
-PD_UPDATE_FUNCTION void pd_body_add_pairs(const pd_model *model, const pd_body_sweep *sweep, int body, const pd_body_way *way, double here,
-                                          int with, pd_body_sum *sum) {
+/* The pairs that are listed for a body, after this fraction of the path. */
+PD_UPDATE_FUNCTION void pd_group_add_pairs(const pd_model *model, const pd_body_sweep *sweep, int place, int group, double part, int with,
+                                           pd_group_sum *sum) {
+    const pd_body_way *way = &sweep->groups.ways[place];
     for (int k = way->own; k < way->own + way->n_own; k++) {
-        double gap = sweep->gaps[k] - here;
+        double gap = sweep->gaps[k] - pd_group_went(model, sweep, group, sweep->own[k], 1.0, part);
         if (gap > (double)sweep->pairs.activation[sweep->own[k]] * (1.0 + 16.0 * (double)PD_EPSILON))
             sum->least = pd_least_of(sum->least, gap);
         else
-            pd_body_add_pair(model, sweep, sweep->own[k], body, way, with, sum);
+            pd_group_add_pair(model, sweep, sweep->own[k], group, with, sum);
     }
 }
 
-/* J [3,6] of the slip of a pair with friction, sum over its corners of weight x displacement. */
-PD_FUNCTION void pd_body_slip_jacobian(const pd_model *model, const pd_body_sweep *sweep, int body, const pd_body_way *way,
-                                       const int points[4], const real *weights, double J[18]) {
-    for (int i = 0; i < 18; i++) J[i] = 0.0;
+/* The slip of a pair with friction by its bodies, once each: J [3,6], sum over the corners of weight x displacement. */
+PD_FUNCTION void pd_group_slip(const pd_model *model, const pd_body_sweep *sweep, int group, const int points[4], const real *weights,
+                               pd_moving *moving) {
+    moving->n = 0;
     for (int j = 0; j < 4; j++) {
         double arm[3], of_row[18];
-        if (!pd_body_has(model, sweep, body, points[j]) || model->fixed[points[j]]) continue;
-        pd_body_arm(way, sweep->start, points[j], arm);
+        int place = pd_group_place(model, sweep, group, points[j]), k = 0;
+        if (place < 0 || model->fixed[points[j]]) continue;
+        while (k < moving->n && moving->place[k] != place) k++;
+        for (int i = 0; i < 18 && k == moving->n; i++) moving->J[18 * k + i] = 0.0;
+        if (k == moving->n) moving->corner[k] = 0, moving->place[k] = place, moving->n++;
+        pd_body_arm(&sweep->groups.ways[place], sweep->start, points[j], arm);
         pd_body_jacobian(arm, of_row);
-        for (int i = 0; i < 18; i++) J[i] += (double)weights[j] * of_row[i];
+        for (int i = 0; i < 18; i++) moving->J[18 * k + i] += (double)weights[j] * of_row[i];
     }
 }
 
-PD_UPDATE_FUNCTION void pd_body_add_friction(const pd_model *model, const pd_body_sweep *sweep, int number, const pd_body_way *way,
-                                             int with, pd_body_sum *sum) {
-    const pd_rigid_body *body = &sweep->bodies[number];
+PD_UPDATE_FUNCTION void pd_group_add_friction(const pd_model *model, const pd_body_sweep *sweep, int place, int group, int with,
+                                              pd_group_sum *sum) {
+    const pd_rigid_body *body = pd_body_at(sweep, place);
     const pd_lagged_pairs *lagged = &sweep->lagged;
     for (int i = body->rows.first; i < body->rows.first + body->rows.n && lagged->n > 0; i++)
         for (int r = sweep->lagged_incidence.start[i]; r < sweep->lagged_incidence.start[i + 1]; r++) {
             size_t p = (size_t)(sweep->lagged_incidence.roles[r] / 4);
-            const int whole[1] = {0};
             real strength = lagged->strength[p], f[12], M[9];
-            double J[18];
+            pd_moving moving;
             const real *weights = lagged->weights + 4 * p;
             int points[4]; // roles with zero weight are not listed
             for (int j = 0; j < 4; j++) points[j] = weights[j] != 0 ? lagged->points[4 * p + (size_t)j] : -1;
-            if (!pd_body_first_role(model, sweep, number, points, sweep->lagged_incidence.roles[r] % 4)) continue;
+            if (!pd_group_first_role(model, sweep, group, points, sweep->lagged_incidence.roles[r] % 4)) continue;
             if (!(strength > 0)) continue;
             pd_vector u = pd_friction_update_slip(lagged, &sweep->slipping, (int)p);
             pd_friction_terms terms = pd_friction_terms_of(u, sweep->slipping.extent);
-            pd_body_add_energy((double)(strength * terms.value), sum);
+            pd_group_add_energy((double)(strength * terms.value), sum);
             if (!with) continue;
             pd_friction_matrix(strength, pd_vector_load(lagged->normals + 3 * p), terms, M);
             for (int j = 0; j < 4; j++) pd_vector_store(pd_vector_scale(weights[j] * (strength * terms.ratio), u), f + 3 * j);
-            pd_body_add(model, sweep, number, way, 4, points, f, NULL, sum);
-            pd_body_slip_jacobian(model, sweep, number, way, points, weights, J);
-            pd_body_add_block(1, whole, 3, M, J, sum->block);
+            pd_group_add(model, sweep, group, 4, points, f, NULL, 0, sum);
+            pd_group_slip(model, sweep, group, points, weights, &moving);
+            pd_group_add_blocks(&sweep->groups, &moving, 3, M, with > 2);
         }
 }
 
-/* All except inertia, at the present pose; `here`: the displacement of the body from the start of the sweep. */
-PD_UPDATE_FUNCTION void pd_body_sum_up(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int body,
-                                       const pd_body_way *way, double here, int with, pd_body_sum *sum) {
-    for (int i = 0; i < 6; i++) sum->gradient[i] = 0.0;
-    for (int i = 0; i < 36; i++) sum->block[i] = 0.0;
-    for (int i = 0; i < 9; i++) sum->outer[i] = 0.0;
-    sum->energy = sum->magnitude = sum->forces = 0.0;
-    sum->least = (double)INFINITY;
-    pd_body_add_elements(model, sweep, step, body, way, with, sum);
-    if (!sweep->touches) return;
-    pd_body_add_pairs(model, sweep, body, way, here, with, sum);
-    pd_body_add_friction(model, sweep, body, way, with, sum);
+/* All except inertia, at the present poses; `part`: the fraction of the path that the bodies have gone. */
+PD_UPDATE_FUNCTION void pd_group_sum_up(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step,
+                                        const pd_body_group *group, double part, int with, pd_group_sum *total) {
+    const pd_body_groups *groups = &sweep->groups;
+    total->energy = total->magnitude = total->forces = 0.0;
+    total->least = (double)INFINITY;
+    for (int place = group->first; place < group->end && with; place++) {
+        pd_body_sum *sum = &groups->sums[place];
+        for (int i = 0; i < 6; i++) sum->gradient[i] = 0.0;
+        for (int i = 0; i < 36; i++) sum->block[i] = 0.0;
+        for (int i = 0; i < 9; i++) sum->outer[i] = 0.0;
+        for (int i = 36 * groups->column_start[place]; i < 36 * groups->column_start[place + 1]; i++) groups->entries[i] = 0.0;
+    }
+    for (int place = group->first; place < group->end; place++) {
+        pd_group_add_elements(model, sweep, step, groups->members[place], group->number, with, total);
+        if (!sweep->touches) continue;
+        pd_group_add_pairs(model, sweep, place, group->number, part, with, total);
+        pd_group_add_friction(model, sweep, place, group->number, with, total);
+    }
 }
 
 #endif

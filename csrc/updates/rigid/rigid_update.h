@@ -264,8 +264,8 @@ PD_FUNCTION void pd_rigid_update_arm(const double *arms, const pd_rigid_body *bo
 
 /* ---- pd_bodies_solve ----------------------------------------------------------------------------------------------------------------- */
 
-/* b = A^-1 b by Cholesky, A [6,6], whose lower triangle is overwritten; returns 0 if it is not positive definite. */
-PD_FUNCTION int pd_rigid_solve6(double *A, double *b) {
+/* The lower triangle of A [6,6] <- its Cholesky factor L; returns 0 if A is not positive definite. */
+PD_FUNCTION int pd_rigid_factor6(double *A) {
     for (int j = 0; j < 6; j++) {
         double pivot = A[7 * j];
         for (int k = 0; k < j; k++) pivot -= A[6 * j + k] * A[6 * j + k];
@@ -276,15 +276,23 @@ PD_FUNCTION int pd_rigid_solve6(double *A, double *b) {
             A[6 * i + j] /= A[7 * j];
         }
     }
-    for (int i = 0; i < 6; i++) {
-        for (int k = 0; k < i; k++) b[i] -= A[6 * i + k] * b[k];
-        b[i] /= A[7 * i];
-    }
-    for (int i = 5; i >= 0; i--) {
-        for (int k = i + 1; k < 6; k++) b[i] -= A[6 * k + i] * b[k];
-        b[i] /= A[7 * i];
-    }
     return 1;
+}
+
+/* b = L^-1 b */
+PD_FUNCTION void pd_rigid_forward6(const double *L, double *b) {
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k < i; k++) b[i] -= L[6 * i + k] * b[k];
+        b[i] /= L[7 * i];
+    }
+}
+
+/* b = L^-T b */
+PD_FUNCTION void pd_rigid_backward6(const double *L, double *b) {
+    for (int i = 5; i >= 0; i--) {
+        for (int k = i + 1; k < 6; k++) b[i] -= L[6 * k + i] * b[k];
+        b[i] /= L[7 * i];
+    }
 }
 
 /* Returns 1 if it is not positive definite. */
@@ -292,7 +300,9 @@ PD_FUNCTION int pd_rigid_update_solve(const pd_rigid_body *body, double *system,
     size_t first = 3 * (size_t)pd_rigid_first_carrier(body);
     double *d = system + 36;
     for (size_t c = 0; c < 6; c++) d[c] = (double)gradient[first + c];
-    if (!pd_rigid_solve6(system, d)) return 1;
+    if (!pd_rigid_factor6(system)) return 1;
+    pd_rigid_forward6(system, d);
+    pd_rigid_backward6(system, d);
     double turn = sqrt(d[3] * d[3] + d[4] * d[4] + d[5] * d[5]) / body->radius;
     for (size_t c = 0; c < 6; c++) direction[first + c] = (real)(limited && turn > 1.0 ? d[c] / turn : d[c]);
     return 0;

@@ -111,7 +111,7 @@ class JointScene:
         resists rotation across its axis with stiffness arm^2 (N m per rad), a fixed joint with two thirds of that about every axis.
         "slider": four points as those of "fixed", each held only across the axis u, by k/2 |(a - b) x u|^2; u moves with the second body.
         It resists rotation about the axis as a fixed joint does, and half as much across it. Every solver for the bodies supports joints.
-        Stiff joints slow down descent by single bodies, such as VertexBlockDescent's, but not Newton.
+        VertexBlockDescent and BlockJacobi solve all rigid bodies that joints connect as one block, so stiff joints do not slow them down.
 
         Limits are energies too: of a slider k/2 s^2, s its displacement beyond them; of hinges and ball joints k/2 (cos w - cos
         phi)^2/sin^2 w for phi > w, phi the angle between two directions and w the largest one, k/2 (phi - w)^2 to first order. An impact of
