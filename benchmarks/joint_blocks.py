@@ -10,14 +10,18 @@ Columns:
     radius                 spectral radius
     sweeps                 to 1e-6; 1 for a direct solve
 
-    crank   crank, connecting rod and slider, closed by a slider joint to the world
-    chain   20 bars on ball joints, the first held
+    crank     crank, connecting rod and slider, closed by a slider joint to the world
+    chain     20 bars on ball joints, the first held
+    four_bar  three bars on hinges, closed through the world
+    heavy     5 bars on ball joints, the first held, the last 1000 times as heavy
+    ragdoll   a tree of 12 bodies on ball joints, free
 
     python benchmarks/joint_blocks.py [--out benchmarks/results/joint_blocks.csv]
 """
 
 import argparse
 import csv
+import itertools
 
 import numpy as np
 
@@ -62,7 +66,55 @@ def chain(stiffness, n=20):
     return scene, [(k, k + 1) for k in range(n - 1)]
 
 
-SCENES = {"crank": crank, "chain": chain}
+def bars(points, stiffness, heavy=None):
+    """Bars between points in sequence, on hinges, the first held; one may be 1000 times as dense."""
+    scene, before = pdgpu.Scene(gravity=(0.0, -9.81, 0.0)), None
+    points = np.array(points)
+    for k, (start, end) in enumerate(itertools.pairwise(points)):
+        along = end - start
+        size = (0.8 * np.linalg.norm(along), 0.02, 0.02)
+        placed_bar = placed(size, 0.5 * (start + end), np.arctan2(along[1], along[0]))
+        body = scene.add_rigid(placed_bar, density=1e6 if k == heavy else 1e3, name=f"bar{k}")
+        scene.add_joint("hinge", body, before, at=start, axis=(0.0, 0.0, 1.0), stiffness=stiffness)
+        before = body
+    return scene
+
+
+def four_bar(stiffness):
+    points = [(0.0, 0.0, 0.0), (0.0, 0.1, 0.0), (0.3, 0.2, 0.0), (0.3, 0.0, 0.0)]
+    scene = bars(points, stiffness)
+    scene.add_joint("hinge", scene.bodies[-1], None, at=points[-1], axis=(0.0, 0.0, 1.0), stiffness=stiffness)
+    return scene, [(0, 1), (1, 2)]
+
+
+def heavy(stiffness):
+    return bars([(0.1 * k, 0.0, 0.0) for k in range(6)], stiffness, heavy=4), [(k, k + 1) for k in range(4)]
+
+
+def ragdoll(stiffness):
+    """Torso, head, and arms and legs in parts that spin."""
+    scene, joints = pdgpu.Scene(gravity=(0.0, 0.0, 0.0)), []
+
+    def add(size, centre, parent, at, spin=(0.0, 0.0, 0.0)):
+        name = f"part{len(scene.bodies)}"
+        body = scene.add_rigid(placed(size, np.array(centre)), density=1000.0, spin=spin, name=name)
+        if parent is not None:
+            scene.add_joint("ball", body, parent, at=at, stiffness=stiffness)
+            joints.append((int(parent.name[4:]), len(scene.bodies) - 1))
+        return body
+
+    torso = add((0.3, 0.5, 0.2), (0.0, 0.0, 0.0), None, None)
+    add((0.2, 0.2, 0.2), (0.0, 0.4, 0.0), torso, (0.0, 0.27, 0.0), (0.0, 0.0, 6.0))
+    for side in (-1.0, 1.0):
+        arm = add((0.3, 0.08, 0.08), (0.35 * side, 0.2, 0.0), torso, (0.17 * side, 0.2, 0.0), (0.0, 0.0, 8.0 * side))
+        lower = add((0.3, 0.07, 0.07), (0.68 * side, 0.2, 0.0), arm, (0.515 * side, 0.2, 0.0))
+        add((0.1, 0.06, 0.06), (0.9 * side, 0.2, 0.0), lower, (0.84 * side, 0.2, 0.0), (0.0, 20.0, 0.0))
+        leg = add((0.12, 0.4, 0.12), (0.1 * side, -0.48, 0.0), torso, (0.1 * side, -0.265, 0.0), (7.0 * side, 0.0, 0.0))
+        add((0.1, 0.4, 0.1), (0.1 * side, -0.92, 0.0), leg, (0.1 * side, -0.7, 0.0))
+    return scene, joints
+
+
+SCENES = {"crank": crank, "chain": chain, "four_bar": four_bar, "heavy": heavy, "ragdoll": ragdoll}
 
 
 def radius(hessian, blocks):
