@@ -46,8 +46,7 @@ SCRIPTS = [
     ("shapes input 1\nlost.msh 0 0 0 0 0 0 1 1 1\n", 2, "shapes", "there is no file 'lost.msh'"),
     ("shapes input 1\nblock.xyz 0 0 0 0 0 0 1 1 1\n", 2, "shapes", "the format '.xyz' is not one of IPC"),
     ("shapes input 1\ntile.obj 0 0 0 0 0 0 1 1 1\n", 2, "shapes", "no shape deforms"),
-    (SHAPE + "shapes input 1\nwire.seg 0 0 0 0 0 0 1 1 1\n", 4, "shapes", "segments as obstacles are not supported"),
-    (SHAPE + "shapes input 1\ndots.pt 0 0 0 0 0 0 1 1 1\n", 4, "shapes", "points as obstacles are not supported"),
+    (SHAPE + "shapes input 1\ndots.pt 0 0 0 0 0 0 1 1 1\nmagic\n", 5, "magic", "not known"),
     (SHAPE + "meshCO tile.obj 0 0 0 0 1 0\n", 3, "meshCO", "scale: must be greater than 0"),
     ("time 1 0.1\n", 1, "shapes", "the script has no shapes"),
 ]

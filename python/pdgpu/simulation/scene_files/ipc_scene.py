@@ -264,7 +264,8 @@ def _scene(placed, script, notes, files):
         with notes.naming(one.shape.line, "shapes"):
             if one.is_solid:
                 loads += _add_solid(scene, one, script, damping, notes)
-            elif add_obstacle_part(scene, one.part, one.points, one.motion, one.name, notes, one.shape.line, "shapes") is not None:
+            else:
+                add_obstacle_part(scene, one.part, one.points, one.motion, one.name)
                 friction[one.name] = script.friction
     for k, plane in enumerate(script.planes):
         name = _new(scene, f"halfspace{k}")
@@ -275,8 +276,8 @@ def _scene(placed, script, notes, files):
         name = _new(scene, f"{Path(given.file).stem}-obstacle{k}")
         with notes.naming(given.line, "meshCO"):
             part = files.read(files.find(given.file, given.line, "meshCO"), given.line, "meshCO")
-            if add_obstacle_part(scene, part, _scaled(part.points, given), None, name, notes, given.line, "meshCO") is not None:
-                friction[name] = given.friction
+            add_obstacle_part(scene, part, _scaled(part.points, given), None, name)
+            friction[name] = given.friction
     return scene, tuple(loads), friction
 
 

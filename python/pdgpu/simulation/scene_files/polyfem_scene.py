@@ -341,4 +341,4 @@ def _add_obstacle(scene, geometry, moved, notes):
                 if not all(formula.is_zero for formula in formulas):
                     motion = Displacement(formulas)
                 break
-    add_obstacle_part(scene, geometry.part, geometry.points, motion, geometry.name, notes, geometry.line, geometry.where)
+    add_obstacle_part(scene, geometry.part, geometry.points, motion, geometry.name)

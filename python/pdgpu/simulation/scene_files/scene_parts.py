@@ -11,6 +11,7 @@ import numpy as np
 from pdgpu.materials.hyperelastic import FixedCorotated, LogNeoHookean, StVK
 from pdgpu.mesh.io import mesh_readers
 from pdgpu.mesh.mesh import Mesh, read_mesh
+from pdgpu.scene.segments import Points, Segments
 from pdgpu.simulation.scene_files.motions import OfRows
 
 if TYPE_CHECKING:
@@ -101,14 +102,11 @@ class MeshFiles:
         return MeshPart(points)
 
 
-def add_obstacle_part(
-    scene: Scene, part: MeshPart, points: Floats, motion: Any, name: str, notes: SceneNotes, line: int, keyword: str
-) -> Obstacle | None:
-    """Add a mesh as an obstacle at the given positions of its points; None if it is not supported and skipped."""
+def add_obstacle_part(scene: Scene, part: MeshPart, points: Floats, motion: Any, name: str) -> Obstacle:
+    """Add a mesh as an obstacle at the given positions of its points: its surface, else its segments, else its points."""
     if not len(part.tets) and not len(part.triangles):
-        what = "segments" if len(part.edges) else "points"
-        notes.refuse(line, keyword, f"{what} as obstacles are not supported; give a surface, such as thin triangles")
-        return None
+        collider = Segments(points, part.edges) if len(part.edges) else Points(points)
+        return scene.add_obstacle(collider, motion=motion, name=name)
     triangles = Mesh(points, tets=part.tets).surface if len(part.tets) else part.triangles
     used = np.unique(triangles)
     if motion is not None and len(used) < len(points):
@@ -119,8 +117,10 @@ def add_obstacle_part(
 
 def integrator_options(name: str, notes: SceneNotes, line: int, keyword: str) -> dict[str, Any]:
     """Arguments of `Simulation` for a time integrator: "euler", "bdf2", "newmark" or another name."""
+    if name in ("bdf2", "newmark"):
+        return {"integrator": name}
     if name != "euler":
-        notes.refuse(line, keyword, f"the time integrator {name} is not supported, only implicit Euler")
+        notes.refuse(line, keyword, f"the time integrator {name} is not supported; take implicit Euler, BDF2 or Newmark")
     return {}
 
 
