@@ -406,7 +406,7 @@ class TriangleMesh(VertexCollider):
             object.__setattr__(self, "closed", False)
 
     @property
-    def rest(self) -> Floats:
+    def rest(self) -> Floats:  # type: ignore[override]  # read only here
         """Positions of the vertices at rest, (n, 3) m."""
         return self.mesh.points
 

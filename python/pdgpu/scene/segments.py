@@ -28,7 +28,7 @@ class _Thin(VertexCollider):
     points: np.ndarray
 
     @property
-    def rest(self) -> Floats:
+    def rest(self) -> Floats:  # type: ignore[override]  # read only here
         """Positions of the points at rest, (n, 3) m."""
         return self.points
 

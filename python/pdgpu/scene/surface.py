@@ -53,7 +53,8 @@ class SceneSurface:
         n = scene.n_vertices
         self.meshes, self.shapes = [], []
         carriers, weights = [np.zeros((0, 4), np.int32)], [np.zeros((0, 4))]
-        triangles, edges, particles = [np.zeros((0, 3), np.int32)], [np.zeros((0, 2), np.int32)], [np.zeros(0, np.int32)]
+        primitives: tuple[list[Any], ...] = ([np.zeros((0, 3), np.int32)], [np.zeros((0, 2), np.int32)], [np.zeros(0, np.int32)])
+        triangles, edges, particles = primitives
         rest, owner = [body.points for body in scene.bodies], [np.full(len(body.points), i) for i, body in enumerate(scene.bodies)]
         for place, body in enumerate(scene.bodies):
             if place not in chosen:
@@ -83,7 +84,7 @@ class SceneSurface:
                 continue
             self.meshes.append((place in chosen, collider))
             if place in chosen:
-                for rows, own in zip((triangles, edges, particles), collider.primitives(), strict=True):
+                for rows, own in zip(primitives, collider.primitives(), strict=True):
                     rows.append(own + n)
             rest.append(collider.rest)
             owner.append(np.full(len(rest[-1]), place))
