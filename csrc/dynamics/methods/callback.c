@@ -83,8 +83,7 @@ done:
     return status;
 }
 
-/* ---- the point of a query
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- the point of a query ---- */
 
 typedef struct point {
     const real *x, *offset; /* B [n,3] */

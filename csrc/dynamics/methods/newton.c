@@ -205,7 +205,7 @@ static pd_status solve_inexactly(pd_newton *newton, const pd_problem *problem, c
     pd_hessian_cg_end end = {.indefinite = 1};
     const int exact = newton->settings.hessian == EXACT;
     for (int attempt = lowest_attempt(newton); attempt < (exact ? 1 : 3) && end.indefinite; attempt++) {
-        if (attempt < 2) PD_TRY(fill(newton, problem, iterate, filter_of(newton, attempt), pd_hessian_cg_is_whole(newton->cg)));
+        if (attempt < 2) PD_TRY(fill(newton, problem, iterate, filter_of(newton, attempt), pd_hessian_cg_is_assembled(newton->cg)));
         PD_TRY(pd_hessian_cg_solve(newton->cg, iterate, tolerance, newton->settings.linear.iterations, attempt < 2 ? 0.0 : shift,
                                    attempt < 2 ? PD_CG_GIVES_UP : PD_CG_GOES_ON, &end));
     }

@@ -175,7 +175,7 @@ pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem
         PD_TRY(pd_linear_set_diagonal(self->linear, self->bounds));
     } else if (self->cg && self->touched) {
         self->x = x;
-        if (pd_hessian_cg_is_whole(self->cg))
+        if (pd_hessian_cg_is_assembled(self->cg))
             PD_TRY(pd_problem_assembled_hessian_on(problem, self->base, x, rebuild));
         else
             PD_TRY(pd_problem_hessian_on(problem, self->base, x));

@@ -43,7 +43,7 @@ void pd_hessian_cg_destroy(pd_hessian_cg *self) {
     free(self);
 }
 
-int pd_hessian_cg_is_whole(const pd_hessian_cg *self) { return self->assembled; }
+int pd_hessian_cg_is_assembled(const pd_hessian_cg *self) { return self->assembled; }
 
 static pd_status multiply(void *owner, const real *p, real *q, double *sums) {
     pd_hessian_cg *self = owner;
@@ -73,8 +73,7 @@ static pd_status entries_of(void *owner, pd_operator_entries *out) {
     return PD_OK;
 }
 
-/* ---- a factor as the preconditioner: of an earlier Hessian, with any settings
- * ---------------------------------------------------------- */
+/* ---- a factor of an earlier Hessian as the preconditioner ---- */
 
 static void keep_factor(void *self, pd_context *context) { (void)self, (void)context; }
 

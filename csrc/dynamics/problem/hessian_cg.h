@@ -20,7 +20,7 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
                                pd_hessian_factor *factor);
 /* Tells whether a solve needs the assembled Hessian: where pd_problem_needs_assembled does, with a factor, and in contact for a preconditioner
  * that reads the entries. */
-int pd_hessian_cg_is_whole(const pd_hessian_cg *self);
+int pd_hessian_cg_is_assembled(const pd_hessian_cg *self);
 void pd_hessian_cg_destroy(pd_hessian_cg *self); /* NULL is allowed */
 
 /* When a solve gives up: never, at negative curvature, or also where half of the iterations have reduced the residual by less than half of

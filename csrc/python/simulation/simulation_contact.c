@@ -9,8 +9,7 @@
 #include <float.h>
 #include <limits.h>
 
-/* ---- prescribed points
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- prescribed points ---- */
 
 static npy_intp n_prescribed(pd_simulation_object *self) {
     pd_contact *contact = pd_simulation_contact(self->core);
@@ -52,8 +51,7 @@ PyObject *pd_call_set_prescribed(pd_simulation_object *self, PyObject *arguments
     Py_RETURN_NONE;
 }
 
-/* ---- the stiffness of an adaptive contact potential
- * ------------------------------------------------------------------------------------ */
+/* ---- the stiffness of an adaptive contact potential ---- */
 
 PyObject *pd_call_doublings(pd_simulation_object *self, PyObject *unused) {
     pd_contact *contact = pd_simulation_contact(self->core);
@@ -91,8 +89,7 @@ PyObject *pd_call_find_pairs_at(pd_simulation_object *self, PyObject *object) {
     Py_RETURN_NONE;
 }
 
-/* ---- contact in a record
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- contact in a record ---- */
 
 typedef struct {
     const real *x;

@@ -8,8 +8,7 @@
 #include "base/pose.h"
 #include "loops/rigid_loops.h"
 
-/* ---- the pose of a body
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the pose of a body ---- */
 
 /* Its pose; its pivot, which is its first pin or its centre; and the axis of a body held in two points. */
 typedef struct pd_rigid_stand {
