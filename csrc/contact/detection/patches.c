@@ -35,8 +35,8 @@ static uint64_t voxel_of(const pd_box *box, const pd_box *scene, double size) {
     for (int axis = 0; axis < 3; axis++) {
         double middle = 0.5 * (double)box->low[axis] + 0.5 * (double)box->high[axis] - (double)scene->low[axis];
         double cell = size > 0.0 ? middle / size : 0.0;
-        uint64_t whole = cell > 0.0 ? cell < 2097151.0 ? (uint64_t)cell : 2097151u : 0u;
-        code |= pd_spread_bits(whole) << axis;
+        uint64_t complete = cell > 0.0 ? cell < 2097151.0 ? (uint64_t)cell : 2097151u : 0u;
+        code |= pd_spread_bits(complete) << axis;
     }
     return code;
 }

@@ -313,26 +313,26 @@ static void drop_empty_rows(pd_proximity *p, const size_t n[2]) {
     c->count_vertex_triangle = c->count_edge_edge = NULL;
 }
 
-pd_status pd_proximity_activate_result(pd_proximity *p, double distance, double *went, int *searched, int *whole) {
+pd_status pd_proximity_activate_result(pd_proximity *p, double distance, double *went, int *searched, int *complete) {
     pd_status status = PD_OK;
     *searched = p->searching;
     *went = sqrt(p->seen.move[0]);
     if (p->searching) {
         size_t n[2];
         p->size = p->seen.move[1];
-        PD_TRY(pd_broad_phase_find_result(p->phase, n, whole));
-        if (!*whole) return PD_OK;
+        PD_TRY(pd_broad_phase_find_result(p->phase, n, complete));
+        if (!*complete) return PD_OK;
         p->range = p->searched;
         p->placed = 1;
         drop_empty_rows(p, n);
     } else {
         lower_range(p, &p->seen);
-        p->placed = *whole = p->range > distance;
-        if (!*whole) return PD_OK;
+        p->placed = *complete = p->range > distance;
+        if (!*complete) return PD_OK;
         PD_TRY(keep_points(p));
     }
-    *whole = p->seen.active <= p->active.capacity;
-    if (*whole) p->n_active = (size_t)p->seen.active;
+    *complete = p->seen.active <= p->active.capacity;
+    if (*complete) p->n_active = (size_t)p->seen.active;
 done:
     return status;
 }

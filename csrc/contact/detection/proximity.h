@@ -66,10 +66,10 @@ void pd_proximity_forget(pd_proximity *proximity);
  * requires one. The count of the list stays on the device. Pairs beyond its capacity are missing, and pd_proximity_active returns no
  * pairs yet.
  *
- * After a synchronisation, pd_proximity_activate_result gives the displacement of the points (m), and *whole: whether the list is complete. It is
+ * After a synchronisation, pd_proximity_activate_result gives the displacement of the points (m), and *complete: whether the list is complete. It is
  * incomplete after a displacement above `expected` or an overflow: then call update and activate. Errors: PD_ERROR_MEMORY. */
 pd_status pd_proximity_activate_async(pd_proximity *proximity, double distance, double maximum, double expected, pd_active_pairs *active);
-pd_status pd_proximity_activate_result(pd_proximity *proximity, double distance, double *went, int *searched, int *whole);
+pd_status pd_proximity_activate_result(pd_proximity *proximity, double distance, double *went, int *searched, int *complete);
 
 /* The active pairs and their number. */
 const pd_active_pairs *pd_proximity_active(const pd_proximity *proximity, size_t *n);

@@ -218,24 +218,24 @@ done:
     return status;
 }
 
-pd_status pd_penalty_detect_result(pd_penalty *self, int *whole) {
+pd_status pd_penalty_detect_result(pd_penalty *self, int *complete) {
     const pd_watched_capacities *rooms = &self->rooms;
     uint64_t pairs = self->asked ? self->seen_most[rooms->n - 1] : 0;
     pd_status status = PD_OK;
-    *whole = 1;
+    *complete = 1;
     if (!self->asked) return PD_OK;
     PD_TRY(pd_memory_clear(self->context, self->most, sizeof self->seen_most));
-    if (rooms->n > 1) PD_TRY(pd_broad_phase_find_within_result(self->phase, self->seen_most, whole));
+    if (rooms->n > 1) PD_TRY(pd_broad_phase_find_within_result(self->phase, self->seen_most, complete));
     if (pairs > self->active.capacity) {
-        *whole = 0;
+        *complete = 0;
         if (pairs > INT_MAX / 4)
             return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY,
                            "%llu pairs have a penalty, at most %d are possible; take a smaller distance", (unsigned long long)pairs,
                            INT_MAX / 4);
         PD_TRY(ensure_capacity(self, (size_t)pairs));
     }
-    if (!*whole) self->detections -= self->asked, pd_context_tally(self->context)->searches -= self->asked;
-    self->pairs.at.n = *whole ? (int)self->seen_found : 0, self->pairs.at.count = NULL;
+    if (!*complete) self->detections -= self->asked, pd_context_tally(self->context)->searches -= self->asked;
+    self->pairs.at.n = *complete ? (int)self->seen_found : 0, self->pairs.at.count = NULL;
     self->asked = 0;
 done:
     return status;
@@ -245,11 +245,11 @@ int pd_penalty_is_pending(const pd_penalty *self) { return self->asked; }
 
 pd_status pd_penalty_detect(pd_penalty *self, const real *y) {
     pd_status status = PD_OK;
-    for (int whole = 0; !whole;) {
+    for (int complete = 0; !complete;) {
         PD_TRY(pd_penalty_detect_async(self, y));
         PD_TRY(pd_penalty_fetch(self));
         PD_TRY(pd_context_synchronise(self->context));
-        PD_TRY(pd_penalty_detect_result(self, &whole));
+        PD_TRY(pd_penalty_detect_result(self, &complete));
     }
 done:
     if (status) pd_penalty_forget(self);

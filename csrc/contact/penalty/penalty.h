@@ -45,7 +45,7 @@ pd_status pd_penalty_detect(pd_penalty *penalty, const real *y);
  * there are no pairs, and the results of all these detections are invalid. Repeat them. */
 pd_status pd_penalty_detect_async(pd_penalty *penalty, const real *y);
 pd_status pd_penalty_fetch(pd_penalty *penalty);
-pd_status pd_penalty_detect_result(pd_penalty *penalty, int *whole);
+pd_status pd_penalty_detect_result(pd_penalty *penalty, int *complete);
 /* Detections that the host has not read yet. */
 int pd_penalty_is_pending(const pd_penalty *penalty);
 /* Removes all pairs. */

@@ -54,17 +54,17 @@ struct pd_ccd_limiter {
 /* Creates the fractions of the points' own paths. They are 1 between two rounds. */
 static pd_status create_parts(pd_ccd_limiter *self) {
     size_t n = (size_t)self->n_points;
-    double *whole = malloc((n + 1) * sizeof *whole);
+    double *complete = malloc((n + 1) * sizeof *complete);
     pd_status status = PD_OK;
-    if (!whole)
+    if (!complete)
         return pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for the paths of %d points", self->n_points);
-    for (size_t i = 0; i < n; i++) whole[i] = 1.0;
-    PD_TRY(pd_upload(self->context, (void **)&self->parts, whole, n * sizeof *whole));
+    for (size_t i = 0; i < n; i++) complete[i] = 1.0;
+    PD_TRY(pd_upload(self->context, (void **)&self->parts, complete, n * sizeof *complete));
     PD_TRY(pd_memory_create(self->context, (void **)&self->together, sizeof *self->together));
     PD_TRY(pd_memory_create(self->context, (void **)&self->n_met, sizeof *self->n_met));
     PD_TRY(pd_memory_clear(self->context, self->n_met, sizeof *self->n_met));
 done:
-    free(whole);
+    free(complete);
     return status;
 }
 
@@ -192,21 +192,21 @@ static void count_pairs(const pd_ccd_limiter *self, const size_t n[2], int times
     pd_context_tally(self->context)->ccd_pairs += times * ((long long)(n[0] + n[1]) + (long long)self->n_planes * self->n_asked);
 }
 
-static pd_status synchronise_result(pd_ccd_limiter *self, double *fraction, int *whole) {
+static pd_status synchronise_result(pd_ccd_limiter *self, double *fraction, int *complete) {
     double begun = pd_seconds();
     pd_status status = pd_context_synchronise(self->context);
     self->impact += pd_seconds() - begun;
-    return status ? status : pd_ccd_limiter_fraction_result(self, fraction, whole);
+    return status ? status : pd_ccd_limiter_fraction_result(self, fraction, complete);
 }
 
 pd_status pd_ccd_limiter_fraction(pd_ccd_limiter *self, double rounding, const real *slack, int n_slack, double *fraction) {
     double most = 0.0;
-    int whole = 0;
+    int complete = 0;
     pd_status status = PD_OK;
     if (slack) PD_TRY(pad_radii(self, slack, n_slack, &most));
-    while (!whole) {
+    while (!complete) {
         PD_TRY(ask(self, rounding, slack ? self->padded_radii : self->radii, most));
-        PD_TRY(synchronise_result(self, fraction, &whole));
+        PD_TRY(synchronise_result(self, fraction, &complete));
     }
 done:
     return status;
@@ -235,15 +235,15 @@ done:
 pd_status pd_ccd_limiter_move_each(pd_ccd_limiter *self, double rounding, int n_alone, double *together) {
     pd_context *context = self->context;
     const double all = 1.0;
-    int whole = 0, round = 0;
+    int complete = 0, round = 0;
     uint64_t met = 1;
     size_t n[2];
     pd_status status;
-    while (!whole) {
+    while (!complete) {
         PD_TRY(find_candidates_async(self, rounding, 0.0));
         double begun = pd_seconds();
         PD_TRY(pd_context_synchronise(context));
-        PD_TRY(pd_broad_phase_find_result(self->phase, n, &whole));
+        PD_TRY(pd_broad_phase_find_result(self->phase, n, &complete));
         self->culling += pd_seconds() - begun;
     }
     double begun = pd_seconds();
@@ -312,20 +312,20 @@ done:
     return status;
 }
 
-pd_status pd_ccd_limiter_fraction_result(pd_ccd_limiter *self, double *fraction, int *whole) {
+pd_status pd_ccd_limiter_fraction_result(pd_ccd_limiter *self, double *fraction, int *complete) {
     *fraction = self->seen.index == INT_MAX ? 1.0 : (double)(real)self->seen.time;
     size_t n[2];
-    pd_status status = pd_broad_phase_find_result(self->phase, n, whole);
-    if (!status && *whole) count_pairs(self, n, 1);
+    pd_status status = pd_broad_phase_find_result(self->phase, n, complete);
+    if (!status && *complete) count_pairs(self, n, 1);
     return status;
 }
 
-pd_status pd_ccd_limiter_hits(pd_ccd_limiter *self, const pd_active_pairs **hits, size_t *n, int *whole) {
+pd_status pd_ccd_limiter_hits(pd_ccd_limiter *self, const pd_active_pairs **hits, size_t *n, int *complete) {
     pd_status status = PD_OK;
     *hits = &self->hits;
     *n = (size_t)self->n_hits;
-    *whole = *n <= self->hits.capacity;
-    if (*whole) return PD_OK;
+    *complete = *n <= self->hits.capacity;
+    if (*complete) return PD_OK;
     PD_TRY(ensure_hit_capacity(self, n_flags(self), *n));
     PD_TRY(list_hits(self));
 done:

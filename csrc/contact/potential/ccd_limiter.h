@@ -41,10 +41,10 @@ pd_status pd_ccd_limiter_fraction(pd_ccd_limiter *limiter, double rounding, cons
  * count stays on the device, and pairs beyond the capacity are missing. The list is valid until the next path. The two functions below
  * give the results after a synchronisation. Errors: PD_ERROR_MEMORY. */
 pd_status pd_ccd_limiter_fraction_async(pd_ccd_limiter *limiter, double rounding, const pd_active_pairs **hits);
-/* whole = 0: a list overflowed and its capacity has been increased. The fraction is invalid: repeat the call. */
-pd_status pd_ccd_limiter_fraction_result(pd_ccd_limiter *limiter, double *fraction, int *whole);
-/* n: the number of hits. whole = 0: their list overflowed before this call. */
-pd_status pd_ccd_limiter_hits(pd_ccd_limiter *limiter, const pd_active_pairs **hits, size_t *n, int *whole);
+/* complete = 0: a list overflowed and its capacity has been increased. The fraction is invalid: repeat the call. */
+pd_status pd_ccd_limiter_fraction_result(pd_ccd_limiter *limiter, double *fraction, int *complete);
+/* n: the number of hits. complete = 0: their list overflowed before this call. */
+pd_status pd_ccd_limiter_hits(pd_ccd_limiter *limiter, const pd_active_pairs **hits, size_t *n, int *complete);
 /* Moves each point by its own fraction. Checks all pairs on their whole paths. The corners of a meeting pair go up to its time of
  * impact. This changes their paths, so all pairs are checked again, until none meets. The points from n_alone on share the smallest
  * fraction.

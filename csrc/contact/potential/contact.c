@@ -349,12 +349,12 @@ done:
     return status;
 }
 
-pd_status pd_contact_find_result(pd_contact *self, double *went, int *whole) {
+pd_status pd_contact_find_result(pd_contact *self, double *went, int *complete) {
     pd_status status;
     int searched;
     size_t n;
-    PD_TRY(pd_proximity_activate_result(self->proximity, self->range, went, &searched, whole));
-    if (!*whole) return PD_OK;
+    PD_TRY(pd_proximity_activate_result(self->proximity, self->range, went, &searched, complete));
+    if (!*complete) return PD_OK;
     count_search(self, searched);
     pd_proximity_active(self->proximity, &n);
     PD_TRY(pd_proximity_incidence(self->proximity, self->columns.points, &self->incidence));

@@ -175,11 +175,11 @@ pd_status pd_contact_adapt_stiffness(pd_contact *contact, const real *x);
  * Has no effect without a penalty. Synchronises. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_detect(pd_contact *contact, const real *x);
 /* asks != 0: detections of a step do not synchronise from now on. Until the host has read them, only pd_contact_bound_displacements knows their pairs.
- * Enqueue the transfer before a synchronisation, and call pd_contact_detections_result after it. If *whole is 0, a list overflowed and its
+ * Enqueue the transfer before a synchronisation, and call pd_contact_detections_result after it. If *complete is 0, a list overflowed and its
  * capacity has been increased: there are no pairs. Repeat the step. */
 void pd_contact_allow_async(pd_contact *contact, int asks);
 pd_status pd_contact_fetch_detections(pd_contact *contact);
-pd_status pd_contact_detections_result(pd_contact *contact, int *whole);
+pd_status pd_contact_detections_result(pd_contact *contact, int *complete);
 /* Tells whether detections are unread. The second function drops these detections and all pairs. */
 int pd_contact_is_async(const pd_contact *contact);
 void pd_contact_forget_detections(pd_contact *contact);
@@ -208,7 +208,7 @@ void pd_contact_forget_neighbours(pd_contact *contact);
  * call pd_contact_find. */
 pd_status pd_contact_find_async(pd_contact *contact, const real *x, double expected, pd_active_pairs *near, const real **distances,
                                 pd_contact_pairs *limits);
-pd_status pd_contact_find_result(pd_contact *contact, double *went, int *whole);
+pd_status pd_contact_find_result(pd_contact *contact, double *went, int *complete);
 /* J; infinite for a closed gap. Synchronises. */
 pd_status pd_contact_potential(pd_contact *contact, const real *x, double *energy);
 /* The potential of friction, J, at the x of the last pd_contact_find. Synchronises. */
@@ -285,8 +285,8 @@ pd_status pd_contact_limit_each(pd_contact *contact, const real *x_0, int prescr
 
 /* The step limit by times of impact, with all prescribed points, without synchronisation. ccd_limiter.h documents the three functions. */
 pd_status pd_contact_limit_async(pd_contact *contact, const real *x_0, const real *x_1, const pd_active_pairs **hits);
-pd_status pd_contact_limit_result(pd_contact *contact, double *fraction, int *whole);
-pd_status pd_contact_hits(pd_contact *contact, const pd_active_pairs **hits, size_t *n, int *whole);
+pd_status pd_contact_limit_result(pd_contact *contact, double *fraction, int *complete);
+pd_status pd_contact_hits(pd_contact *contact, const pd_active_pairs **hits, size_t *n, int *complete);
 pd_ccd_limiter *pd_contact_ccd_limiter(const pd_contact *contact);
 /* Moves x by the given fraction towards x_1, and the prescribed points by the fraction `prescribed` towards their targets; both B [1]. */
 pd_status pd_contact_go(pd_contact *contact, const double *fraction, const double *prescribed, const real *x_1, real *x);

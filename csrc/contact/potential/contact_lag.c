@@ -65,12 +65,12 @@ pd_status pd_contact_fetch_detections(pd_contact *self) {
     return pd_contact_is_async(self) ? pd_penalty_fetch(self->penalty[PD_LAG_OF_STEP]) : PD_OK;
 }
 
-pd_status pd_contact_detections_result(pd_contact *self, int *whole) {
+pd_status pd_contact_detections_result(pd_contact *self, int *complete) {
     pd_penalty *penalty = self->penalty[PD_LAG_OF_STEP];
     pd_status status = PD_OK;
-    *whole = 1;
+    *complete = 1;
     if (!pd_contact_is_async(self)) return PD_OK;
-    PD_TRY(pd_penalty_detect_result(penalty, whole));
+    PD_TRY(pd_penalty_detect_result(penalty, complete));
     if (self->friction[PD_LAG_OF_STEP]) pd_friction_counted(self->friction[PD_LAG_OF_STEP], pd_penalty_pairs_of(penalty).pairs.at.n);
 done:
     return status;

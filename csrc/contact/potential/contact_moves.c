@@ -113,12 +113,12 @@ done:
     return status;
 }
 
-pd_status pd_contact_limit_result(pd_contact *self, double *fraction, int *whole) {
-    return pd_ccd_limiter_fraction_result(self->limiter, fraction, whole);
+pd_status pd_contact_limit_result(pd_contact *self, double *fraction, int *complete) {
+    return pd_ccd_limiter_fraction_result(self->limiter, fraction, complete);
 }
 
-pd_status pd_contact_hits(pd_contact *self, const pd_active_pairs **hits, size_t *n, int *whole) {
-    return pd_ccd_limiter_hits(self->limiter, hits, n, whole);
+pd_status pd_contact_hits(pd_contact *self, const pd_active_pairs **hits, size_t *n, int *complete) {
+    return pd_ccd_limiter_hits(self->limiter, hits, n, complete);
 }
 
 pd_ccd_limiter *pd_contact_ccd_limiter(const pd_contact *self) { return self->limiter; }

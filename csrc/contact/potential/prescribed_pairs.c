@@ -88,14 +88,14 @@ static pd_status find_sides(pd_prescribed_pairs *self, double rounding, int side
     double fraction;
     uint64_t key;
     size_t n = 0;
-    int whole = 0, points[4];
+    int complete = 0, points[4];
     pd_status status = PD_OK;
     sides[0] = sides[1] = -1;
-    while (!whole) {
+    while (!complete) {
         PD_TRY(pd_ccd_limiter_fraction_async(self->limiter, rounding, &hits));
         PD_TRY(pd_context_synchronise(context));
-        PD_TRY(pd_ccd_limiter_fraction_result(self->limiter, &fraction, &whole));
-        if (whole) PD_TRY(pd_ccd_limiter_hits(self->limiter, &hits, &n, &whole));
+        PD_TRY(pd_ccd_limiter_fraction_result(self->limiter, &fraction, &complete));
+        if (complete) PD_TRY(pd_ccd_limiter_hits(self->limiter, &hits, &n, &complete));
     }
     if (n == 0) return PD_OK;
     PD_TRY(pd_memory_download(context, points, hits->points, sizeof points));

@@ -30,10 +30,10 @@ void pd_projective_end(pd_projective *projective);
 /* The fraction of the path from x_0 to x_1 without an impact, and of the path of the prescribed points to their targets. The pairs that
  * a longer path brings into contact join the pairs of the step. With `stiffen` they are twice as stiff from the next freeze on. */
 pd_status pd_projective_limit(pd_projective *projective, const real *x_0, const real *x_1, double slow, double *fraction);
-/* pd_projective_limit without synchronisation, in two parts. The second follows a synchronisation. whole = 0: a list overflowed; repeat
+/* pd_projective_limit without synchronisation, in two parts. The second follows a synchronisation. complete = 0: a list overflowed; repeat
  * both. */
 pd_status pd_projective_limit_async(pd_projective *projective, const real *x_0, const real *x_1);
-pd_status pd_projective_limit_result(pd_projective *projective, double slow, double *fraction, int *whole);
+pd_status pd_projective_limit_result(pd_projective *projective, double slow, double *fraction, int *complete);
 /* Moves x towards x_1, up to the last limit and the rules, and the prescribed points with it. Then searches for neighbour pairs there. Does
  * not synchronise. square, along  B  pd_projective_choose_round. After a synchronisation, *round  H  has the choice, if no list of the
  * limit overflowed. The second call then adds the neighbour pairs to the step. */

@@ -77,13 +77,13 @@ done:
     return status;
 }
 
-pd_status pd_projective_limit_result(pd_projective *self, double slow, double *fraction, int *whole) {
+pd_status pd_projective_limit_result(pd_projective *self, double slow, double *fraction, int *complete) {
     pd_status status;
     const pd_active_pairs *hits;
     size_t n;
     self->hits_known = 1;
-    PD_TRY(pd_contact_limit_result(self->contact, fraction, whole));
-    if (!*whole || !(*fraction < 1.0)) return PD_OK;
+    PD_TRY(pd_contact_limit_result(self->contact, fraction, complete));
+    if (!*complete || !(*fraction < 1.0)) return PD_OK;
     PD_TRY(pd_contact_hits(self->contact, &hits, &n, &self->hits_known));
     if (!self->hits_known) { // the capacities suffice now
         PD_TRY(find_joining_async(self, &self->hits, hits, NULL, NULL, NULL));
@@ -97,12 +97,12 @@ done:
 }
 
 pd_status pd_projective_limit(pd_projective *self, const real *x_0, const real *x_1, double slow, double *fraction) {
-    int whole = 0;
+    int complete = 0;
     pd_status status = PD_OK;
-    while (!whole) {
+    while (!complete) {
         PD_TRY(pd_projective_limit_async(self, x_0, x_1));
         PD_TRY(pd_context_synchronise(self->context));
-        PD_TRY(pd_projective_limit_result(self, slow, fraction, &whole));
+        PD_TRY(pd_projective_limit_result(self, slow, fraction, &complete));
     }
 done:
     return status;

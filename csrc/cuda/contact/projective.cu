@@ -21,9 +21,9 @@ pd_status pd_projective_mark_new(pd_context *context, const pd_active_pairs *fou
 
 static __global__ void round_kernel(pd_round_rules rules, const pd_earliest *earliest, const double *square, const double *along,
                                     const uint64_t *found_0, const uint64_t *found_1, size_t room_0, size_t room_1, pd_round *round) {
-    bool whole = *found_0 <= room_0 && *found_1 <= room_1;
+    bool complete = *found_0 <= room_0 && *found_1 <= room_1;
     pd_round chosen = pd_projective_update_round(&rules, (double)(real)earliest->time, *square, rules.before > 0.0 ? *along : 0.0);
-    if (!whole) chosen.scale = chosen.fraction = 0.0;
+    if (!complete) chosen.scale = chosen.fraction = 0.0;
     *round = chosen;
 }
 

@@ -324,7 +324,7 @@ static pd_status move_state(pd_simulation *self, double *moved) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     pd_step_limiter *limiter = &self->limiter;
-    int cut_back = pd_projective_settings(outer->projective)->cut_back, whole;
+    int cut_back = pd_projective_settings(outer->projective)->cut_back, complete;
     pd_status status = PD_OK;
     if (is_driving(self)) return move_prescribed_state(self, moved);
     if (!outer->asked) {
@@ -334,8 +334,8 @@ static pd_status move_state(pd_simulation *self, double *moved) {
     outer->asked = 0;
     *moved = sqrt(outer->found[FOUND_ROUND]);
     if (!isfinite(*moved)) return PD_OK; // the frame reports it
-    PD_TRY(pd_projective_limit_result(outer->projective, SLOW, &limiter->fraction, &whole));
-    if (!whole) PD_TRY(pd_projective_limit(outer->projective, limiter->x, self->iterate.x, SLOW, &limiter->fraction));
+    PD_TRY(pd_projective_limit_result(outer->projective, SLOW, &limiter->fraction, &complete));
+    if (!complete) PD_TRY(pd_projective_limit(outer->projective, limiter->x, self->iterate.x, SLOW, &limiter->fraction));
     *moved *= limiter->fraction;
     outer->slow = limiter->fraction < SLOW ? outer->slow + 1 : 0;
     limiter->stagnations += outer->slow > 0;
@@ -343,7 +343,7 @@ static pd_status move_state(pd_simulation *self, double *moved) {
     if (outer->slow >= 2 && !cut_back) { // prescribed points wait
         PD_TRY(pd_projective_truncate(outer->projective, self->iterate.x, limiter->x));
     } else {
-        if (!whole) { // it has not moved
+        if (!complete) { // it has not moved
             PD_TRY(move_async(self));
             PD_TRY(pd_context_synchronise(context));
         }

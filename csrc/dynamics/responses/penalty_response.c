@@ -34,9 +34,9 @@ static pd_status before_iteration(pd_simulation *self, int *moved) {
 
 /* After a synchronisation: reads the results of detections. */
 static pd_status read_detections(pd_simulation *self) {
-    int whole = 1;
-    pd_status status = pd_contact_detections_result(self->problem->contact, &whole);
-    self->limiter.outgrown = !whole;
+    int complete = 1;
+    pd_status status = pd_contact_detections_result(self->problem->contact, &complete);
+    self->limiter.outgrown = !complete;
     return status;
 }
 

@@ -45,9 +45,9 @@ PD_FUNCTION pd_round pd_projective_update_round(const pd_round_rules *rules, dou
     pd_round round = {moves ? fraction : 0.0, rules->share, 0.0};
     if (!moves) return round;
     moved *= fraction;
-    int whole = rules->free && fraction == 1.0;
-    if (whole && along < 0.0 && moved > PD_ROUND_STEADY * rules->before && round.share > PD_ROUND_LEAST_SHARE) round.share *= 0.5;
-    round.scale = whole && moved > rules->slack ? round.share * fraction : fraction;
+    int complete = rules->free && fraction == 1.0;
+    if (complete && along < 0.0 && moved > PD_ROUND_STEADY * rules->before && round.share > PD_ROUND_LEAST_SHARE) round.share *= 0.5;
+    round.scale = complete && moved > rules->slack ? round.share * fraction : fraction;
     return round;
 }
 

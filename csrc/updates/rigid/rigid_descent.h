@@ -217,7 +217,7 @@ PD_UPDATE_FUNCTION double pd_group_impact(const pd_model *model, const pd_body_s
     return (double)pd_pair_collision(by, PD_CCD_CERTIFIED, from, to, separation, (real)stop).time;
 }
 
-/* The fraction of the path of a group within the step limit, with all others at rest, at most `part`: on arcs, as in
+/* The fraction of the path of a group within the step limit, with all others at rest, at most `fraction`: on arcs, as in
  * dynamics/problem/path.c. */
 PD_UPDATE_FUNCTION double pd_group_free(const pd_model *model, const pd_body_sweep *sweep, const pd_body_group *group, double fraction) {
     double length = fraction, free = 0.0;
@@ -243,8 +243,8 @@ PD_UPDATE_FUNCTION double pd_group_free(const pd_model *model, const pd_body_swe
     return free;
 }
 
-/* The fraction of its path that a group may move within the displacement bounds of its points, at most `part`. */
-PD_UPDATE_FUNCTION double pd_group_reach(const pd_body_sweep *sweep, const pd_body_group *group, double fraction) {
+/* The fraction of its path that a group may move within the displacement bounds of its points, at most `fraction`. */
+PD_UPDATE_FUNCTION double pd_group_bound(const pd_body_sweep *sweep, const pd_body_group *group, double fraction) {
     int within = 1;
     for (int place = group->first; place < group->end; place++) {
         const pd_body_way *way = &sweep->groups.ways[place];
@@ -265,7 +265,7 @@ PD_UPDATE_FUNCTION double pd_group_limit(const pd_model *model, const pd_body_sw
         double turn = pd_body_length(sweep->groups.ways[place].turn);
         fraction = pd_least_of(fraction, turn > 1.0 ? 1.0 / turn : 1.0);
     }
-    if (sweep->by_bounds) return pd_group_reach(sweep, group, fraction);
+    if (sweep->by_bounds) return pd_group_bound(sweep, group, fraction);
     for (int place = group->first; place < group->end; place++) {
         double arc = pd_body_arc(&sweep->groups.ways[place]), room = sweep->room - sweep->groups.ways[place].went;
         if (!pd_body_touches(sweep, place)) continue;
