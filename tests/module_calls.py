@@ -35,6 +35,7 @@ def host_calls():
         "colouring": (tets, len(points), "greedy"),
         "curve_order": (points,),
         "rest_shape": (points, "tet", tets),
+        "hinge_rest": (np.array([[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 1.0, 0.2], [0.5, -1.0, 0.1]]]),),
         "missing_instructions": (),
         "dense_factor_seconds": (20,),
         "schur_complement": (

@@ -62,7 +62,7 @@ static void gaps(real bad) {
         pd_closing closing = {(double)INFINITY, (double)INFINITY, 1.0};
         after[first] = bad;
         for (int p = 0; p < 2; p++) pd_contact_update_closing(&pairs, before, after, 1e-9, 1e-3, p, &closing);
-        say("closing", first, closing.part);
+        say("closing", first, closing.fraction);
         say("reach", first,
             (double)pd_contact_update_displacement_bound_of(&incidence, after, &pairs, &ball, x, x, 0.0, 0.9, 0, &touching));
     }

@@ -59,7 +59,7 @@ OF_BARRIER = {
 OF_PROXIES = {"proxies": lambda sim, path: sim.proxies()}
 # what a step does not touch, or makes another simulation, or only prepares a call
 FREE = {"bodies", "device_rows", "embeddings", "embedding_matrix", "load", "masses", "obstacles", "origin", "record", "time"}
-FREE |= {"contact", "device", "dt", "dtype", "last_step", "solver", "threads"}
+FREE |= {"contact", "device", "dt", "dtype", "integrator", "last_step", "solver", "threads"}
 MOTIONS = {
     "pin": "the motion of pin 0 of 'sheet'",
     "targets": "the targets of attachment 0 of 'muscle'",

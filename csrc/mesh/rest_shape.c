@@ -145,6 +145,8 @@ pd_status pd_hinge_rests(double *angles, double *squares, double *heights, const
         for (int i = 0; i < 3; i++)
             for (int a = 0; a < 3; a++) F[3 * a + i] = x[3 * (i + 1) + a] - x[a];
         pd_hinge_rest(F, angles + row, squares + row, heights + row);
+        if (!isfinite(angles[row]) || !isfinite(squares[row]) || !(heights[row] > 0.0))
+            return pd_fail(error, PD_ERROR_NOT_FINITE, "rest: row %d has a triangle without area, or coordinates that are not finite", row);
         if (fabs(sin(angles[row])) > FLAT) continue;
         if (cos(angles[row]) < 0.0)
             return pd_fail(error, PD_ERROR_VALUE, "rest: row %d has triangles folded onto each other, so that its angle has no sign", row);

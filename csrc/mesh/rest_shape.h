@@ -36,7 +36,8 @@ pd_status pd_rest_shapes(double *gradients, double *measures, const double *poin
 /* The rest states of n hinges (elements/hinge.h).
  *   angles [n]  out  rad, exactly 0 if smaller than 1e-9     squares [n]  out  |dtheta/dF|^2, 1/m2     heights [n]  out  m
  *   corners [n,4,3]  in  m, of hinges that pd_rest_shapes accepts
- * Memory: allocates nothing. Errors: PD_ERROR_VALUE for triangles that are folded onto each other: their angle has no sign. */
+ * Memory: allocates nothing. Errors: PD_ERROR_VALUE for triangles that are folded onto each other: their angle has no sign;
+ * PD_ERROR_NOT_FINITE for other hinges. */
 pd_status pd_hinge_rests(double *angles, double *squares, double *heights, const double *corners, int n, pd_error *error);
 
 #endif

@@ -7,9 +7,8 @@
  *
  * If contact found more pairs than its lists can store (limiter.outgrown), the step is repeated from x_t up to the velocity.
  *
- * A solver contributes the direction (method.h), an accelerator changes it (accelerator.h), and a kind of contact contributes its functions
- * (response.h, called by contact_step.h). This file has the order of the stopping rules, the records and the timing; convergence.c and
- * divergence.c have the rules. */
+ * A solver contributes the direction (method.h), an accelerator changes it (accelerator.h), and a response handles contact (response.h,
+ * called by contact_step.h). This file has the order; convergence.c and divergence.c have the stopping rules. */
 #include "base/clock.h"
 #include "dynamics/contact/balance.h"
 #include "dynamics/contact/step_limiter.h"

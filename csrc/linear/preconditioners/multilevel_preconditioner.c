@@ -32,12 +32,15 @@ typedef struct multilevel {
     double *flags; /* B in memory [n_flags] `indefinite` of all levels, one after another */
     double *none;  /* B [1] for an owner that does not ask */
     void *scratch; /* B in memory */
+    real *inside;  /* B [n,width] a residual without its rounding across lines and planes; NULL: no lines and planes */
 } multilevel;
+
+static size_t vector_bytes(const pd_operator *A) { return (size_t)A->rows->n * (size_t)A->width * sizeof(real); }
 
 static void destroy(void *self, pd_context *context) {
     multilevel *made = self;
     if (!made) return;
-    PD_MEMORIES_DESTROY(context, made->memory, made->none);
+    PD_MEMORIES_DESTROY(context, made->memory, made->none, made->inside);
     free(made);
 }
 
@@ -192,6 +195,7 @@ static pd_status refresh(void *self, const pd_operator *A, double *indefinite) {
     pd_status status = PD_OK;
     PD_TRY(A->entries(A->owner, &entries));
     if (made->revision != entries.revision) PD_TRY(find_domains(made, A, &entries));
+    if (A->projectors && !made->inside) PD_TRY(pd_memory_create(context, (void **)&made->inside, vector_bytes(A)));
     const real *points = entries.points;
     for (int l = 0; l < made->n_levels; l++) {
         const pd_schwarz_level *level = &made->levels[l];
@@ -209,7 +213,12 @@ static pd_status apply(void *self, const pd_operator *A, const real *r, real *z)
     multilevel *made = self;
     pd_context *context = A->context;
     pd_status status = PD_OK;
-    PD_TRY(pd_memory_clear(context, z, (size_t)A->rows->n * (size_t)A->width * sizeof(real))); // at held vertices
+    PD_TRY(pd_memory_clear(context, z, vector_bytes(A))); // at held vertices
+    if (A->projectors) {                                  // P M^-1 is not symmetric, P M^-1 P is
+        PD_TRY(pd_memory_copy(context, made->inside, r, vector_bytes(A)));
+        PD_TRY(pd_project(context, A->n_held, A->projectors, made->inside));
+        r = made->inside;
+    }
     for (int l = 0; l < made->n_levels; l++) {
         const pd_schwarz_level *level = &made->levels[l];
         real *next = l + 1 < made->n_levels ? made->levels[l + 1].r : NULL;
