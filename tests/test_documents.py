@@ -320,11 +320,11 @@ def test_the_prose_gives_the_figures_of_contact():
 def test_the_guide_counts_the_scenes_of_other_programs():
     """If not, a lab expects that scenes run which are refused."""
     page = (ROOT / "docs" / "guide" / "files.md").read_text()
-    ipc, polyfem, runs = ([row["outcome"] for row in results(f"scene_files_{name}.csv")] for name in ("ipc", "polyfem", "runs"))
+    ipc, polyfem = ([row["outcome"] for row in results(f"scene_files_{name}.csv")] for name in ("ipc", "polyfem"))
     for outcome in ("runs", "runs with a substitute", "refused"):
         assert f"| {outcome} | {ipc.count(outcome)} | {polyfem.count(outcome)} |" in page
-    assert f"| all | {len(ipc)} | {len(polyfem)} |" in page and len(runs) == 29
-    ran = [row for row in results("scene_files_runs.csv") if row["steps"]]
+    assert f"| all | {len(ipc)} | {len(polyfem)} |" in page
+    ran = results("scene_files_runs.csv")
     whole = sum(row["clean_on"] == "path" for row in ran)
     assert not any(row["clean_on"] == "intersects" for row in ran)
     assert (
