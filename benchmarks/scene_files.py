@@ -1,10 +1,10 @@
 """Which scenes of other programs can be read, and how do they run?
 
-Reads every script of IPC (.txt) or file of polyfem (.json) in a folder, and says for each whether it runs, runs with a substitute, or is
-refused, and why. With --steps, scenes up to a size take some steps by Newton's method. The columns of these runs:
+Reads every script of IPC (.txt) or file of polyfem (.json) in a folder. The outcome is runs, runs with a substitute, or refused, with a
+reason. With --steps, scenes up to a size take some steps by Newton's method. The columns of these runs:
 
 iterations    of all steps
-clean_on      what `certify` found free of intersections: the whole path, or with moving obstacles the ends of steps without a target lag
+clean_on      the part that `certify` verified: the whole path, or with moving obstacles the ends of steps without a target lag
 smallest_gap  m
 smallest_J    the smallest volume ratio of a tet at the ends of steps
 behind        the largest target lag of an obstacle or a pin, m
@@ -40,8 +40,6 @@ HEADER = (
 # a part of a message, and the reason that the counts have for it
 REASONS = (
     ("there is no file", "a mesh that the folder lacks"),
-    ("segments as obstacles", "segments as obstacles"),
-    ("points as obstacles", "points as obstacles"),
     ("two-dimensional", "two dimensions"),
     ("of order", "elements of higher order"),
     ("hexahedron", "hexahedra"),

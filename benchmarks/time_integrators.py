@@ -2,8 +2,8 @@
 
 Energy: a mass on a spring swings as a pendulum, and a clamped beam of tets falls, without damping, for STEPS steps. The last row of each
 run says how much of the largest kinetic energy is lost (negative: gained).
-Rebound: an elastic cube without gravity flies at a plane with a barrier at SPEED. The restitution is the speed of its centre of mass
-afterwards over SPEED; a part of the energy that is missing there is vibration of the cube, which the table has as well.
+Rebound: an elastic cube without gravity flies at a plane with a barrier at SPEED. The restitution is the speed of the centre of mass
+afterwards, divided by SPEED. Vibration of the cube holds a part of the missing energy. The table has this part as well.
 
     python benchmarks/time_integrators.py [--tiny] [--out FILE.csv] [--picture FILE.png]
 """

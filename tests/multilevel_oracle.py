@@ -61,8 +61,8 @@ def pattern_of_domains(neighbours, domains, domain):
 
 
 def inverse_of_domain(A, rows, epsilon):
-    """The inverse of a block, its diagonal raised by the rounding of a stored inverse; unknowns without stiffness, such as the
-    rotation of a domain of one node, do not move.
+    """The inverse of a block. Its diagonal is raised by the rounding of a stored inverse. Unknowns without stiffness do not move, such as
+    the rotation of a domain of one node.
     """
     stiff = rows[np.abs(A[rows, rows]) > 1e-300]
     block = A[np.ix_(stiff, stiff)]

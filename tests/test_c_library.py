@@ -111,13 +111,7 @@ SCENES = {
     ),
     "hair and grains on needles and points": (
         [
-            (
-                "rod",
-                (np.array([[0.02 * i, 0.02, 0.001 * i] for i in range(10)]), np.array([[i, i + 1] for i in range(9)])),
-                0.01,
-                {"Spring": (50.0,)},
-                0.0,
-            ),
+            ("rod", line(0.02), 0.01, {"Spring": (50.0,)}, 0.0),
             ("shell", (lambda points, rows: (points + [0.0, 0.05, 0.0], rows))(*cloth(0.03)), 0.3, {"ARAP": (300.0,)}, 0.0),
             ("particles", (np.array([[0.05, 0.012, 0.0024], [0.11, 0.06, 0.006]]), np.zeros((0, 1), int)), 0.002, {}, 0.0),
         ],

@@ -245,6 +245,7 @@ def test_a_chain_over_wires_slips_at_the_belt_friction():
         sim, _ = over_wires(limit * factor, friction)
         sim.step(60)
         speeds[factor] = -sim.velocities[0, 1]
+    # a rigid chain with this friction has some 0.09 m/s after 0.12 s
     assert abs(speeds[0.8]) < 1e-3 and speeds[1.2] > 0.04
 
 

@@ -25,7 +25,7 @@ def middle(points):
 
 
 def same_run(loaded, scene, steps, dt, contact, forces=None, places=None):
-    """Holds that both simulations have the same positions, to the bit or to some decimal places."""
+    """Asserts that both simulations have the same positions, to the bit or to some decimal places."""
     one = loaded.simulation(NEWTON, threads=1)
     other = pdgpu.Simulation(scene, NEWTON, dt=dt, contact=contact, threads=1)
     if forces is not None:

@@ -72,11 +72,12 @@ pd_status pd_broad_phase_find_within(pd_broad_phase *phase, const real *x_t0, co
  * capacities to check (collision_loops.h). On the CPU, and with methods other than trees, the call synchronises and adds nothing to
  * `capacities`.
  *
- * pd_broad_phase_fetch enqueues the transfer of the last search's findings, after the searches and before a synchronisation. Then
- * pd_broad_phase_find_within_result compares the largest counts, in the order of `capacities`, with the capacities. If *enough is 0, a list overflowed
- * and its capacity has been increased: repeat everything from the first search on. A tree is built again as in pd_broad_phase_find_async. */
+ * pd_broad_phase_fetch enqueues the transfer of the results of the last search, after the searches and before a synchronisation. Then
+ * pd_broad_phase_find_within_result compares the largest counts, in the order of `capacities`, with the capacities. If *enough is 0, a
+ * list overflowed and its capacity has been increased: repeat everything from the first search on. A tree is built again as in
+ * pd_broad_phase_find_async. */
 pd_status pd_broad_phase_find_within_async(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
-                                           pd_pairs *vertex_triangle, pd_pairs *edge_edge, pd_watched_capacities *rooms);
+                                           pd_pairs *vertex_triangle, pd_pairs *edge_edge, pd_watched_capacities *capacities);
 pd_status pd_broad_phase_fetch(pd_broad_phase *phase);
 pd_status pd_broad_phase_find_within_result(pd_broad_phase *phase, const uint64_t *most, int *enough);
 

@@ -38,30 +38,30 @@ done:
 static size_t capacity_for_within(const pair_list *list) { return list->near < list->buffer.capacity ? list->near : list->buffer.capacity; }
 
 static pd_status find_list_async(pd_broad_phase *phase, int which, const real *x_t0, const real *x_t1, const pd_nearness *within,
-                                 pd_pairs *pairs, pd_watched_capacities *rooms) {
+                                 pd_pairs *pairs, pd_watched_capacities *capacities) {
     pair_list *list = &phase->lists[which];
     uint64_t *overlapping = &phase->findings->overlapping[which];
     pd_status status;
     PD_TRY(pd_broad_phase_append(phase, which));
     PD_TRY(pd_memory_copy(phase->context, overlapping, list->buffer.found, sizeof *overlapping));
-    pd_watch_capacity(rooms, overlapping, list->buffer.capacity);
+    pd_watch_capacity(capacities, overlapping, list->buffer.capacity);
     PD_TRY(keep_within(phase, which, list->buffer.capacity, overlapping, x_t0, x_t1, within));
-    pd_watch_capacity(rooms, list->buffer.found, capacity_for_within(list));
+    pd_watch_capacity(capacities, list->buffer.found, capacity_for_within(list));
     PD_TRY(pd_broad_phase_sort_some(phase, which, capacity_for_within(list), pairs));
 done:
     return status;
 }
 
 pd_status pd_broad_phase_find_within_async(pd_broad_phase *phase, const real *x_t0, const real *x_t1, const pd_nearness *within,
-                                           pd_pairs *vertex_triangle, pd_pairs *edge_edge, pd_watched_capacities *rooms) {
+                                           pd_pairs *vertex_triangle, pd_pairs *edge_edge, pd_watched_capacities *capacities) {
     pd_status status;
     if (phase->method != PD_BROAD_PHASE_TREE || pd_fetches_at_once(phase->context))
         return pd_broad_phase_find_within(phase, x_t0, x_t1, within, vertex_triangle, edge_edge);
     phase->counts.searches++;
     PD_TRY(pd_broad_phase_boxes(phase, x_t0, x_t1, WIDENING * within->vertex_triangle, WIDENING * within->edge_edge));
     PD_TRY(pd_broad_phase_follow(phase));
-    PD_TRY(find_list_async(phase, VERTEX_TRIANGLE, x_t0, x_t1, within, vertex_triangle, rooms));
-    PD_TRY(find_list_async(phase, EDGE_EDGE, x_t0, x_t1, within, edge_edge, rooms));
+    PD_TRY(find_list_async(phase, VERTEX_TRIANGLE, x_t0, x_t1, within, vertex_triangle, capacities));
+    PD_TRY(find_list_async(phase, EDGE_EDGE, x_t0, x_t1, within, edge_edge, capacities));
 done:
     return status;
 }
