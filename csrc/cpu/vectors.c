@@ -67,12 +67,8 @@ pd_status pd_keep_history(pd_context *context, const pd_model *model, const pd_i
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++) {
         size_t j = 3 * (size_t)i;
-        pd_vertex_history((real)inertial->h, (real)inertial->dt, predicted_displacement + j, offset + j, v + j, v_previous + j,
-                          slopes ? slopes + j : NULL, rates + j);
-        for (size_t c = j; model->fixed[i] && c < j + 3; c++) {
-            rates[c] = 0;
-            if (slopes) slopes[c] = 0;
-        }
+        pd_vertex_history((real)inertial->h, (real)inertial->dt, model->fixed[i], predicted_displacement + j, offset + j, v + j,
+                          v_previous + j, slopes ? slopes + j : NULL, rates + j);
     }
     return PD_OK;
 }
@@ -80,7 +76,7 @@ pd_status pd_keep_history(pd_context *context, const pd_model *model, const pd_i
 pd_status pd_find_rates(pd_context *context, const pd_model *model, const real *gradient, real *rates) {
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 5)) schedule(static)
     for (int i = 0; i < model->n_vertices; i++)
-        for (int j = 3 * i; j < 3 * i + 3; j++) rates[j] = model->fixed[i] ? 0 : -gradient[j] / model->masses[i];
+        pd_vertex_rates(model->fixed[i], model->masses[i], gradient + 3 * (size_t)i, rates + 3 * (size_t)i);
     return PD_OK;
 }
 

@@ -102,11 +102,8 @@ static __global__ void keep_history_kernel(int n, const unsigned char *fixed, re
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
     size_t j = 3 * (size_t)i;
-    pd_vertex_history(h, dt, predicted_displacement + j, offset + j, v + j, v_previous + j, slopes ? slopes + j : nullptr, rates + j);
-    for (size_t c = j; fixed[i] && c < j + 3; c++) {
-        rates[c] = 0;
-        if (slopes) slopes[c] = 0;
-    }
+    pd_vertex_history(h, dt, fixed[i], predicted_displacement + j, offset + j, v + j, v_previous + j, slopes ? slopes + j : nullptr,
+                      rates + j);
 }
 
 pd_status pd_keep_history(pd_context *context, const pd_model *model, const pd_inertial *inertial, const real *predicted_displacement,
@@ -119,7 +116,7 @@ pd_status pd_keep_history(pd_context *context, const pd_model *model, const pd_i
 static __global__ void find_rates_kernel(int n, const unsigned char *fixed, const real *masses, const real *gradient, real *rates) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= n) return;
-    for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) rates[j] = fixed[i] ? 0 : -gradient[j] / masses[i];
+    pd_vertex_rates(fixed[i], masses[i], gradient + 3 * (size_t)i, rates + 3 * (size_t)i);
 }
 
 pd_status pd_find_rates(pd_context *context, const pd_model *model, const real *gradient, real *rates) {

@@ -125,6 +125,7 @@ static pd_status upload_nodes(pd_linear *self) {
     }
     status = pd_upload_reals(self->context, &method->entries, values, entries);
 done:
+    if (status) pd_csr_destroy(nodes);
     free(values);
     return status;
 }

@@ -49,7 +49,7 @@ typedef struct pd_preconditioner {
     pd_status (*create)(void **self, const pd_operator *A, const pd_linear_settings *settings);
     void (*destroy)(void *self, pd_context *context); /* NULL is allowed for self */
     /* Takes new values of A. indefinite [1]  B  out  above 0 if A is found not positive definite. Synchronises only if A has no
-     * `largest`. Allocates nothing. */
+     * `largest`. Allocates nothing, except memory that depends on the pattern after a new revision of `entries`. */
     pd_status (*refresh)(void *self, const pd_operator *A, double *indefinite);
     /* z = M^-1 r [n,width], M symmetric, positive definite and constant until the next refresh. A failure ends the solve. NULL: the
      * passes of conjugate gradients apply `inverses`. */

@@ -128,7 +128,7 @@ done:
 }
 
 pd_status pd_domains_create(pd_domains *out, int n, const int *row_start, const int *columns, const unsigned char *held, int size,
-                            int coarser, pd_error *error) {
+                            pd_error *error) {
     size_t entries = (size_t)row_start[n];
     pd_domain_level *first = &out->levels[0];
     pd_status status = PD_OK;
@@ -146,7 +146,7 @@ pd_status pd_domains_create(pd_domains *out, int n, const int *row_start, const 
         if (last->n_domains < 2 || 4LL * last->n_domains > 3LL * last->domain_start[last->n_domains]) break;
         pd_domain_level *next = &out->levels[out->n_levels++];
         PD_TRY(coarsen(last, next, error));
-        PD_TRY(grow(next, NULL, coarser, error));
+        PD_TRY(grow(next, NULL, size, error));
     }
 done:
     return status;

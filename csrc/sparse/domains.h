@@ -31,10 +31,10 @@ typedef struct pd_domains {
 /* The domains of a matrix of n nodes: a symmetric pattern with the diagonal. Levels end with one domain, or where less than a quarter of
  * the nodes would disappear.
  *   row_start [n+1]      columns      held [n]: 1 for nodes that belong to no domain; NULL: none
- *   size: of a domain on the first level; coarser: on the others
+ *   size: the most nodes of a domain
  * *out is destroyed by the caller, also after a failure. Errors: PD_ERROR_MEMORY. */
 pd_status pd_domains_create(pd_domains *out, int n, const int *row_start, const int *columns, const unsigned char *held, int size,
-                            int coarser, pd_error *error);
+                            pd_error *error);
 void pd_domains_destroy(pd_domains *self);
 
 #endif

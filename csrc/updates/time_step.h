@@ -2,10 +2,9 @@
  *
  * y = x_t + shift + h velocity + h^2 a is the inertial target, a the acceleration of gravity and external forces. For implicit Euler shift
  * is NULL, 0, and velocity is v; dynamics/integrator/integrator.h has those of other integrators, whose h differs from the step dt between
- * positions. Every quantity is computed from its
- * own summands, so that float32 loses no digits to the size of the coordinates. x - y is accumulated from the solver's corrections,
- * never the difference of two positions. x is x_t + (drift + (x - y)) with drift = y - x_t, so that corrections below the rounding of a
- * coordinate accumulate. Subtracted from x they would be lost, and a solver would stop early. h = 0 means quasistatic: no inertia, no
+ * positions. Every quantity is computed from its own summands, so that float32 loses no digits to the size of the coordinates. x - y is
+ * accumulated from the solver's corrections, never the difference of two positions. x is x_t + ((y - x_t) + (x - y)), so that corrections
+ * below the rounding of a coordinate accumulate. Subtracted from x they would be lost, and a solver would stop early. h = 0 means quasistatic: no inertia, no
  * velocity. */
 #ifndef PD_UPDATES_TIME_STEP_H
 #define PD_UPDATES_TIME_STEP_H
@@ -17,7 +16,7 @@ enum { PD_GUESS_PREVIOUS, PD_GUESS_INERTIA, PD_GUESS_INERTIAL_TARGET, PD_GUESS_A
 /* A coordinate of x. */
 PD_FUNCTION real pd_vertex_position(real x_t, real predicted_displacement, real offset) { return x_t + (predicted_displacement + offset); }
 
-/* First guess x [3], offset = x - y [3] and drift = y - x_t [3] of a free vertex. Adaptive: the fraction of a that the last acceleration
+/* First guess x [3], offset = x - y [3] and predicted_displacement = y - x_t [3] of a free vertex. Adaptive: the fraction of a that the last acceleration
  * (v - v_previous)/h has along it, clamped to [0,1] [Chen et al. 2024, VBD, Eq. 17].
  *
  * Without a previous step (v_previous NULL) the fraction is 1. A step with few iterations has nearly the acceleration of its first
@@ -66,8 +65,8 @@ PD_FUNCTION void pd_vertex_project(const real *P, real *g) {
     for (int i = 0; i < 3; i++) g[i] = P[3 * i] * whole[0] + P[3 * i + 1] * whole[1] + P[3 * i + 2] * whole[2];
 }
 
-/* Projects a first guess x, offset = x - y onto the line or plane through x_t; drift + offset is then exactly zero along an axis across
- * it. */
+/* Projects a first guess x, offset = x - y onto the line or plane through x_t; predicted_displacement + offset is then exactly zero along an
+ * axis across it. */
 PD_FUNCTION void pd_vertex_keep(const real *P, const real *x_t, const real *predicted_displacement, real *x, real *offset) {
     real move[3] = {x[0] - x_t[0], x[1] - x_t[1], x[2] - x_t[2]}, inside[3] = {move[0], move[1], move[2]};
     pd_vertex_project(P, inside);
@@ -113,13 +112,19 @@ PD_FUNCTION void pd_vertex_predict(real w, const real *P, const real *v, const r
     for (int c = 0; c < 3; c++) shift[c] = w * p[c], velocity[c] = v[c] + w * q[c];
 }
 
-/* The history after a step: slopes and rates [3] of pd_vertex_predict; slopes NULL: rates are the acceleration by the forces of G. */
-PD_FUNCTION void pd_vertex_history(real h, real dt, const real *predicted_displacement, const real *offset, const real *v,
+/* The history after a step: slopes and rates [3] of pd_vertex_predict, zero if fixed; slopes NULL: rates are the acceleration by the forces
+ * of G. */
+PD_FUNCTION void pd_vertex_history(real h, real dt, int fixed, const real *predicted_displacement, const real *offset, const real *v,
                                    const real *v_previous, real *slopes, real *rates) {
     for (int c = 0; c < 3; c++) {
-        if (slopes) slopes[c] = (predicted_displacement[c] + offset[c]) / dt;
-        rates[c] = slopes ? (v[c] - v_previous[c]) / dt : offset[c] / (h * h);
+        if (slopes) slopes[c] = fixed ? 0 : (predicted_displacement[c] + offset[c]) / dt;
+        rates[c] = fixed ? 0 : slopes ? (v[c] - v_previous[c]) / dt : offset[c] / (h * h);
     }
+}
+
+/* rates [3] = -gradient/mass, m/s^2; zero if fixed. */
+PD_FUNCTION void pd_vertex_rates(int fixed, real mass, const real *gradient, real *rates) {
+    for (int c = 0; c < 3; c++) rates[c] = fixed ? 0 : -gradient[c] / mass;
 }
 
 /* step [3] = a direction + b step of a vertex for which -direction is within its displacement bound, as is every move of at most

@@ -9,9 +9,6 @@
 static int omp_get_thread_num(void) { return 0; }
 #endif
 
-/* Columns of a vector that are processed together. */
-enum { COLUMNS = 3 };
-
 size_t pd_schwarz_scratch(const pd_context *context, int n_domains, int largest, int *workers) {
     (void)n_domains;
     *workers = pd_context_threads(context);
@@ -48,49 +45,38 @@ pd_status pd_schwarz_count(pd_context *context, const double *flags, int n, doub
     return PD_OK;
 }
 
-/* y [m,count] = inverse x: the inverse is symmetric, and its rows are added up, so that every addition is one of vectors. */
-static void multiply(const real *inverse, int m, int count, const real *x, real *y) {
-    for (int c = 0; c < count; c++) {
-        real sum[PD_MOST_DOMAIN_UNKNOWNS] = {0};
-        for (int j = 0; j < m; j++) {
-            const real *row = inverse + (size_t)j * (size_t)m;
-            real factor = x[j * count + c];
-            for (int i = 0; i < m; i++) sum[i] += factor * row[i];
-        }
-        for (int i = 0; i < m; i++) y[i * count + c] = sum[i];
+/* y [m] = inverse x: the inverse is symmetric, and its rows are added up, so that every addition is one of vectors. */
+static void multiply(const real *inverse, int m, const real *x, real *y) {
+    for (int i = 0; i < m; i++) y[i] = 0;
+    for (int j = 0; j < m; j++) {
+        const real *row = inverse + (size_t)j * (size_t)m;
+        for (int i = 0; i < m; i++) y[i] += x[j] * row[i];
     }
 }
 
-/* Columns first .. first + count - 1 of domain k. */
-static void restrict_domain(const pd_schwarz_level *level, int k, int columns, int first, int count, const real *r, real *z, real *coarse) {
+/* One column of domain k. */
+static void restrict_domain(const pd_schwarz_level *level, int k, int columns, int column, const real *r, real *z, real *coarse) {
     int begin = level->domain_start[k], nodes = level->domain_start[k + 1] - begin, w = level->numbers;
-    real x[PD_MOST_DOMAIN_UNKNOWNS * COLUMNS], y[PD_MOST_DOMAIN_UNKNOWNS * COLUMNS];
+    real x[PD_MOST_DOMAIN_UNKNOWNS], y[PD_MOST_DOMAIN_UNKNOWNS];
     for (int t = 0; t < nodes; t++)
         for (int a = 0; a < w; a++)
-            for (int c = 0; c < count; c++)
-                x[(t * w + a) * count + c] =
-                    r[((size_t)level->nodes[begin + t] * (size_t)w + (size_t)a) * (size_t)columns + (size_t)(first + c)];
-    multiply(level->inverses + level->inverse_start[k], nodes * w, count, x, y);
+            x[t * w + a] = r[((size_t)level->nodes[begin + t] * (size_t)w + (size_t)a) * (size_t)columns + (size_t)column];
+    multiply(level->inverses + level->inverse_start[k], nodes * w, x, y);
     for (int t = 0; t < nodes; t++)
         for (int a = 0; a < w; a++)
-            for (int c = 0; c < count; c++)
-                z[((size_t)level->nodes[begin + t] * (size_t)w + (size_t)a) * (size_t)columns + (size_t)(first + c)] =
-                    y[(t * w + a) * count + c];
-    for (int a = 0; a < level->coarser && coarse; a++)
-        for (int c = 0; c < count; c++) {
-            real sum = 0;
-            for (int t = 0; t < nodes; t++)
-                sum += pd_node_force(w, a, level->arms ? level->arms + 3 * (size_t)level->nodes[begin + t] : NULL, x + t * w * count + c,
-                                     count);
-            coarse[((size_t)k * (size_t)level->coarser + (size_t)a) * (size_t)columns + (size_t)(first + c)] = sum;
-        }
+            z[((size_t)level->nodes[begin + t] * (size_t)w + (size_t)a) * (size_t)columns + (size_t)column] = y[t * w + a];
+    for (int a = 0; a < level->coarser && coarse; a++) {
+        real sum = 0;
+        for (int t = 0; t < nodes; t++)
+            sum += pd_node_force(w, a, level->arms ? level->arms + 3 * (size_t)level->nodes[begin + t] : NULL, x + t * w, 1);
+        coarse[((size_t)k * (size_t)level->coarser + (size_t)a) * (size_t)columns + (size_t)column] = sum;
+    }
 }
 
 pd_status pd_schwarz_restrict(pd_context *context, const pd_schwarz_level *level, int columns, const real *r, real *z, real *coarse) {
 #pragma omp parallel for num_threads(pd_threads(context, level->n, 100 * columns)) schedule(static)
     for (int k = 0; k < level->n_domains; k++)
-        for (int first = 0; first < columns; first += COLUMNS)
-            restrict_domain(level, k, columns, first, columns - first < COLUMNS ? columns - first : COLUMNS, r, z, coarse);
+        for (int column = 0; column < columns; column++) restrict_domain(level, k, columns, column, r, z, coarse);
     return PD_OK;
 }
 

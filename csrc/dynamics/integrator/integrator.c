@@ -37,7 +37,7 @@ void pd_integrator_destroy(pd_integrator *self, pd_context *context) {
     free(self);
 }
 
-pd_status pd_integrator_scale_damping(pd_integrator **out, int kind, double factor, pd_element_set *sets, int n_sets, pd_error *error) {
+pd_status pd_integrator_create(pd_integrator **out, int kind, double factor, pd_element_set *sets, int n_sets, pd_error *error) {
     pd_integrator *self = *out = calloc(1, sizeof *self);
     if (!self || !(self->damping = calloc((size_t)n_sets + 1, sizeof *self->damping))) goto memory;
     self->kind = kind == PD_NEWMARK ? PD_TRAPEZOIDAL : kind;

@@ -44,7 +44,7 @@ double pd_integrator_effective_step(int kind, double step);
 
 /* Two parts of the creation of a problem: replaces the damping of `sets` by scaled copies, before the model; and allocates the rest. kind:
  * no implicit Euler. pd_integrator_destroy frees the rest after a failure. Errors: PD_ERROR_MEMORY. */
-pd_status pd_integrator_scale_damping(pd_integrator **out, int kind, double factor, pd_element_set *sets, int n_sets, pd_error *error);
+pd_status pd_integrator_create(pd_integrator **out, int kind, double factor, pd_element_set *sets, int n_sets, pd_error *error);
 pd_status pd_integrator_allocate(pd_integrator *self, const pd_problem *problem);
 void pd_integrator_destroy(pd_integrator *self, pd_context *context); /* NULL is allowed for both */
 

@@ -30,6 +30,7 @@ typedef struct assembled {
 void pd_problem_destroy(pd_problem *self) {
     assembled *all = (assembled *)self;
     if (!self) return;
+    pd_integrator_destroy(self->integrator, self->context);
     if (self->context) {
         void *memory[] = {self->x_t,    self->external_acceleration, self->step.predicted_displacement,
                           self->trial,  self->trial_offset,          self->trial_gradient,
@@ -40,12 +41,9 @@ void pd_problem_destroy(pd_problem *self) {
         pd_block_hessian_destroy(&all->hessian, self->context);
         pd_rigid_destroy(self->rigid, self->context);
         pd_custom_elements_destroy(self->custom, self->context);
-        pd_integrator_destroy(self->integrator, self->context);
-        self->integrator = NULL;
         pd_model_destroy(&all->model, self->context);
         pd_context_destroy(self->context);
     }
-    pd_integrator_destroy(self->integrator, NULL); // of a problem without a context
     pd_assembled_hessian_destroy(&all->assembled);
     pd_reduced_hessian_destroy(&all->reduced);
     pd_rounding_destroy(&all->rounding);
@@ -93,7 +91,7 @@ pd_status pd_problem_create(pd_problem **out, const pd_description *description,
     self->h = pd_integrator_effective_step(integrator, dt);
     PD_TRY(keep_description(all, description));
     if (integrator != PD_IMPLICIT_EULER)
-        PD_TRY(pd_integrator_scale_damping(&self->integrator, integrator, self->h / dt, all->sets, self->n_sets, self->error));
+        PD_TRY(pd_integrator_create(&self->integrator, integrator, self->h / dt, all->sets, self->n_sets, self->error));
     pd_description kept = *description;
     kept.sets = self->sets;
     PD_TRY(pd_corners_create(&all->corners, description->n_vertices, self->sets, self->n_sets, self->error));

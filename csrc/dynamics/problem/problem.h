@@ -59,7 +59,8 @@ typedef struct pd_problem {
 static inline size_t pd_problem_bytes(const pd_problem *self) { return (size_t)self->model->n_vertices * 3 * sizeof(real); }
 
 /* The arrays of the description are borrowed: they must outlive the problem, unchanged. response: the response that the description
- * selects. dt in s, 0: quasistatic; integrator: PD_IMPLICIT_EULER, .. of dynamics/integrator/integrator.h. Errors: PD_ERROR_MEMORY, PD_ERROR_VALUE, those of a device. */
+ * selects. dt in s, 0: quasistatic; integrator: PD_IMPLICIT_EULER, .. of dynamics/integrator/integrator.h. Errors: PD_ERROR_MEMORY,
+ * PD_ERROR_VALUE, those of a device. */
 pd_status pd_problem_create(pd_problem **out, const pd_description *description, const pd_contact_response *response, double dt,
                             int integrator, const pd_cholesky_functions *cholesky, pd_place place, pd_error *error);
 void pd_problem_destroy(pd_problem *self); /* NULL is allowed */

@@ -1,7 +1,7 @@
 /* The outer loop of contact by projections; see outer_loop.h. */
 #include "dynamics/responses/outer_loop.h"
 
-#include "dynamics/integrator/integrator.h"
+#include "dynamics/problem/inertia.h"
 #include "dynamics/problem/potential.h"
 #include "loops/proximity_loops.h"
 
@@ -62,15 +62,13 @@ static pd_status printed_guess(pd_simulation *self) {
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
     double h = problem->h;
-    const pd_inertial inertial = pd_integrator_inertial(problem, self->v);
-    PD_TRY(pd_first_guess(context, model, PD_GUESS_INERTIA, &inertial, problem->x_t, self->v, self->v_previous, self->has_previous,
-                          problem->external_acceleration, self->targets, iterate->x, iterate->offset,
-                          problem->step.predicted_displacement));
+    PD_TRY(pd_inertia_first_guess(problem, PD_GUESS_INERTIA, self->v, self->v_previous, self->has_previous, self->targets, iterate->x,
+                                  iterate->offset));
     if (self->has_previous) {
         PD_TRY(pd_add_scaled(context, model, iterate->x, 0.25 * h, self->v, iterate->x));
         PD_TRY(pd_add_scaled(context, model, iterate->x, -0.25 * h, self->v_previous, iterate->x));
     }
-    PD_TRY(pd_offset(context, model, &inertial, iterate->x, problem->x_t, problem->external_acceleration, iterate->offset));
+    PD_TRY(pd_inertia_offset(problem, iterate->x, self->v, iterate->offset));
 done:
     return status;
 }
@@ -80,10 +78,7 @@ static pd_status go_back(pd_simulation *self) {
     const pd_problem *problem = self->problem;
     pd_iterate *iterate = &self->iterate;
     pd_status status = pd_memory_copy(problem->context, iterate->x, self->limiter.x, pd_problem_bytes(problem));
-    const pd_inertial inertial = pd_integrator_inertial(problem, self->v);
-    return status ? status
-                  : pd_offset(problem->context, problem->model, &inertial, iterate->x, problem->x_t, problem->external_acceleration,
-                              iterate->offset);
+    return status ? status : pd_inertia_offset(problem, iterate->x, self->v, iterate->offset);
 }
 
 /* problem->trial and trial_offset: the iterate after this fraction of the translations in problem->trial_gradient. */

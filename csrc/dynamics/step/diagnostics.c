@@ -1,4 +1,5 @@
 /* Diagnostics of the next step, at any point. They change nothing; see simulation.h. */
+#include "dynamics/integrator/integrator.h"
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/inertia.h"
 #include "dynamics/problem/potential.h"
@@ -13,7 +14,9 @@
 static pd_status place_trial(pd_simulation *self, const real *x, int ahead) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
-    if (problem->response->question && problem->integrator) PD_TRY(problem->response->question(problem, 0));
+    // the rates of a first step need the pairs at x_t
+    if (problem->response->question && problem->integrator && !problem->integrator->has_history)
+        PD_TRY(problem->response->question(problem, 0));
     PD_TRY(pd_step_target_begin(problem, self->v));
     if (problem->response->question) PD_TRY(problem->response->question(problem, ahead));
     if (x)

@@ -30,7 +30,6 @@ typedef struct multilevel {
     char *memory; /* B, all arrays of the levels */
     size_t capacity;
     double *flags; /* B in memory [n_flags] `indefinite` of all levels, one after another */
-    double *none;  /* B [1] for an owner that does not ask */
     void *scratch; /* B in memory */
     real *inside;  /* B [n,width] a residual without its rounding across lines and planes; NULL: no lines and planes */
 } multilevel;
@@ -40,7 +39,7 @@ static size_t vector_bytes(const pd_operator *A) { return (size_t)A->rows->n * (
 static void destroy(void *self, pd_context *context) {
     multilevel *made = self;
     if (!made) return;
-    PD_MEMORIES_DESTROY(context, made->memory, made->none, made->inside);
+    PD_MEMORIES_DESTROY(context, made->memory, made->inside);
     free(made);
 }
 
@@ -146,7 +145,7 @@ static pd_status find_domains(multilevel *self, const pd_operator *A, const pd_o
     size_t used;
     self->revision = -1;
     PD_TRY(pd_domains_create(&domains, entries->n, entries->row_start, entries->columns, A->n_held ? A->held : NULL,
-                             numbers == 1 ? NODES : NODES_OF_BLOCKS, numbers == 1 ? NODES : NODES_OF_BLOCKS, pd_context_error(context)));
+                             numbers == 1 ? NODES : NODES_OF_BLOCKS, pd_context_error(context)));
     self->n_levels = domains.n_levels;
     self->n_flags = 0;
     for (int l = 0; l < domains.n_levels; l++) {
@@ -182,7 +181,7 @@ static pd_status create(void **self, const pd_operator *A, const pd_linear_setti
     if (!made) return pd_fail(pd_context_error(A->context), PD_ERROR_MEMORY, "out of memory for a preconditioner of %d rows", A->rows->n);
     PD_TRY(A->entries(A->owner, &entries));
     made->columns = entries.matrix.numbers == 1 ? A->width : 1;
-    PD_TRY(pd_memory_create(A->context, (void **)&made->none, sizeof(double)));
+    if (A->projectors) PD_TRY(pd_memory_create(A->context, (void **)&made->inside, vector_bytes(A)));
     status = find_domains(made, A, &entries);
 done:
     return status;
@@ -195,7 +194,6 @@ static pd_status refresh(void *self, const pd_operator *A, double *indefinite) {
     pd_status status = PD_OK;
     PD_TRY(A->entries(A->owner, &entries));
     if (made->revision != entries.revision) PD_TRY(find_domains(made, A, &entries));
-    if (A->projectors && !made->inside) PD_TRY(pd_memory_create(context, (void **)&made->inside, vector_bytes(A)));
     const real *points = entries.points;
     for (int l = 0; l < made->n_levels; l++) {
         const pd_schwarz_level *level = &made->levels[l];
@@ -204,7 +202,7 @@ static pd_status refresh(void *self, const pd_operator *A, double *indefinite) {
         PD_TRY(pd_schwarz_invert(context, &entries.matrix, level, made->scratch, made->workers));
         if (l + 1 < made->n_levels) PD_TRY(pd_schwarz_gather(context, &entries.matrix, level, level + 1));
     }
-    status = pd_schwarz_count(context, made->flags, made->n_flags, indefinite ? indefinite : made->none);
+    if (indefinite) status = pd_schwarz_count(context, made->flags, made->n_flags, indefinite);
 done:
     return status;
 }

@@ -5,19 +5,13 @@
 /* The arrays of a state, in the order of their names. */
 enum { POSITIONS, VELOCITIES, PREVIOUS, SLOPES, RATES, ARRAYS };
 
-static pd_status copy_history(pd_simulation *core, const void *given, void *out) {
-    (void)given;
-    real **arrays = out;
-    int known = pd_simulation_history(core);
-    return pd_simulation_get_history(core, known == 2 ? arrays[SLOPES] : NULL, known ? arrays[RATES] : NULL);
-}
-
 typedef struct {
     real *arrays[ARRAYS];
     int has[ARRAYS];
 } state_copies;
 
 static pd_status copy_state(pd_simulation *core, const void *given, void *out) {
+    (void)given;
     state_copies *copies = out;
     real **to = copies->arrays;
     copies->has[POSITIONS] = copies->has[VELOCITIES] = 1;
@@ -25,7 +19,8 @@ static pd_status copy_state(pd_simulation *core, const void *given, void *out) {
     copies->has[SLOPES] = pd_simulation_history(core) == 2;
     copies->has[RATES] = pd_simulation_history(core) > 0;
     pd_status status = pd_simulation_get_state(core, to[POSITIONS], to[VELOCITIES], to[PREVIOUS]);
-    return status ? status : copy_history(core, given, to);
+    return status ? status
+                  : pd_simulation_get_history(core, copies->has[SLOPES] ? to[SLOPES] : NULL, copies->has[RATES] ? to[RATES] : NULL);
 }
 
 PyObject *pd_call_state(pd_simulation_object *self, PyObject *unused) {

@@ -21,7 +21,7 @@
 #define PD_DOMAIN_FUNCTION static inline
 #endif
 
-/* out [3,3] = P B Q. */
+/* B [3,3] <- P B Q. */
 PD_FUNCTION void pd_between_projectors(const real *P, const real *Q, double *B) {
     double PB[9];
     for (int r = 0; r < 3; r++)
@@ -147,7 +147,7 @@ PD_DOMAIN_FUNCTION void pd_domain_invert(const pd_node_matrix *matrix, const pd_
         int i = level->nodes[begin + t];
         for (int s = level->row_start[i]; s < level->row_start[i + 1]; s++) {
             int j = level->columns[s];
-            if (level->domain[j] != k) continue;
+            if (level->domain[j] != k || level->places[j] > t) continue; // only the lower triangle is read
             pd_level_entry(matrix, level, s, B);
             for (int r = 0; r < w; r++)
                 for (int c = 0; c < w; c++) a[(t * w + r) * m + level->places[j] * w + c] += B[w * r + c];

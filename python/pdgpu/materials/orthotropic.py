@@ -99,7 +99,8 @@ class OrthotropicShell(Material):
         return in_plane("OrthotropicShell.direction", gradients, corners, self._constants["direction"]), measure
 
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
-        return _columns(*self._stiffness(len(measure)), measure)
+        uniform = not any(np.ndim(self._constants[name]) for name in (*self.positive, "poisson"))
+        return _columns(*self._stiffness(1 if uniform else len(measure)), measure)
 
 
 class OrthotropicSolid(Material):
@@ -145,6 +146,7 @@ class OrthotropicSolid(Material):
     kinds = {4: "orthotropic_tet"}
     bodies = ("solid",)
     projective = False
+    positive = ("young", "shear")
 
     def __init__(self, young: ArrayLike, poisson: ArrayLike, shear: ArrayLike, *, axes: ArrayLike | None = None) -> None:
         given = {"young": young, "poisson": poisson, "shear": shear}
@@ -160,12 +162,12 @@ class OrthotropicSolid(Material):
     def __repr__(self) -> str:
         return f"OrthotropicSolid({_shown(self._constants, {'': 1, 'axes': 2})})"
 
-    def _rows(self, name: str, n: int, positive: bool) -> Floats:
+    def _rows(self, name: str, n: int) -> Floats:
         """Return a constant as (n, 3)."""
         value = self._constants[name]
         if value.ndim == 2 and len(value) != n:
             raise ValueError(f"OrthotropicSolid.{name}: expected shape ({n}, 3), one row for each tet, or (3,), got {value.shape}")
-        if positive and not (value > 0.0).all():
+        if name in self.positive and not (value > 0.0).all():
             index = tuple(int(i) for i in np.argwhere(~(value > 0.0))[0])
             raise ValueError(
                 f"OrthotropicSolid.{name}: must be greater than 0, got {value[index]:g} at {index[0] if len(index) == 1 else index}"
@@ -174,8 +176,7 @@ class OrthotropicSolid(Material):
 
     def _stiffness(self, n: int) -> tuple[Floats, Floats]:
         """Return (C (n, 3, 3), G (n, 3)), Pa."""
-        young, shear = self._rows("young", n, True), self._rows("shear", n, True)
-        poisson = self._rows("poisson", n, False)
+        young, poisson, shear = (self._rows(name, n) for name in ("young", "poisson", "shear"))
         # scaled to 1 on the diagonal, E_i and E_j may differ by any factor: -nu_ij sqrt(E_j/E_i)
         scaled = np.broadcast_to(np.eye(3), (n, 3, 3)).copy()
         root = np.sqrt(young)
@@ -208,7 +209,8 @@ class OrthotropicSolid(Material):
         return in_frames("OrthotropicSolid.axes", gradients, self._constants["axes"]), measure
 
     def parameters(self, rest: Any, gradients: Any, measure: Any) -> Any:
-        return _columns(*self._stiffness(len(measure)), measure)
+        uniform = all(self._constants[name].ndim == 1 for name in (*self.positive, "poisson"))
+        return _columns(*self._stiffness(1 if uniform else len(measure)), measure)
 
 
 def _columns(C: Floats, G: Floats, measure: Any) -> list[Any]:
