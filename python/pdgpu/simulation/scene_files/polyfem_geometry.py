@@ -27,7 +27,7 @@ NO_ID = -(2**40)
 class Geometry:
     """A mesh, or a plane, at its place."""
 
-    line: int
+    node: Node
     where: str
     name: str
     obstacle: bool
@@ -59,7 +59,7 @@ def read_geometry(root: Section, files: MeshFiles) -> list[Geometry]:
         obstacle = section.flag("is_obstacle", False)
         kind = section.text("type", "mesh") or "mesh"
         first = len(found)
-        geometry = Geometry(section.node.line, section.where, f"geometry{first}", obstacle)
+        geometry = Geometry(section.node, section.where, f"geometry{first}", obstacle)
         if kind in ("plane", "ground"):
             geometry.obstacle = True
             if kind == "ground":
@@ -69,7 +69,8 @@ def read_geometry(root: Section, files: MeshFiles) -> list[Geometry]:
                 geometry.plane = (np.array(section.numbers("point", 3, [0.0] * 3)), np.array(section.numbers("normal", 3, [0.0, 1.0, 0.0])))
             found.append(geometry)
         elif kind in ("mesh", "mesh_array", "mesh_sequence"):
-            found += _meshes(section, geometry, kind, files)
+            with section.notes.naming(section.node.line, section.where, section.node.path):
+                found += _meshes(section, geometry, kind, files)
         else:
             section.refuse("type", f"the type {kind[:40]!r} is not supported", section.node)
         section.end()
@@ -124,15 +125,15 @@ def _part(section, key, node, files):
     if not isinstance(name, str) or not name:
         line, path = (section.node.line, section.node.path) if node is None else (node.line, node.path)
         section.notes.fail(line, section.place(key), "the path of a mesh is missing", path)
-    line = node.line
-    return name, files.read(files.find(name, line, section.place(key), near=node.path.resolve().parent), line, section.place(key))
+    place = section.place(key)
+    return name, files.read(files.find(name, node.line, place, source=node.path), node.line, place, node.path)
 
 
 def _sequence(section, files):
     rate = section.number("fps", 30.0, above=0.0)
     node = section.take("mesh_sequence")
     if node is not None and isinstance(node.value, str):
-        folder = files.folder(node.value, node.line, section.place("mesh_sequence"))
+        folder = files.folder(node.value, node.line, section.place("mesh_sequence"), node.path)
         names = sorted((path for path in folder.iterdir() if path.is_file()), key=_natural)
         items = [Node(str(path), node.line, node.path) for path in names]
     else:
@@ -216,7 +217,7 @@ def _copies(section, geometry):
         )
     copies = []
     for place in np.indices([int(n) for n in size]).reshape(3, -1).T:
-        copy = Geometry(geometry.line, geometry.where, geometry.name, geometry.obstacle, geometry.part)
+        copy = Geometry(geometry.node, geometry.where, geometry.name, geometry.obstacle, geometry.part)
         copy.points = geometry.points + offset * place
         copies.append(copy)
     return copies

@@ -52,7 +52,7 @@ def polyfem_scene(text: str, notes: SceneNotes, files: MeshFiles) -> LoadedScene
     pinned = list(_displacements(conditions, "dirichlet_boundary"))
     moved = [*_displacements(conditions, "obstacle_displacements"), *pinned]
     for geometry in geometries:
-        with notes.naming(geometry.line, geometry.where):
+        with notes.naming(geometry.node.line, geometry.where, geometry.node.path):
             if geometry.obstacle:
                 _add_obstacle(scene, geometry, moved, notes)
             else:
@@ -89,7 +89,7 @@ def _with_common(node, notes, files, chain):
     else:
         if not isinstance(common.value, str):
             notes.fail(common.line, "common", "expected the path of a file", common.path)
-        path = files.find(common.value, common.line, "common", near=common.path.resolve().parent).resolve()
+        path = files.find(common.value, common.line, "common", source=common.path).resolve()
         if path in chain or len(chain) >= MOST_FILES:
             notes.fail(common.line, "common", f"{common.value!r} includes itself; remove it", common.path)
         try:
@@ -278,16 +278,17 @@ def _materials(root, notes):
 
 def _add_body(scene, geometry: Geometry, materials, velocities, notes):
     part, where = geometry.part, f"{geometry.where}/volume_selection"
+    line, path = geometry.node.line, geometry.node.path
     constants = np.zeros((len(part.tets), 3))
     chosen: list[Any] = []
     for number in np.unique(geometry.body_ids):
         found = [given for given in materials if given[0] == "all" or int(number) in given[0]]
         if not found:
-            notes.fail(geometry.line, where, f"there is no material of the id {int(number)}")
+            notes.fail(line, where, f"there is no material of the id {int(number)}", path)
         constants[geometry.body_ids == number] = found[-1][2:5]
         chosen.append(found[-1])
     if len({given[1] for given in chosen}) > 1:
-        notes.refuse(geometry.line, where, "different types of materials in one mesh are not supported; use one mesh for each")
+        notes.refuse(line, where, "different types of materials in one mesh are not supported; use one mesh for each", path)
     node = chosen[0][5]
     one = len(chosen) == 1
     young, poisson, density = chosen[0][2:5] if one else constants.T
@@ -298,7 +299,7 @@ def _add_body(scene, geometry: Geometry, materials, velocities, notes):
         rows = np.unique(tets)
         velocity[rows] = np.stack([formula(geometry.points[rows], 0.0) for formula in formulas], axis=1)
     if not np.isfinite(velocity).all():
-        notes.fail(geometry.line, "initial_conditions/velocity", f"the velocity of {geometry.name!r} is not finite")
+        notes.fail(line, "initial_conditions/velocity", f"the velocity of {geometry.name!r} is not finite", path)
     mesh = Mesh(geometry.points, tets=part.tets)
     return scene.add_solid(mesh, material, density=density, name=geometry.name, velocity=velocity)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdgpu._internal.file_limits import check_regular
 from pdgpu.materials.hyperelastic import FixedCorotated, LogNeoHookean, StVK
 from pdgpu.mesh.io import mesh_readers
 from pdgpu.mesh.mesh import Mesh, read_mesh
@@ -53,9 +54,12 @@ class MeshFiles:
         folder = notes.path.resolve().parent
         self._folders = [folder, *([Path(root)] if root is not None else []), *folder.parents]
 
-    def find(self, name: str, line: int, keyword: str, others: tuple[str, ...] = (), near: Path | None = None) -> Path:
-        """The path of a file, with another suffix of `others` if it does not exist; an error names the first folders."""
-        folders = self._folders if near is None else [*self._folders[:1], near, *self._folders[1:]]
+    def find(self, name: str, line: int, keyword: str, others: tuple[str, ...] = (), source: Path | None = None) -> Path:
+        """The path of a file, with another suffix of `others` if it does not exist; an error names the first folders.
+
+        `source` is the file of the line, if it is not the scene file; its folder is searched too.
+        """
+        folders = self._folders if source is None else [*self._folders[:1], source.resolve().parent, *self._folders[1:]]
         try:
             for suffix in (None, *others):
                 for folder in folders:
@@ -63,43 +67,52 @@ class MeshFiles:
                     if path.is_file():
                         return path
         except (OSError, ValueError) as error:  # a name that the system does not allow
-            self._notes.fail(line, keyword, f"{name[:200]!r} is no name of a file ({error})")
+            self._notes.fail(line, keyword, f"{name[:200]!r} is no name of a file ({error})", source)
         where = ", ".join(map(str, folders[:2]))
-        self._notes.fail(line, keyword, f"there is no file {name[:200]!r} in {where} or above; give root=, the folder of the meshes")
+        self._notes.fail(line, keyword, f"there is no file {name[:200]!r} in {where} or above; give root=, the folder of the meshes", source)
 
-    def folder(self, name: str, line: int, keyword: str) -> Path:
+    def folder(self, name: str, line: int, keyword: str, source: Path | None = None) -> Path:
         """The path of a folder."""
         for folder in self._folders:
             if (folder / name).is_dir():
                 return folder / name
-        self._notes.fail(line, keyword, f"there is no folder {name[:200]!r}; give root=, the folder of the meshes")
+        self._notes.fail(line, keyword, f"there is no folder {name[:200]!r}; give root=, the folder of the meshes", source)
 
-    def read(self, path: Path, line: int, keyword: str) -> MeshPart:
+    def read(self, path: Path, line: int, keyword: str, source: Path | None = None) -> MeshPart:
         """Read a file; `.pt`, and an `.obj` without faces, have points alone."""
         if path not in self._parts:
             try:
                 self._parts[path] = self._read(path)
-            except (OSError, ValueError) as error:
+            except (ArithmeticError, OSError, ValueError) as error:
                 text = str(error)
-                self._notes.fail(line, keyword, text if str(path) in text else f"{path}: {text}")
+                self._notes.fail(line, keyword, text if str(path) in text else f"{path}: {text}", source)
         return self._parts[path]
 
     def _read(self, path):
+        check_regular(path)
+        suffix = path.suffix.lower()
+        if suffix == ".pt":
+            points, _, _ = mesh_readers.read_obj(path)
+            if not len(points):
+                raise ValueError("it has no points")
+            return MeshPart(points)
         try:
-            mesh = read_mesh(path) if path.suffix.lower() != ".pt" else None
+            mesh = read_mesh(path).without_unused_vertices()
         except ValueError:
-            if path.suffix.lower() != ".obj":
+            points = _points_alone(path) if suffix == ".obj" else None
+            if points is None:
                 raise
-            mesh = None
-        if mesh is not None:
-            mesh = mesh.without_unused_vertices()
-            return MeshPart(mesh.points, mesh.tets, mesh.triangles, mesh.edges)
+            return MeshPart(points)
+        return MeshPart(mesh.points, mesh.tets, mesh.triangles, mesh.edges)
+
+
+def _points_alone(path):
+    """The points of an .obj without elements, which is no mesh; None for another one, and for one that cannot be read."""
+    try:
         points, elements, _ = mesh_readers.read_obj(path)
-        if path.suffix.lower() != ".pt" and any(len(rows) for rows in elements.values()):
-            read_mesh(path)  # for its error
-        if not len(points):
-            raise ValueError("it has no points")
-        return MeshPart(points)
+    except (ArithmeticError, ValueError):
+        return None
+    return points if len(points) and not any(len(rows) for rows in elements.values()) else None
 
 
 def add_obstacle_part(scene: Scene, part: MeshPart, points: Floats, motion: Any, name: str) -> Obstacle:
