@@ -62,7 +62,8 @@ def ipc_scene(text: str, notes: SceneNotes, files: MeshFiles, scripted: Any) -> 
                 _boundary_conditions(one, script, notes, files)
     else:
         for one in placed:
-            _refuse_settings(one, script, notes)
+            _note_unused(one, script, notes)
+            one.moved = not len(one.part.tets)
         scripted(placed, script, notes)
     if not any(one.is_solid for one in placed):
         notes.fail(script.shapes[0].line, "shapes", "no shape deforms; give a shape with tets and without a prescribed velocity")
@@ -159,6 +160,9 @@ def _boundary_conditions(one, script, notes, files):
             turns.append(Turn(rows, box.linear, box.angular, begin, end))
     if shape.sequence is not None:
         one.moved, one.motion = True, _frames(one, script, notes, files)
+        for keyword, given in (("linearVelocity", shape.linear is not None), ("angularVelocity", shape.angular is not None), ("DBC", pinned)):
+            if given:
+                notes.ignore(shape.line, keyword, "the meshes of meshSeq give all positions")
     elif not len(one.part.tets) or shape.linear is not None or shape.angular is not None:
         one.moved = True
         none = np.zeros(3)
@@ -171,6 +175,9 @@ def _boundary_conditions(one, script, notes, files):
     elif turns:
         _pin(one, turns, script, notes)
     if one.moved:
+        for keyword, given in (("NBC", loaded), ("initVel", shape.initial is not None)):
+            if given:
+                notes.ignore(shape.line, keyword, "it has no effect on a shape that is at rest or moves as a whole")
         return
     for box, rows in loaded:
         begin, end = max(box.begin, script.loaded_range[0]), min(box.end, script.loaded_range[1])
@@ -237,19 +244,18 @@ def _frames(one, script, notes, files):
     return Frames(np.stack([one.points, *frames]), script.dt)
 
 
-def _refuse_settings(one, script, notes):
-    """Settings that a named script does not use in IPC either."""
+def _note_unused(one, script, notes):
+    """Note settings that a named script does not use in IPC either."""
     shape, unused = one.shape, f"IPC uses it only with the script null, not with {script.script[:40]}"
     for keyword, given in (
         ("linearVelocity", shape.linear is not None),
         ("angularVelocity", shape.angular is not None),
         ("initVel", shape.initial is not None),
         ("meshSeq", shape.sequence is not None),
-        ("DBC", any(box.keyword == "DBC" for box in shape.boxes)),
+        *((box.keyword, True) for box in shape.boxes),
     ):
         if given:
             notes.ignore(shape.line, keyword, unused)
-    one.moved = not len(one.part.tets)
 
 
 # ---- the scene -------------------------------------------------------------------------------------------------------------------

@@ -274,10 +274,11 @@ def _matrix(script, row, lines, notes):
     own = Words(notes, lines.number, words)
     step, turn, scale = _placement(own)
     pattern = Shape(lines.number, words[0], origin, turn, scale)
-    if len(own):
+    while own.next and not own.next.startswith("#"):
+        if own.next != "material":
+            notes.refuse(own.line, own.next[:40], "shapeMatrix has no setting but material; remove it, or list the shapes by 'shapes input N'")
+            break
         _extra(pattern, own, notes)
-    own.keyword = "shapeMatrix"
-    own.end()
     places = np.indices(counts).reshape(3, -1).T
     _added(script, [Shape(own.line, words[0], origin + step * place, turn, scale, pattern.material) for place in places], notes, row.line)
 
