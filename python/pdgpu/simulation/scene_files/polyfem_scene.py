@@ -339,7 +339,7 @@ def _add_obstacle(scene, geometry, moved, notes):
             if ids == "all" or geometry.surface_id in ids:
                 if not all(axes):
                     notes.refuse(node.line, "obstacle_displacements", "an obstacle moves in all coordinates", node.path)
-                if not all(formula.is_zero for formula in formulas):
+                elif not all(formula.is_zero for formula in formulas):
                     motion = Displacement(formulas)
                 break
     add_obstacle_part(scene, geometry.part, geometry.points, motion, geometry.name)
