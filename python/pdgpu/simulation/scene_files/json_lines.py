@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
     from pdgpu.simulation.scene_files.notes import SceneNotes
 
-__all__ = ["Node", "Section", "merged", "parse_json", "patched"]
+__all__ = ["DEEPEST", "Node", "Section", "merged", "parse_json", "patched"]
 
 BLANK = re.compile(r"[ \t\r\n]*")
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 WORDS = {"true": True, "false": False, "null": None}
 DEEPEST = 64
 STRINGS = json.JSONDecoder()
@@ -140,22 +141,29 @@ def merged(base: Node, change: Node) -> Node:
     return Node(members, change.line, change.path)
 
 
-def patched(node: Node, pointer: list[str], value: Node) -> Node:
-    """The node with another value at a place; KeyError, IndexError, ValueError for a place that is not there [RFC 6902, replace]."""
+def patched(node: Node, pointer: list[str], value: Node, *, add: bool = False) -> Node:
+    """The node with another value at a place, or with one more; KeyError for a place that is not there [RFC 6902, replace and add].
+
+    `add` inserts before an item of a list, "-" appends, and a member of an object is added or replaced.
+    """
     if not pointer:
         return value
-    key, rest = pointer[0].replace("~1", "/").replace("~0", "~"), pointer[1:]
-    if isinstance(node.value, dict):
-        if key not in node.value and rest:
+    key, rest, items = pointer[0].replace("~1", "/").replace("~0", "~"), pointer[1:], node.value
+    if isinstance(items, dict):
+        if key not in items and (rest or not add):
             raise KeyError(key)
-        below = node.value.get(key, value)
-        return node._replace(value=node.value | {key: patched(below, rest, value)})
-    if not isinstance(node.value, list) or not key.isdecimal():
+        return node._replace(value=items | {key: patched(items[key], rest, value, add=add) if rest else value})
+    if not isinstance(items, list):
+        raise KeyError(key)
+    inserted = add and not rest
+    if key == "-" and inserted:
+        return node._replace(value=[*items, value])
+    if not INDEX.fullmatch(key) or int(key) >= len(items) + inserted:
         raise KeyError(key)
     at = int(key)
-    if at >= len(node.value):
-        raise IndexError(key)
-    return node._replace(value=[patched(item, rest, value) if k == at else item for k, item in enumerate(node.value)])
+    if inserted:
+        return node._replace(value=[*items[:at], value, *items[at:]])
+    return node._replace(value=[*items[:at], patched(items[at], rest, value, add=add), *items[at + 1 :]])
 
 
 class Section:

@@ -12,7 +12,7 @@ from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.colliders import Plane
 from pdgpu.scene.scene import Scene
 from pdgpu.simulation.scene_files.expressions import Displacement, Expression
-from pdgpu.simulation.scene_files.json_lines import Node, Section, merged, parse_json, patched
+from pdgpu.simulation.scene_files.json_lines import DEEPEST, Node, Section, merged, parse_json, patched
 from pdgpu.simulation.scene_files.loaded_scene import LoadedScene
 from pdgpu.simulation.scene_files.polyfem_geometry import Geometry, read_geometry
 from pdgpu.simulation.scene_files.scene_parts import MATERIALS, MeshFiles, add_obstacle_part, integrator_options, material_of
@@ -103,14 +103,21 @@ def _with_common(node, notes, files, chain):
 
 def _patched(base, section, notes):
     for change in section.sections("patch"):
-        kind, pointer, value = change.text("op", ""), change.text("path", ""), change.take("value")
+        kind, pointer, value = change.text("op", ""), change.text("path", ""), change.node.value.get("value")
+        change.take("value")
         line, path = change.node.line, change.node.path
-        if kind not in ("replace", "add") or value is None:
-            notes.fail(line, "patch", f"the operation {kind[:40]!r} is not supported; only replace is", path)
+        if kind not in ("add", "replace"):
+            notes.fail(line, "patch", f"the operation {kind[:40]!r} is not supported; supported are add and replace", path)
+        change.end()
+        keys = pointer.split("/")
+        if keys[0] or len(keys) > DEEPEST:
+            notes.fail(line, "patch", f"the path {pointer[:200]!r} must begin with '/', and have at most {DEEPEST} parts", path)
+        if value is None:
+            notes.fail(line, "patch", "the value is missing", path)
         try:
-            base = patched(base, pointer.split("/")[1:], value)
-        except (KeyError, IndexError):
-            notes.fail(line, "patch", f"there is no {pointer[:200]!r} to replace", path)
+            base = patched(base, keys[1:], value, add=kind == "add")
+        except KeyError:
+            notes.fail(line, "patch", f"there is no {pointer[:200]!r} to {'add to' if kind == 'add' else kind}", path)
     return base
 
 
