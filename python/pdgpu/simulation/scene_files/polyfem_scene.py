@@ -16,6 +16,7 @@ from pdgpu.simulation.scene_files.json_lines import DEEPEST, Node, Section, merg
 from pdgpu.simulation.scene_files.loaded_scene import LoadedScene
 from pdgpu.simulation.scene_files.polyfem_geometry import Geometry, read_geometry
 from pdgpu.simulation.scene_files.scene_parts import MATERIALS, MeshFiles, add_obstacle_part, integrator_options, material_of
+from pdgpu.simulation.scene_files.scene_text import scene_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,9 +94,9 @@ def _with_common(node, notes, files, chain):
         if path in chain or len(chain) >= MOST_FILES:
             notes.fail(common.line, "common", f"{common.value!r} includes itself; remove it", common.path)
         try:
-            text = path.read_bytes().decode("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            notes.fail(common.line, "common", f"{path} cannot be read ({error})", common.path)
+            text = scene_text(path)
+        except (OSError, ValueError) as error:
+            notes.fail(common.line, "common", str(error), common.path)
         base = merged(_with_common(parse_json(text, notes, path), notes, files, [*chain, path]), node)
     base = base._replace(value={key: value for key, value in base.value.items() if key not in ("common", "patch")})
     return base if patch is None else _patched(base, Section(Node({"patch": patch}, patch.line, patch.path), "", notes), notes)

@@ -7,16 +7,14 @@ import warnings
 from typing import TYPE_CHECKING
 
 from pdgpu._internal.arguments import flag
-from pdgpu._internal.file_limits import check_regular
 from pdgpu.simulation.scene_files.notes import SceneNotes
+from pdgpu.simulation.scene_files.scene_text import scene_text
 
 if TYPE_CHECKING:
     from pdgpu.simulation.scene_files.loaded_scene import LoadedScene
     from pdgpu.types import Path
 
 __all__ = ["read_scene"]
-
-LARGEST_FILE = 2**26  # bytes; scripts have kilobytes
 
 
 def read_scene(path: Path, *, strict: bool = True, root: Path | None = None) -> LoadedScene:
@@ -73,14 +71,7 @@ def read_scene(path: Path, *, strict: bool = True, root: Path | None = None) -> 
         raise ValueError(f"{file}: unknown format of a scene; known are .txt (scripts of IPC) and .json (polyfem)")
     if not file.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(file))
-    check_regular(file)
-    if file.stat().st_size > LARGEST_FILE:
-        raise ValueError(f"{file}: has {file.stat().st_size} bytes, and scene files have at most {LARGEST_FILE}; is it a mesh?")
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = file.read_bytes()[: error.start].count(b"\n") + 1
-        raise ValueError(f"{file}:{line}: is not UTF-8; save it as UTF-8") from None
+    text = scene_text(file)
     notes = SceneNotes(file, strict)
     files = MeshFiles(notes, None if root is None else as_path(root))
     if suffix == ".txt":
