@@ -149,7 +149,9 @@ def test_values_of_formulas():
     }
     for formula, value in values.items():
         assert Expression(formula)(points, 4.0)[0] == pytest.approx(value, abs=1e-12), formula
-    assert Expression("sin(t)").moves and not Expression("x").moves and Expression(0).is_zero
+    assert Expression(0).is_zero and not Expression("x").is_zero
+    assert Expression("x" + "+x" * 4999)(points, 0.0)[0] == 10_000.0
+    assert Expression("z" + "*x/x" * 2000 + "^1" * 999)(points, 0.0)[0] == 0.5
 
 
 def test_files_that_are_no_scenes(scenes_folder):

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from pdgpu.types import Floats
 
 __all__ = ["Displacement", "Expression"]
@@ -38,6 +36,13 @@ FUNCTIONS = {
 BINARY = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.fmod, "^": np.power}
 
 
+class _Chain(NamedTuple):
+    """Operators of one rank from the left; it is flat, since a tree of as many levels overflows the stack."""
+
+    first: Any
+    others: list[tuple[Any, Any]]  # a function and its right operand
+
+
 class _Reader:
     """A recursive descent: sums of products of powers; a sign binds closer than ^, and ^ goes from the left, as in tinyexpr."""
 
@@ -57,12 +62,12 @@ class _Reader:
         return repr("".join(filter(None, self.tokens[self.at]))) if self.at < len(self.tokens) else "the end"
 
     def chain(self, symbols, below):
-        tree = below()
+        first, others = below(), []
         while self.symbol() and self.symbol() in symbols:
             symbol = self.symbol()
             self.at += 1
-            tree = (BINARY[symbol], (tree, below()))
-        return tree
+            others.append((BINARY[symbol], below()))
+        return _Chain(first, others) if others else first
 
     def sum(self):
         self.depth += 1
@@ -116,12 +121,13 @@ def _evaluated(tree, values):
         return values[tree]
     if isinstance(tree, float):
         return tree
+    if isinstance(tree, _Chain):
+        value = _evaluated(tree.first, values)
+        for function, other in tree.others:
+            value = function(value, _evaluated(other, values))
+        return value
     function, arguments = tree
     return function(*(_evaluated(argument, values) for argument in arguments))
-
-
-def _uses(tree, name):
-    return tree == name if isinstance(tree, str) else isinstance(tree, tuple) and any(_uses(part, name) for part in tree[1])
 
 
 class Expression:
@@ -148,11 +154,6 @@ class Expression:
     def is_zero(self) -> bool:
         """Whether it is the number 0."""
         return self._tree == 0.0
-
-    @property
-    def moves(self) -> bool:
-        """Whether it depends on t."""
-        return _uses(self._tree, "t")
 
     def __call__(self, points: Floats, time: float) -> Floats:
         """Values at points (n, 3) m and a time, (n,)."""

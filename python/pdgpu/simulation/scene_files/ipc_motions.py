@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pdgpu.simulation.scene_files.notes import SceneNotes
     from pdgpu.types import Floats
 
-__all__ = ["KNOWN_SCRIPTS", "scripted_motions"]
+__all__ = ["scripted_motions"]
 
 X, Y, Z = np.eye(3)
 
@@ -277,4 +277,3 @@ _SCRIPTS = {
     "DCOBallHitWall": _hit_wall,
     "DCOSqueezeOut": _squeeze_out,
 }
-KNOWN_SCRIPTS = tuple(_SCRIPTS)
