@@ -48,7 +48,7 @@ REASONS = (
     ("the material", "the material"),
     ("time integrator", "the time integrator"),
     ("some coordinates", "motion of single coordinates"),
-    ("list index out of range", "vertices of two coordinates"),
+    ("a vertex needs three coordinates", "vertices of two coordinates"),
     ("no mesh deforms", "no scene, a file for others to include"),
     ("is replaced by BarrierContact", "a barrier for QP or SQP"),
     ("friction", "10 passes of friction"),

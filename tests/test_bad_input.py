@@ -78,7 +78,7 @@ CASES = [
     # meshes
     (lambda: pdgpu.Mesh([[0, 0], [1, 1]], edges=[[0, 1]]), ValueError, ["points", "(2, 2)"]),
     (lambda: pdgpu.Mesh([], edges=[[0, 1]]), ValueError, ["points", "(0,)"]),
-    (lambda: pdgpu.Mesh(np.zeros((0, 3)), edges=[]), ValueError, ["points", "empty"]),
+    (lambda: pdgpu.Mesh(np.zeros((0, 3)), edges=[]), ValueError, ["points", "give one or more"]),
     (lambda: pdgpu.Mesh(TET), ValueError, ["mesh", "4 points"]),
     (lambda: pdgpu.Mesh([[0, 0, np.nan], [1, 0, 0]], edges=[[0, 1]]), ValueError, ["points", "nan", "row 0", "column 2"]),
     (lambda: pdgpu.Mesh(["a", "b"], edges=[[0, 1]]), TypeError, ["points", "<U1"]),

@@ -57,7 +57,7 @@ def test_on_a_point_the_normal_is_a_unit_vector():
 
 TWO = [[0, 0, 0], [1, 0, 0]]
 REFUSED = [
-    (lambda: pdgpu.Segments(np.zeros((0, 3)), []), ValueError, ["points", "empty"]),
+    (lambda: pdgpu.Segments(np.zeros((0, 3)), []), ValueError, ["points", "give one or more"]),
     (lambda: pdgpu.Segments(TWO, []), ValueError, ["edges", "Points"]),
     (lambda: pdgpu.Segments(TWO, [[0, 2]]), ValueError, ["edges", "index 2", "row 0", "2 points"]),
     (lambda: pdgpu.Segments(TWO, [[0, 1], [1, 0]]), ValueError, ["edges", "0 and 1", "(0, 1)"]),

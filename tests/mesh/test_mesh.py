@@ -62,7 +62,7 @@ def test_absent_elements_are_empty_arrays():
         ({"points": [[0, 0, 0], [1, 1]]}, ValueError, "points: "),
         ({"points": POINTS[:, :2]}, ValueError, r"points: expected shape \(n, 3\), got \(4, 2\)"),
         ({"points": POINTS[0]}, ValueError, r"points: expected shape \(n, 3\), got \(3,\)"),
-        ({"points": np.empty((0, 3)), "tets": None}, ValueError, "points: the mesh is empty"),
+        ({"points": np.empty((0, 3)), "tets": None}, ValueError, "points: there are none; give one or more"),
         ({"points": np.where(POINTS > 0.5, np.nan, POINTS)}, ValueError, "points: coordinate nan at row 1, column 0 is not finite"),
         ({"points": POINTS * np.longdouble("1e400")}, ValueError, "points: coordinate inf at row 1"),
         ({"points": np.ma.masked_less(POINTS, 0.5)}, ValueError, "points: .*masked"),

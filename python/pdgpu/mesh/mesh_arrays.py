@@ -16,7 +16,7 @@ def as_points(points):
     if array.ndim != 2 or array.shape[1] != 3:
         raise ValueError(f"points: expected shape (n, 3), got {array.shape}")
     if not len(array):
-        raise ValueError("points: the mesh is empty")
+        raise ValueError("points: there are none; give one or more")
     with np.errstate(over="ignore"):  # an overflow becomes infinite
         return np.array(array, dtype=np.float64, order="C")
 

@@ -131,6 +131,8 @@ def read_obj(path):
             continue
         try:
             if words[0] == "v":
+                if len(words) < 4:
+                    raise ValueError("a vertex needs three coordinates")
                 points.append((float(words[1]), float(words[2]), float(words[3])))
             elif words[0] == "f":
                 faces.append([index(word) for word in words[1:]])
