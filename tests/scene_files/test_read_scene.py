@@ -299,6 +299,50 @@ def test_warnings_name_lines(scenes_folder):
         pdgpu.read_scene(scenes_folder / "falls.txt")
 
 
+def noted(loaded, status="ignored"):
+    return [note.keyword for note in loaded.notes if note.status == status]
+
+
+def test_settings_without_effect_are_noted(scenes_folder):
+    """If not, a load or a velocity of a script has no effect, and no note says so."""
+    loads = "NBC 0 0 0 1 1 1 2 0 0 initVel 1 0 0 0 0 0"
+    block = "block.msh 0 5 0 0 0 0 1 1 1"
+    text = f"time 0.4 0.1\nshapes input 2\n{block} linearVelocity 1 0 0 {loads}\nblock.msh 0 0 0 0 0 0 1 1 1\n"
+    loaded = quiet_read(written(scenes_folder, "slides.txt", text))
+    assert noted(loaded) == ["NBC", "initVel"] and {note.line for note in loaded.notes} == {3} and not loaded.loads
+    loaded = quiet_read(written(scenes_folder, "named.txt", f"script fall\nshapes input 1\n{block} {loads}\n"))
+    assert noted(loaded) == ["initVel", "NBC"]
+    (scenes_folder / "one_frame").mkdir(exist_ok=True)
+    TILE.write(scenes_folder / "one_frame" / "0.obj")
+    tile = "tile.obj 0 0 0 0 0 0 1 1 1 meshSeq one_frame linearVelocity 1 0 0 angularVelocity 1 0 0 DBC 0 0 0 1 1 1 1 0 0 0 0 0"
+    loaded = quiet_read(written(scenes_folder, "frame.txt", f"shapes input 2\n{block}\n{tile}\n"))
+    assert noted(loaded) == ["linearVelocity", "angularVelocity", "DBC"]
+
+
+def test_obstacles_that_move_in_some_coordinates(scenes_folder):
+    """If not, a motion that a note calls skipped is applied."""
+    text = '{"geometry": [{"mesh": "block.msh"}, {"mesh": "tile.obj", "is_obstacle": true, "surface_selection": 9}], '
+    text += '"materials": {"type": "NeoHookean", "E": 1e4, "nu": 0.2}, "boundary_conditions": {"obstacle_displacements": '
+    text += '{"id": 9, "value": ["t", 0, 0], "dimension": [true, false, true]}}}'
+    loaded = quiet_read(written(scenes_folder, "partial.json", text), strict=False)
+    assert noted(loaded, "skipped") == ["obstacle_displacements"] and loaded.scene.obstacles[0].collider.motion is None
+
+
+def test_patches(scenes_folder):
+    """If not, an added member takes the place of another one."""
+    body = '{{"mesh": "block.msh", "transformation": {{"translation": [{}, 0, 0]}}}}'.format
+    first, second, third = body(0), body(2), body(4)
+    text = f'{{"geometry": [{first}], "materials": {{"type": "NeoHookean", "E": 1e4, "nu": 0.2}}, "patch": ['
+    text += f'{{"op": "add", "path": "/geometry/-", "value": {third}}}, {{"op": "add", "path": "/geometry/1", "value": {second}}}, '
+    text += '{"op": "add", "path": "/time", "value": {"tend": 1}}, {"op": "add", "path": "/time/dt", "value": 0.5}, '
+    text += '{"op": "replace", "path": "/geometry/0/transformation/translation/1", "value": 3}, '
+    text += '{"op": "add", "path": "/materials/E", "value": 2e4}, {"op": "replace", "path": "/time/dt", "value": 0.25}]}'
+    loaded = quiet_read(written(scenes_folder, "patch.json", text))
+    starts = [body.points.min(axis=0).tolist() for body in loaded.scene.bodies]
+    assert starts == [[0.0, 3.0, 0.0], [2.0, 0.0, 0.0], [4.0, 0.0, 0.0]]
+    assert loaded.dt == 0.25 and loaded.scene.bodies[0].materials[0].lame(1, 3)[0] == pytest.approx(2e4 / 2.4)
+
+
 def polyfem(folder, geometry, more=""):
     """A scene with one mesh, two materials and pins."""
     soft = '{"id": 0, "type": "NeoHookean", "E": 1e4, "nu": 0.2, "rho": 500}'

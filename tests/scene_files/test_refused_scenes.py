@@ -49,6 +49,18 @@ SCRIPTS = [
     (SHAPE + "shapes input 1\ndots.pt 0 0 0 0 0 0 1 1 1\nmagic\n", 5, "magic", "not known"),
     (SHAPE + "meshCO tile.obj 0 0 0 0 1 0\n", 3, "meshCO", "scale: must be greater than 0"),
     ("time 1 0.1\n", 1, "shapes", "the script has no shapes"),
+    (
+        "shapeMatrix input 2 1 1\nblock.msh 1.5 0 0 0 0 0 1 1 1 initVel 1 0 0 0 0 0\n",
+        2,
+        "initVel",
+        "shapeMatrix has no setting but material",
+    ),
+    ("shapeMatrix input 2 1 1\nblock.msh 1.5 0 0 0 0 0 1 1 1 material 1 1 0.1 NBC 0\n", 2, "NBC", "shapeMatrix has no setting but"),
+    ("shapes input 1\npointer.obj 0 0 0 0 0 0 1 1 1\n", 2, "shapes", "is a pointer of Git LFS"),
+    ("shapes input 1\npointer.pt 0 0 0 0 0 0 1 1 1\n", 2, "shapes", "is a pointer of Git LFS"),
+    ("shapes input 1\nflat.obj 0 0 0 0 0 0 1 1 1\n", 2, "shapes", "line 1: 'v 0 0': a vertex needs three coordinates"),
+    ("shapes input 1\nnothing.obj 0 0 0 0 0 0 1 1 1\n", 2, "shapes", "nothing.obj: points: there are none; give one or more"),
+    ("shapes input 1\nnothing.pt 0 0 0 0 0 0 1 1 1\n", 2, "shapes", "nothing.pt: it has no points"),
 ]
 
 OBJECTS = [
@@ -67,6 +79,12 @@ OBJECTS = [
     (f'{{{BODY},\n"boundary_conditions": {{"neumann_boundary": []}}}}', 3, "boundary_conditions/neumann_boundary", "not supported"),
     (f'{{{BODY},\n"patch": [{{"op": "remove", "path": "/time"}}]}}', 3, "patch", "'remove' is not supported"),
     (f'{{{BODY},\n"patch": [{{"op": "replace", "path": "/a/b", "value": 1}}]}}', 3, "patch", "there is no '/a/b'"),
+    (f'{{{BODY},\n"patch": [{{"op": "remove", "path": "/time"}}]}}', 3, "patch", "supported are add and replace"),
+    (f'{{{BODY},\n"patch": [{{"op": "replace", "path": "/time", "value": {{}}}}]}}', 3, "patch", "there is no '/time' to replace"),
+    (f'{{{BODY},\n"patch": [{{"op": "add", "path": "/time/dt", "value": 1}}]}}', 3, "patch", "there is no '/time/dt' to add"),
+    (f'{{{BODY},\n"patch": [{{"op": "add", "path": "time", "value": {{}}}}]}}', 3, "patch", "'time' must begin with '/'"),
+    (f'{{{BODY},\n"patch": [{{"op": "add", "path": "/time"}}]}}', 3, "patch", "the value is missing"),
+    (f'{{{BODY},\n"patch": [{{"op": "add", "path": "/t", "value": 1, "form": ""}}]}}', 3, "patch/0/form", "this key is not known"),
     ('{"geometry":\n[{"mesh": "block.msh",\n"transformation": {"scale": 0}}]', 3, "JSON", "was the file cut off"),
     ('{"geometry":\n[{"mesh": "tile.obj"}]}', 2, "geometry/0/mesh", "shells are not supported"),
     ('{"geometry":\n[{"mesh": "block.msh", "n_refs": 1}]}', 2, "geometry/0/n_refs", "1 refinements are not supported"),
@@ -108,6 +126,39 @@ def test_faults_of_json(scenes_folder, text, line, keyword, words):
     written(scenes_folder, "circle.json", '{"common": "circle.json"}')
     error = error_of(written(scenes_folder, "fault.json", text))
     assert error.line == line and keyword in error.keyword and words in str(error)
+
+
+@pytest.mark.parametrize(
+    ("mesh", "words"),
+    [
+        ('"mesh": "block.msh"', "there is no material of the id 0"),
+        ('"mesh": "lost.msh"', "there is no file 'lost.msh'"),
+        ('"mesh": "pointer.obj"', "is a pointer of Git LFS"),
+        ('"mesh": "block.msh", "volume_selection": 5, "transformation": {"scale": [1, 1, 0]}', "zero volume"),
+        ('"type": "plane", "normal": [0, 0, 0]', "normal"),
+        ('"type": "mesh_sequence", "mesh_sequence": "no_folder", "is_obstacle": true', "there is no folder 'no_folder'"),
+    ],
+)
+def test_faults_of_included_geometry(scenes_folder, mesh, words):
+    """If not, a user looks for a fault in the file that includes the faulty one."""
+    parts = written(scenes_folder, "parts.json", f'{{"geometry": [\n\n{{{mesh}}},\n{{"mesh": "block.msh", "volume_selection": 5}}]}}')
+    text = '{"common": "parts.json", "materials": {"id": 5, "type": "NeoHookean", "E": 1e4, "nu": 0.3}}'
+    error = error_of(written(scenes_folder, "including.json", text))
+    assert (error.path, error.line) == (str(parts), 3) and words in str(error)
+
+
+def test_included_files_that_are_no_text(scenes_folder):
+    """If not, an included file is read without the checks of a scene file."""
+    path = written(scenes_folder, "includes.json", f'{{{BODY},\n"common": "other.json"}}')
+    other = scenes_folder / "other.json"
+    for content, words in (
+        (b'{\n"\xe9": 1}', f"{other}:2: is not UTF-8"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "is a pointer of Git LFS"),
+        (b" " * (2**26 + 1), f"has {2**26 + 1} bytes, and scene files have at most"),
+    ):
+        other.write_bytes(content)
+        error = error_of(path)
+        assert (error.path, error.line, error.keyword) == (str(path), 3, "common") and words in str(error)
 
 
 FORMULAS = [
