@@ -97,8 +97,9 @@ pdgpu_status pdgpu_scene_add_segments(pdgpu_scene *scene, const double *points, 
     for (int e = 0; e < n_edges; e++) {
         const double *ends[2] = {points + 3 * (size_t)edges[2 * e], points + 3 * (size_t)edges[2 * e + 1]};
         if (ends[0][0] == ends[1][0] && ends[0][1] == ends[1][1] && ends[0][2] == ends[1][2])
-            PD_TRY(pd_fail(&found, PD_ERROR_VALUE, "edges: row %d, between the points %d and %d, has no length", e, edges[2 * e],
-                           edges[2 * e + 1]));
+            PD_TRY(pd_fail(&found, PD_ERROR_VALUE,
+                           "edges: row %d, between the points %d and %d, has no length; remove it, or move one of the points", e,
+                           edges[2 * e], edges[2 * e + 1]));
     }
     PD_TRY(add_obstacle(scene, made, points, edges, obstacle, &found));
 done:
