@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu import _host
+from pdgpu._internal.arguments import finite
 from pdgpu._internal.attributes import read_only
 from pdgpu._internal.backends import thread_count
 from pdgpu._internal.counted import counted
@@ -73,7 +74,6 @@ class Segments(_Thin):
         edges = element_rows("edges", self.edges, 2, points)
         if not len(edges):
             raise ValueError("edges: a collider of segments needs one or more; Points takes points alone")
-        _check_finite(points)
         ordered = np.sort(edges, axis=1)
         first, repeated = _first_repeated(ordered)
         if repeated is not None:
@@ -129,8 +129,7 @@ class Points(_Thin):
     motion: Callable | None = None
 
     def __post_init__(self):
-        points = as_points(self.points)
-        _check_finite(points)
+        points = finite("points", as_points(self.points))
         first, repeated = _first_repeated(points + 0.0)  # -0 and 0 are one place
         if repeated is not None:
             place = tuple(points[first].tolist())
@@ -154,12 +153,6 @@ class Points(_Thin):
 
 def _nearest_rows(positions, rows, x, threads):
     return _host.nearest_triangles(np.ascontiguousarray(positions), rows, np.ascontiguousarray(x, dtype=np.float64), thread_count(threads))
-
-
-def _check_finite(points):
-    if not np.isfinite(points).all():
-        row, column = (int(i) for i in np.argwhere(~np.isfinite(points))[0])
-        raise ValueError(f"points: must be finite, got {points[row, column]} at ({row}, {column})")
 
 
 def _first_repeated(rows):
