@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pdgpu.simulation.scene_files.notes import SceneNotes
     from pdgpu.types import Floats
 
-__all__ = ["scripted_motions"]
+__all__ = ["everything", "scripted_motions"]
 
 X, Y, Z = np.eye(3)
 
@@ -35,8 +35,9 @@ def scripted_motions(placed: list[Placed], script: IpcScript, notes: SceneNotes)
     _SCRIPTS[script.script](placed, script, notes)
 
 
-def _everything(placed):
-    return np.concatenate([one.points for one in placed])
+def everything(placed: list[Placed], what: str = "points") -> Floats:
+    """The points of all shapes, or their positions at rest by "rest", (n, 3) m."""
+    return np.concatenate([getattr(one, what) for one in placed])
 
 
 def _hold(placed, selected, motion=None):
@@ -49,7 +50,7 @@ def _hold(placed, selected, motion=None):
 
 def _handles(placed, script):
     """The lower and upper limit in x of the vertices at both ends."""
-    rest = np.concatenate([one.rest for one in placed])
+    rest = everything(placed, "rest")
     lower, size = rest[:, 0].min(), np.ptp(rest[:, 0])
     return lower + size * script.handle, lower + size - size * script.handle
 
@@ -94,7 +95,7 @@ def _free(placed, script, notes):
 
 
 def _lift(placed):
-    points = _everything(placed)
+    points = everything(placed)
     shift = 0.5 * np.linalg.norm(np.ptp(points, axis=0)) * Y
     for one in placed:
         one.points = one.points + shift
@@ -105,7 +106,7 @@ def _fall(placed, script, notes):
 
 
 def _hang_left(placed, script, notes):
-    points = _everything(placed)
+    points = everything(placed)
     left, _ = _handles(placed, script)
     lower, upper = points[:, 2].min(), points[:, 2].max()
     for one in placed:
@@ -115,27 +116,27 @@ def _hang_left(placed, script, notes):
 
 
 def _hold_lower_half(placed, script, notes):
-    y = _everything(placed)[:, 1]
+    y = everything(placed)[:, 1]
     _hold(placed, lambda points: points[:, 1] < y.min() + 0.5 * np.ptp(y))
 
 
 def _stand(placed, script, notes):
-    y = _everything(placed)[:, 1]
+    y = everything(placed)[:, 1]
     _hold(placed, lambda points: points[:, 1] < y.min() + 0.01 * np.ptp(y))
 
 
 def _hang(placed, script, notes):
-    y = _everything(placed)[:, 1]
+    y = everything(placed)[:, 1]
     _hold(placed, lambda points: points[:, 1] > y.max() - 0.01 * np.ptp(y))
 
 
 def _twist(placed, script, notes):
-    centre = centre_of_box(np.concatenate([one.rest for one in placed]))
+    centre = centre_of_box(everything(placed, "rest"))
     _hold_ends(placed, script, [Rotating(0, sign * 0.4 * np.pi, centre, np.zeros(3)) for sign in (-1.0, 1.0)])
 
 
 def _twist_and_stretch(placed, script, notes):
-    centre = centre_of_box(np.concatenate([one.rest for one in placed]))
+    centre = centre_of_box(everything(placed, "rest"))
     _hold_ends(placed, script, [Rotating(0, sign * 0.1 * np.pi, centre, sign * 0.1 * X) for sign in (-1.0, 1.0)])
 
 
@@ -148,7 +149,7 @@ def _squash(placed, script, notes):
 
 
 def _stretch_and_pause(placed, script, notes):
-    x = _everything(placed)[:, 0]
+    x = everything(placed)[:, 0]
     left, right = x.min() + 0.01 * np.ptp(x), x.max() - 0.01 * np.ptp(x)
     at = x[np.argmax(x < left)]
     seconds = _until(script, lambda s: at - s >= -0.28)
@@ -158,14 +159,14 @@ def _stretch_and_pause(placed, script, notes):
 
 def _drag_right(placed, script, notes):
     _lift(placed)
-    x = _everything(placed)[:, 0]
+    x = everything(placed)[:, 0]
     _hold(placed, lambda points: points[:, 0] > x.max() - 0.04 * np.ptp(x), Sliding(0.5 * X, script.dt))
     notes.replace(script.lines["script"], "script", "dragright frees the right end behind the obstacle; here it is held to the end")
 
 
 def _drag_down(placed, script, notes):
     _lift(placed)
-    points = _everything(placed)
+    points = everything(placed)
     lower, size = points.min(axis=0), np.ptp(points, axis=0)
 
     def middle(p):
@@ -184,7 +185,7 @@ def _fix_rightmost(placed, script, notes):
 
 
 def _one_rightmost(placed, motion):
-    x = _everything(placed)[:, 0]
+    x = everything(placed)[:, 0]
     for one in placed:
         rows = np.flatnonzero(one.points[:, 0] > x.max() - 1e-3 * np.ptp(x))
         if len(rows):

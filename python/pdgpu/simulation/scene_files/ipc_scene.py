@@ -10,13 +10,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdgpu.contact.barrier_contact import BarrierContact
+from pdgpu.materials.hyperelastic import FixedCorotated, LogNeoHookean
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.colliders import Plane
 from pdgpu.scene.scene import Scene
+from pdgpu.simulation.scene_files.ipc_motions import everything, scripted_motions
 from pdgpu.simulation.scene_files.ipc_script import IpcScript, Shape, read_script
 from pdgpu.simulation.scene_files.loaded_scene import Load, LoadedScene
-from pdgpu.simulation.scene_files.motions import Frames, Sliding, Stepped, Turn, centre_of_box
-from pdgpu.simulation.scene_files.scene_parts import MeshFiles, MeshPart, add_obstacle_part, integrator_options, material_of, pair_friction
+from pdgpu.simulation.scene_files.motions import Frames, Sliding, Stepped, Turn, about_direction, centre_of_box
+from pdgpu.simulation.scene_files.scene_parts import (
+    MeshFiles,
+    MeshPart,
+    add_obstacle_part,
+    integrator_options,
+    material_of,
+    pair_friction,
+    unused_name,
+)
 
 if TYPE_CHECKING:
     from pdgpu.simulation.scene_files.notes import SceneNotes
@@ -26,6 +36,7 @@ __all__ = ["Placed", "ipc_scene"]
 
 GRAVITY = 9.80665  # m/s^2, of IPC
 OTHER_SUFFIXES = {".seg": (".obj",), ".pt": (".obj",), "": (".node",)}
+ENERGIES = {"NH": LogNeoHookean, "FCR": FixedCorotated}
 PASSES = 10  # of friction for a script that asks for convergence
 
 
@@ -50,8 +61,8 @@ class Placed:
         return len(self.part.tets) > 0 and not self.moved
 
 
-def ipc_scene(text: str, notes: SceneNotes, files: MeshFiles, scripted: Any) -> LoadedScene:
-    """Build the scene of a script. `scripted(placed, script, notes)` does what a named `script` of IPC does."""
+def ipc_scene(text: str, notes: SceneNotes, files: MeshFiles) -> LoadedScene:
+    """Build the scene of a script."""
     script = read_script(text, notes)
     if not script.shapes:
         notes.fail(max(script.lines.values(), default=1), "shapes", "the script has no shapes; add a line 'shapes input N'")
@@ -64,7 +75,7 @@ def ipc_scene(text: str, notes: SceneNotes, files: MeshFiles, scripted: Any) -> 
         for one in placed:
             _note_unused(one, script, notes)
             one.moved = not len(one.part.tets)
-        scripted(placed, script, notes)
+        scripted_motions(placed, script, notes)
     if not any(one.is_solid for one in placed):
         notes.fail(script.shapes[0].line, "shapes", "no shape deforms; give a shape with tets and without a prescribed velocity")
     scene, loads, friction = _scene(placed, script, notes, files)
@@ -95,37 +106,29 @@ def _integrator(script, notes):
 
 def _placed(script, notes, files):
     """Every shape with its mesh, moved as IPC does: by itself, the whole model turned, scaled to a size."""
-    placed, names = [], set()
+    placed, names = [], set[str]()
     for k, shape in enumerate(script.shapes):
         part = _part(shape, notes, files)
         points = (part.points * shape.scale) @ shape.turn.T + shape.shift
-        name = f"{Path(shape.file).stem}{k}"
-        while name in names:
-            name += "-"
+        name = unused_name(f"{Path(shape.file).stem}{k}", names)
         names.add(name)
         placed.append(Placed(shape, name, part, points, points))
     if script.model_turn is not None:
         _turn_model(placed, *script.model_turn)
     if script.size > 0.0:
-        extent = np.ptp(_all(placed, "points"), axis=0).max()
+        extent = np.ptp(everything(placed), axis=0).max()
         if not extent > 0.0:
             notes.fail(script.lines["size"], "size", "all vertices coincide, so they cannot be scaled")
-        corner = _all(placed, "points").min(axis=0) * (script.size / extent)
+        corner = everything(placed).min(axis=0) * (script.size / extent)
         for one in placed:
             one.rest, one.points = (x * (script.size / extent) - corner for x in (one.rest, one.points))
     return placed
 
 
-def _all(placed, what):
-    return np.concatenate([getattr(one, what) for one in placed])
-
-
 def _turn_model(placed, axis, angle):
     """Turn the starting positions about half the extent of the model, which IPC takes for its centre."""
-    axis = axis / np.linalg.norm(axis)
-    cross = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
-    turn = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross  # [Rodrigues 1840]
-    centre = 0.5 * np.ptp(_all(placed, "points"), axis=0)
+    turn = about_direction(axis, angle)
+    centre = 0.5 * np.ptp(everything(placed), axis=0)
     for one in placed:
         one.points = (one.points - centre) @ turn.T + centre
 
@@ -160,7 +163,11 @@ def _boundary_conditions(one, script, notes, files):
             turns.append(Turn(rows, box.linear, box.angular, begin, end))
     if shape.sequence is not None:
         one.moved, one.motion = True, _frames(one, script, notes, files)
-        for keyword, given in (("linearVelocity", shape.linear is not None), ("angularVelocity", shape.angular is not None), ("DBC", pinned)):
+        for keyword, given in (
+            ("linearVelocity", shape.linear is not None),
+            ("angularVelocity", shape.angular is not None),
+            ("DBC", pinned),
+        ):
             if given:
                 notes.ignore(shape.line, keyword, "the meshes of meshSeq give all positions")
     elif not len(one.part.tets) or shape.linear is not None or shape.angular is not None:
@@ -195,11 +202,7 @@ def _in_box(one, box):
     points = one.part.points
     lower, size = points.min(axis=0), np.ptp(points, axis=0)
     inside = ((points >= lower + size * box.lower) & (points <= lower + size * box.upper)).all(axis=1)
-    if len(one.part.tets):
-        on_surface = np.zeros(len(points), dtype=bool)
-        on_surface[Mesh(points, tets=one.part.tets).surface] = True
-        inside &= on_surface
-    return np.flatnonzero(inside)
+    return np.flatnonzero(inside & one.part.on_surface)
 
 
 def _pin(one, turns, script, notes):
@@ -207,9 +210,8 @@ def _pin(one, turns, script, notes):
     rows = np.unique(np.concatenate([turn.vertices for turn in turns]))
     place = np.full(len(one.points), -1)
     place[rows] = np.arange(len(rows))
-    covered = np.zeros(len(rows), dtype=bool)
+    covered = np.ones(len(rows), dtype=bool)
     edges = {0.0, *(turn.begin for turn in turns), *(turn.end for turn in turns)}
-    covered[:] = True
     for time in sorted(time for time in edges if 0.0 <= time < script.duration):
         now = np.zeros(len(rows), dtype=bool)
         for turn in turns:
@@ -274,12 +276,12 @@ def _scene(placed, script, notes, files):
                 add_obstacle_part(scene, one.part, one.points, one.motion, one.name)
                 friction[one.name] = script.friction
     for k, plane in enumerate(script.planes):
-        name = _new(scene, f"halfspace{k}")
+        name = unused_name(f"halfspace{k}", scene.names)
         with notes.naming(plane.line, "halfSpace"):
             scene.add_obstacle(Plane(plane.point, plane.normal), name=name)
         friction[name] = plane.friction
     for k, given in enumerate(script.meshes):
-        name = _new(scene, f"{Path(given.file).stem}-obstacle{k}")
+        name = unused_name(f"{Path(given.file).stem}-obstacle{k}", scene.names)
         with notes.naming(given.line, "meshCO"):
             part = files.read(files.find(given.file, given.line, "meshCO"), given.line, "meshCO")
             add_obstacle_part(scene, part, _scaled(part.points, given), None, name)
@@ -291,9 +293,9 @@ def _add_solid(scene, one, script, damping, notes):
     """Add a solid with its pins, and return its loads."""
     density, young, poisson = one.shape.material or (script.density, script.young, script.poisson)
     line, keyword = (one.shape.line, "material") if one.shape.material else (script.lines.get("stiffness", one.shape.line), "stiffness")
-    if script.energy not in ("NH", "FCR"):
-        notes.fail(script.lines["energy"], "energy", f"expected NH or FCR, got {script.energy[:40]!r}")
-    material = material_of(script.energy, young, poisson, notes, line, keyword)
+    if script.energy not in ENERGIES:
+        notes.fail(script.lines["energy"], "energy", f"expected {' or '.join(ENERGIES)}, got {script.energy[:40]!r}")
+    material = material_of(ENERGIES[script.energy], young, poisson, notes, line, keyword)
     mesh = Mesh(one.points, tets=one.part.tets)
     body = scene.add_solid(mesh, material, density=density, name=one.name, velocity=one.velocity, damping=damping)
     for rows, motion in one.pins:
@@ -309,13 +311,6 @@ def _scaled(points, given):
     if not extent > 0.0:
         raise ValueError("all vertices coincide")
     return ((points - points.mean(axis=0)) @ given.turn.T) * (given.scale / extent) + given.origin
-
-
-def _new(scene, name):
-    """The name, with more of a tail if the scene has it already."""
-    while name in scene.names:
-        name += "-"
-    return name
 
 
 def _contact(script: IpcScript, placed: list[Placed], friction: dict[str, float], notes: SceneNotes) -> BarrierContact | None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["IpcScript", "MeshObstacle", "PlaneObstacle", "Shape", "VertexBox", "read_script"]
 
 MOST_SHAPES = 100_000
+# stiffness, first and last distance of the barrier, a number that is not read, first and last speed of friction
+TUNING = (0.0, 1e-3, 1e-3, 1e-9, 1e-3, 1e-3)
 BARRIER = ("interiorPoint", "IP")
 IGNORED = (
     dict.fromkeys(("view", "zoom", "cameraTracking", "playBackSpeed", "appendStr", "disableCout"), "it concerns pictures and output")
@@ -111,7 +113,7 @@ class IpcScript:
     loaded_range: tuple[float, float] = (0.0, np.inf)
     self_contact: bool = True
     friction: float = 0.0
-    tuning: list[float] = field(default_factory=lambda: [0.0, 1e-3, 1e-3, 1e-9, 1e-3, 1e-3])
+    tuning: list[float] = field(default_factory=lambda: list(TUNING))
     absolute: bool = False
     friction_passes: int = 1
     lines: dict[str, int] = field(default_factory=dict)
@@ -213,7 +215,7 @@ def _shapes(script, row, lines, notes):
             continue
         line = lines.number
         words = _joined(words, lines, notes)
-        own = Words(notes, line, [words[0], *words[1:]])
+        own = Words(notes, line, words)
         shape = Shape(line, words[0], *_placement(own))
         while len(own):
             _extra(shape, own, notes)
@@ -276,7 +278,9 @@ def _matrix(script, row, lines, notes):
     pattern = Shape(lines.number, words[0], origin, turn, scale)
     while own.next and not own.next.startswith("#"):
         if own.next != "material":
-            notes.refuse(own.line, own.next[:40], "shapeMatrix has no setting but material; remove it, or list the shapes by 'shapes input N'")
+            notes.refuse(
+                own.line, own.next[:40], "shapeMatrix has no setting but material; remove it, or list the shapes by 'shapes input N'"
+            )
             break
         _extra(pattern, own, notes)
     places = np.indices(counts).reshape(3, -1).T
@@ -361,7 +365,7 @@ def _mesh_obstacle(script, row, lines):
 
 def _tuning(script, row, lines):
     given = lines.numbers(row.count("number of values", 100), row.line, "tuning")
-    script.tuning = given + [0.0, 1e-3, 1e-3, 1e-9, 1e-3, 1e-3][len(given) :]
+    script.tuning = [*given, *TUNING[len(given) :]]
 
 
 def _tolerance(script, row, lines):

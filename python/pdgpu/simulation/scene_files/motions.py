@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from pdgpu.types import Floats
 
-__all__ = ["Frames", "OfRows", "Rotating", "Sliding", "Stepped", "Turn", "about_axis", "centre_of_box", "of_angles"]
+__all__ = ["Frames", "OfRows", "Rotating", "Sliding", "Stepped", "Turn", "about_axis", "about_direction", "centre_of_box", "of_angles"]
 
 EARLY = 1e-9  # of a step: a time that rounding puts this much before the end of a step is its end
 
@@ -25,6 +25,13 @@ def about_axis(axis: int, angle: float) -> Floats:
     turn[j, i] = np.sin(angle)
     turn[i, j] = -turn[j, i]
     return turn
+
+
+def about_direction(direction: Any, angle: float) -> Floats:
+    """The rotation about a direction of any length but 0, (3, 3); the angle in rad [Rodrigues 1840]."""
+    x, y, z = direction / np.linalg.norm(direction)
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
 
 
 def of_angles(angles: Any) -> Floats:

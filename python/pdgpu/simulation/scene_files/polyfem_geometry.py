@@ -11,8 +11,8 @@ import numpy as np
 
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.simulation.scene_files.json_lines import Node, Section
-from pdgpu.simulation.scene_files.motions import Frames, about_axis
-from pdgpu.simulation.scene_files.scene_parts import MeshFiles
+from pdgpu.simulation.scene_files.motions import Frames, about_axis, about_direction
+from pdgpu.simulation.scene_files.scene_parts import MeshFiles, unused_name
 
 if TYPE_CHECKING:
     from pdgpu.types import Floats, Integers
@@ -76,9 +76,7 @@ def read_geometry(root: Section, files: MeshFiles) -> list[Geometry]:
         section.end()
     names: set[str] = set()
     for k, geometry in enumerate(found):
-        geometry.name = f"{geometry.name}{k}"
-        while geometry.name in names:
-            geometry.name += "-"
+        geometry.name = unused_name(f"{geometry.name}{k}", names)
         names.add(geometry.name)
     return found
 
@@ -183,9 +181,7 @@ def _rotation(numbers, mode, section, node):
             angle = np.radians(numbers[0] if mode == "axis_angle" else length)
             if length == 0.0:
                 return np.eye(3)
-            x, y, z = axis / length
-            cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-            return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
+            return about_direction(axis, angle)
     elif not mode or set(mode) - set("xyz"):
         wrong = f"rotation_mode {mode[:40]!r} is not supported; give an order of x, y and z"
     elif len(numbers) == 1 and len(mode) == 1:

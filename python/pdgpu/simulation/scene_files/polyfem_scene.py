@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdgpu.contact.barrier_contact import BarrierContact
+from pdgpu.materials.hyperelastic import FixedCorotated, LogNeoHookean, StVK
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.colliders import Plane
 from pdgpu.scene.scene import Scene
@@ -15,7 +16,7 @@ from pdgpu.simulation.scene_files.expressions import Displacement, Expression
 from pdgpu.simulation.scene_files.json_lines import DEEPEST, Node, Section, merged, parse_json, patched
 from pdgpu.simulation.scene_files.loaded_scene import LoadedScene
 from pdgpu.simulation.scene_files.polyfem_geometry import Geometry, read_geometry
-from pdgpu.simulation.scene_files.scene_parts import MATERIALS, MeshFiles, add_obstacle_part, integrator_options, material_of
+from pdgpu.simulation.scene_files.scene_parts import MeshFiles, add_obstacle_part, integrator_options, material_of
 from pdgpu.simulation.scene_files.scene_text import scene_text
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["polyfem_scene"]
 
+MATERIALS = {"NeoHookean": LogNeoHookean, "FixedCorotational": FixedCorotated, "SaintVenant": StVK}
 PASSES = 10  # of friction for a file that asks for convergence
 MOST_FILES = 20
 OUTPUT = "it concerns output and tests"
@@ -43,8 +45,8 @@ def polyfem_scene(text: str, notes: SceneNotes, files: MeshFiles) -> LoadedScene
         notes.replace(settings.node.line, "solver/advanced/lump_mass_matrix", "the masses are lumped", settings.node.path)
     _order(root.section("space"))
     conditions = root.section("boundary_conditions")
-    gravity = -np.array(conditions.numbers("rhs", 3, [0.0, 0.0, 0.0]) if not _is_flat(conditions) else [0.0] * 3)
-    scene = Scene(gravity=gravity)
+    _refuse_flat(conditions)
+    scene = Scene(gravity=-np.array(conditions.numbers("rhs", 3, [0.0, 0.0, 0.0])))
     geometries = read_geometry(root, files)
     if all(geometry.obstacle for geometry in geometries):
         notes.fail(root.node.line, "geometry", "no mesh deforms; give one with tets", root.node.path)
@@ -187,13 +189,11 @@ def _order(section):
     section.end()
 
 
-def _is_flat(conditions):
+def _refuse_flat(conditions):
     """Refuse a scene in the plane, whose load has two numbers."""
     node = conditions.node.value.get("rhs")
-    flat = node is not None and isinstance(node.value, list) and len(node.value) == 2
-    if flat:
+    if node is not None and isinstance(node.value, list) and len(node.value) == 2:
         conditions.notes.fail(node.line, "boundary_conditions/rhs", "two-dimensional scenes are not supported", node.path)
-    return flat
 
 
 def _contact(section, passes):
@@ -261,14 +261,12 @@ def _displacements(section, key) -> Iterator[tuple[Any, Any, Any, Node]]:
 
 
 def _materials(root, notes):
-    """(ids, type, young, poisson, density, node) of each material."""
+    """(ids, class, young, poisson, density, node) of each material."""
     for part in root.sections("materials"):
         ids, name = _ids_of(part), part.text("type", "")
-        if name not in MATERIALS or name in ("NH", "FCR"):
-            known = ", ".join(name for name in MATERIALS if name not in ("NH", "FCR"))
-            notes.fail(
-                part.node.line, part.place("type"), f"the material {name[:40]!r} is not supported; supported are {known}", part.node.path
-            )
+        if name not in MATERIALS:
+            text = f"the material {name[:40]!r} is not supported; supported are {', '.join(MATERIALS)}"
+            notes.fail(part.node.line, part.place("type"), text, part.node.path)
         young, poisson, density = (part.number(key, above=above) for key, above in (("E", 0.0), ("nu", None), ("rho", 0.0)))
         if young is None and part.has("mu"):
             mu, lam = part.number("mu", above=0.0), part.number("lambda", 0.0, minimum=0.0)
@@ -278,7 +276,7 @@ def _materials(root, notes):
         part.refuse("phi", "viscosity is not supported")
         part.refuse("psi", "viscosity is not supported")
         part.end()
-        yield ids, name, young, poisson, 1.0 if density is None else density, part.node
+        yield ids, MATERIALS[name], young, poisson, 1.0 if density is None else density, part.node
 
 
 # ---- bodies and obstacles ------------------------------------------------------------------------------------------------------

@@ -59,7 +59,6 @@ def read_scene(path: Path, *, strict: bool = True, root: Path | None = None) -> 
     import errno  # an import of the package does not load what reads files
 
     from pdgpu.mesh.io.mesh_files import as_path
-    from pdgpu.simulation.scene_files.ipc_motions import scripted_motions
     from pdgpu.simulation.scene_files.ipc_scene import ipc_scene
     from pdgpu.simulation.scene_files.polyfem_scene import polyfem_scene
     from pdgpu.simulation.scene_files.scene_parts import MeshFiles
@@ -75,7 +74,7 @@ def read_scene(path: Path, *, strict: bool = True, root: Path | None = None) -> 
     notes = SceneNotes(file, strict)
     files = MeshFiles(notes, None if root is None else as_path(root))
     if suffix == ".txt":
-        loaded = ipc_scene(text, notes, files, scripted_motions)
+        loaded = ipc_scene(text, notes, files)
     else:
         loaded = polyfem_scene(text, notes, files)
     changed = [str(note) for note in loaded.notes if note.status != "ignored"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu._internal.file_limits import check_regular
-from pdgpu.materials.hyperelastic import FixedCorotated, LogNeoHookean, StVK
 from pdgpu.mesh.io import mesh_readers
 from pdgpu.mesh.mesh import Mesh, read_mesh
 from pdgpu.scene.segments import Points, Segments
 from pdgpu.simulation.scene_files.motions import OfRows
 
 if TYPE_CHECKING:
+    from collections.abc import Container
     from typing import Any
 
     from numpy.typing import ArrayLike
@@ -25,15 +26,7 @@ if TYPE_CHECKING:
     from pdgpu.simulation.scene_files.notes import SceneNotes
     from pdgpu.types import Floats
 
-__all__ = ["MeshFiles", "MeshPart", "add_obstacle_part", "integrator_options", "material_of", "pair_friction"]
-
-MATERIALS = {
-    "NH": LogNeoHookean,
-    "FCR": FixedCorotated,
-    "NeoHookean": LogNeoHookean,
-    "FixedCorotational": FixedCorotated,
-    "SaintVenant": StVK,
-}
+__all__ = ["MeshFiles", "MeshPart", "add_obstacle_part", "integrator_options", "material_of", "pair_friction", "unused_name"]
 
 
 @dataclass(eq=False)
@@ -44,6 +37,14 @@ class MeshPart:
     tets: Any = field(default_factory=lambda: np.zeros((0, 4), np.int64))
     triangles: Any = field(default_factory=lambda: np.zeros((0, 3), np.int64))
     edges: Any = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+
+    @functools.cached_property
+    def on_surface(self) -> Any:
+        """Which points are on the surface of the tets, (n,) bool; all of them without tets."""
+        chosen = np.full(len(self.points), not len(self.tets))
+        if len(self.tets):
+            chosen[Mesh(self.points, tets=self.tets).surface] = True
+        return chosen
 
 
 class MeshFiles:
@@ -69,7 +70,9 @@ class MeshFiles:
         except (OSError, ValueError) as error:  # a name that the system does not allow
             self._notes.fail(line, keyword, f"{name[:200]!r} is no name of a file ({error})", source)
         where = ", ".join(map(str, folders[:2]))
-        self._notes.fail(line, keyword, f"there is no file {name[:200]!r} in {where} or above; give root=, the folder of the meshes", source)
+        self._notes.fail(
+            line, keyword, f"there is no file {name[:200]!r} in {where} or above; give root=, the folder of the meshes", source
+        )
 
     def folder(self, name: str, line: int, keyword: str, source: Path | None = None) -> Path:
         """The path of a folder."""
@@ -138,13 +141,11 @@ def integrator_options(name: str, notes: SceneNotes, line: int, keyword: str) ->
 
 
 def material_of(
-    name: str, young: ArrayLike, poisson: ArrayLike, notes: SceneNotes, line: int, keyword: str, path: Path | None = None
+    kind: Any, young: ArrayLike, poisson: ArrayLike, notes: SceneNotes, line: int, keyword: str, path: Path | None = None
 ) -> Any:
-    """The material of a name in either format."""
-    if name not in MATERIALS:
-        notes.fail(line, keyword, f"the material {name[:40]!r} is not known; known are {', '.join(MATERIALS)}", path)
+    """A material of a class; SceneFileError names the line of its moduli."""
     try:
-        return MATERIALS[name].from_young(young, poisson)
+        return kind.from_young(young, poisson)
     except ValueError as error:
         notes.fail(line, keyword, str(error), path)
 
@@ -156,3 +157,10 @@ def pair_friction(bodies: list[str], own: float, obstacles: dict[str, float]) ->
     table = {(one, other): own for k, one in enumerate(bodies) for other in bodies[k:] if own > 0.0}
     table |= {(body, name): value for name, value in obstacles.items() for body in bodies if value > 0.0}
     return table
+
+
+def unused_name(name: str, taken: Container[str]) -> str:
+    """The name, with more of a tail if it is taken."""
+    while name in taken:
+        name += "-"
+    return name
