@@ -19,6 +19,7 @@ typedef struct pd_body_way {
     double gone[3], turned[9];
     double shift[3], turn[3];
     double went;     /* the length of its path since the start of the sweep, m */
+    double arc;      /* an upper bound of that of its next move, m */
     double after[9]; /* the rotation until the end of a trial path */
     int held;        /* the number of pinned points, 0 to 2 */
     int own, n_own;  /* its pairs: sweep->own[own .. own + n_own - 1] */
@@ -63,6 +64,7 @@ typedef struct pd_body_sweep {
     pd_incidence incidence;
     const real *distance;           /* B [pairs] m, at the start of the sweep */
     int *own;                       /* B [roles] scratch: the pairs of a body, each once in a group, from the first role of its first row */
+    int *others;                    /* B [roles] the place of their second body in the group, or -1 */
     double *gaps;                   /* B [roles] m: and lower bounds of their gaps at the turn of the group */
     double room;                    /* m: the displacement bound of points of a body with pairs */
     double rounding;                /* of a gap, m */

@@ -52,6 +52,7 @@ void pd_rigid_descent_destroy(pd_rigid_descent *self, pd_context *context) {
                             self->sweep.element_start,
                             self->sweep.elements,
                             self->sweep.own,
+                            self->sweep.others,
                             self->sweep.gaps,
                             groups->start,
                             groups->members,
@@ -298,7 +299,7 @@ static pd_status find_pairs(pd_rigid_descent *self, const pd_problem *problem, i
     sweep->slipping = view.friction.slipping;
     sweep->slipping.y = sweep->points;
     PD_TRY(ensure_capacity(self, problem, (size_t)(view.n + sweep->lagged.n)));
-    const pd_growable rooms[] = {PD_GROWABLE(sweep->own, 4), PD_GROWABLE(sweep->gaps, 4)};
+    const pd_growable rooms[] = {PD_GROWABLE(sweep->own, 4), PD_GROWABLE(sweep->others, 4), PD_GROWABLE(sweep->gaps, 4)};
     PD_TRY(pd_growables_grow(problem->context, (size_t)view.n, "pairs of rigid bodies", PD_GROWABLES(rooms), &self->roles, NULL));
     PD_TRY(pd_memory_download(problem->context, self->points_of, c->points, 4 * (size_t)view.n * sizeof(int)));
     PD_TRY(pd_memory_download(problem->context, self->points_of + 4 * (size_t)view.n, sweep->lagged.points,

@@ -101,9 +101,11 @@ PD_UPDATE_FUNCTION double pd_group_newton(const pd_model *model, const pd_body_s
         for (int c = 0; c < 3; c++) way->shift[c] = -sum->step[c], way->turn[c] = -sum->step[3 + c] / pd_body_at(sweep, place)->radius;
         for (int c = 0; c < 3; c++) slope -= sum->gradient[c] * way->shift[c];
         for (int c = 0; c < 3; c++) slope -= sum->gradient[3 + c] * way->turn[c];
-        if (way->held < 2) continue;
-        double along = way->turn[0] * way->axis[0] + way->turn[1] * way->axis[1] + way->turn[2] * way->axis[2]; // only about the axis
-        for (int c = 0; c < 3; c++) way->turn[c] = along * way->axis[c];
+        if (way->held > 1) {
+            double along = way->turn[0] * way->axis[0] + way->turn[1] * way->axis[1] + way->turn[2] * way->axis[2]; // only about the axis
+            for (int c = 0; c < 3; c++) way->turn[c] = along * way->axis[c];
+        }
+        way->arc = pd_body_length(way->shift) + pd_body_length(way->turn) * way->extent;
     }
     return slope;
 }
@@ -231,8 +233,8 @@ PD_UPDATE_FUNCTION double pd_group_free(const pd_model *model, const pd_body_swe
         for (int place = group->first; place < group->end; place++) {
             const pd_body_way *way = &sweep->groups.ways[place];
             for (int k = way->own; k < way->own + way->n_own; k++) {
-                double went = pd_group_went(model, sweep, group->number, sweep->own[k], 1.0, 0.0);
-                double arcs = pd_group_went(model, sweep, group->number, sweep->own[k], 0.0, 1.0);
+                const pd_body_way *other = sweep->others[k] < 0 ? NULL : &sweep->groups.ways[sweep->others[k]];
+                double went = way->went + (other ? other->went : 0.0), arcs = way->arc + (other ? other->arc : 0.0);
                 if (length * arcs <= PD_BODY_GAP_FRACTION * (sweep->gaps[k] - went)) continue;
                 double time = pd_group_impact(model, sweep, sweep->own[k], group->number, length, here);
                 here = pd_least_of(here, time);
@@ -267,7 +269,7 @@ PD_UPDATE_FUNCTION double pd_group_limit(const pd_model *model, const pd_body_sw
     }
     if (sweep->by_bounds) return pd_group_bound(sweep, group, fraction);
     for (int place = group->first; place < group->end; place++) {
-        double arc = pd_body_arc(&sweep->groups.ways[place]), room = sweep->room - sweep->groups.ways[place].went;
+        double arc = sweep->groups.ways[place].arc, room = sweep->room - sweep->groups.ways[place].went;
         if (!pd_body_touches(sweep, place)) continue;
         touches = 1;
         if (fraction * arc > room) fraction = room > 0.0 ? room / arc : 0.0;
@@ -305,7 +307,7 @@ PD_UPDATE_FUNCTION double pd_group_step(const pd_model *model, const pd_body_swe
         if (change + sum.energy - energy > noise - PD_BODY_WORTH * fraction * slope) continue;
         for (int place = group->first; place < group->end; place++) {
             pd_body_way *way = &sweep->groups.ways[place];
-            way->went += fraction * pd_body_arc(way);
+            way->went += fraction * way->arc;
             pd_body_rotation_after(way, fraction, way->after);
             for (int c = 0; c < 9; c++) way->turned[c] = way->after[c];
             for (int c = 0; c < 3; c++) way->gone[c] += fraction * way->shift[c];

@@ -35,17 +35,13 @@ PD_FUNCTION double pd_group_gap(const pd_model *model, const pd_body_sweep *swee
     return (double)sweep->distance[pair] - (double)sweep->pairs.separation[pair] - sweep->rounding - others;
 }
 
-/* The sum over the bodies of a pair of `past` times the length of the path since the start of the sweep, and of `part` times that of the
- * present path, m. */
-PD_FUNCTION double pd_group_went(const pd_model *model, const pd_body_sweep *sweep, int group, int pair, double past, double part) {
-    const int *points = sweep->pairs.points + 4 * (size_t)pair;
-    double sum = 0.0;
+/* The place of another body of the group that has corners of a pair, or -1: a pair has at most two bodies. */
+PD_FUNCTION int pd_group_other(const pd_model *model, const pd_body_sweep *sweep, int group, const int *points, int place) {
     for (int j = 0; j < 4; j++) {
-        int place = pd_group_place(model, sweep, group, points[j]), first = place >= 0;
-        for (int k = 0; k < j && first; k++) first = pd_group_place(model, sweep, group, points[k]) != place;
-        if (first) sum += past * sweep->groups.ways[place].went + (part > 0.0 ? part * pd_body_arc(&sweep->groups.ways[place]) : 0.0);
+        int other = pd_group_place(model, sweep, group, points[j]);
+        if (other >= 0 && other != place) return other;
     }
-    return sum;
+    return -1;
 }
 
 /* The pairs of a body that have no corner in an earlier body of its group, once each. */
@@ -55,8 +51,10 @@ PD_FUNCTION void pd_body_list_pairs(const pd_model *model, const pd_body_sweep *
     way->own = sweep->incidence.start[body->rows.first], way->n_own = 0;
     for (int r = way->own; r < sweep->incidence.start[body->rows.first + body->rows.n]; r++) {
         int p = sweep->incidence.roles[r] / 4, to = way->own + way->n_own;
-        if (!pd_group_first_role(model, sweep, group, sweep->pairs.points + 4 * (size_t)p, sweep->incidence.roles[r] % 4)) continue;
+        const int *points = sweep->pairs.points + 4 * (size_t)p;
+        if (!pd_group_first_role(model, sweep, group, points, sweep->incidence.roles[r] % 4)) continue;
         sweep->own[to] = p;
+        sweep->others[to] = pd_group_other(model, sweep, group, points, place);
         sweep->gaps[to] = pd_group_gap(model, sweep, group, p);
         way->n_own++;
     }
@@ -185,17 +183,17 @@ PD_FUNCTION void pd_body_add_inertia(const pd_model *model, const pd_body_sweep 
 }
 
 /* The inertia at this fraction of the path minus that at its start, J. */
-PD_FUNCTION double pd_body_inertia(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int place, double part,
+PD_FUNCTION double pd_body_inertia(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step, int place, double fraction,
                                    double *magnitude) {
     const pd_rigid_body *body = pd_body_at(sweep, place);
     const pd_body_way *way = &sweep->groups.ways[place];
     double E[9], sum = 0.0;
-    pd_body_rotation_after(way, part, E);
+    pd_body_rotation_after(way, fraction, E);
     for (int i = body->rows.first + body->rows.n - PD_RIGID_CARRIERS; i < body->rows.first + body->rows.n; i++) {
         double before[3], after[3], m = (double)model->masses[i] * step->inverse_h * step->inverse_h;
         if (model->fixed[i]) continue;
         pd_body_row_move(way, way->turned, 0.0, sweep->start + 3 * (size_t)i, before);
-        pd_body_row_move(way, E, part, sweep->start + 3 * (size_t)i, after);
+        pd_body_row_move(way, E, fraction, sweep->start + 3 * (size_t)i, after);
         for (int c = 0; c < 3; c++) {
             double move = after[c] - before[c], o = (double)sweep->offset[3 * (size_t)i + (size_t)c] + before[c];
             sum += m * move * (o + 0.5 * move);
@@ -253,11 +251,13 @@ PD_UPDATE_FUNCTION void pd_group_add_pair(const pd_model *model, const pd_body_s
 }
 
 /* The pairs that are listed for a body, after this fraction of the path. */
-PD_UPDATE_FUNCTION void pd_group_add_pairs(const pd_model *model, const pd_body_sweep *sweep, int place, int group, double part, int with,
-                                           pd_group_sum *sum) {
+PD_UPDATE_FUNCTION void pd_group_add_pairs(const pd_model *model, const pd_body_sweep *sweep, int place, int group, double fraction,
+                                           int with, pd_group_sum *sum) {
     const pd_body_way *way = &sweep->groups.ways[place];
+    const double here = pd_body_went(way, fraction);
     for (int k = way->own; k < way->own + way->n_own; k++) {
-        double gap = sweep->gaps[k] - pd_group_went(model, sweep, group, sweep->own[k], 1.0, part);
+        int other = sweep->others[k];
+        double gap = sweep->gaps[k] - (here + (other < 0 ? 0.0 : pd_body_went(&sweep->groups.ways[other], fraction)));
         if (gap > (double)sweep->pairs.activation[sweep->own[k]] * (1.0 + 16.0 * (double)PD_EPSILON))
             sum->least = pd_least_of(sum->least, gap);
         else
@@ -308,9 +308,9 @@ PD_UPDATE_FUNCTION void pd_group_add_friction(const pd_model *model, const pd_bo
         }
 }
 
-/* All except inertia, at the present poses; `part`: the fraction of the path that the bodies have gone. */
+/* All except inertia, at the present poses; `fraction`: the fraction of the path that the bodies have gone. */
 PD_UPDATE_FUNCTION void pd_group_sum_up(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step,
-                                        const pd_body_group *group, double part, int with, pd_group_sum *total) {
+                                        const pd_body_group *group, double fraction, int with, pd_group_sum *total) {
     const pd_body_groups *groups = &sweep->groups;
     total->energy = total->magnitude = total->forces = 0.0;
     total->least = (double)INFINITY;
@@ -324,7 +324,7 @@ PD_UPDATE_FUNCTION void pd_group_sum_up(const pd_model *model, const pd_body_swe
     for (int place = group->first; place < group->end; place++) {
         pd_group_add_elements(model, sweep, step, groups->members[place], group->number, with, total);
         if (!sweep->touches) continue;
-        pd_group_add_pairs(model, sweep, place, group->number, part, with, total);
+        pd_group_add_pairs(model, sweep, place, group->number, fraction, with, total);
         pd_group_add_friction(model, sweep, place, group->number, with, total);
     }
 }

@@ -1,7 +1,7 @@
 /* The paths of rigid bodies in a sweep, for the loops of both backends.
  *
- * A body moves by a shift s of its pivot o, and a rotation vector t: a row at o + r moves to o + part s + exp(part t) r, on an arc of
- * length at most part (|s| + |t x r|). */
+ * A body moves by a shift s of its pivot o, and a rotation vector t: a row at o + r moves to o + fraction s + exp(fraction t) r. That is an
+ * arc of length at most fraction (|s| + |t x r|). */
 #ifndef PD_UPDATES_RIGID_RIGID_WAY_H
 #define PD_UPDATES_RIGID_RIGID_WAY_H
 
@@ -54,7 +54,7 @@ PD_FUNCTION void pd_body_begin(const pd_body_sweep *sweep, int place) {
         double length = pd_body_length(way->axis);
         for (int c = 0; c < 3; c++) way->axis[c] /= length;
     }
-    way->extent = way->went = 0.0, way->own = way->n_own = 0;
+    way->extent = way->went = way->arc = 0.0, way->own = way->n_own = 0;
     for (int i = body->rows.first; i < end; i++) {
         double arm[3], far;
         pd_body_arm(way, x, i, arm);
@@ -63,37 +63,40 @@ PD_FUNCTION void pd_body_begin(const pd_body_sweep *sweep, int place) {
     }
 }
 
-PD_FUNCTION double pd_body_arc(const pd_body_way *way) { return pd_body_length(way->shift) + pd_body_length(way->turn) * way->extent; }
+/* The length of the path since the start of the sweep, after a fraction of the next move, m. */
+PD_FUNCTION double pd_body_went(const pd_body_way *way, double fraction) {
+    return way->went + (fraction > 0.0 ? fraction * way->arc : 0.0);
+}
 
 /* The displacement of a row at `start` after a fraction of the path, E the rotation until then. */
-PD_FUNCTION void pd_body_row_move(const pd_body_way *way, const double E[9], double part, const real start[3], double move[3]) {
+PD_FUNCTION void pd_body_row_move(const pd_body_way *way, const double E[9], double fraction, const real start[3], double move[3]) {
     double arm[3], turned[3];
     for (int c = 0; c < 3; c++) arm[c] = (double)start[c] - way->about[c];
     pd_pose_rotate(E, arm, turned);
-    for (int c = 0; c < 3; c++) move[c] = way->gone[c] + part * way->shift[c] + (turned[c] - arm[c]);
+    for (int c = 0; c < 3; c++) move[c] = way->gone[c] + fraction * way->shift[c] + (turned[c] - arm[c]);
 }
 
-PD_FUNCTION void pd_body_row_after(const pd_body_way *way, const double E[9], double part, const real start[3], real at[3]) {
+PD_FUNCTION void pd_body_row_after(const pd_body_way *way, const double E[9], double fraction, const real start[3], real at[3]) {
     double move[3];
-    pd_body_row_move(way, E, part, start, move);
+    pd_body_row_move(way, E, fraction, start, move);
     for (int c = 0; c < 3; c++) at[c] = (real)((double)start[c] + move[c]);
 }
 
-PD_FUNCTION void pd_body_rotation_after(const pd_body_way *way, double part, double E[9]) {
+PD_FUNCTION void pd_body_rotation_after(const pd_body_way *way, double fraction, double E[9]) {
     double turn[3], further[9];
-    for (int c = 0; c < 3; c++) turn[c] = part * way->turn[c];
+    for (int c = 0; c < 3; c++) turn[c] = fraction * way->turn[c];
     pd_pose_exponential(turn, further);
     pd_pose_multiply(further, way->turned, E);
 }
 
 /* Moves the rows of a body to this fraction of the path. */
-PD_FUNCTION void pd_body_put(const pd_body_sweep *sweep, int place, double part) {
+PD_FUNCTION void pd_body_put(const pd_body_sweep *sweep, int place, double fraction) {
     const pd_rigid_body *body = pd_body_at(sweep, place);
     const pd_body_way *way = &sweep->groups.ways[place];
     double E[9];
-    pd_body_rotation_after(way, part, E);
+    pd_body_rotation_after(way, fraction, E);
     for (int i = body->rows.first; i < body->rows.first + body->rows.n; i++)
-        if (!pd_rigid_is_pin(body, i)) pd_body_row_after(way, E, part, sweep->start + 3 * (size_t)i, sweep->points + 3 * (size_t)i);
+        if (!pd_rigid_is_pin(body, i)) pd_body_row_after(way, E, fraction, sweep->start + 3 * (size_t)i, sweep->points + 3 * (size_t)i);
 }
 
 #endif
