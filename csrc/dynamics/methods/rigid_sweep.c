@@ -19,17 +19,19 @@ struct pd_rigid_sweep {
     pd_mechanisms mechanisms; /* groups of several bodies are solved on the host, where their Hessian is */
     pd_body_groups groups;    /* H, without ways */
     unsigned char *remains;   /* H [groups] 1: the exact Hessian is not positive definite */
+    real *moves, *host_moves; /* B, H [bodies,6] by place: the entries in a direction; NULL if all groups are single bodies */
 };
 
 void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context) {
     if (!self) return;
-    void *memory[] = {self->gradient, self->systems, self->left};
+    void *memory[] = {self->gradient, self->systems, self->left, self->moves};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     free(self->host_systems);
     free(self->host_left);
     free(self->groups.entries);
     free(self->groups.sums);
     free(self->remains);
+    free(self->host_moves);
     pd_mechanisms_destroy(&self->mechanisms);
     free(self);
 }
@@ -45,7 +47,10 @@ static pd_status make_groups(pd_rigid_sweep *self, const pd_problem *problem) {
     self->remains = calloc((size_t)of->n, 1);
     if (!self->groups.entries || !self->groups.sums || !self->remains)
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the joints of %d rigid bodies", of->n);
-    return PD_OK;
+    if (of->n_groups == of->n) return PD_OK;
+    self->host_moves = calloc(6 * (size_t)of->n, sizeof(real));
+    if (!self->host_moves) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the joints of %d rigid bodies", of->n);
+    return pd_memory_create(problem->context, (void **)&self->moves, 6 * (size_t)of->n * sizeof(real));
 }
 
 pd_status pd_rigid_sweep_create(pd_rigid_sweep **out, const pd_problem *problem) {
@@ -74,13 +79,9 @@ done:
     return status;
 }
 
-static int first_carrier(const pd_rigid *rigid, int body) {
-    return rigid->bodies[body].rows.first + rigid->bodies[body].rows.n - PD_RIGID_CARRIERS;
-}
-
 /* A [6,6] <- the block of two bodies of the Hessian; a body that rotates about a fixed point has no translation. */
 static void take_block(const pd_rigid *rigid, const pd_assembled_hessian *assembled, int of_rows, int of_columns, double *A) {
-    int row = first_carrier(rigid, of_rows), first = first_carrier(rigid, of_columns);
+    int row = pd_rigid_first_carrier(&rigid->bodies[of_rows]), first = pd_rigid_first_carrier(&rigid->bodies[of_columns]);
     for (int c = 0; c < 36; c++) A[c] = 0.0;
     for (int r = 0; r < 2; r++)
         for (int s = assembled->pattern.row_start[row + r]; s < assembled->pattern.row_start[row + r + 1]; s++) {
@@ -106,50 +107,60 @@ static pd_status take_systems(pd_rigid_sweep *self, const pd_problem *problem, i
 
 /* ---- groups of several bodies -------------------------------------------------------------------------------------------------------- */
 
-/* The direction of a group from its Hessian and gradient; *solved = 0 if the Hessian is not positive definite. */
-static pd_status solve_group(pd_rigid_sweep *self, const pd_problem *problem, int group, real *direction, int *solved) {
+/* host_moves of a group from its Hessian, and its gradient in problem->staging; returns 0 if the Hessian is not positive definite. */
+static int solve_group(pd_rigid_sweep *self, const pd_problem *problem, int group) {
     const pd_rigid *rigid = problem->rigid;
     const pd_body_groups *groups = &self->groups;
     const int first = groups->start[group], end = groups->start[group + 1];
-    pd_status status = PD_OK;
     double turn = 0.0;
-    real six[6];
     for (int place = first; place < end; place++) {
         pd_body_sum *sum = &groups->sums[place];
         int body = groups->members[place];
+        const real *gradient = problem->staging + 3 * (size_t)pd_rigid_first_carrier(&rigid->bodies[body]);
         memcpy(sum->block, self->host_systems + PD_RIGID_SYSTEM * (size_t)body, sizeof sum->block);
         for (int s = groups->column_start[place]; s < groups->column_start[place + 1]; s++)
             take_block(rigid, pd_problem_reduced(problem), groups->members[groups->rows[s]], body, groups->entries + 36 * (size_t)s);
-        PD_TRY(pd_memory_download(problem->context, six, self->gradient + 3 * (size_t)first_carrier(rigid, body), sizeof six));
-        for (int c = 0; c < 6; c++) sum->step[c] = (double)six[c];
+        for (int c = 0; c < 6; c++) sum->step[c] = (double)gradient[c];
     }
-    *solved = pd_group_factor(groups, first, end);
-    if (!*solved) return PD_OK;
+    if (!pd_group_factor(groups, first, end)) return 0;
     pd_group_solve(groups, first, end);
     for (int place = first; place < end && problem->contact; place++) {
         const double *d = groups->sums[place].step;
         turn = fmax(turn, sqrt(d[3] * d[3] + d[4] * d[4] + d[5] * d[5]) / rigid->bodies[groups->members[place]].radius);
     }
-    for (int place = first; place < end; place++) {
-        size_t at = 3 * (size_t)first_carrier(rigid, groups->members[place]);
-        for (int c = 0; c < 6; c++) six[c] = (real)(groups->sums[place].step[c] / fmax(turn, 1.0));
-        PD_TRY(pd_memory_upload(problem->context, direction + at, six, sizeof six));
+    for (int place = first; place < end; place++)
+        for (size_t c = 0; c < 6; c++) self->host_moves[6 * (size_t)place + c] = (real)(groups->sums[place].step[c] / fmax(turn, 1.0));
+    return 1;
+}
+
+/* direction <- host_moves of the solved groups of several bodies. */
+static pd_status send_moves(pd_rigid_sweep *self, const pd_problem *problem, real *direction) {
+    const pd_body_groups *groups = &self->groups;
+    pd_status status = PD_OK;
+    PD_TRY(pd_memory_upload(problem->context, self->moves, self->host_moves, 6 * (size_t)self->mechanisms.n * sizeof(real)));
+    for (int group = 0; group < self->mechanisms.n_groups; group++) {
+        const int first = groups->start[group], end = groups->start[group + 1];
+        for (int place = first; place < end && end - first > 1 && !self->remains[group]; place++) {
+            size_t at = 3 * (size_t)pd_rigid_first_carrier(&problem->rigid->bodies[groups->members[place]]);
+            PD_TRY(pd_memory_copy(problem->context, direction + at, self->moves + 6 * (size_t)place, 6 * sizeof(real)));
+        }
     }
 done:
     return status;
 }
 
-/* The same for all of them, or with `again` for the remaining ones; adds their number to *left. A group whose Hessian is not positive
- * definite keeps the directions of its single bodies. */
+/* The directions of all groups of several bodies, or with `again` of the remaining ones; adds the number of those that remain to *left. A
+ * group whose Hessian is not positive definite keeps the directions of its single bodies. Uses staging. */
 static pd_status solve_groups(pd_rigid_sweep *self, const pd_problem *problem, int again, real *direction, int *left) {
     pd_status status = PD_OK;
+    if (!self->moves) return PD_OK;
+    if (!again) PD_TRY(pd_memory_download(problem->context, problem->staging, self->gradient, pd_problem_bytes(problem)));
     for (int group = 0; group < self->mechanisms.n_groups; group++) {
-        int solved;
         if (self->groups.start[group + 1] - self->groups.start[group] < 2 || (again && !self->remains[group])) continue;
-        PD_TRY(solve_group(self, problem, group, direction, &solved));
-        self->remains[group] = !solved;
-        *left += !solved;
+        self->remains[group] = !solve_group(self, problem, group);
+        *left += self->remains[group];
     }
+    PD_TRY(send_moves(self, problem, direction));
 done:
     return status;
 }
