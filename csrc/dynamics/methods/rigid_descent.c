@@ -188,7 +188,7 @@ done:
 
 static pd_status ensure_capacity(pd_rigid_descent *self, const pd_problem *problem, size_t n) {
     if (n <= self->room && self->neighbours) return PD_OK;
-    size_t room = n + n / 2 + 64, entries = 2 * (6 * room + (size_t)self->mechanisms.n_joined);
+    size_t room = n + n / 2 + 64, entries = 2 * (room + (size_t)self->mechanisms.n_joined);
     free(self->points_of);
     free(self->neighbours);
     self->points_of = malloc(4 * room * sizeof *self->points_of);

@@ -11,7 +11,7 @@ void pd_mechanisms_destroy(pd_mechanisms *self) {
     memset(self, 0, sizeof *self);
 }
 
-/* The pairs of bodies that share an element, in both orders; `joined` NULL: only their number. */
+/* The pairs of bodies that share an element, the lower one first; `joined` NULL: only their number. */
 static int list_joined(const pd_problem *problem, int *joined) {
     const pd_rigid *rigid = problem->rigid;
     int n = 0;
@@ -25,7 +25,7 @@ static int list_joined(const pd_problem *problem, int *joined) {
                 const int *vertices = set->vertices + (size_t)element * (size_t)k;
                 for (int j = 0; j < k; j++) {
                     int other = rigid->body_of[vertices[j]];
-                    if (other < 0 || other == b) continue;
+                    if (other <= b) continue;
                     if (joined) joined[2 * n] = b, joined[2 * n + 1] = other;
                     n++;
                 }

@@ -12,7 +12,7 @@ typedef struct pd_mechanisms {
     int *place_of, *group_of;  /* [n] of a body */
     int *column_start;         /* [n+1] by place */
     int *rows;                 /* [n_blocks] places of the blocks of a column of the Cholesky factor, ascending */
-    int n_joined, *joined;     /* [n_joined,2] bodies that share an element, in both orders */
+    int n_joined, *joined;     /* [n_joined,2] bodies that share an element, the lower one first */
 } pd_mechanisms;
 
 /* Groups the rigid bodies of a scene. The order is breadth first from the lowest body of a
