@@ -149,41 +149,6 @@ done:
     return status;
 }
 
-pd_status pd_rigid_descent_create(pd_rigid_descent **out, const pd_problem *problem) {
-    pd_status status = PD_OK;
-    *out = NULL;
-    if (!problem->rigid) return PD_OK;
-    pd_rigid_descent *self = calloc(1, sizeof *self);
-    if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
-    size_t n = (size_t)(self->n = problem->rigid->n);
-    self->colour_of = calloc(n, sizeof *self->colour_of);
-    self->colour_start = calloc(n + 1, sizeof *self->colour_start);
-    self->sorted = calloc(n, sizeof *self->sorted);
-    self->neighbour_start = calloc(n + 2, sizeof *self->neighbour_start);
-    self->flags = calloc(n, 1);
-    self->went = calloc(n, sizeof *self->went);
-    if (!self->went || !self->colour_of || !self->colour_start || !self->sorted || !self->neighbour_start || !self->flags)
-        PD_TRY(pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d rigid bodies", self->n));
-    real **vectors[] = {&self->x, &self->offset, &self->points};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        PD_TRY(pd_memory_create(problem->context, (void **)vectors[i], pd_problem_bytes(problem)));
-    PD_TRY(pd_memory_create(problem->context, (void **)&self->order, n * sizeof(int)));
-    PD_TRY(pd_memory_create(problem->context, (void **)&self->moved, n * sizeof(double)));
-    PD_TRY(pd_memory_create(problem->context, (void **)&self->moves, 6 * n * sizeof(real)));
-    PD_TRY(pd_memory_create(problem->context, (void **)&self->beyond, n));
-    PD_TRY(upload_lists(self, problem));
-    pd_body_sweep *sweep = &self->sweep;
-    sweep->order = self->order, sweep->start = self->x, sweep->offset = self->offset, sweep->points = self->points;
-    sweep->moved = self->moved, sweep->moves = self->moves, sweep->beyond = self->beyond;
-    sweep->touches = problem->contact != NULL;
-done:
-    if (status)
-        pd_rigid_descent_destroy(self, problem->context);
-    else
-        *out = self;
-    return status;
-}
-
 /* ---- colours ------------------------------------------------------------------------------------------------------------------------- */
 
 static pd_status ensure_capacity(pd_rigid_descent *self, const pd_problem *problem, size_t n) {
@@ -234,8 +199,8 @@ static void list_neighbours(pd_rigid_descent *self, const pd_problem *problem, i
     }
 }
 
-/* Gives each group the smallest colour that no earlier neighbour has; sorts groups by colour. */
-static void colour_groups(pd_rigid_descent *self) {
+/* Gives each group the smallest colour that no earlier neighbour has; sorts groups by colour in self->order. */
+static pd_status colour_groups(pd_rigid_descent *self, const pd_problem *problem) {
     const int n_groups = self->mechanisms.n_groups;
     memset(self->colour_start, 0, ((size_t)self->n + 1) * sizeof *self->colour_start);
     self->n_colours = 0;
@@ -254,6 +219,49 @@ static void colour_groups(pd_rigid_descent *self) {
     int *next = self->neighbour_start; // not used any more
     memcpy(next, self->colour_start, (size_t)self->n_colours * sizeof *next);
     for (int g = 0; g < n_groups; g++) self->sorted[next[self->colour_of[g]]++] = g;
+    return pd_memory_upload(problem->context, self->order, self->sorted, (size_t)n_groups * sizeof(int));
+}
+
+/* ---- creation ------------------------------------------------------------------------------------------------------------------------ */
+
+pd_status pd_rigid_descent_create(pd_rigid_descent **out, const pd_problem *problem) {
+    pd_status status = PD_OK;
+    *out = NULL;
+    if (!problem->rigid) return PD_OK;
+    pd_rigid_descent *self = calloc(1, sizeof *self);
+    if (!self) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
+    size_t n = (size_t)(self->n = problem->rigid->n);
+    self->colour_of = calloc(n, sizeof *self->colour_of);
+    self->colour_start = calloc(n + 1, sizeof *self->colour_start);
+    self->sorted = calloc(n, sizeof *self->sorted);
+    self->neighbour_start = calloc(n + 2, sizeof *self->neighbour_start);
+    self->flags = calloc(n, 1);
+    self->went = calloc(n, sizeof *self->went);
+    if (!self->went || !self->colour_of || !self->colour_start || !self->sorted || !self->neighbour_start || !self->flags)
+        PD_TRY(pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for %d rigid bodies", self->n));
+    real **vectors[] = {&self->x, &self->offset, &self->points};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        PD_TRY(pd_memory_create(problem->context, (void **)vectors[i], pd_problem_bytes(problem)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->order, n * sizeof(int)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->moved, n * sizeof(double)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->moves, 6 * n * sizeof(real)));
+    PD_TRY(pd_memory_create(problem->context, (void **)&self->beyond, n));
+    PD_TRY(upload_lists(self, problem));
+    pd_body_sweep *sweep = &self->sweep;
+    sweep->order = self->order, sweep->start = self->x, sweep->offset = self->offset, sweep->points = self->points;
+    sweep->moved = self->moved, sweep->moves = self->moves, sweep->beyond = self->beyond;
+    sweep->touches = problem->contact != NULL;
+    if (!problem->contact) { // neighbours are constant
+        PD_TRY(ensure_capacity(self, problem, 0));
+        list_neighbours(self, problem, 0);
+        PD_TRY(colour_groups(self, problem));
+    }
+done:
+    if (status)
+        pd_rigid_descent_destroy(self, problem->context);
+    else
+        *out = self;
+    return status;
 }
 
 /* ---- a sweep ------------------------------------------------------------------------------------------------------------------------- */
@@ -273,7 +281,7 @@ done:
     return status;
 }
 
-/* The neighbour pairs at self->x; `first` of the step. The listing distance of other users is restored. */
+/* The neighbour pairs at self->x, and the colours; `first` of the step. The listing distance of other users is restored. */
 static pd_status find_pairs(pd_rigid_descent *self, const pd_problem *problem, int first) {
     pd_contact *contact = problem->contact;
     pd_body_sweep *sweep = &self->sweep;
@@ -305,6 +313,7 @@ static pd_status find_pairs(pd_rigid_descent *self, const pd_problem *problem, i
     PD_TRY(pd_memory_download(problem->context, self->points_of + 4 * (size_t)view.n, sweep->lagged.points,
                               4 * (size_t)sweep->lagged.n * sizeof(int)));
     list_neighbours(self, problem, view.n + sweep->lagged.n);
+    PD_TRY(colour_groups(self, problem));
 done:
     return status;
 }
@@ -320,12 +329,8 @@ pd_status pd_rigid_descent_bodies(pd_rigid_descent *self, const pd_problem *prob
         PD_TRY(limit_vertices(self, problem, iterate));
         PD_TRY(find_pairs(self, problem, iterate->number == 0));
     } else {
-        PD_TRY(ensure_capacity(self, problem, 0));
         PD_TRY(pd_memory_copy(context, self->points, self->x, pd_problem_bytes(problem)));
-        list_neighbours(self, problem, 0);
     }
-    colour_groups(self);
-    PD_TRY(pd_memory_upload(context, self->order, self->sorted, (size_t)self->mechanisms.n_groups * sizeof(int)));
     PD_TRY(pd_memory_clear(context, self->moved, n * sizeof(double)));
     PD_TRY(pd_memory_clear(context, self->beyond, n));
     for (int c = 0; c < self->n_colours; c++)
