@@ -8,6 +8,7 @@
 #include "dynamics/rigid/rigid.h"
 #include "linear/upload.h"
 #include "loops/rigid_sweep_loops.h"
+#include "updates/rigid/rigid_update.h"
 
 #include <limits.h>
 #include <math.h>
@@ -337,8 +338,7 @@ pd_status pd_rigid_descent_bodies(pd_rigid_descent *self, const pd_problem *prob
         PD_TRY(pd_sweep_bodies(context, problem->model, &problem->step, &self->sweep, self->colour_start[c],
                                self->colour_start[c + 1] - self->colour_start[c]));
     for (int b = 0; b < self->n; b++) {
-        const pd_rigid_rows *rows = &problem->rigid->bodies[b].rows;
-        size_t at = 3 * (size_t)(rows->first + rows->n - PD_RIGID_CARRIERS);
+        size_t at = 3 * (size_t)pd_rigid_first_carrier(&problem->rigid->bodies[b]);
         PD_TRY(pd_memory_copy(context, iterate->direction + at, self->moves + 6 * (size_t)b, 6 * sizeof(real)));
     }
     PD_TRY(pd_memory_download(context, self->flags, self->beyond, n));

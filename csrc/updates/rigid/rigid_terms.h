@@ -167,7 +167,7 @@ PD_FUNCTION void pd_body_add_inertia(const pd_model *model, const pd_body_sweep 
     const pd_rigid_body *body = pd_body_at(sweep, place);
     const pd_body_way *way = &sweep->groups.ways[place];
     pd_body_sum *sum = &sweep->groups.sums[place];
-    for (int i = body->rows.first + body->rows.n - PD_RIGID_CARRIERS; i < body->rows.first + body->rows.n; i++) {
+    for (int i = pd_rigid_first_carrier(body); i < body->rows.first + body->rows.n; i++) {
         double arm[3], gone[3], f[3], m = (double)model->masses[i] * step->inverse_h * step->inverse_h;
         const real K[9] = {(real)m, 0, 0, 0, (real)m, 0, 0, 0, (real)m};
         pd_moving moving;
@@ -189,7 +189,7 @@ PD_FUNCTION double pd_body_inertia(const pd_model *model, const pd_body_sweep *s
     const pd_body_way *way = &sweep->groups.ways[place];
     double E[9], sum = 0.0;
     pd_body_rotation_after(way, fraction, E);
-    for (int i = body->rows.first + body->rows.n - PD_RIGID_CARRIERS; i < body->rows.first + body->rows.n; i++) {
+    for (int i = pd_rigid_first_carrier(body); i < body->rows.first + body->rows.n; i++) {
         double before[3], after[3], m = (double)model->masses[i] * step->inverse_h * step->inverse_h;
         if (model->fixed[i]) continue;
         pd_body_row_move(way, way->turned, 0.0, sweep->start + 3 * (size_t)i, before);

@@ -46,7 +46,7 @@ PD_FUNCTION void pd_body_begin(const pd_body_sweep *sweep, int place) {
     for (int c = 0; c < 9; c++) way->turned[c] = (double)(c % 4 == 0);
     for (int c = 0; c < 3; c++) {
         way->about[c] = way->axis[c] = way->gone[c] = way->shift[c] = way->turn[c] = 0.0;
-        for (int a = end - PD_RIGID_CARRIERS; a < end && !way->held; a++) way->about[c] += 0.25 * (double)x[3 * (size_t)a + (size_t)c];
+        for (int a = pd_rigid_first_carrier(body); a < end && !way->held; a++) way->about[c] += 0.25 * (double)x[3 * (size_t)a + (size_t)c];
         if (way->held) way->about[c] = (double)x[3 * (size_t)(body->rows.first + body->rows.pins[0]) + (size_t)c];
         if (way->held > 1) way->axis[c] = (double)x[3 * (size_t)(body->rows.first + body->rows.pins[1]) + (size_t)c] - way->about[c];
     }
