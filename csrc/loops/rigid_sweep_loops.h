@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* The displacement of a body since the start of the sweep, and its next move: a row at about + r is at about + gone + turned r, and moves
- * to about + gone + part shift + exp(part turn) turned r. */
+ * to about + gone + fraction shift + exp(fraction turn) turned r. */
 typedef struct pd_body_way {
     double about[3], axis[3]; /* its pivot at the start of the sweep; the axis of a body held in two points */
     double extent;            /* the largest distance of its rows from the pivot, m */
@@ -56,7 +56,7 @@ typedef struct pd_body_sweep {
     real *points;               /* B [n_points,3] m: the present positions; the sweep moves the bodies */
     double *moved;              /* B [n] m: the largest displacement of a point of the body since then */
     real *moves;                /* B [n,6] out: the entries of a body in `direction` (dynamics/rigid/rigid.h) */
-    unsigned char *beyond;      /* B [n_vertices] out: 1: a point may exceed its displacement bound */
+    unsigned char *beyond;      /* B [n] out: 1: a point of the body may exceed its displacement bound */
 
     int touches; /* 0: no contact, and the following members are not read */
     pd_pair_potential potential;

@@ -16,14 +16,14 @@ pd_status pd_bodies_place(pd_context *context, const pd_bodies *bodies, real *x,
     for (int b = 0; b < bodies->n; b++) {
         const pd_rigid_body *body = bodies->bodies + b;
         pd_rigid_stand stand;
-        double predicted_displacement[3];
+        double drift[3];
         if (!pd_rigid_fit(bodies->arms, body, x, &stand)) {
             inverted = b < inverted ? b : inverted;
             continue;
         }
-        pd_rigid_drift(bodies->arms, body, x, &stand.pose, predicted_displacement);
+        pd_rigid_drift(bodies->arms, body, x, &stand.pose, drift);
         for (int i = body->rows.first; i < pd_body_end(body); i++)
-            pd_rigid_update_place(bodies->arms, body, &stand.pose, predicted_displacement, i, x, offset);
+            pd_rigid_update_place(bodies->arms, body, &stand.pose, drift, i, x, offset);
     }
     return pd_bodies_note(bodies, inverted);
 }
@@ -53,14 +53,14 @@ pd_status pd_bodies_spread(pd_context *context, const pd_bodies *bodies, const r
         const pd_rigid_body *body = bodies->bodies + b;
         pd_rigid_stand stand;
         pd_pose moved;
-        double predicted_displacement[3];
+        double drift[3];
         if (!pd_rigid_fit(bodies->arms, body, x, &stand)) {
             inverted = b < inverted ? b : inverted;
             continue;
         }
-        pd_rigid_move(bodies->arms, body, &stand, x, alpha, direction, &moved, predicted_displacement);
+        pd_rigid_move(bodies->arms, body, &stand, x, alpha, direction, &moved, drift);
         for (int i = body->rows.first; i < pd_body_end(body); i++)
-            pd_rigid_update_spread(bodies->arms, body, &moved, predicted_displacement, i, x, alpha, direction);
+            pd_rigid_update_spread(bodies->arms, body, &moved, drift, i, x, alpha, direction);
     }
     return pd_bodies_note(bodies, inverted);
 }

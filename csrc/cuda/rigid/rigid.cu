@@ -5,13 +5,13 @@
 static __global__ void body_place_kernel(pd_bodies bodies, real *x, real *offset) {
     const pd_rigid_body *body = bodies.bodies + blockIdx.x;
     __shared__ pd_rigid_stand stand;
-    __shared__ double predicted_displacement[3];
+    __shared__ double drift[3];
     __shared__ int found;
     if (threadIdx.x == 0 && (found = pd_body_known(bodies, pd_rigid_fit(bodies.arms, body, x, &stand))))
-        pd_rigid_drift(bodies.arms, body, x, &stand.pose, predicted_displacement);
+        pd_rigid_drift(bodies.arms, body, x, &stand.pose, drift);
     __syncthreads();
     if (!found) return;
-    for (PD_OWN_ROWS(i, body)) pd_rigid_update_place(bodies.arms, body, &stand.pose, predicted_displacement, i, x, offset);
+    for (PD_OWN_ROWS(i, body)) pd_rigid_update_place(bodies.arms, body, &stand.pose, drift, i, x, offset);
 }
 
 pd_status pd_bodies_place(pd_context *context, const pd_bodies *bodies, real *x, real *offset) {
@@ -50,13 +50,13 @@ static __global__ void body_spread_kernel(pd_bodies bodies, const real *x, doubl
     const pd_rigid_body *body = bodies.bodies + blockIdx.x;
     pd_rigid_stand stand;
     __shared__ pd_pose moved;
-    __shared__ double predicted_displacement[3];
+    __shared__ double drift[3];
     __shared__ int found;
     if (threadIdx.x == 0 && (found = pd_body_known(bodies, pd_rigid_fit(bodies.arms, body, x, &stand))))
-        pd_rigid_move(bodies.arms, body, &stand, x, alpha, direction, &moved, predicted_displacement);
+        pd_rigid_move(bodies.arms, body, &stand, x, alpha, direction, &moved, drift);
     __syncthreads();
     if (!found) return;
-    for (PD_OWN_ROWS(i, body)) pd_rigid_update_spread(bodies.arms, body, &moved, predicted_displacement, i, x, alpha, direction);
+    for (PD_OWN_ROWS(i, body)) pd_rigid_update_spread(bodies.arms, body, &moved, drift, i, x, alpha, direction);
 }
 
 pd_status pd_bodies_spread(pd_context *context, const pd_bodies *bodies, const real *x, double alpha, real *direction) {

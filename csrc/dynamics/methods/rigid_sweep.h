@@ -1,6 +1,5 @@
-/* The rigid bodies of a scene in a method that moves all at once: for each a Newton step with the 6x6 block of its Hessian;
- * bodies that joints connect are one block (rigid/mechanisms.h).
- * rigid_descent.h has their sequential sweep in Vertex Block Descent. */
+/* The rigid bodies of a scene in a method that moves all at once: for each a Newton step with the 6x6 block of its Hessian. Bodies that
+ * joints connect are one block (rigid/mechanisms.h). rigid_descent.h has their sequential sweep in Vertex Block Descent. */
 #ifndef PD_DYNAMICS_METHODS_RIGID_SWEEP_H
 #define PD_DYNAMICS_METHODS_RIGID_SWEEP_H
 

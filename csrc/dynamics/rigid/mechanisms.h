@@ -15,10 +15,9 @@ typedef struct pd_mechanisms {
     int n_joined, *joined;     /* [n_joined,2] bodies that share an element, the lower one first */
 } pd_mechanisms;
 
-/* Groups the rigid bodies of a scene. The order is breadth first from the lowest body of a
- * group, reversed [George and Liu 1981, Sec. 4.3]: the factor of a tree has no fill. A group whose factor has more than
- * PD_MOST_FACTOR_BLOCKS blocks per body is dissolved into single bodies.
- * Errors: PD_ERROR_MEMORY. */
+/* Groups the rigid bodies of a scene. The order is breadth first from the lowest body of a group, reversed [George and Liu 1981, Sec. 4.3]:
+ * the factor of a tree has no fill. A group whose factor has more than PD_MOST_FACTOR_BLOCKS blocks per body is dissolved into single
+ * bodies. Errors: PD_ERROR_MEMORY. */
 enum { PD_MOST_FACTOR_BLOCKS = 64 };
 pd_status pd_mechanisms_create(pd_mechanisms *out, const pd_problem *problem);
 void pd_mechanisms_destroy(pd_mechanisms *self); /* of zeros is allowed */

@@ -85,15 +85,14 @@ PD_FUNCTION void pd_rigid_place_row(const double *arms, const pd_pose *pose, int
 
 /* The rounding of positions between the mean of the rows with mass, which is the centre, and the centre of a pose. It is subtracted from
  * every move, so a free body conserves its linear momentum to the rounding of moves. */
-PD_FUNCTION void pd_rigid_drift(const double *arms, const pd_rigid_body *body, const real *x, const pd_pose *pose,
-                                double predicted_displacement[3]) {
+PD_FUNCTION void pd_rigid_drift(const double *arms, const pd_rigid_body *body, const real *x, const pd_pose *pose, double drift[3]) {
     double at[3];
-    for (int c = 0; c < 3; c++) predicted_displacement[c] = 0.0;
+    for (int c = 0; c < 3; c++) drift[c] = 0.0;
     if (pd_rigid_pins(body)) return;
     for (int a = 0; a < PD_RIGID_CARRIERS; a++) {
         int row = pd_rigid_first_carrier(body) + a;
         pd_rigid_place_row(arms, pose, row, at);
-        for (size_t c = 0; c < 3; c++) predicted_displacement[c] += (at[c] - (double)x[3 * (size_t)row + c]) / PD_RIGID_CARRIERS;
+        for (size_t c = 0; c < 3; c++) drift[c] += (at[c] - (double)x[3 * (size_t)row + c]) / PD_RIGID_CARRIERS;
     }
 }
 
@@ -106,13 +105,13 @@ PD_FUNCTION void pd_rigid_keep_along(const pd_rigid_body *body, const double axi
 
 /* ---- pd_bodies_place ----------------------------------------------------------------------------------------------------------------- */
 
-PD_FUNCTION void pd_rigid_update_place(const double *arms, const pd_rigid_body *body, const pd_pose *pose,
-                                       const double predicted_displacement[3], int row, real *x, real *offset) {
+PD_FUNCTION void pd_rigid_update_place(const double *arms, const pd_rigid_body *body, const pd_pose *pose, const double drift[3], int row,
+                                       real *x, real *offset) {
     double at[3];
     if (pd_rigid_is_pin(body, row)) return;
     pd_rigid_place_row(arms, pose, row, at);
     for (size_t c = 0, j = 3 * (size_t)row; c < 3; c++, j++) {
-        offset[j] = (real)((double)offset[j] + (at[c] - (double)x[j] - predicted_displacement[c]));
+        offset[j] = (real)((double)offset[j] + (at[c] - (double)x[j] - drift[c]));
         x[j] = (real)at[c];
     }
 }
@@ -156,7 +155,7 @@ PD_FUNCTION void pd_rigid_finish_gather(const pd_rigid_body *body, const pd_rigi
 
 /* The pose after -alpha times the six numbers of a direction, and the drift there minus the displacement of the centre. */
 PD_FUNCTION void pd_rigid_move(const double *arms, const pd_rigid_body *body, const pd_rigid_stand *stand, const real *x, double alpha,
-                               const real *direction, pd_pose *moved, double predicted_displacement[3]) {
+                               const real *direction, pd_pose *moved, double drift[3]) {
     const real *carrier = direction + 3 * (size_t)pd_rigid_first_carrier(body);
     double turn[3], E[9];
     for (int c = 0; c < 3; c++) {
@@ -167,16 +166,16 @@ PD_FUNCTION void pd_rigid_move(const double *arms, const pd_rigid_body *body, co
     pd_pose_exponential(turn, E);
     pd_pose_multiply(E, stand->pose.rotation, moved->rotation);
     if (pd_rigid_pins(body)) pd_rigid_centre_by_pin(arms, body, x, moved);
-    pd_rigid_drift(arms, body, x, moved, predicted_displacement);
-    for (int c = 0; c < 3; c++) predicted_displacement[c] += alpha * (double)carrier[c];
+    pd_rigid_drift(arms, body, x, moved, drift);
+    for (int c = 0; c < 3; c++) drift[c] += alpha * (double)carrier[c];
 }
 
-PD_FUNCTION void pd_rigid_update_spread(const double *arms, const pd_rigid_body *body, const pd_pose *moved,
-                                        const double predicted_displacement[3], int row, const real *x, double alpha, real *direction) {
+PD_FUNCTION void pd_rigid_update_spread(const double *arms, const pd_rigid_body *body, const pd_pose *moved, const double drift[3], int row,
+                                        const real *x, double alpha, real *direction) {
     double at[3];
     pd_rigid_place_row(arms, moved, row, at);
     for (size_t c = 0, j = 3 * (size_t)row; c < 3; c++, j++)
-        direction[j] = pd_rigid_is_pin(body, row) ? (real)0 : (real)(((double)x[j] - at[c] + predicted_displacement[c]) / alpha);
+        direction[j] = pd_rigid_is_pin(body, row) ? (real)0 : (real)(((double)x[j] - at[c] + drift[c]) / alpha);
 }
 
 /* ---- pd_bodies_go, pd_bodies_bend ---------------------------------------------------------------------------------------------------- */
