@@ -85,6 +85,17 @@ typedef struct pd_contact_columns {
     real *activation, *separation, *weight, *threshold;
 } pd_contact_columns;
 
+/* The first n rows as pairs; count as in pd_contact_pairs. */
+static inline pd_contact_pairs pd_contact_columns_pairs(const pd_contact_columns *c, int n, const uint64_t *count) {
+    pd_contact_pairs pairs = {n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, count};
+    return pairs;
+}
+
+static inline void pd_contact_columns_destroy(pd_context *context, const pd_contact_columns *c) {
+    void *const memory[] = {c->kind, c->points, c->activation, c->separation, c->weight, c->threshold};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
+}
+
 /* The columns of n active pairs, or of active->count if that is less: kinds, corners and limits. A pair of two edges, one of them a
  * particle, becomes one with a vertex. A pair with a collider becomes one with plane `first`. Weights: updates/contact/pair_weight.h. */
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,

@@ -157,14 +157,11 @@ done:
 void pd_contact_destroy(pd_contact *self) {
     if (!self) return;
     const pd_contact_scene *scene = &self->scene;
-    const pd_contact_columns *c = &self->columns;
     const void *memory[] = {scene->rest,      scene->radii,          scene->bodies,
                             scene->areas,     scene->edge_areas,     scene->planes,
                             self->prescribed, self->targets,         self->kept,
                             self->values,     self->corners,         self->partial,
-                            self->hessians,   self->energy,          c->kind,
-                            c->points,        c->activation,         c->separation,
-                            c->weight,        c->threshold,          self->displacement_bounds,
+                            self->hessians,   self->energy,          self->displacement_bounds,
                             self->touching,   self->chosen.rows,     self->found_at,
                             self->closing,    scene->triangle_areas, self->planes_of_listed,
                             self->held};
@@ -172,6 +169,7 @@ void pd_contact_destroy(pd_contact *self) {
         pd_friction_destroy(self->friction[lag]);
         pd_penalty_destroy(self->penalty[lag]);
     }
+    pd_contact_columns_destroy(self->context, &self->columns);
     pd_ccd_limiter_destroy(self->limiter);
     pd_neighbour_list_destroy(self->near);
     pd_proximity_destroy(self->proximity);
@@ -339,8 +337,7 @@ pd_status pd_contact_find_async(pd_contact *self, const real *x, double expected
     PD_TRY(pd_proximity_activate_async(self->proximity, self->range, search_up_to(self, self->range), expected, near));
     PD_TRY(pd_contact_ensure_capacity(self, near->capacity));
     PD_TRY(pd_contact_describe(self->context, &self->scene, near, (int)near->capacity, c));
-    *limits =
-        (pd_contact_pairs){(int)near->capacity, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, near->count};
+    *limits = pd_contact_columns_pairs(c, (int)near->capacity, near->count);
     PD_TRY(pd_contact_batch(self->context, &self->potential, PD_CONTACT_DISTANCE, PD_FILTER_NONE, limits, self->surface->points,
                             self->values));
     *distances = self->values;
@@ -365,10 +362,7 @@ done:
     return status;
 }
 
-pd_contact_pairs pd_contact_listed(const pd_contact *self) {
-    const pd_contact_columns *c = &self->columns;
-    return (pd_contact_pairs){self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
-}
+pd_contact_pairs pd_contact_listed(const pd_contact *self) { return pd_contact_columns_pairs(&self->columns, self->n, NULL); }
 
 pd_status pd_contact_evaluate(const pd_contact *self, int quantity, pd_hessian_filter filter, real *out) {
     pd_contact_pairs pairs = pd_contact_listed(self);

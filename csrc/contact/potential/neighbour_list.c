@@ -65,37 +65,13 @@ done:
 
 void pd_neighbour_list_destroy(pd_neighbour_list *self) {
     if (!self) return;
-    const pd_contact_columns *c = &self->columns;
-    void *memory[] = {self->start,
-                      self->balls,
-                      self->moved,
-                      self->used,
-                      self->found,
-                      self->flags,
-                      self->role_flags,
-                      self->rows,
-                      self->role_rows,
-                      self->ranks,
-                      self->starts,
-                      self->work.memory,
-                      c->kind,
-                      c->points,
-                      c->activation,
-                      c->separation,
-                      c->weight,
-                      c->threshold,
-                      self->distance,
-                      self->records,
-                      self->incidence.start,
-                      self->incidence.roles,
-                      self->begun,
-                      self->all.kind,
-                      self->all.points,
-                      self->all.activation,
-                      self->all.separation,
-                      self->all_roles.start,
-                      self->all_roles.roles};
+    void *memory[] = {self->start,           self->balls,           self->moved,          self->used,       self->found,
+                      self->flags,           self->role_flags,      self->rows,           self->role_rows,  self->ranks,
+                      self->starts,          self->work.memory,     self->distance,       self->records,    self->incidence.start,
+                      self->incidence.roles, self->begun,           self->all.kind,       self->all.points, self->all.activation,
+                      self->all.separation,  self->all_roles.start, self->all_roles.roles};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
+    pd_contact_columns_destroy(self->context, &self->columns);
     free(self);
 }
 
@@ -185,8 +161,7 @@ done:
 pd_status pd_neighbour_list_bounds(pd_neighbour_list *self, const pd_pair_potential *potential, const real *points, real *bound,
                                    unsigned char *touching, pd_contact_sweep *sweep) {
     pd_context *context = self->context;
-    const pd_contact_columns *c = &self->columns;
-    pd_contact_pairs pairs = {self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
+    const pd_contact_pairs pairs = pd_contact_columns_pairs(&self->columns, self->n, NULL);
     pd_status status = PD_OK;
     if (self->n) PD_TRY(pd_contact_batch(context, potential, PD_CONTACT_DISTANCE, PD_FILTER_NONE, &pairs, points, self->distance));
     if (self->n) PD_TRY(pd_contact_slacks(context, &pairs, self->distance, self->rounding, self->records));

@@ -75,16 +75,9 @@ static void release_joining(pd_context *context, joining *j) {
 
 void pd_projective_destroy(pd_projective *self) {
     if (!self) return;
-    const pd_contact_columns *c = &self->columns;
     const pd_projected_pairs *f = &self->frozen;
     const void *memory[] = {self->freezing.owners,
                             self->freezing.coefficients,
-                            c->kind,
-                            c->points,
-                            c->activation,
-                            c->separation,
-                            c->weight,
-                            c->threshold,
                             f->weights,
                             f->normal,
                             f->target,
@@ -108,6 +101,7 @@ void pd_projective_destroy(pd_projective *self) {
                             self->energy,
                             self->velocities,
                             self->count};
+    pd_contact_columns_destroy(self->context, &self->columns);
     release_list(self->context, &self->kept);
     release_list(self->context, &self->spare);
     release_joining(self->context, &self->hits);
@@ -216,7 +210,7 @@ pd_status pd_projective_freeze(pd_projective *self, const real *x, double left) 
     PD_TRY(find_roles(self));
     self->frozen.n = self->n;
     self->frozen.points = c->points;
-    pd_contact_pairs pairs = {self->n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
+    const pd_contact_pairs pairs = pd_contact_columns_pairs(c, self->n, NULL);
     PD_TRY(
         pd_projective_freeze_pairs(context, self->model, &pairs, &self->freezing, pd_contact_points(self->contact), kept, &self->frozen));
     PD_TRY(pd_projective_gather_diagonal(context, self->model, &self->incidence, &self->frozen, self->diagonal, self->coupling,

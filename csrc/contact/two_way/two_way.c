@@ -230,8 +230,7 @@ static pd_status list_pairs(pd_two_way *self, pd_contact_pairs *listed, pd_incid
     pd_status status;
     PD_TRY(pd_contact_find(self->contact, self->x));
     pd_contact_view view = pd_contact_pairs_of(self->contact);
-    const pd_contact_columns *c = &view.columns;
-    *listed = (pd_contact_pairs){view.n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
+    *listed = pd_contact_columns_pairs(&view.columns, view.n, NULL);
     *incidence = view.incidence;
     PD_TRY(pd_contact_distances(self->contact, distance));
     *searches = (int)(pd_contact_searches(self->contact) - before);

@@ -296,8 +296,7 @@ static pd_status find_pairs(pd_rigid_descent *self, const pd_problem *problem, i
     pd_contact_list_up_to(contact, before, 0.0); // the pairs stay until the next search
     if (status) goto done;
     pd_contact_view view = pd_contact_pairs_of(contact);
-    const pd_contact_columns *c = &view.columns;
-    sweep->pairs = (pd_contact_pairs){view.n, c->kind, c->points, c->activation, c->separation, c->weight, c->threshold, NULL};
+    sweep->pairs = pd_contact_columns_pairs(&view.columns, view.n, NULL);
     sweep->potential = pd_contact_pair_potential(contact);
     sweep->incidence = view.incidence;
     sweep->points = (real *)(uintptr_t)pd_contact_points(contact); // for this sweep, until the next search
@@ -310,7 +309,7 @@ static pd_status find_pairs(pd_rigid_descent *self, const pd_problem *problem, i
     PD_TRY(ensure_capacity(self, problem, (size_t)(view.n + sweep->lagged.n)));
     const pd_growable rooms[] = {PD_GROWABLE(sweep->own, 4), PD_GROWABLE(sweep->others, 4), PD_GROWABLE(sweep->gaps, 4)};
     PD_TRY(pd_growables_grow(problem->context, (size_t)view.n, "pairs of rigid bodies", PD_GROWABLES(rooms), &self->roles, NULL));
-    PD_TRY(pd_memory_download(problem->context, self->points_of, c->points, 4 * (size_t)view.n * sizeof(int)));
+    PD_TRY(pd_memory_download(problem->context, self->points_of, view.columns.points, 4 * (size_t)view.n * sizeof(int)));
     PD_TRY(pd_memory_download(problem->context, self->points_of + 4 * (size_t)view.n, sweep->lagged.points,
                               4 * (size_t)sweep->lagged.n * sizeof(int)));
     list_neighbours(self, problem, view.n + sweep->lagged.n);
