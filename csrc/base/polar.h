@@ -71,7 +71,7 @@ PD_LANE_FUNCTION real pd_polar3_root_step(real n, real i, real d, real c) {
 PD_LARGE_FUNCTION void pd_polar3(const real F[9], real R[9]) {
     if (pd_polar3_newton_applies(F)) {
         real change = pd_polar3_newton_step(F, R);
-        for (int step = 1; step < (int)PD_POLAR_NEWTON_STEPS && change > PD_POLAR_NEWTON_TOLERANCE; step++)
+        for (int iteration = 1; iteration < (int)PD_POLAR_NEWTON_STEPS && change > PD_POLAR_NEWTON_TOLERANCE; iteration++)
             change = pd_polar3_newton_step(R, R);
         return;
     }

@@ -1,6 +1,6 @@
 /* Loops over vertices and over the coordinates of vectors. */
 #include "cpu/context.h"
-#include "updates/conjugate_step.h"
+#include "updates/conjugate_factors.h"
 #include "updates/time_step.h"
 
 double pd_dot_of_rows(const pd_context *context, int n, int width, const real *x, const real *y, double *partial_sums) {
@@ -120,8 +120,8 @@ pd_status pd_offset(pd_context *context, const pd_model *model, const pd_inertia
     return PD_OK;
 }
 
-pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *direction, double beta,
-                     real *step, real *x, real *offset, double *report) {
+pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *correction,
+                     double beta, real *increment, real *x, real *offset, double *report) {
     int n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
     double *squares = model->partial_sums, *changes = model->partial_sums + blocks;
     real a = (real)alpha, b = (real)beta;
@@ -132,9 +132,9 @@ pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_d
         for (int i = block * PD_SUM_BLOCK; i < end; i++) {
             if (model->fixed[i]) continue;
             for (int j = 3 * i; j < 3 * i + 3; j++) {
-                real s = a * direction[j] + b * step[j], away = offset[j] + s;
+                real s = a * correction[j] + b * increment[j], away = offset[j] + s;
                 real moved = data ? pd_vertex_position(data->x_t[j], data->predicted_displacement[j], away) : x[j] + s;
-                step[j] = s;
+                increment[j] = s;
                 if (report) {
                     square += (double)s * (double)s;
                     square += pd_finite_zero(moved);
@@ -153,8 +153,8 @@ pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_d
     return PD_OK;
 }
 
-pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta,
-                              const unsigned char *touching, const real *bound, real *step, real *x, real *offset, double *report) {
+pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *correction, double beta,
+                              const unsigned char *touching, const real *bound, real *increment, real *x, real *offset, double *report) {
     int n = model->n_vertices, blocks = (n + PD_SUM_BLOCK - 1) / PD_SUM_BLOCK;
     double *squares = model->partial_sums, *changes = model->partial_sums + blocks;
 #pragma omp parallel for num_threads(pd_threads(context, n, 20)) schedule(static)
@@ -164,9 +164,9 @@ pd_status pd_advance_touching(pd_context *context, const pd_model *model, double
         for (int i = block * PD_SUM_BLOCK; i < end; i++) {
             if (model->fixed[i]) continue;
             size_t at = 3 * (size_t)i;
-            pd_touching_step(touching[i] ? (real)-1 : (real)alpha, direction + at, touching[i] ? (real)0 : (real)beta,
-                             bound ? bound[i] : (real)INFINITY, step + at);
-            pd_touching_move(step + at, x + at, offset + at, &square, &changed);
+            pd_touching_increment(touching[i] ? (real)-1 : (real)alpha, correction + at, touching[i] ? (real)0 : (real)beta,
+                                  bound ? bound[i] : (real)INFINITY, increment + at);
+            pd_touching_move(increment + at, x + at, offset + at, &square, &changed);
         }
         squares[block] = square;
         changes[block] = changed;

@@ -1,5 +1,5 @@
 /* Loops over vertices and over the coordinates of vectors. */
-#include "updates/conjugate_step.h"
+#include "updates/conjugate_factors.h"
 #include "updates/time_step.h"
 
 #include "cuda/block_sum.cuh"
@@ -178,17 +178,17 @@ pd_status pd_offset(pd_context *context, const pd_model *model, const pd_inertia
     return PD_OK;
 }
 
-/* partial [blocks,2]: sum |step|^2, number of changed coordinates */
+/* partial [blocks,2]: sum |increment|^2, number of changed coordinates */
 static __global__ void advance_kernel(int n, const unsigned char *fixed, const real *x_t, const real *predicted_displacement, real a,
-                                      const real *direction, real b, real *step, real *x, real *offset, double *partial) {
+                                      const real *correction, real b, real *increment, real *x, real *offset, double *partial) {
     int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
     double square = 0.0, changed = 0.0;
     for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
         if (fixed[i]) continue;
         for (size_t j = 3 * (size_t)i; j < 3 * (size_t)i + 3; j++) {
-            real s = pd_next_step(a, direction[j], b, step + j), away = offset[j] + s,
+            real s = pd_next_increment(a, correction[j], b, increment + j), away = offset[j] + s,
                  moved = pd_next_position(x_t, predicted_displacement, j, away, x, s);
-            step[j] = s;
+            increment[j] = s;
             square += (double)s * (double)s;
             square += pd_finite_zero(moved);
             changed += moved != x[j];
@@ -202,51 +202,51 @@ static __global__ void advance_kernel(int n, const unsigned char *fixed, const r
 }
 
 /* The same without the report, one thread per coordinate: neighbouring threads access adjacent numbers. */
-static __global__ void move_kernel(size_t count, const real *direction, pd_moves move) {
+static __global__ void move_kernel(size_t count, const real *correction, pd_moves move) {
     const size_t j = (size_t)blockIdx.x * PD_THREADS + threadIdx.x;
     pd_let_next_begin();
     const bool free = move.is_free(j < count, (int)(j / 3));
     pd_wait_for_launch_before();
-    move(free, j, free ? direction[j] : (real)0);
+    move(free, j, free ? correction[j] : (real)0);
 }
 
-pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *direction, double beta,
-                     real *step, real *x, real *offset, double *report) {
+pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *correction,
+                     double beta, real *increment, real *x, real *offset, double *report) {
     unsigned blocks = pd_sum_blocks(model->n_vertices);
     const real *x_t = data ? data->x_t : nullptr, *predicted_displacement = data ? data->predicted_displacement : nullptr;
     if (!report) {
         size_t count = 3 * (size_t)model->n_vertices;
-        PD_LAUNCH_OVERLAPPING(context, move_kernel, pd_thread_blocks((long long)count), count, direction,
-                              pd_moves_of({model, data, alpha, beta, step, x, offset}));
+        PD_LAUNCH_OVERLAPPING(context, move_kernel, pd_thread_blocks((long long)count), count, correction,
+                              pd_moves_of({model, data, alpha, beta, increment, x, offset}));
         return PD_OK;
     }
-    PD_LAUNCH_BLOCKS(context, advance_kernel, blocks, model->n_vertices, model->fixed, x_t, predicted_displacement, (real)alpha, direction,
-                     (real)beta, step, x, offset, model->partial_sums);
+    PD_LAUNCH_BLOCKS(context, advance_kernel, blocks, model->n_vertices, model->fixed, x_t, predicted_displacement, (real)alpha, correction,
+                     (real)beta, increment, x, offset, model->partial_sums);
     return pd_add_partial_sums(context, model->partial_sums, blocks, 2, report);
 }
 
-static __global__ void advance_touching_kernel(int n, const unsigned char *fixed, real a, const real *direction, real b,
-                                               const unsigned char *touching, const real *bound, real *step, real *x, real *offset,
+static __global__ void advance_touching_kernel(int n, const unsigned char *fixed, real a, const real *correction, real b,
+                                               const unsigned char *touching, const real *bound, real *increment, real *x, real *offset,
                                                double *partial) {
     int begin = (int)blockIdx.x * PD_SUM_BLOCK, end = begin + PD_SUM_BLOCK < n ? begin + PD_SUM_BLOCK : n;
     double square = 0.0, changed = 0.0;
     for (int i = begin + (int)threadIdx.x; i < end; i += PD_THREADS) {
         if (fixed[i]) continue;
         size_t at = 3 * (size_t)i;
-        pd_touching_step(touching[i] ? (real)-1 : a, direction + at, touching[i] ? (real)0 : b, bound ? bound[i] : (real)INFINITY,
-                         step + at);
-        pd_touching_move(step + at, x + at, offset + at, &square, &changed);
+        pd_touching_increment(touching[i] ? (real)-1 : a, correction + at, touching[i] ? (real)0 : b, bound ? bound[i] : (real)INFINITY,
+                              increment + at);
+        pd_touching_move(increment + at, x + at, offset + at, &square, &changed);
     }
     square = pd_block_sum(square);
     changed = pd_block_sum(changed);
     if (threadIdx.x == 0) partial[2 * blockIdx.x] = square, partial[2 * blockIdx.x + 1] = changed;
 }
 
-pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta,
-                              const unsigned char *touching, const real *bound, real *step, real *x, real *offset, double *report) {
+pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *correction, double beta,
+                              const unsigned char *touching, const real *bound, real *increment, real *x, real *offset, double *report) {
     unsigned blocks = pd_sum_blocks(model->n_vertices);
-    PD_LAUNCH_BLOCKS(context, advance_touching_kernel, blocks, model->n_vertices, model->fixed, (real)alpha, direction, (real)beta,
-                     touching, bound, step, x, offset, model->partial_sums);
+    PD_LAUNCH_BLOCKS(context, advance_touching_kernel, blocks, model->n_vertices, model->fixed, (real)alpha, correction, (real)beta,
+                     touching, bound, increment, x, offset, model->partial_sums);
     return report ? pd_add_partial_sums(context, model->partial_sums, blocks, 2, report) : PD_OK;
 }
 

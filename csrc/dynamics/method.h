@@ -9,30 +9,30 @@
 /* The data of an iteration. Vectors B [n,3], at constant addresses for the life of the simulation. */
 typedef struct pd_iterate {
     real *x, *offset;    /* the start of the iteration, and x - y */
-    real *direction;     /* the frame subtracts it from x */
+    real *correction;    /* the frame subtracts it from x */
     real *gradient;      /* dG/dx at x, by methods that compute it; scratch for the others */
-    real *step;          /* the move of the previous iteration; the frame extrapolates by it */
-    double limit;        /* the contact-free fraction of its direction that a method has applied itself; 0: not computed */
-    double fraction;     /* the fraction of its direction that a line search has accepted */
-    int cut;             /* the step limiter of contact has shortened the direction of a line search */
+    real *increment;     /* the move of the previous iteration; the frame extrapolates by it */
+    double limit;        /* the contact-free fraction of its correction that a method has applied itself; 0: not computed */
+    double fraction;     /* the fraction of its correction that a line search has accepted */
+    int cut;             /* the step limiter of contact has shortened the correction of a line search */
     int beyond;          /* a method with keeps_bounds exceeded a displacement bound: the step limiter must check the whole path */
     int number;          /* of the iteration in the step being solved, from 0 */
     int drives;          /* the number of moves of prescribed points in the step. Each changes G, and earlier iterates are invalid */
     int detections;      /* the number of detections of penalty pairs in the step. Each changes G, which is defined at all positions */
-    int displaced;       /* 0 before a direction; 1: the direction starts from another point than x */
+    int displaced;       /* 0 before a correction; 1: the correction starts from another point than x */
     int replaced;        /* x differs from the result of the previous move: contact shortened that move, or a method or a response
                           * replaced x. The accelerator restarts. An iteration ends with 0 */
-    const pd_move *move; /* the loop that follows the direction; NULL: the frame moves, or a method that `moves` has moved already */
+    const pd_move *move; /* the loop that follows the correction; NULL: the frame moves, or a method that `moves` has moved already */
     int first, last;     /* of consecutive iterations between two reads of x: the first starts from x, the last writes it */
-    int stalled;         /* 0 before a direction; 1: no direction lowers the potential */
-    double setup;        /* s, 0 before a direction: the time of work that is done once. It does not count as time of the iteration */
+    int stalled;         /* 0 before a correction; 1: no direction lowers the potential */
+    double setup;        /* s, 0 before a correction: the time of work that is done once. It does not count as time of the iteration */
     const struct pd_callback *callback; /* of the step being solved (callback.h), for the method that calls it; NULL: none */
 } pd_iterate;
 
-/* The move of an iteration: pd_advance by weights [2] of direction and step, with or without a report into the scalars of the problem. */
+/* The move of an iteration: pd_advance by weights [2] of correction and increment. With a report it writes the scalars of the problem. */
 static inline pd_status pd_iterate_advance(const pd_problem *problem, const pd_iterate *iterate, const pd_step_data *data,
                                            const double *weights, int report) {
-    return pd_advance(problem->context, problem->model, data, weights[0], iterate->direction, weights[1], iterate->step, iterate->x,
+    return pd_advance(problem->context, problem->model, data, weights[0], iterate->correction, weights[1], iterate->increment, iterate->x,
                       iterate->offset, report ? problem->scalars : NULL);
 }
 
@@ -63,12 +63,12 @@ typedef struct pd_method {
     /* Computes the data that depend on constants of the problem, mainly factors: before the first step, and after a change. NULL:
      * nothing. */
     pd_status (*refresh)(void *self, const pd_problem *problem);
-    /* Writes iterate->direction from x and offset. */
-    pd_status (*direction)(void *self, const pd_problem *problem, pd_iterate *iterate);
+    /* Writes iterate->correction from x and offset. */
+    pd_status (*correction)(void *self, const pd_problem *problem, pd_iterate *iterate);
     /* Called after the last iteration's move, within the timing; NULL: nothing to do. */
     pd_status (*finish)(void *self, const pd_problem *problem, pd_iterate *iterate);
 
-    /* Tells whether direction can be captured into a graph: it never synchronises, stalls or goes back (iterate->replaced), passes the same
+    /* Tells whether correction can be captured into a graph: it never synchronises, stalls or goes back (iterate->replaced), passes the same
      * pointers and numbers every time (iteration 0 of a step may differ from the others), and restores its buffers at its end. NULL: it
      * cannot. */
     int (*capturable)(const void *self);
@@ -84,7 +84,7 @@ typedef struct pd_method {
     int (*colours)(const void *self);
 
     /* The arrays that its iterations change next to x, carried [PD_KIND_COUNT], and the norm of x; an accelerator changes their values
-     * after a direction. *n and *x are 0. NULL: none. */
+     * after a correction. *n and *x are 0. NULL: none. */
     pd_status (*carries)(const void *self, const pd_problem *problem, pd_carried *x, pd_carried *carried, int *n);
 
     int takes;               /* PD_TAKES_... */
@@ -93,17 +93,17 @@ typedef struct pd_method {
                               * element loops after a refresh; otherwise refused */
     int takes_oriented;      /* tets that must not invert (orientation/orientation.h). The method minimises G, and the frame limits its
                               * iterates; otherwise refused */
-    int keeps_orientation;   /* without an accelerator direction inverts no tet: vertices move one after the other, within their limits */
+    int keeps_orientation;   /* without an accelerator correction inverts no tet: vertices move one after the other, within their limits */
     int minimises_potential; /* 0: G may rise in a step without a divergence */
     int implicit_euler_only; /* no G, or no other inertial target (integrator/integrator.h): other integrators are refused */
     int ignores_material;    /* bodies are softer than their material, so its energy does not bound the motion */
     const char *cure;        /* of a divergence, for its message; NULL: none */
-    int keeps_bounds;        /* direction keeps each vertex within its displacement bound, computed at the start of the iteration */
-    int moves;               /* direction may include the move, iterate->move, and never returns to an earlier iterate. An iteration
+    int keeps_bounds;        /* correction keeps each vertex within its displacement bound, computed at the start of the iteration */
+    int moves;               /* correction may include the move, iterate->move, and never returns to an earlier iterate. An iteration
                               * that is not the last may leave x unchanged if the next iteration starts from a private copy */
-    int commits;             /* direction moves x and offset within the step limiter. It writes the move to iterate->step, and the report
+    int commits;        /* correction moves x and offset within the step limiter. It writes the move to iterate->increment, and the report
                               * of pd_advance to the scalars of the problem. No accelerator */
-    int fills_gradient;      /* direction writes dG/dx at the start of the iteration to iterate->gradient */
+    int fills_gradient; /* correction writes dG/dx at the start of the iteration to iterate->gradient */
 } pd_method;
 
 /* For methods that can be captured with any settings. */

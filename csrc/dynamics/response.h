@@ -3,7 +3,7 @@
  * rules of the step, or several of these. A NULL function has no effect. Flags describe the rest, so that no other file distinguishes
  * kinds.
  *
- *     create -> { begin, first_guess, { before_iteration, direction of the method, advance, read, after_iteration, update }, next_pass,
+ *     create -> { begin, first_guess, { before_iteration, correction of the method, advance, read, after_iteration, update }, next_pass,
  *                 update, close, finish or restore } -> destroy */
 #ifndef PD_DYNAMICS_RESPONSE_H
 #define PD_DYNAMICS_RESPONSE_H

@@ -109,7 +109,7 @@ PD_LANE_FUNCTION real pd_rotated_approach(int stride, real *parts) {
     return open;
 }
 
-/* Adds the block level I + along q q^T to sum [9] of vertex_step.h. */
+/* Adds the block level I + along q q^T to sum [9] of vertex_correction.h. */
 PD_LANE_FUNCTION void pd_rotated_add_block(int stride, real qx, real qy, real qz, real level, real along, real *sum) {
     sum[3 * stride] += level + along * qx * qx;
     sum[4 * stride] += along * qx * qy;
@@ -119,7 +119,7 @@ PD_LANE_FUNCTION void pd_rotated_add_block(int stride, real qx, real qy, real qz
     sum[8 * stride] += level + along * qz * qz;
 }
 
-/* Adds gradient and block to sum [9] of vertex_step.h, from q and n, without the term of pd_rotated_add_turning. Returns t - p; that
+/* Adds gradient and block to sum [9] of vertex_correction.h, from q and n, without the term of pd_rotated_add_turning. Returns t - p; that
  * term is needed if it is positive. Scalars only, as in pd_neo_hookean_corner. */
 PD_LANE_FUNCTION real pd_rotated_add(int stride, real yx, real yy, real yz, real qx, real qy, real qz, real n, real p, real l, real *sum) {
     real t = l * (n - (real)3), square = qx * qx + qy * qy + qz * qz;
@@ -236,7 +236,8 @@ PD_FUNCTION void pd_rotated_finish(const real *F, const real *g, int good, real 
 PD_FUNCTION void pd_rotated_corner(const real *F, const real *g, real p, real l, real sum[9]) {
     real parts[PD_ROTATED_PARTS];
     real open = pd_rotated_begin(1, F, g[0], g[1], g[2], parts);
-    for (int step = (int)PD_ROTATED_FIRST_STEPS; step < PD_ROTATED_STEPS && open > 0; step++) open = pd_rotated_approach(1, parts);
+    for (int iteration = (int)PD_ROTATED_FIRST_STEPS; iteration < PD_ROTATED_STEPS && open > 0; iteration++)
+        open = pd_rotated_approach(1, parts);
     real good;
     if (pd_rotated_add_root(1, F, parts, p, l, sum, &good) > 0) pd_rotated_finish(F, g, good > 0, p, l, sum);
 }

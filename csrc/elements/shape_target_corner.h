@@ -18,7 +18,7 @@
 /* Rest gradients of the three other corners [3,3] as in rotated_corner.h, then p [J]; the slots of the others, then the element. */
 enum { PD_TARGET_WEIGHT = 9, PD_TARGET_NUMBERS, PD_TARGET_SLOTS = 4, PD_TARGET_PARAMETERS = 7 };
 
-/* Adds gradient and block to sum [9] of vertex_step.h: y = F g, along = |g|^2. */
+/* Adds gradient and block to sum [9] of vertex_correction.h: y = F g, along = |g|^2. */
 PD_LANE_FUNCTION void pd_shape_target_add(int stride, real yx, real yy, real yz, real qx, real qy, real qz, real n, real along, real p,
                                           real *sum) {
     real square = qx * qx + qy * qy + qz * qz;
@@ -82,7 +82,8 @@ PD_LANE_FUNCTION real pd_shape_target_add_lane(int stride, const real *F, const 
 PD_FUNCTION void pd_shape_target_corner(const real *F, const real *g, const real *p, real sum[9]) {
     real M[9], parts[PD_ROTATED_PARTS];
     real open = pd_shape_target_begin(1, F, p + 1, g[0], g[1], g[2], M, parts);
-    for (int step = (int)PD_ROTATED_FIRST_STEPS; step < PD_ROTATED_STEPS && open > 0; step++) open = pd_rotated_approach(1, parts);
+    for (int iteration = (int)PD_ROTATED_FIRST_STEPS; iteration < PD_ROTATED_STEPS && open > 0; iteration++)
+        open = pd_rotated_approach(1, parts);
     if (pd_shape_target_add_root(1, F, M, parts, g[0], g[1], g[2], p[0], sum) > 0) pd_shape_target_finish(F, p + 1, g, p[0], sum);
 }
 

@@ -107,7 +107,7 @@ typedef enum pd_kind {
         PD_KIND_COUNT
 } pd_kind;
 
-/* How sweeps over vertices take corners: neo-Hookean ones as vertex_step.h does, ARAP and co-rotated ones as rotated_corner.h, those that
+/* How sweeps over vertices take corners: neo-Hookean ones by vertex_correction.h, ARAP and co-rotated ones by rotated_corner.h, those that
  * seek a shape as shape_target_corner.h, triangles as stvk_corner.h, springs as spring.h; quadratic ones, w/2 |F|^2 where p = {w, 0} and d
  * = 1, are no corners any more but neighbours. */
 enum {

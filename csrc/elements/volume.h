@@ -78,7 +78,7 @@ PD_FUNCTION real pd_volume_at_multiplier(const real s[3], real u, real p[3], rea
 /* Finds the u in [low, high] with log(p_0 p_1 p_2) = 0, which increases there; p and d are those at u. Newton, replaced by a bisection
  * outside the bracket and, after 16 steps, every other time. */
 PD_FUNCTION void pd_volume_search(const real s[3], int at_ratio, real low, real high, real u, real p[3], real d[3]) {
-    for (int step = 0; step < PD_VOLUME_STEPS; step++) {
+    for (int iteration = 0; iteration < PD_VOLUME_STEPS; iteration++) {
         real slope;
         real value = at_ratio ? pd_volume_at_ratio(s, u, p, d, &slope) : pd_volume_at_multiplier(s, u, p, d, &slope);
         real tolerance = (real)4 * PD_EPSILON * ((real)1 + pd_fabs(u)), next = u - value / slope;
@@ -88,7 +88,7 @@ PD_FUNCTION void pd_volume_search(const real s[3], int at_ratio, real low, real 
         else
             high = u;
         if (high - low <= (real)0.25 * tolerance) return;
-        if (!(next > low && next < high) || (step >= 16 && step % 2 == 1)) next = (real)0.5 * (low + high);
+        if (!(next > low && next < high) || (iteration >= 16 && iteration % 2 == 1)) next = (real)0.5 * (low + high);
         u = next;
     }
 }
@@ -191,7 +191,7 @@ PD_LARGE_FUNCTION void pd_area_project(const real s[2], real q[2], real d[2], re
     real x = pd_volume_hypotenuse(2, s[0]), alpha = (real)0.5 * excess * (x + (real)2);
     real y = pd_min(s[0], pd_cbrt((real)0.5 * difference * x * (x + (real)2)) + pd_sqrt(pd_max(alpha, 0)));
     if (excess < 0) y = pd_min(y, difference * x / -excess);
-    for (int step = 0; step < PD_VOLUME_STEPS && y > 0; step++) {
+    for (int iteration = 0; iteration < PD_VOLUME_STEPS && y > 0; iteration++) {
         x = pd_volume_hypotenuse(2, y);
         /* 2x - sum without cancellation around the fork at sum = 4, difference = 0. */
         real value = y / x * ((real)2 * (y / (x + (real)2)) * y - excess) - difference;

@@ -1,5 +1,5 @@
 /* Anderson acceleration of a fixed-point iteration on vectors in backend memory, with a window of earlier iterates; the formulas are in
- * updates/linear/anderson_step.h. The linear solvers and the outer iteration of a simulation use it. It neither synchronises nor allocates
+ * updates/linear/anderson_update.h. The linear solvers and the outer iteration of a simulation use it. It neither synchronises nor allocates
  * after its creation, so a graph can contain it. */
 #ifndef PD_LINEAR_ANDERSON_H
 #define PD_LINEAR_ANDERSON_H

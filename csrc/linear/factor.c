@@ -192,12 +192,12 @@ static void solve_along(pd_factor *self) {
         }
 }
 
-pd_status pd_factor_solve(pd_factor *self, const real *residual, real *direction) {
+pd_status pd_factor_solve(pd_factor *self, const real *residual, real *correction) {
     int width = self->width, block = self->unknowns.block;
     size_t bytes = (size_t)self->n * (size_t)width * sizeof(real);
     pd_context_tally(self->context)->solves++;
     if (self->resident && !self->by_host)
-        return keep_error(self, pd_sparse_factor_solve(self->context, self->resident, block * self->n, residual, direction));
+        return keep_error(self, pd_sparse_factor_solve(self->context, self->resident, block * self->n, residual, correction));
     pd_status status = keep_error(self, pd_memory_download(self->context, self->staging, residual, bytes));
     if (status) return status;
     if (self->unknowns.start)
@@ -209,5 +209,5 @@ pd_status pd_factor_solve(pd_factor *self, const real *residual, real *direction
             int columns = width - first < COLUMNS_AT_ONCE ? width - first : COLUMNS_AT_ONCE;
             solve_columns(self, (size_t)first, (size_t)columns, columns);
         }
-    return keep_error(self, pd_memory_upload(self->context, direction, self->staging, bytes));
+    return keep_error(self, pd_memory_upload(self->context, correction, self->staging, bytes));
 }

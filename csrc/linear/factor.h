@@ -62,7 +62,7 @@ int pd_factor_products(const pd_factor *self, double entries);
 /* Frees the values and keeps the factor, if no other values follow. */
 void pd_factor_forget_values(pd_factor *self);
 
-/* direction = A^-1 residual, B [n,width], 0 at fixed vertices. The host's factor synchronises. */
-pd_status pd_factor_solve(pd_factor *self, const real *residual, real *direction);
+/* correction = A^-1 residual, B [n,width], 0 at fixed vertices. The host's factor synchronises. */
+pd_status pd_factor_solve(pd_factor *self, const real *residual, real *correction);
 
 #endif

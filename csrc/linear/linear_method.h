@@ -37,7 +37,7 @@ struct pd_linear {
     /* of the present solve, B [n,width] */
     const real *residual, *start;
     real *current, *previous, *spare; /* the iterate, the previous one, a third; they are exchanged */
-    real *buffers[2];                 /* memory of two of them; the third is the caller's `direction` */
+    real *buffers[2];                 /* memory of two of them; the third is the caller's `correction` */
     pd_sweep_ends ends;               /* work folded into the first and the last sweep of a method that allows it */
     double *scalars;                  /* B [6 width + 2]; the last two are those of a check of the residual */
 

@@ -283,7 +283,7 @@ done:
     return status;
 }
 
-pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, const real *residual, const pd_move *move, real *direction) {
+pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, const real *residual, const pd_move *move, real *correction) {
     pd_linear_result result;
     pd_status status = PD_OK;
     PD_TRY(pd_linear_prepare(self));
@@ -292,9 +292,9 @@ pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, cons
         self->ends = (pd_sweep_ends){gather, move};
     else
         PD_TRY(pd_gather_now(self->context, gather));
-    status = pd_linear_solve(self, residual, direction, NULL, &result);
+    status = pd_linear_solve(self, residual, correction, NULL, &result);
     self->ends = (pd_sweep_ends){NULL, NULL};
-    if (!status && !folds) status = pd_move_now(self->context, move, direction);
+    if (!status && !folds) status = pd_move_now(self->context, move, correction);
 done:
     return status;
 }
@@ -320,7 +320,7 @@ static pd_status begin_combinations(pd_linear *self) {
     return status ? status : pd_memory_clear(self->context, self->anderson->parts[0].held, pd_linear_bytes(self));
 }
 
-pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction, const pd_linear_observer *observer,
+pd_status pd_linear_solve(pd_linear *self, const real *residual, real *correction, const pd_linear_observer *observer,
                           pd_linear_result *result) {
     const pd_linear_settings *settings = &self->settings;
     const pd_linear_method *method = self->method;
@@ -343,8 +343,8 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
     // the last exchange should end in the caller's memory
     int other = method->exchanges && settings->iterations % 2;
     self->residual = residual;
-    self->current = other ? self->buffers[0] : direction;
-    self->previous = other ? direction : self->buffers[0];
+    self->current = other ? self->buffers[0] : correction;
+    self->previous = other ? correction : self->buffers[0];
     self->spare = self->buffers[1];
     self->measured = measured;
 
@@ -396,7 +396,7 @@ pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction
         else if (same >= STALLED_AFTER)
             result->stop = PD_LINEAR_STALLED;
     }
-    if (self->current != direction) PD_TRY(pd_memory_copy(self->context, direction, self->current, pd_linear_bytes(self)));
+    if (self->current != correction) PD_TRY(pd_memory_copy(self->context, correction, self->current, pd_linear_bytes(self)));
 
 done:
     return status;

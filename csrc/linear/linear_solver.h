@@ -150,16 +150,16 @@ double pd_linear_largest_eigenvalue(const pd_linear *self);
 pd_status pd_linear_set(pd_linear *self, double weight, double omega, double rho, const pd_chebyshev *chebyshev);
 pd_status pd_linear_prepare(pd_linear *self);
 
-/* direction  B [n,width]  out      residual r  B [n,width]  in      observer: NULL in a simulation
+/* correction  B [n,width]  out      residual r  B [n,width]  in      observer: NULL in a simulation
  * Memory: allocates nothing.
  * Errors: PD_ERROR_SINGULAR if conjugate gradients meet a direction of negative curvature while the residual is read (observer or
  * tolerance; otherwise they stop there); PD_INTERRUPTED. Divergence is no error but result->stop. */
-pd_status pd_linear_solve(pd_linear *self, const real *residual, real *direction, const pd_linear_observer *observer,
+pd_status pd_linear_solve(pd_linear *self, const real *residual, real *correction, const pd_linear_observer *observer,
                           pd_linear_result *result);
 
 /* An iteration of a simulation: pd_gather_forces into the residual (gather NULL: it is given), the solve, and pd_advance by d (move
  * NULL: no move). The sweeps of Jacobi and A-Jacobi include both. */
-pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, const real *residual, const pd_move *move, real *direction);
+pd_status pd_linear_solve_between(pd_linear *self, const pd_gather *gather, const real *residual, const pd_move *move, real *correction);
 
 /* Sets A = A_0 + diag(added). added  B [n], nonnegative and finite, read now and not kept; NULL: zero. Only contents change, so recorded
  * graphs stay valid. The device rebuilds the data that depend on the diagonal: the preconditioner, the rows sorted by colour, and the

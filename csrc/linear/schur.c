@@ -263,12 +263,12 @@ pd_status pd_schur_dense(pd_schur *self, const real *g2, real *u2) {
     return pd_dense_solve(self->context, self->dense, g2, u2);
 }
 
-pd_status pd_schur_backward(pd_schur *self, const real *u2, real *direction) {
+pd_status pd_schur_backward(pd_schur *self, const real *u2, real *correction) {
     int total = self->cost.interior + self->cost.in_contact, threads = pd_context_threads(self->context);
     size_t bytes = 3 * (size_t)self->n * sizeof(real);
     double *x2 = self->vector + 3 * (size_t)self->cost.interior;
     pd_context_tally(self->context)->solves++; // with the way forwards, which came before
-    if (self->resident) return pd_schur_resident_backward(self->resident, self->context, u2, direction);
+    if (self->resident) return pd_schur_resident_backward(self->resident, self->context, u2, correction);
     pd_status status = pd_memory_download(self->context, self->staging, u2, 3 * (size_t)self->cost.in_contact * sizeof(real));
     if (status) return status;
     for (size_t k = 0; k < 3 * (size_t)self->cost.in_contact; k++) x2[k] = (double)self->staging[k];
@@ -276,7 +276,7 @@ pd_status pd_schur_backward(pd_schur *self, const real *u2, real *direction) {
     memset(self->staging, 0, bytes);
     for (int f = 0; f < total; f++)
         for (size_t c = 0; c < 3; c++) self->staging[3 * (size_t)self->rows[f] + c] = (real)self->vector[3 * (size_t)f + c];
-    return pd_memory_upload(self->context, direction, self->staging, bytes);
+    return pd_memory_upload(self->context, correction, self->staging, bytes);
 }
 
 /* ---- the frame around it ---------------------------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
  *
  * Between forward and backward a nested iteration may change d2 (dynamics/methods/schur_step.h). All numbers are double. Sigma and its
  * factor stay in backend memory. So do the first and last part if the backend has a library for sparse factors (schur_resident.h).
- * Otherwise these run on the host, and every solve transfers the residual and the direction.
+ * Otherwise these run on the host, and every solve transfers the residual and the correction.
  *
  * With `active` of pd_linear_settings there are exactly two dense factors: of Sigma, and of Sigma + active I, in use as soon as contact
  * adds anything [Komaritzan and Botsch 2018, Projective Skinning]. It bounds the stiffness of contact, so a solve may undershoot and
@@ -41,9 +41,9 @@ int pd_schur_contact_size(const pd_schur *self);
 const int *pd_schur_contact_rows(const pd_schur *self); /* H [in_contact], ascending */
 pd_schur_cost pd_schur_cost_of(const pd_schur *self);
 
-/* residual, direction B [n,3]; y2, u2 B [in_contact,3]. Call forward before backward. Rows of fixed vertices are zero. */
+/* residual, correction B [n,3]; y2, u2 B [in_contact,3]. Call forward before backward. Rows of fixed vertices are zero. */
 pd_status pd_schur_forward(pd_schur *self, const real *residual, real *y2);
 pd_status pd_schur_dense(pd_schur *self, const real *g2, real *u2);
-pd_status pd_schur_backward(pd_schur *self, const real *u2, real *direction);
+pd_status pd_schur_backward(pd_schur *self, const real *u2, real *correction);
 
 #endif

@@ -127,14 +127,14 @@ done:
     return status;
 }
 
-pd_status pd_schur_resident_backward(pd_schur_resident *self, pd_context *context, const real *u2, real *direction) {
+pd_status pd_schur_resident_backward(pd_schur_resident *self, pd_context *context, const real *u2, real *correction) {
     pd_status status = PD_OK;
-    PD_TRY(pd_memory_copy(context, self->part, u2, 3 * (size_t)self->in_contact * sizeof(real))); // direction may be the memory of u2
+    PD_TRY(pd_memory_copy(context, self->part, u2, 3 * (size_t)self->in_contact * sizeof(real))); // correction may be the memory of u2
     PD_TRY(pd_memory_copy(context, self->whole, self->residual, 3 * (size_t)self->n * sizeof(real)));
     PD_TRY(pd_rows_scatter(context, self->in_contact, self->contact_rows, self->part, self->whole));
     PD_TRY(pd_matrix_multiply(context, &self->coupling, 3, self->whole, self->product));
-    PD_TRY(pd_sparse_factor_solve(context, self->factor, self->n, self->product, direction));
-    status = pd_rows_scatter(context, self->in_contact, self->contact_rows, self->part, direction);
+    PD_TRY(pd_sparse_factor_solve(context, self->factor, self->n, self->product, correction));
+    status = pd_rows_scatter(context, self->in_contact, self->contact_rows, self->part, correction);
 done:
     return status;
 }

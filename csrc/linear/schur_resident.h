@@ -22,8 +22,8 @@ pd_status pd_schur_resident_create(pd_schur_resident **out, pd_context *context,
                                    int in_contact);
 void pd_schur_resident_destroy(pd_schur_resident *self, pd_context *context); /* NULL is allowed */
 
-/* As in schur.h; the backward part also reads `residual`. direction may be y2 and u2, but not residual. */
+/* As in schur.h; the backward part also reads `residual`. correction may be y2 and u2, but not residual. */
 pd_status pd_schur_resident_forward(pd_schur_resident *self, pd_context *context, const real *residual, real *y2);
-pd_status pd_schur_resident_backward(pd_schur_resident *self, pd_context *context, const real *u2, real *direction);
+pd_status pd_schur_resident_backward(pd_schur_resident *self, pd_context *context, const real *u2, real *correction);
 
 #endif

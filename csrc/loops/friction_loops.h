@@ -60,7 +60,7 @@ typedef struct pd_slipping {
     real extent;         /* e, m */
     real *moves; /* B [n_points,4] m: y - y_t and a zero, for points that may come into contact, while a sweep over vertices updates them */
     const real *before; /* B [n,3] m: u of the pairs at the previous iterate; NULL: unknown */
-    const real *tried;  /* B [n,3] m: u at the end of the last whole direction; NULL: unknown */
+    const real *tried;  /* B [n,3] m: u at the end of the last whole correction; NULL: unknown */
 } pd_slipping;
 
 /* The quantities of pd_friction_batch. */

@@ -55,7 +55,7 @@ typedef struct pd_move { /* pd_advance by the d of the sweeps, without a report 
     const pd_model *model;
     const pd_step_data *data;
     double alpha, beta;
-    real *step, *x, *offset;
+    real *increment, *x, *offset;
 } pd_move;
 
 typedef struct pd_sweep_ends {
@@ -69,7 +69,8 @@ static inline pd_status pd_gather_now(pd_context *context, const pd_gather *gath
 }
 
 static inline pd_status pd_move_now(pd_context *context, const pd_move *move, const real *d) {
-    return move ? pd_advance(context, move->model, move->data, move->alpha, d, move->beta, move->step, move->x, move->offset, NULL) : PD_OK;
+    return move ? pd_advance(context, move->model, move->data, move->alpha, d, move->beta, move->increment, move->x, move->offset, NULL)
+                : PD_OK;
 }
 
 /* Bytes of scratch for `iterates` internal iterates of sweeps, in padded rows; 0: this backend needs none. */
@@ -224,7 +225,7 @@ pd_status pd_pcg_move(pd_context *context, const pd_matrix *matrix, int width, c
 /* rz_before = rz, then rz = r.z and rr = r.r. The iteration also ends unless rz is positive: the preconditioner is indefinite. */
 pd_status pd_pcg_measure(pd_context *context, const pd_matrix *matrix, int width, int start, const real *r, const real *z, double *sums,
                          pd_pcg_end end);
-/* p = scale M^-1 r + keep p: the direction of a method with its scalars on the host. keep 0: p is not read. */
+/* p = scale M^-1 r + keep p: the correction of a method with its scalars on the host. keep 0: p is not read. */
 pd_status pd_pcg_combine(pd_context *context, const pd_matrix *matrix, int width, const pd_block_inverses *M, double scale, double keep,
                          const real *r, real *p);
 

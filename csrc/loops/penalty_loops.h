@@ -73,7 +73,7 @@ pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *sce
  *   multipliers [n,4]  B  in/out  lambda and tau, kg m      changes [n,4]  B  scratch      shares [n_vertices]  B  scratch
  * contact->points do not change. */
 pd_status pd_penalty_constrain(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, double inverse_h2,
-                               real *multipliers, real *changes, int *shares, real *positions, real *direction);
+                               real *multipliers, real *changes, int *shares, real *positions, real *correction);
 
 /* multipliers [n,4] of pairs with these names from those of other pairs, zeros for new ones; both lists of names [.] ascending. */
 pd_status pd_penalty_carry(pd_context *context, int n, const uint64_t *keys, int n_before, const uint64_t *keys_before, const real *before,

@@ -40,8 +40,8 @@ pd_status pd_bodies_place(pd_context *context, const pd_bodies *bodies, real *x,
  *   curvature [n,3,3]  B  out  N/m, the gradient's part of the Hessian of the rotations */
 pd_status pd_bodies_gather(pd_context *context, const pd_bodies *bodies, const real *x, real *gradient, double *curvature);
 
-/* direction: the six numbers of each -> displacements of its rows / alpha. */
-pd_status pd_bodies_spread(pd_context *context, const pd_bodies *bodies, const real *x, double alpha, real *direction);
+/* correction: the six numbers of each -> displacements of its rows / alpha. */
+pd_status pd_bodies_spread(pd_context *context, const pd_bodies *bodies, const real *x, double alpha, real *correction);
 
 /* Sets their rows to zero. */
 pd_status pd_bodies_clear(pd_context *context, const pd_bodies *bodies, real *vector);
@@ -55,8 +55,8 @@ pd_status pd_bodies_bend(pd_context *context, const pd_bodies *bodies, const rea
 /* Their rows in `ends` <- end points of straight paths with the lengths of the arcs from x_0 to x_1. */
 pd_status pd_bodies_stretch(pd_context *context, const pd_bodies *bodies, const real *x_0, const real *x_1, real *ends);
 
-/* turns [n]  B  out  rad: the rotations in a direction. */
-pd_status pd_bodies_turn(pd_context *context, const pd_bodies *bodies, const real *direction, double *turns);
+/* turns [n]  B  out  rad: the rotations in a correction. */
+pd_status pd_bodies_turn(pd_context *context, const pd_bodies *bodies, const real *correction, double *turns);
 
 /* Their rotations: row i moves by T_i^T phi, phi the rotation vector times the radius, for a body held in an axis its part along it.
  *   T [n_vertices,3,3]  B  out, of their rows      along [n,3,3]  B  out, the projector on the rotations that its pins leave free */
@@ -80,11 +80,11 @@ pd_status pd_bodies_velocity(pd_context *context, const pd_bodies *bodies, doubl
 /* For each body its 6x6 matrix by rows, N/m, and six numbers of scratch; pd_bodies_solve overwrites it. */
 enum { PD_RIGID_SYSTEM = 42 };
 
-/* The six numbers of direction = matrix^-1 those of gradient; with `again` only for bodies marked in `left`. `limited`: limits rotations to
+/* The six numbers of correction = matrix^-1 those of gradient; with `again` only for bodies marked in `left`. `limited`: limits rotations to
  * one radian.
- *   systems [n,PD_RIGID_SYSTEM]  B      left [n]  B  in/out  1: its matrix is not positive definite, direction is unchanged */
+ *   systems [n,PD_RIGID_SYSTEM]  B      left [n]  B  in/out  1: its matrix is not positive definite, correction is unchanged */
 pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *systems, int again, int limited, const real *gradient,
-                          real *direction, int *left);
+                          real *correction, int *left);
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,7 @@ typedef struct pd_body_way {
 /* Sums over the terms of G with a body. */
 typedef struct pd_body_sum {
     double gradient[6], block[36], outer[9]; /* by shift and turn; outer = sum of f r^T */
-    double step[6];                          /* of Newton's method */
+    double correction[6];                    /* of Newton's method */
 } pd_body_sum;
 
 /* Groups of bodies, and the blocks below the diagonal of the Cholesky factors of their Hessians. A place is that of a body in `members`. */
@@ -55,7 +55,7 @@ typedef struct pd_body_sweep {
     const real *start, *offset; /* B [n_vertices,3] m: the positions at the start of the sweep, and x - y there */
     real *points;               /* B [n_points,3] m: the present positions; the sweep moves the bodies */
     double *moved;              /* B [n] m: the largest displacement of a point of the body since then */
-    real *moves;                /* B [n,6] out: the entries of a body in `direction` (dynamics/rigid/rigid.h) */
+    real *moves;                /* B [n,6] out: the entries of a body in `correction` (dynamics/rigid/rigid.h) */
     unsigned char *beyond;      /* B [n] out: 1: a point of the body may exceed its displacement bound */
 
     int touches; /* 0: no contact, and the following members are not read */

@@ -86,11 +86,11 @@ typedef enum pd_sweep_step {
     PD_SWEEP_SEARCH    /* the block's d, halved until the potential of the vertex does not grow */
 } pd_sweep_step;
 
-/* How a sweep begins and ends, and its colours. A sweep that moves the offset does not update x and direction: the next sweep starts from
+/* How a sweep begins and ends, and its colours. A sweep that moves the offset does not update x and correction: the next sweep starts from
  * the positions. */
 typedef struct pd_sweep_bounds {
     int gathers;                  /* 1: positions are copied from x first; 0: the sweep before has left them */
-    int moves;                    /* 1: offset_i -= d_i, and direction is not written; in place, without contact and without a search */
+    int moves;                    /* 1: offset_i -= d_i, and correction is not written; in place, without contact and without a search */
     int first_colour, end_colour; /* first_colour .. end_colour - 1 are swept; none: positions are copied and that is all */
 } pd_sweep_bounds;
 
@@ -98,12 +98,12 @@ typedef struct pd_sweep_bounds {
  * its 3x3 block (the elements' indefinite parts clamped, pd_NAME_block or rotated_corner.h), d_i as `kind` says,
  *     positions_i -= d_i (where in_place != 0),    direction_i = d_i, or offset_i -= d_i where the sweep moves.
  *   x  B [n_vertices,3]  m      offset  B [n_vertices,3]  in/out  m      positions  B [n_vertices,4]  in/out  m
- *   direction  B [n_vertices,3]  out  m, 0 at fixed vertices
+ *   correction  B [n_vertices,3]  out  m, 0 at fixed vertices
  * contact: contact data, NULL: none; vertex_update.h documents their effect. [Chen et al. 2024, VBD, Algorithm 1; in_place = 0: Block
  * Jacobi.] */
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, pd_sweep_bounds bounds, const pd_contact_sweep *contact, const real *x,
-                            real *offset, real *positions, real *direction);
+                            real *offset, real *positions, real *correction);
 
 /* ---- sweeps over constraints -------------------------------------------------------------------------------------------- */
 
@@ -119,9 +119,9 @@ typedef struct pd_constraint_sweep {
 
 /* One Gauss-Seidel sweep over all constraints by updates/sweeps/xpbd.h, the elements of a colour in parallel: positions_i += dx_i and
  * direction_i -= dx_i for every move dx_i of a free vertex. Without damping.
- *   compliance  1/h^2, 1/s^2      positions, direction  B [n_vertices,3]  in/out  m */
+ *   compliance  1/h^2, 1/s^2      positions, correction  B [n_vertices,3]  in/out  m */
 pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const pd_constraint_sweep *sweep, double compliance,
-                               real *positions, real *direction);
+                               real *positions, real *correction);
 
 #ifdef __cplusplus
 }

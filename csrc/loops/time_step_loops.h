@@ -41,17 +41,17 @@ pd_status pd_vertex_update_velocity(pd_context *context, const pd_model *model, 
 pd_status pd_offset(pd_context *context, const pd_model *model, const pd_inertial *inertial, const real *x, const real *x_t,
                     const real *external_acceleration, real *offset);
 
-/* step = alpha direction + beta step; then at free vertices offset += step, and x follows (pd_vertex_position). With data NULL x +=
- * step, for callers that need an exact bound of the displacement of x.
- *   report [2]  B  out  sum |step|^2 in m^2, NaN if a free coordinate of x is not finite, and the number of changed coordinates of x;
+/* increment = alpha correction + beta increment; then at free vertices offset += increment, and x follows (pd_vertex_position). Without
+ * data x += increment, for callers that need an exact bound of the displacement of x.
+ *   report [2]  B  out  sum |increment|^2 in m^2, NaN if a free coordinate of x is not finite, and the number of changed coordinates of x;
  *               NULL: not computed */
-pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *direction, double beta,
-                     real *step, real *x, real *offset, double *report);
+pd_status pd_advance(pd_context *context, const pd_model *model, const pd_step_data *data, double alpha, const real *correction,
+                     double beta, real *increment, real *x, real *offset, double *report);
 
-/* The same with contact: a vertex in contact is not extrapolated but moves by -direction. All moves are within the displacement bounds.
+/* The same with contact: a vertex in contact is not extrapolated but moves by -correction. All moves are within the displacement bounds.
  *   touching  B [n_vertices]      bound  B [n_vertices] m, or NULL */
-pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *direction, double beta,
-                              const unsigned char *touching, const real *bound, real *step, real *x, real *offset, double *report);
+pd_status pd_advance_touching(pd_context *context, const pd_model *model, double alpha, const real *correction, double beta,
+                              const unsigned char *touching, const real *bound, real *increment, real *x, real *offset, double *report);
 
 /* moved = the free vertices at `offset` (pd_vertex_position), x at fixed ones.   all B [n,3], m */
 pd_status pd_place_at_offset(pd_context *context, const pd_model *model, const pd_step_data *data, const real *x, const real *offset,

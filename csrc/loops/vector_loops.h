@@ -12,7 +12,7 @@ extern "C" {
 pd_status pd_dot(pd_context *context, const pd_model *model, const real *x, const real *y, double *out /* B */);
 
 /* Nonlinear conjugate gradients: p = z + beta p, and d = alpha p, over 3n numbers; beta and alpha from sums [PD_CONJUGATE_COUNT]  B, as
- * in updates/conjugate_step.h. */
+ * in updates/conjugate_factors.h. */
 pd_status pd_conjugate_redirect(pd_context *context, const pd_model *model, const double *sums, const real *z, real *p);
 pd_status pd_conjugate_scale(pd_context *context, const pd_model *model, const double *sums, const real *p, real *d);
 

@@ -66,7 +66,7 @@ static pd_status add_analytic(const pd_material_functions *f, int n, int d, doub
     return PD_OK;
 }
 
-static double step_of(const double *F, int rows) {
+static double difference_of(const double *F, int rows) {
     double largest = 1.0;
     for (int i = 0; i < rows; i++) largest = fmax(largest, fabs(F[i]));
     return PD_MATERIAL_STEP * largest;
@@ -75,7 +75,7 @@ static double step_of(const double *F, int rows) {
 /* f->F = F, with entry j of every element changed by `sign` steps. */
 static void shift(const pd_material_functions *f, int n, int rows, const double *F, int j, double sign) {
     memcpy(f->F, F, (size_t)n * (size_t)rows * sizeof *F);
-    for (size_t e = 0; e < (size_t)n; e++) f->F[e * (size_t)rows + (size_t)j] += sign * step_of(F + e * (size_t)rows, rows);
+    for (size_t e = 0; e < (size_t)n; e++) f->F[e * (size_t)rows + (size_t)j] += sign * difference_of(F + e * (size_t)rows, rows);
 }
 
 static pd_status add_differences(const pd_material_functions *f, int n, int d, double *values, pd_error *error) {
@@ -94,8 +94,8 @@ static pd_status add_differences(const pd_material_functions *f, int n, int d, d
         PD_TRY(call(f, PD_MATERIAL_STRESS, n, d, error));
         for (size_t e = 0; e < (size_t)n; e++) {
             double *packed = values + (size_t)width * e + 1 + rows;
-            const double step = step_of(F + e * (size_t)rows, rows), here = F[e * (size_t)rows + (size_t)j];
-            const double apart = (here + step) - (here - step); // as rounded
+            const double delta = difference_of(F + e * (size_t)rows, rows), here = F[e * (size_t)rows + (size_t)j];
+            const double apart = (here + delta) - (here - delta); // as rounded
             for (int i = 0; i < rows; i++) {
                 const double slope = (above[e * (size_t)rows + (size_t)i] - f->out[e * (size_t)rows + (size_t)i]) / apart;
                 packed[i < j ? place(rows, i, j) : place(rows, j, i)] += i == j ? slope : 0.5 * slope;

@@ -127,28 +127,28 @@ PD_FUNCTION void pd_vertex_rates(int fixed, real mass, const real *gradient, rea
     for (int c = 0; c < 3; c++) rates[c] = fixed ? 0 : -gradient[c] / mass;
 }
 
-/* step [3] = a direction + b step of a vertex for which -direction is within its displacement bound, as is every move of at most
- * `bound`. A longer step is replaced by -direction, if that is at least as long as the bound, or else scaled to the bound. */
-PD_FUNCTION void pd_touching_step(real a, const real *direction, real b, real bound, real *step) {
+/* increment [3] = a correction + b increment of a vertex for which -correction is within its displacement bound, as is every move of at most
+ * `bound`. A longer increment is replaced by -correction, if that is at least as long as the bound, or else scaled to the bound. */
+PD_FUNCTION void pd_touching_increment(real a, const real *correction, real b, real bound, real *increment) {
     real square = 0, own = 0;
     for (int c = 0; c < 3; c++) {
-        step[c] = a * direction[c] + b * step[c];
-        square += step[c] * step[c];
-        own += direction[c] * direction[c];
+        increment[c] = a * correction[c] + b * increment[c];
+        square += increment[c] * increment[c];
+        own += correction[c] * correction[c];
     }
     if (!(square > bound * bound)) return;
-    for (int c = 0; c < 3; c++) step[c] = own >= bound * bound ? -direction[c] : step[c] * (bound / pd_sqrt(square));
+    for (int c = 0; c < 3; c++) increment[c] = own >= bound * bound ? -correction[c] : increment[c] * (bound / pd_sqrt(square));
 }
 
 /* Moves it, and adds to the report of an iteration. */
-PD_FUNCTION void pd_touching_move(const real *step, real *x, real *offset, double *square, double *changed) {
+PD_FUNCTION void pd_touching_move(const real *increment, real *x, real *offset, double *square, double *changed) {
     for (int c = 0; c < 3; c++) {
-        real moved = x[c] + step[c];
-        *square += (double)step[c] * (double)step[c];
+        real moved = x[c] + increment[c];
+        *square += (double)increment[c] * (double)increment[c];
         *square += pd_finite_zero(moved);
         *changed += moved != x[c];
         x[c] = moved;
-        offset[c] += step[c];
+        offset[c] += increment[c];
     }
 }
 

@@ -52,7 +52,7 @@ pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *sce
 }
 
 pd_status pd_penalty_constrain(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, double inverse_h2,
-                               real *multipliers, real *changes, int *shares, real *positions, real *direction) {
+                               real *multipliers, real *changes, int *shares, real *positions, real *correction) {
     int n = pd_lagged_count(&contact->frozen.at);
     real compliance = (real)(inverse_h2 / (double)contact->frozen.stiffness);
 #pragma omp parallel num_threads(pd_threads(context, n, PAIR_NANOSECONDS))
@@ -67,7 +67,7 @@ pd_status pd_penalty_constrain(pd_context *context, const pd_model *model, const
             real move[3];
             if (contact->incidence.start[i + 1] == contact->incidence.start[i]) continue;
             pd_vector_store(pd_contact_constraint_move(model, contact, changes, i), move);
-            for (size_t c = 0; c < 3; c++) positions[3 * (size_t)i + c] += move[c], direction[3 * (size_t)i + c] -= move[c];
+            for (size_t c = 0; c < 3; c++) positions[3 * (size_t)i + c] += move[c], correction[3 * (size_t)i + c] -= move[c];
         }
     }
     return PD_OK;

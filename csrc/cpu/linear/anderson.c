@@ -73,9 +73,9 @@ pd_status pd_anderson_combine(pd_context *context, const pd_anderson_part *part,
     return PD_OK;
 }
 
-pd_status pd_anderson_take(pd_context *context, const pd_anderson_state *state, long long count, const real *combined, real *direction) {
+pd_status pd_anderson_take(pd_context *context, const pd_anderson_state *state, long long count, const real *combined, real *correction) {
     if (!state->accepted) return PD_OK;
 #pragma omp parallel for num_threads(pd_threads(context, count, 1)) schedule(static)
-    for (long long e = 0; e < count; e++) direction[e] = combined[e];
+    for (long long e = 0; e < count; e++) correction[e] = combined[e];
     return PD_OK;
 }

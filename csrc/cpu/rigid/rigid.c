@@ -46,7 +46,7 @@ pd_status pd_bodies_gather(pd_context *context, const pd_bodies *bodies, const r
     return pd_bodies_note(bodies, inverted);
 }
 
-pd_status pd_bodies_spread(pd_context *context, const pd_bodies *bodies, const real *x, double alpha, real *direction) {
+pd_status pd_bodies_spread(pd_context *context, const pd_bodies *bodies, const real *x, double alpha, real *correction) {
     int inverted = INT_MAX;
 #pragma omp parallel for num_threads(team(context, bodies)) schedule(static) reduction(min : inverted)
     for (int b = 0; b < bodies->n; b++) {
@@ -58,9 +58,9 @@ pd_status pd_bodies_spread(pd_context *context, const pd_bodies *bodies, const r
             inverted = b < inverted ? b : inverted;
             continue;
         }
-        pd_rigid_move(bodies->arms, body, &stand, x, alpha, direction, &moved, drift);
+        pd_rigid_move(bodies->arms, body, &stand, x, alpha, correction, &moved, drift);
         for (int i = body->rows.first; i < pd_body_end(body); i++)
-            pd_rigid_update_spread(bodies->arms, body, &moved, drift, i, x, alpha, direction);
+            pd_rigid_update_spread(bodies->arms, body, &moved, drift, i, x, alpha, correction);
     }
     return pd_bodies_note(bodies, inverted);
 }
@@ -122,9 +122,9 @@ pd_status pd_bodies_stretch(pd_context *context, const pd_bodies *bodies, const 
     return pd_bodies_note(bodies, inverted);
 }
 
-pd_status pd_bodies_turn(pd_context *context, const pd_bodies *bodies, const real *direction, double *turns) {
+pd_status pd_bodies_turn(pd_context *context, const pd_bodies *bodies, const real *correction, double *turns) {
     (void)context;
-    for (int b = 0; b < bodies->n; b++) turns[b] = pd_rigid_turn_of(bodies->bodies + b, direction);
+    for (int b = 0; b < bodies->n; b++) turns[b] = pd_rigid_turn_of(bodies->bodies + b, correction);
     return PD_OK;
 }
 
@@ -146,11 +146,11 @@ pd_status pd_bodies_arms(pd_context *context, const pd_bodies *bodies, const rea
 }
 
 pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *systems, int again, int limited, const real *gradient,
-                          real *direction, int *left) {
+                          real *correction, int *left) {
 #pragma omp parallel for num_threads(pd_threads(context, bodies->n, SOLVE_NANOSECONDS)) schedule(static)
     for (int b = 0; b < bodies->n; b++) {
         int asked = !again || left[b];
-        left[b] = asked && pd_rigid_update_solve(bodies->bodies + b, systems + PD_RIGID_SYSTEM * (size_t)b, limited, gradient, direction);
+        left[b] = asked && pd_rigid_update_solve(bodies->bodies + b, systems + PD_RIGID_SYSTEM * (size_t)b, limited, gradient, correction);
     }
     return PD_OK;
 }

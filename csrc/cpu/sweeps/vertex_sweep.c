@@ -79,7 +79,7 @@ static void finish_rotated(real F[9][LANES], const real *numbers, const real *le
 
 /* The roots of all lanes; those of `open` still move after the first steps. */
 static inline __attribute__((always_inline)) void approach_roots(real parts[PD_ROTATED_PARTS][LANES], real open) {
-    for (int step = (int)PD_ROTATED_FIRST_STEPS; step < PD_ROTATED_STEPS && open > 0; step++) {
+    for (int iteration = (int)PD_ROTATED_FIRST_STEPS; iteration < PD_ROTATED_STEPS && open > 0; iteration++) {
         open = 0;
 #pragma omp simd reduction(+ : open)
         for (int l = 0; l < LANES; l++) open += pd_rotated_approach(LANES, &parts[0][l]);
@@ -181,12 +181,12 @@ static void add_groups(const pd_vertex_sweep *sweep, const real *positions, int 
 
 /* Prefetches the data of a later update: neighbours in a colour are not neighbours in memory. */
 static inline __attribute__((always_inline)) void fetch(const pd_vertex_sweep *sweep, const pd_step_data *step,
-                                                        const pd_contact_sweep *contact, const real *offset, const real *direction,
+                                                        const pd_contact_sweep *contact, const real *offset, const real *correction,
                                                         int update) {
     if (update >= sweep->n) return;
     size_t vertex = (size_t)sweep->updates[update].vertex;
     __builtin_prefetch(offset + 3 * vertex);
-    __builtin_prefetch(direction + 3 * vertex, 1);
+    __builtin_prefetch(correction + 3 * vertex, 1);
     if (!contact) {
         __builtin_prefetch(step->x_t + 3 * vertex);
         __builtin_prefetch(step->predicted_displacement + 3 * vertex);
@@ -251,11 +251,11 @@ static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, co
 }
 
 static void finish_update(const pd_vertex_sweep *sweep, const pd_step_data *step, const pd_contact_sweep *contact, const real *offset,
-                          int update, int in_place, const real d[3], real *positions, real *direction) {
+                          int update, int in_place, const real d[3], real *positions, real *correction) {
     int vertex = sweep->updates[update].vertex;
     real *here = positions + STRIDE * (size_t)sweep->updates[update].slot;
     for (int c = 0; c < 3 && in_place; c++) here[c] = pd_vertex_update_moved(step, contact, offset, vertex, c, here[c], d[c]);
-    for (int c = 0; c < 3; c++) direction[3 * (size_t)vertex + (size_t)c] = d[c];
+    for (int c = 0; c < 3; c++) correction[3 * (size_t)vertex + (size_t)c] = d[c];
 }
 
 /* pd_vertex_update_contact_search for all vertices of a block at once. */
@@ -286,19 +286,19 @@ static void search_block(pd_vertex_block *block, const real (*elastic)[9], const
 /* Updates begin .. end - 1 of one colour, equivalent to pd_vertex_update_step for each. */
 static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, pd_sweep_step kind,
                              const pd_contact_sweep *contact, const real *offset, int begin, int end, const real *positions,
-                             const real *direction, real *stiffness, real (*d)[3]) {
+                             const real *correction, real *stiffness, real (*d)[3]) {
     real elastic[PD_BLOCK_VERTICES][9], touching[PD_BLOCK_VERTICES][9];
     double energies[PD_BLOCK_VERTICES];
     pd_vertex_block block; // large: left uninitialised
     block.model = model, block.sweep = sweep, block.contact = contact, block.n = end - begin;
     for (int v = 0; v < block.n; v++) {
         int vertex = sweep->updates[begin + v].vertex;
-        fetch(sweep, step, contact, offset, direction, begin + v + AHEAD);
+        fetch(sweep, step, contact, offset, correction, begin + v + AHEAD);
         sum_elements(model, sweep, step, positions, begin + v, elastic[v]);
         pd_vertex_update_add_constant(sweep->updates + begin + v, step->inverse_h, pd_vertex_update_drive(step, offset, vertex),
                                       elastic[v]);
         block.vertices[v] = sweep->may_touch[begin + v] && pd_vertex_update_touches(contact, vertex) ? vertex : -1;
-        block.expected[v] = 2 * pd_vertex_update_length(direction + 3 * (size_t)vertex); // of the last sweep; its own and a partner's
+        block.expected[v] = 2 * pd_vertex_update_length(correction + 3 * (size_t)vertex); // of the last sweep; its own and a partner's
         pd_vertex_lanes_fetch_roles(&block, v);
         if (v > 0) pd_vertex_lanes_fetch_records(&block, v - 1);
     }
@@ -320,7 +320,7 @@ static int blocks_of(const pd_vertex_sweep *sweep, int colour) {
 
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, pd_sweep_bounds bounds, const pd_contact_sweep *contact, const real *x,
-                            real *offset, real *positions, real *direction) {
+                            real *offset, real *positions, real *correction) {
     // a penalty needs few products per pair, and corners of embedded points have weights: both run without lanes
     int carries_none = contact && !contact->embedding.start, by_penalty = contact && contact->frozen.stiffness > 0;
     int in_blocks = carries_none && !by_penalty;
@@ -339,7 +339,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
 #pragma omp for schedule(static)
             for (int update = sweep->colour_start[colour]; update < (in_blocks ? 0 : sweep->colour_start[colour + 1]); update++) {
                 real sum[9], d[3];
-                fetch(sweep, step, contact, offset, direction, update + AHEAD);
+                fetch(sweep, step, contact, offset, correction, update + AHEAD);
                 if (carries_none && by_penalty) fetch_roles(sweep, contact, update);
                 sum_elements(model, sweep, step, positions, update, sum);
                 pd_vertex_update_step(model, sweep, step, kind, contact, offset, update, 0, 1, sum, d);
@@ -347,7 +347,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                 if (kind == PD_SWEEP_SEARCH)
                     pd_vertex_update_search(model, sweep, step, contact, offset, pd_vertex_update_stiffness(sum), positions, update, 0, 1,
                                             d);
-                finish_update(sweep, step, contact, offset, update, kind != PD_SWEEP_SEARCH && in_place, d, positions, direction);
+                finish_update(sweep, step, contact, offset, update, kind != PD_SWEEP_SEARCH && in_place, d, positions, correction);
                 real *away = offset + 3 * (size_t)sweep->updates[update].vertex;
                 for (int c = 0; c < 3 && bounds.moves; c++) away[c] -= d[c];
             }
@@ -357,20 +357,20 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                 int begin = sweep->colour_start[colour] + PD_BLOCK_VERTICES * block, last = sweep->colour_start[colour + 1];
                 int end = last - begin < PD_BLOCK_VERTICES ? last : begin + PD_BLOCK_VERTICES;
                 real d[PD_BLOCK_VERTICES][3], stiffness[PD_BLOCK_VERTICES];
-                touching_updates(model, sweep, step, kind, contact, offset, begin, end, positions, direction, stiffness, d);
+                touching_updates(model, sweep, step, kind, contact, offset, begin, end, positions, correction, stiffness, d);
                 for (int update = begin; update < end; update++) {
                     real *here = d[update - begin];
                     if (model->is_oriented) pd_vertex_update_keep_orientation(model, sweep, positions, update, 0, 1, here);
                     if (kind == PD_SWEEP_SEARCH)
                         pd_vertex_update_search(model, sweep, step, contact, offset, stiffness[update - begin], positions, update, 0, 1,
                                                 here);
-                    finish_update(sweep, step, contact, offset, update, kind != PD_SWEEP_SEARCH && in_place, here, positions, direction);
+                    finish_update(sweep, step, contact, offset, update, kind != PD_SWEEP_SEARCH && in_place, here, positions, correction);
                 }
             }
             if (!in_place) continue;
 #pragma omp for schedule(static)
             for (int update = sweep->colour_start[colour]; update < sweep->colour_start[colour + 1]; update++)
-                pd_vertex_update_commit(sweep, contact, direction, update);
+                pd_vertex_update_commit(sweep, contact, correction, update);
         }
     }
     return PD_OK;

@@ -80,23 +80,23 @@ static __global__ void constrain_kernel(pd_vertices vertices, pd_contact_sweep c
 }
 
 static __global__ void constrained_kernel(pd_vertices vertices, pd_contact_sweep contact, const real *changes, real *positions,
-                                          real *direction) {
+                                          real *correction) {
     const pd_model model = vertices.model();
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (i >= vertices.n || contact.incidence.start[i + 1] == contact.incidence.start[i]) return;
     pd_vector move = pd_contact_constraint_move(&model, &contact, changes, i);
-    real *x = positions + 3 * (size_t)i, *d = direction + 3 * (size_t)i;
+    real *x = positions + 3 * (size_t)i, *d = correction + 3 * (size_t)i;
     x[0] += move.x, x[1] += move.y, x[2] += move.z;
     d[0] -= move.x, d[1] -= move.y, d[2] -= move.z;
 }
 
 pd_status pd_penalty_constrain(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, double inverse_h2,
-                               real *multipliers, real *changes, int *shares, real *positions, real *direction) {
+                               real *multipliers, real *changes, int *shares, real *positions, real *correction) {
     int n = contact->frozen.at.n;
     real compliance = (real)(inverse_h2 / (double)contact->frozen.stiffness);
     PD_LAUNCH(context, shares_kernel, model->n_vertices, model->n_vertices, *contact, multipliers, shares);
     PD_LAUNCH(context, constrain_kernel, n, pd_vertices_of(model), *contact, shares, compliance, multipliers, changes);
-    PD_LAUNCH(context, constrained_kernel, model->n_vertices, pd_vertices_of(model), *contact, changes, positions, direction);
+    PD_LAUNCH(context, constrained_kernel, model->n_vertices, pd_vertices_of(model), *contact, changes, positions, correction);
     return PD_OK;
 }
 

@@ -185,7 +185,7 @@ static __device__ __forceinline__ tree_node node_at(const tree_node *nodes, int 
 static __device__ __forceinline__ bool is_closed(const pd_tree &tree) { return tree.cost && *tree.cost > tree.limit; }
 
 /* One step of a traversal. Returns the primitive of a leaf with an overlapping box, otherwise -1. */
-static __device__ __forceinline__ int tree_step(const tree_node *nodes, const pd_box &box, int *at) {
+static __device__ __forceinline__ int next_leaf(const tree_node *nodes, const pd_box &box, int *at) {
     tree_node node = node_at(nodes, *at);
     int overlap = pd_boxes_overlap(&box, &node.box);
     *at = overlap ? *at + 1 : node.escape;
@@ -199,7 +199,7 @@ static __global__ void tree_pairs_kernel(pd_primitives first, const int *order, 
     pd_box box = first.boxes[i];
     pd_appender appender = pd_append_begin();
     while (__any_sync(PD_ALL_LANES, at < end)) {
-        int j = at < end ? tree_step(tree.nodes, box, &at) : -1;
+        int j = at < end ? next_leaf(tree.nodes, box, &at) : -1;
         pd_append(appender, j >= 0 && pd_may_collide(&first, i, &second, j), pd_pair_key(out, i, j), out);
     }
     pd_append_end(appender, out);
@@ -219,7 +219,7 @@ static __global__ void tree_own_pairs_kernel(pd_tree tree, pd_primitives primiti
     pd_box box = tree.nodes[slot].box;
     pd_appender appender = pd_append_begin();
     while (__any_sync(PD_ALL_LANES, at < end)) {
-        int j = at < end ? tree_step(tree.nodes, box, &at) : -1;
+        int j = at < end ? next_leaf(tree.nodes, box, &at) : -1;
         pd_append(appender, j >= 0 && pd_may_collide(&primitives, i, &primitives, j), pd_ordered_key(out, i, j), out);
     }
     pd_append_end(appender, out);

@@ -80,12 +80,12 @@ pd_status pd_anderson_combine(pd_context *context, const pd_anderson_part *part,
     return PD_OK;
 }
 
-static __global__ void take_kernel(const pd_anderson_state *state, long long count, const real *combined, real *direction) {
+static __global__ void take_kernel(const pd_anderson_state *state, long long count, const real *combined, real *correction) {
     const long long e = (long long)blockIdx.x * PD_THREADS + threadIdx.x;
-    if (e < count && state->accepted) direction[e] = combined[e];
+    if (e < count && state->accepted) correction[e] = combined[e];
 }
 
-pd_status pd_anderson_take(pd_context *context, const pd_anderson_state *state, long long count, const real *combined, real *direction) {
-    PD_LAUNCH(context, take_kernel, count, state, count, combined, direction);
+pd_status pd_anderson_take(pd_context *context, const pd_anderson_state *state, long long count, const real *combined, real *correction) {
+    PD_LAUNCH(context, take_kernel, count, state, count, combined, correction);
     return PD_OK;
 }

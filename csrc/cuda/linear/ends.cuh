@@ -15,8 +15,8 @@
 
 /* The move of one coordinate: one formula, each product rounded, so that observing a step changes no bit of it. The last step is not
  * read if its factor is zero. */
-static __device__ __forceinline__ real pd_next_step(real a, real direction, real b, const real *step) {
-    return b != 0 ? pd_product(a, direction) + pd_product(b, *step) : pd_product(a, direction);
+static __device__ __forceinline__ real pd_next_increment(real a, real correction, real b, const real *increment) {
+    return b != 0 ? pd_product(a, correction) + pd_product(b, *increment) : pd_product(a, correction);
 }
 
 /* The new position of coordinate j, with the new offset `away`; x_t NULL: see pd_advance. */
@@ -30,13 +30,13 @@ struct pd_moves {
     const unsigned char *fixed;
     const real *x_t, *predicted_displacement;
     real a, b;
-    real *step, *x, *offset;
+    real *increment, *x, *offset;
 
     __device__ __forceinline__ bool is_free(bool inside, int i) const { return inside && !fixed[i]; }
-    __device__ __forceinline__ void operator()(bool free, size_t j, real direction) const {
+    __device__ __forceinline__ void operator()(bool free, size_t j, real correction) const {
         if (!free) return;
-        const real s = pd_next_step(a, direction, b, step + j), away = offset[j] + s;
-        step[j] = s;
+        const real s = pd_next_increment(a, correction, b, increment + j), away = offset[j] + s;
+        increment[j] = s;
         x[j] = pd_next_position(x_t, predicted_displacement, j, away, x, s);
         offset[j] = away;
     }
@@ -45,7 +45,7 @@ struct pd_moves {
 static inline pd_moves pd_moves_of(const pd_move &move) {
     const real *x_t = move.data ? move.data->x_t : nullptr,
                *predicted_displacement = move.data ? move.data->predicted_displacement : nullptr;
-    return {move.model->fixed, x_t, predicted_displacement, (real)move.alpha, (real)move.beta, move.step, move.x, move.offset};
+    return {move.model->fixed, x_t, predicted_displacement, (real)move.alpha, (real)move.beta, move.increment, move.x, move.offset};
 }
 
 /* Moves nothing. */

@@ -46,21 +46,21 @@ pd_status pd_bodies_gather(pd_context *context, const pd_bodies *bodies, const r
     return PD_OK;
 }
 
-static __global__ void body_spread_kernel(pd_bodies bodies, const real *x, double alpha, real *direction) {
+static __global__ void body_spread_kernel(pd_bodies bodies, const real *x, double alpha, real *correction) {
     const pd_rigid_body *body = bodies.bodies + blockIdx.x;
     pd_rigid_stand stand;
     __shared__ pd_pose moved;
     __shared__ double drift[3];
     __shared__ int found;
     if (threadIdx.x == 0 && (found = pd_body_known(bodies, pd_rigid_fit(bodies.arms, body, x, &stand))))
-        pd_rigid_move(bodies.arms, body, &stand, x, alpha, direction, &moved, drift);
+        pd_rigid_move(bodies.arms, body, &stand, x, alpha, correction, &moved, drift);
     __syncthreads();
     if (!found) return;
-    for (PD_OWN_ROWS(i, body)) pd_rigid_update_spread(bodies.arms, body, &moved, drift, i, x, alpha, direction);
+    for (PD_OWN_ROWS(i, body)) pd_rigid_update_spread(bodies.arms, body, &moved, drift, i, x, alpha, correction);
 }
 
-pd_status pd_bodies_spread(pd_context *context, const pd_bodies *bodies, const real *x, double alpha, real *direction) {
-    PD_LAUNCH_BLOCKS(context, body_spread_kernel, (unsigned)bodies->n, *bodies, x, alpha, direction);
+pd_status pd_bodies_spread(pd_context *context, const pd_bodies *bodies, const real *x, double alpha, real *correction) {
+    PD_LAUNCH_BLOCKS(context, body_spread_kernel, (unsigned)bodies->n, *bodies, x, alpha, correction);
     return PD_OK;
 }
 
@@ -124,13 +124,13 @@ pd_status pd_bodies_stretch(pd_context *context, const pd_bodies *bodies, const 
     return PD_OK;
 }
 
-static __global__ void body_turn_kernel(pd_bodies bodies, const real *direction, double *turns) {
+static __global__ void body_turn_kernel(pd_bodies bodies, const real *correction, double *turns) {
     int b = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (b < bodies.n) turns[b] = pd_rigid_turn_of(bodies.bodies + b, direction);
+    if (b < bodies.n) turns[b] = pd_rigid_turn_of(bodies.bodies + b, correction);
 }
 
-pd_status pd_bodies_turn(pd_context *context, const pd_bodies *bodies, const real *direction, double *turns) {
-    PD_LAUNCH(context, body_turn_kernel, bodies->n, *bodies, direction, turns);
+pd_status pd_bodies_turn(pd_context *context, const pd_bodies *bodies, const real *correction, double *turns) {
+    PD_LAUNCH(context, body_turn_kernel, bodies->n, *bodies, correction, turns);
     return PD_OK;
 }
 
@@ -150,16 +150,16 @@ pd_status pd_bodies_arms(pd_context *context, const pd_bodies *bodies, const rea
     return PD_OK;
 }
 
-static __global__ void body_solve_kernel(pd_bodies bodies, double *systems, int again, int limited, const real *gradient, real *direction,
+static __global__ void body_solve_kernel(pd_bodies bodies, double *systems, int again, int limited, const real *gradient, real *correction,
                                          int *left) {
     int b = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (b >= bodies.n) return;
     int asked = !again || left[b];
-    left[b] = asked && pd_rigid_update_solve(bodies.bodies + b, systems + PD_RIGID_SYSTEM * (size_t)b, limited, gradient, direction);
+    left[b] = asked && pd_rigid_update_solve(bodies.bodies + b, systems + PD_RIGID_SYSTEM * (size_t)b, limited, gradient, correction);
 }
 
 pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *systems, int again, int limited, const real *gradient,
-                          real *direction, int *left) {
-    PD_LAUNCH(context, body_solve_kernel, bodies->n, *bodies, systems, again, limited, gradient, direction, left);
+                          real *correction, int *left) {
+    PD_LAUNCH(context, body_solve_kernel, bodies->n, *bodies, systems, again, limited, gradient, correction, left);
     return PD_OK;
 }

@@ -11,7 +11,7 @@
  * Launches of colours with one kind overlap (launch.cuh): an update, its first corners, x_t and predicted_displacement are read while the previous colour
  * ends. The alternative, a persistent kernel, would also wait for all blocks between two colours. It would need the registers of the
  * largest kind of update, a loop over the vertices of a large colour, and the mixed kind inside. Within a run of iterations the sweeps
- * move the offset themselves and start from the positions of the previous sweep (pd_sweep_bounds): no gather, no direction, no move by
+ * move the offset themselves and start from the positions of the previous sweep (pd_sweep_bounds): no gather, no correction, no move by
  * the frame.
  *
  * Counted in float for beams of 30 x 2 x 3 cells of six tets, 11.6 corners per vertex; bytes per vertex and iteration:
@@ -20,7 +20,7 @@
  *     slot     order 4, x 12, position 16                                                            32
  *     frame     d 12, step, x, x - y 24 each, fixed 1                                                 85
  * and the positions of neighbours, which stay in the cache: 600 bytes. Only the last iteration of a run has slot and frame, 117 bytes;
- * the others write 12 bytes of offset and no direction. There is one launch per colour, and three more in the last iteration.
+ * the others write 12 bytes of offset and no correction. There is one launch per colour, and three more in the last iteration.
  * PDGPU_UPDATE_THREADS sets T for measurements.
  *
  * Memory on the device, in float: the sweep 32 bytes per corner and 60 per vertex; model and state 165 per vertex and 124 per tet. */
@@ -136,7 +136,7 @@ struct family_sweep {
     pd_step_data step;
     real *offset;
     pd_padded_row *positions;
-    real *direction; // NULL: moves the offset
+    real *correction; // NULL: moves the offset
     pd_sweep_step kind;
     int in_place, begin, end;
 };
@@ -185,7 +185,7 @@ static __device__ __forceinline__ void end_update(const family_sweep &sweep, con
                                                   int lane, int lanes, real sum[9]) {
     const pd_update &own = thread.own;
     real d[3];
-    if (!sweep.direction) __syncwarp();                // all threads of an update have read the offset, which one of them writes
+    if (!sweep.correction) __syncwarp();               // all threads of an update have read the offset, which one of them writes
     for (int shift = lanes / 2; shift > 0; shift /= 2) // every thread gets the same bits: a + b is b + a
         for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
     if (!thread.inside) return;
@@ -197,8 +197,8 @@ static __device__ __forceinline__ void end_update(const family_sweep &sweep, con
         const size_t j = 3 * (size_t)own.vertex + (size_t)c;
         const real move = coordinate(d, c); // with the rounding of pd_advance
         const real away = pd_difference(sweep.step.inverse_h > 0 ? coordinate(row.drive, c) : sweep.offset[j], move);
-        if (sweep.direction)
-            sweep.direction[j] = move;
+        if (sweep.correction)
+            sweep.correction[j] = move;
         else
             sweep.offset[j] = away;
         if (sweep.in_place) sweep.positions[own.slot].c[c] = pd_vertex_position(row.start[k], row.predicted_displacement[k], away);
@@ -322,7 +322,7 @@ static __device__ __forceinline__ void move_vertex(const pd_vertex_sweep &sweep,
 static __global__ void __launch_bounds__(PD_THREADS)
     corner_update_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_vertex_sweep sweep,
                          const __grid_constant__ pd_step_data step, const __grid_constant__ pd_contact_sweep touched, pd_sweep_step kind,
-                         int in_place, int lanes, int begin, int end, real *offset, pd_padded_row *positions, real *direction) {
+                         int in_place, int lanes, int begin, int end, real *offset, pd_padded_row *positions, real *correction) {
     const bool search = kind == PD_SWEEP_SEARCH;
     const pd_contact_sweep *contact = touched.points ? &touched : NULL;
     const unsigned per_block = PD_THREADS / (unsigned)lanes;
@@ -349,13 +349,13 @@ static __global__ void __launch_bounds__(PD_THREADS)
     if (search)
         pd_vertex_update_search(&model, &sweep, &step, contact, offset, pd_vertex_update_stiffness(sum), positions->c, update, lane, lanes,
                                 d);
-    if (!direction) PD_UPDATE_WAIT(lanes); // all threads of the update have read the offset, which one of them writes
+    if (!correction) PD_UPDATE_WAIT(lanes); // all threads of the update have read the offset, which one of them writes
     if (lane > 0) return;
     if (!search && in_place) move_vertex(sweep, step, contact, offset, update, d, positions);
     const size_t row = 3 * (size_t)sweep.updates[update].vertex;
     for (int c = 0; c < 3; c++) {
-        if (direction)
-            direction[row + (size_t)c] = d[c];
+        if (correction)
+            correction[row + (size_t)c] = d[c];
         else
             offset[row + (size_t)c] = pd_difference(offset[row + (size_t)c], d[c]);
     }
@@ -371,7 +371,7 @@ struct touching_sweep {
     pd_slipping slipping;
 };
 
-static __global__ void commit_kernel(const __grid_constant__ touching_sweep touching, const real *direction, int begin, int end) {
+static __global__ void commit_kernel(const __grid_constant__ touching_sweep touching, const real *correction, int begin, int end) {
     int update = begin + (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (update >= end) return;
     pd_vertex_sweep sweep = {};
@@ -379,7 +379,7 @@ static __global__ void commit_kernel(const __grid_constant__ touching_sweep touc
     pd_contact_sweep contact = {};
     contact.incidence.start = touching.start, contact.lagged_incidence.start = touching.lagged_start, contact.lagged.n = touching.lagged;
     contact.points = touching.points, contact.moved = touching.moved, contact.slipping = touching.slipping;
-    pd_vertex_update_commit(&sweep, &contact, direction, update);
+    pd_vertex_update_commit(&sweep, &contact, correction, update);
 }
 
 static touching_sweep touching_sweep_of(const pd_vertex_sweep &sweep, const pd_contact_sweep &contact) {
@@ -391,7 +391,7 @@ static unsigned update_blocks(int updates, int lanes) { return pd_thread_blocks(
 
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, pd_sweep_bounds bounds, const pd_contact_sweep *contact, const real *x,
-                            real *offset, real *positions, real *direction) {
+                            real *offset, real *positions, real *correction) {
     const int asked = sweep->update_threads, lanes = asked > 0 ? asked : LANES, grouped_lanes = asked > 0 ? asked : NEO_HOOKEAN_LANES;
     const pd_contact_sweep touched = contact ? *contact : pd_contact_sweep{};
     pd_padded_row *slots = (pd_padded_row *)positions;
@@ -401,7 +401,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
     if (grouped_lanes == 16) groups = group_update_kernel<16>;
     if (grouped_lanes == 32) groups = group_update_kernel<32>;
     auto rotated = lanes == 1 ? rotated_update_kernel<3> : rotated_update_kernel<1>;
-    real *written = bounds.moves ? NULL : direction;
+    real *written = bounds.moves ? NULL : correction;
     family_sweep family = {sweep->updates, NULL, model->subspace, *step, offset, slots, written, kind, in_place, 0, 0};
 
     if (bounds.gathers) PD_LAUNCH(context, gather_kernel, model->n_vertices, model->n_vertices, sweep->order, x, slots);
@@ -420,7 +420,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
         PD_LAUNCH_BLOCKS(context, corner_update_kernel, update_blocks(last - grouped, lanes), *model, *sweep, *step, touched, kind,
                          in_place, lanes, grouped, last, offset, slots, written);
         if (contact && in_place)
-            PD_LAUNCH(context, commit_kernel, last - first, touching_sweep_of(*sweep, touched), direction, first, last);
+            PD_LAUNCH(context, commit_kernel, last - first, touching_sweep_of(*sweep, touched), correction, first, last);
     }
     return PD_OK;
 }

@@ -19,7 +19,7 @@ _Static_assert(1 + PD_KIND_COUNT <= PD_ANDERSON_MOST_PARTS, "positions, and one 
 
 typedef struct outer_anderson {
     pd_anderson anderson;
-    real *combined; /* B [n,3] a direction before its judgement; NULL: there is none */
+    real *combined; /* B [n,3] a correction before its judgement; NULL: there is none */
     double stiffness[2];
 } outer_anderson;
 
@@ -92,7 +92,7 @@ done:
     return status;
 }
 
-/* The combined direction becomes that of the iteration if G at its end is low enough. */
+/* The combined correction becomes that of the iteration if G at its end is low enough. */
 static pd_status assess(outer_anderson *made, const pd_problem *problem, const pd_iterate *iterate) {
     pd_context *context = problem->context;
     const pd_model *model = problem->model;
@@ -104,7 +104,7 @@ static pd_status assess(outer_anderson *made, const pd_problem *problem, const p
     pd_context_tally(context)->potentials++;
     PD_TRY(pd_potential(context, model, &problem->step, problem->trial, problem->trial_offset, problem->scalars));
     PD_TRY(pd_anderson_decide(context, made->anderson.state, problem->scalars, PD_ENERGY_COUNT, model->n_vertices, made->stiffness));
-    status = pd_anderson_take(context, state, 3LL * model->n_vertices, made->combined, iterate->direction);
+    status = pd_anderson_take(context, state, 3LL * model->n_vertices, made->combined, iterate->correction);
 done:
     return status;
 }
@@ -114,16 +114,16 @@ static pd_status apply(void *self, const pd_problem *problem, const pd_iterate *
     pd_anderson *anderson = &made->anderson;
     const int window = anderson->settings.window;
     pd_status status = PD_OK;
-    if (iterate->displaced) return hold(anderson, 0); // x and direction are no pair of the map
+    if (iterate->displaced) return hold(anderson, 0); // x and correction are no pair of the map
     if (iterate->number == 0) PD_TRY(hold(anderson, 1));
     pd_anderson_part *x = &anderson->parts[0];
     x->x = iterate->offset;
-    x->direction = iterate->direction;
+    x->correction = iterate->correction;
     x->positions = made->combined ? iterate->x : NULL;
     PD_TRY(pd_anderson_observe(anderson));
     for (int p = 0; p < anderson->n_parts; p++)
         PD_TRY(pd_anderson_combine(anderson->context, &anderson->parts[p], window, anderson->state,
-                                   made->combined ? made->combined : iterate->direction));
+                                   made->combined ? made->combined : iterate->correction));
     if (made->combined) status = assess(made, problem, iterate);
 done:
     return status;

@@ -22,7 +22,7 @@ pd_status pd_prescribed_moves(pd_prescribed *self, const pd_problem *problem, co
 
 /* Moves the pins of x and the obstacles towards their targets.
  *   targets  B [n,3] of the pins
- *   last     the fraction of its direction that the last iteration took, which also limits obstructed motions
+ *   last     the fraction of its correction that the last iteration took, which also limits obstructed motions
  *   moved, arrived  H  out  whether anything has moved, and whether all is at its target. Synchronises. Errors: PD_ERROR_MEMORY. */
 pd_status pd_prescribed_advance(pd_prescribed *self, const pd_problem *problem, const real *targets, double last, real *x, int *moved,
                                 int *arrived);

@@ -66,8 +66,8 @@ pd_status pd_step_limiter_shorten(pd_simulation *self, double fraction) {
     pd_status status = PD_OK;
     // an accelerator goes by the step that was taken, and restarts
     PD_TRY(pd_memory_clear(problem->context, problem->trial, bytes));
-    PD_TRY(pd_add_scaled(problem->context, problem->model, problem->trial, fraction, iterate->step, problem->trial));
-    PD_TRY(pd_memory_copy(problem->context, iterate->step, problem->trial, bytes));
+    PD_TRY(pd_add_scaled(problem->context, problem->model, problem->trial, fraction, iterate->increment, problem->trial));
+    PD_TRY(pd_memory_copy(problem->context, iterate->increment, problem->trial, bytes));
     iterate->replaced = 1;
     self->limiter.kept *= fraction;
     PD_TRY(pd_step_limiter_return(self, fraction));
@@ -75,7 +75,7 @@ done:
     return status;
 }
 
-/* iterate->direction = limiter.x - first guess, each vertex in its displacement bound; *cut: the most by which that shortens a move, m. */
+/* iterate->correction = limiter.x - first guess, each vertex in its displacement bound; *cut: the most by which that shortens a move, m. */
 static pd_status bound_first_guess(pd_simulation *self, double *cut) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
@@ -85,10 +85,10 @@ static pd_status bound_first_guess(pd_simulation *self, double *cut) {
     PD_TRY(pd_contact_bound_displacements(problem->contact, self->limiter.x, &bounds));
     if (!pd_contact_uses_bounds(problem->contact))
         bounds.bounds.outer = (double)INFINITY; // the time of impact of the whole path is computed first
-    PD_TRY(pd_memory_clear(context, iterate->direction, pd_problem_bytes(problem)));
-    PD_TRY(pd_add_scaled(context, problem->model, iterate->direction, 1.0, self->limiter.x, iterate->direction));
-    PD_TRY(pd_add_scaled(context, problem->model, iterate->direction, -1.0, iterate->x, iterate->direction));
-    PD_TRY(pd_contact_bound_moves(context, problem->model, &bounds, iterate->direction));
+    PD_TRY(pd_memory_clear(context, iterate->correction, pd_problem_bytes(problem)));
+    PD_TRY(pd_add_scaled(context, problem->model, iterate->correction, 1.0, self->limiter.x, iterate->correction));
+    PD_TRY(pd_add_scaled(context, problem->model, iterate->correction, -1.0, iterate->x, iterate->correction));
+    PD_TRY(pd_contact_bound_moves(context, problem->model, &bounds, iterate->correction));
     PD_TRY(pd_contact_held(problem->contact, cut));
 done:
     return status;
@@ -137,9 +137,9 @@ static pd_status take_bounded_guess(pd_simulation *self) {
     pd_status status = PD_OK;
     PD_TRY(pd_memory_copy(context, problem->trial, self->limiter.x, bytes));
     PD_TRY(pd_memory_copy(context, problem->trial_offset, self->limiter.offset, bytes));
-    PD_TRY(pd_advance_touching(context, problem->model, -1.0, iterate->direction, 0.0, pd_contact_touching(problem->contact), NULL,
-                               iterate->step, problem->trial, problem->trial_offset, NULL));
-    PD_TRY(pd_memory_clear(context, iterate->step, bytes));
+    PD_TRY(pd_advance_touching(context, problem->model, -1.0, iterate->correction, 0.0, pd_contact_touching(problem->contact), NULL,
+                               iterate->increment, problem->trial, problem->trial_offset, NULL));
+    PD_TRY(pd_memory_clear(context, iterate->increment, bytes));
     // pinned vertices stay at their targets
     PD_TRY(pd_move_towards(context, n, fixed, 1.0, iterate->x, problem->trial));
     PD_TRY(pd_move_towards(context, n, fixed, 1.0, iterate->offset, problem->trial_offset));
@@ -229,7 +229,7 @@ pd_status pd_step_limiter_limit(pd_simulation *self) {
     pd_step_limiter *limiter = &self->limiter;
     pd_iterate *iterate = &self->iterate;
     pd_status status = PD_OK;
-    if (iterate->limit > 0.0 && !self->accelerator) { // an accelerated iterate leaves the limited direction
+    if (iterate->limit > 0.0 && !self->accelerator) { // an accelerated iterate leaves the limited correction
         limiter->fraction = iterate->limit;
         return PD_OK;
     }

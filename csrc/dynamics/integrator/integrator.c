@@ -9,10 +9,10 @@
 
 static const char *const NAMES[PD_INTEGRATOR_COUNT] = {"implicit_euler", "bdf2", "trapezoidal", "newmark"};
 
-pd_status pd_integrator_check(int kind, double step, const pd_description *description, const struct pd_method *method,
+pd_status pd_integrator_check(int kind, double h, const pd_description *description, const struct pd_method *method,
                               const pd_contact_response *response, pd_error *error) {
     if (kind == PD_IMPLICIT_EULER) return PD_OK;
-    if (!(step > 0.0)) return pd_fail(error, PD_ERROR_VALUE, "integrator: %s needs a time step, and h is 0 (quasistatic)", NAMES[kind]);
+    if (!(h > 0.0)) return pd_fail(error, PD_ERROR_VALUE, "integrator: %s needs a time step, and h is 0 (quasistatic)", NAMES[kind]);
     if (method->implicit_euler_only)
         return pd_fail(error, PD_ERROR_TYPE, "integrator: %s does not take %s: it minimises no potential with an inertial target",
                        method->name, NAMES[kind]);
@@ -24,9 +24,9 @@ pd_status pd_integrator_check(int kind, double step, const pd_description *descr
     return PD_OK;
 }
 
-double pd_integrator_effective_step(int kind, double step) {
-    if (kind == PD_IMPLICIT_EULER) return step;
-    return kind == PD_BDF2 ? 2.0 * step / 3.0 : 0.5 * step;
+double pd_integrator_effective_step(int kind, double h) {
+    if (kind == PD_IMPLICIT_EULER) return h;
+    return kind == PD_BDF2 ? 2.0 * h / 3.0 : 0.5 * h;
 }
 
 void pd_integrator_destroy(pd_integrator *self, pd_context *context) {

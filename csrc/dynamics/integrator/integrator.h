@@ -36,11 +36,11 @@ struct pd_integrator {
 };
 
 /* Refuses a method, a response or a scene that has no such target, and h = 0. Errors: PD_ERROR_TYPE, PD_ERROR_VALUE. */
-pd_status pd_integrator_check(int kind, double step, const pd_description *description, const struct pd_method *method,
+pd_status pd_integrator_check(int kind, double h, const pd_description *description, const struct pd_method *method,
                               const pd_contact_response *response, pd_error *error);
 
 /* The effective step of a step between positions, s. */
-double pd_integrator_effective_step(int kind, double step);
+double pd_integrator_effective_step(int kind, double h);
 
 /* Two parts of the creation of a problem: replaces the damping of `sets` by scaled copies, before the model; and allocates the rest. kind:
  * no implicit Euler. pd_integrator_destroy frees the rest after a failure. Errors: PD_ERROR_MEMORY. */

@@ -34,7 +34,7 @@ typedef struct settings {
 static const pd_option options[] = {PD_NUMBER_FROM(settings, weight, 0.0), PD_LINEAR(settings, linear), PD_OPTIONS_END};
 
 typedef struct pd_admm {
-    pd_global_step step;          /* factor of the weights of all elements */
+    pd_global_step global;        /* factor of the weights of all elements */
     real *weights[PD_KIND_COUNT]; /* B [elements] of each kind of the model */
     real *duals[PD_KIND_COUNT];   /* B [elements,3,d] */
 } pd_admm;
@@ -42,7 +42,7 @@ typedef struct pd_admm {
 static void destroy(void *self, const pd_problem *problem) {
     pd_admm *admm = self;
     if (!admm) return;
-    pd_global_step_destroy(&admm->step, problem->context);
+    pd_global_step_destroy(&admm->global, problem->context);
     for (int s = 0; s < PD_KIND_COUNT; s++) {
         pd_memory_destroy(problem->context, admm->weights[s]);
         pd_memory_destroy(problem->context, admm->duals[s]);
@@ -87,7 +87,7 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
         PD_TRY(weigh(problem, settings->weight, set, parameters, &admm->weights[s]));
         PD_TRY(pd_memory_create(problem->context, (void **)&admm->duals[s], dual_bytes(&problem->model->kinds[s])));
     }
-    PD_TRY(pd_global_step_create(&admm->step, problem, &settings->linear, weighed));
+    PD_TRY(pd_global_step_create(&admm->global, problem, &settings->linear, weighed));
 done:
     for (int s = 0; weighed && s < problem->n_sets; s++) free((void *)weighed[s].parameters);
     free(weighed);
@@ -96,7 +96,7 @@ done:
 
 static pd_status refresh(void *self, const pd_problem *problem) {
     (void)problem;
-    return pd_linear_prepare(((pd_admm *)self)->step.linear);
+    return pd_linear_prepare(((pd_admm *)self)->global.linear);
 }
 
 /* The objective of the solve along d minus its value at x: the quadratic part, in closed form, and contact at x - alpha d; and its
@@ -127,11 +127,11 @@ static pd_status contact_energy(const pd_problem *problem, const real *x, double
 /* Limits d to its contact-free part, then halves it until the objective of the solve decreases, which is quadratic except for contact. */
 static pd_status hold_back(pd_admm *admm, const pd_problem *problem, pd_iterate *iterate) {
     pd_context *context = problem->context;
-    const real *x = iterate->x, *d = iterate->direction;
+    const real *x = iterate->x, *d = iterate->correction;
     pd_status status = PD_OK;
     line line;
     double slope, of_contact, alpha = 1.0;
-    PD_TRY(pd_global_step_curvature(&admm->step, problem, d, &line.curvature));
+    PD_TRY(pd_global_step_curvature(&admm->global, problem, d, &line.curvature));
     PD_TRY(pd_problem_product(problem, iterate->gradient, d, &slope));
     PD_TRY(contact_slope(problem, x, d, &of_contact));
     PD_TRY(contact_energy(problem, x, &line.contact));
@@ -158,7 +158,7 @@ done:
     return status;
 }
 
-static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+static pd_status correction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_admm *admm = self;
     pd_context *context = problem->context;
     const pd_model *model = problem->model;
@@ -168,8 +168,8 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     pd_context_tally(context)->projections++;
     PD_TRY(pd_admm_local(context, model, &problem->step, iterate->x, iterate->offset, admm->weights, admm->duals, iterate->gradient));
     if (problem->contact) PD_TRY(pd_contact_add_gradient(problem->contact, model, iterate->x, iterate->gradient));
-    PD_TRY(pd_global_step_refresh(&admm->step, problem, iterate->x, iterate->number == 0));
-    PD_TRY(pd_global_step_solve(&admm->step, problem, iterate->gradient, iterate->direction));
+    PD_TRY(pd_global_step_refresh(&admm->global, problem, iterate->x, iterate->number == 0));
+    PD_TRY(pd_global_step_solve(&admm->global, problem, iterate->gradient, iterate->correction));
     if (problem->contact) PD_TRY(hold_back(admm, problem, iterate));
 done:
     return status;
@@ -194,5 +194,5 @@ const pd_method pd_admm_method = {.name = "ADMM",
                                   .create = create,
                                   .destroy = destroy,
                                   .refresh = refresh,
-                                  .direction = direction,
+                                  .correction = correction,
                                   .carries = carries};

@@ -59,7 +59,7 @@ static void forget(memory *self) {
     self->product = NO_PRODUCT;
 }
 
-static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+static pd_status correction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     memory *memory = self;
     const pd_callback *callback = iterate->callback;
     pd_callback_step step = {self, problem, iterate};
@@ -76,7 +76,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     iterate->stalled = 0;
     iterate->limit = memory->part;
     iterate->cut = memory->cut;
-    PD_TRY(pd_memory_copy(problem->context, iterate->step, memory->moved, pd_problem_bytes(problem)));
+    PD_TRY(pd_memory_copy(problem->context, iterate->increment, memory->moved, pd_problem_bytes(problem)));
     PD_TRY(pd_dot(problem->context, problem->model, memory->moved, memory->moved, problem->scalars));
     PD_TRY(pd_memory_upload(problem->context, problem->scalars + 1, &memory->changed, sizeof memory->changed));
 done:
@@ -323,7 +323,7 @@ done:
 
 /* ---- moves ---------------------------------------------------------------------------------------------------------------------------- */
 
-/* iterate->direction = -fraction d at the free vertices, projected on their lines and planes. */
+/* iterate->correction = -fraction d at the free vertices, projected on their lines and planes. */
 static pd_status take_direction(pd_callback_step *step, const real *d, double fraction) {
     const pd_problem *problem = step->problem;
     pd_iterate *iterate = step->iterate;
@@ -331,14 +331,14 @@ static pd_status take_direction(pd_callback_step *step, const real *d, double fr
     for (size_t j = 0; j < 3 * (size_t)problem->model->n_vertices; j++)
         if (!(pd_fabs(d[j]) < (real)INFINITY))
             return pd_fail(problem->error, PD_ERROR_NOT_FINITE, "d: %g at vertex %zu is not finite", (double)d[j], j / 3);
-    PD_TRY(pd_memory_upload(problem->context, iterate->direction, d, pd_problem_bytes(problem)));
+    PD_TRY(pd_memory_upload(problem->context, iterate->correction, d, pd_problem_bytes(problem)));
     PD_TRY(pd_direction_scale(problem, iterate, -fraction));
-    if (problem->subspace) PD_TRY(pd_project(problem->context, problem->model->n_vertices, problem->model->subspace, iterate->direction));
+    if (problem->subspace) PD_TRY(pd_project(problem->context, problem->model->n_vertices, problem->model->subspace, iterate->correction));
 done:
     return status;
 }
 
-/* The fraction of iterate->direction within the step limit. */
+/* The fraction of iterate->correction within the step limit. */
 static pd_status find_limit(const pd_callback_step *step, double *part) {
     const pd_problem *problem = step->problem;
     const pd_iterate *iterate = step->iterate;
@@ -346,7 +346,7 @@ static pd_status find_limit(const pd_callback_step *step, double *part) {
     *part = 1.0;
     if (!problem->contact && !problem->model->is_oriented) return PD_OK;
     ((memory *)step->memory)->product = NO_PRODUCT;
-    PD_TRY(pd_add_scaled(problem->context, problem->model, iterate->x, -1.0, iterate->direction, problem->trial));
+    PD_TRY(pd_add_scaled(problem->context, problem->model, iterate->x, -1.0, iterate->correction, problem->trial));
     PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, part));
 done:
     return status;
@@ -374,7 +374,7 @@ pd_status pd_callback_line_search(pd_callback_step *step, const real *d, double 
     *part = 0.0;
     PD_TRY(need_gradient(step));
     PD_TRY(take_direction(step, d, 1.0));
-    PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
+    PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->correction, &slope));
     if (!(slope >= 0.0))
         return pd_fail(problem->error, PD_ERROR_VALUE,
                        "d: not a descent direction, its product with the gradient is %g J and must be negative", -slope);
@@ -413,7 +413,7 @@ pd_status pd_callback_move(pd_callback_step *step, const real *d, double fractio
     PD_TRY(pd_iterate_advance(problem, iterate, problem->contact ? NULL : &problem->step, weights, 1));
     PD_TRY(pd_memory_download(problem->context, report, problem->scalars, sizeof report));
     memory->changed += report[1];
-    PD_TRY(pd_add_scaled(problem->context, problem->model, memory->moved, 1.0, iterate->step, memory->moved));
+    PD_TRY(pd_add_scaled(problem->context, problem->model, memory->moved, 1.0, iterate->increment, memory->moved));
     forget(memory);
     *gone = part * fraction;
 done:
@@ -424,7 +424,7 @@ const pd_method pd_callback_method = {.name = "CustomSolver",
                                       .options = (const pd_option[]){PD_OPTIONS_END},
                                       .create = create,
                                       .destroy = destroy,
-                                      .direction = direction,
+                                      .correction = correction,
                                       .minimises_potential = 1,
                                       .takes_custom = 1,
                                       .takes_oriented = 1,

@@ -6,7 +6,7 @@
 #include "elements/stvk_corner.h"
 #include "linear/upload.h"
 #include "threads/team.h"
-#include "updates/elements/vertex_step.h"
+#include "updates/elements/vertex_correction.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * Near the minimum the potential no longer resolves a decrease: a step that changes it by no more than rounding is
  * taken if it lowers the gradient norm by a tenth, so the iteration goes on down to the floor of the gradient and ends there.
  *
- * Friction has its secant matrix where the slip of a pair has reversed in the iteration before, or would have with the whole direction: the
+ * Friction has its secant matrix where the slip of a pair has reversed in the iteration before, or would have with the whole correction: the
  * line search would otherwise shorten the steps of all vertices for the sake of a few that slip to and fro, and a shortened step hides that
  * they do.
  *
@@ -194,7 +194,7 @@ done:
     return status;
 }
 
-/* direction = H^-1 gradient by conjugate gradients: on the Hessian as it is, on the projected one, on the projected and shifted one. */
+/* correction = H^-1 gradient by conjugate gradients: on the Hessian as it is, on the projected one, on the projected and shifted one. */
 static pd_status solve_inexactly(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
     double tolerance = newton->settings.linear.tolerance, norm;
@@ -219,12 +219,12 @@ done:
     return status;
 }
 
-/* direction = H^-1 gradient by a factor of the Hessian at the iterate. */
+/* correction = H^-1 gradient by a factor of the Hessian at the iterate. */
 static pd_status solve_exactly(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int first) {
     pd_status status = factorise(newton, problem, iterate, first);
     newton->factored = 1, newton->worn = 0;
     newton->forcing = 0.0;
-    return status ? status : pd_hessian_factor_solve(newton->factor, problem, iterate->gradient, iterate->direction);
+    return status ? status : pd_hessian_factor_solve(newton->factor, problem, iterate->gradient, iterate->correction);
 }
 
 /* The forcing term of an iteration in which the gradient has this norm. */
@@ -278,9 +278,9 @@ static pd_status predict(pd_newton *newton, const pd_problem *problem, const pd_
     pd_status status = PD_OK;
     double slope, curvature;
     PD_TRY(fill(newton, problem, iterate, PD_FILTER_NONE, pd_problem_needs_assembled(problem)));
-    PD_TRY(pd_hessian_cg_multiply(newton->model, iterate->direction, problem->trial_gradient));
-    PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->direction, &curvature));
-    PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
+    PD_TRY(pd_hessian_cg_multiply(newton->model, iterate->correction, problem->trial_gradient));
+    PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->correction, &curvature));
+    PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->correction, &slope));
     newton->predicted = slope - 0.5 * curvature;
 done:
     return status;
@@ -294,7 +294,7 @@ static void begin_pass(pd_newton *newton, const pd_problem *problem) {
     if (problem->contact) pd_contact_forget_slips(problem->contact);
 }
 
-static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+static pd_status correction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_newton *newton = self;
     pd_status status = PD_OK;
     int exact = 1;
@@ -328,7 +328,7 @@ const pd_method pd_newton_method = {.name = "Newton",
                                     .settings_size = sizeof(settings),
                                     .create = create,
                                     .destroy = destroy,
-                                    .direction = direction,
+                                    .correction = correction,
                                     .takes_rigid = 1,
                                     .takes_custom = 1,
                                     .takes_oriented = 1,

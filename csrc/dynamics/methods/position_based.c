@@ -35,11 +35,11 @@ static void destroy(void *self, const pd_problem *problem) {
     free(self);
 }
 
-static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+static pd_status correction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     const settings *memory = self;
     pd_context_tally(problem->context)->sweeps++;
-    // the frame subtracts the direction
-    return pd_constraint_moves(problem->context, problem->model, -memory->relaxation, iterate->x, iterate->direction);
+    // the frame subtracts the correction
+    return pd_constraint_moves(problem->context, problem->model, -memory->relaxation, iterate->x, iterate->correction);
 }
 
 const pd_method pd_position_based_method = {.name = "PBD",
@@ -47,7 +47,7 @@ const pd_method pd_position_based_method = {.name = "PBD",
                                             .settings_size = sizeof(settings),
                                             .create = create,
                                             .destroy = destroy,
-                                            .direction = direction,
+                                            .correction = correction,
                                             .capturable = pd_always,
                                             .cure = "take a smaller relaxation",
                                             .implicit_euler_only = 1,

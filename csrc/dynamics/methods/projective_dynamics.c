@@ -31,7 +31,7 @@ static const pd_option options[] = {PD_LINEAR(settings, linear), PD_OPTION(setti
                                     PD_COUNT_FROM(settings, inner, 1), PD_NUMBER_FROM(settings, active, 0), PD_OPTIONS_END};
 
 typedef struct memory {
-    pd_global_step step;
+    pd_global_step global;
     pd_schur_step *schur; /* NULL: only the linear solver */
 } memory;
 
@@ -39,7 +39,7 @@ static void destroy(void *self, const pd_problem *problem) {
     memory *memory = self;
     if (!memory) return;
     pd_schur_step_destroy(memory->schur, problem->context);
-    pd_global_step_destroy(&memory->step, problem->context);
+    pd_global_step_destroy(&memory->global, problem->context);
     free(memory);
 }
 
@@ -51,16 +51,16 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     if (!made) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     linear.in_contact = settings->in_contact;
     linear.active = settings->active;
-    PD_TRY(pd_global_step_create(&made->step, problem, &linear, NULL));
+    PD_TRY(pd_global_step_create(&made->global, problem, &linear, NULL));
     if (linear.kind == PD_LINEAR_SCHUR && linear.in_contact)
-        status = pd_schur_step_create(&made->schur, problem, made->step.linear, linear.in_contact, settings->inner);
+        status = pd_schur_step_create(&made->schur, problem, made->global.linear, linear.in_contact, settings->inner);
 done:
     return status;
 }
 
 static pd_status refresh(void *self, const pd_problem *problem) {
     (void)problem;
-    return pd_linear_prepare(((memory *)self)->step.linear);
+    return pd_linear_prepare(((memory *)self)->global.linear);
 }
 
 /* Tells whether an iteration is exactly the local step, one linear solve and the move. */
@@ -68,9 +68,9 @@ static int is_plain(const memory *self, const pd_problem *problem) {
     return !problem->response->gradient && !problem->rigid && !self->schur;
 }
 
-static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+static pd_status correction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     memory *memory = self;
-    pd_global_step *step = &memory->step;
+    pd_global_step *global = &memory->global;
     pd_status status = PD_OK;
 
     if (is_plain(memory, problem)) {
@@ -81,7 +81,7 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
             PD_TRY(pd_gradient(problem->context, problem->model, &problem->step, iterate->x, iterate->offset, iterate->gradient));
         else
             PD_TRY(pd_corner_forces(problem->context, problem->model, iterate->x));
-        PD_TRY(pd_linear_solve_between(step->linear, damped ? NULL : &gather, iterate->gradient, iterate->move, iterate->direction));
+        PD_TRY(pd_linear_solve_between(global->linear, damped ? NULL : &gather, iterate->gradient, iterate->move, iterate->correction));
         iterate->move = NULL;
         return PD_OK;
     }
@@ -90,11 +90,11 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
     PD_TRY(pd_problem_local_step(problem, iterate->x, iterate->offset, iterate->gradient));
 
     // global step: A d = gradient, used with a minus sign by the frame
-    PD_TRY(pd_global_step_refresh(step, problem, iterate->x, iterate->number == 0));
+    PD_TRY(pd_global_step_refresh(global, problem, iterate->x, iterate->number == 0));
     if (memory->schur) {
-        PD_TRY(pd_schur_step_solve(memory->schur, problem, iterate->x, iterate->gradient, iterate->direction));
+        PD_TRY(pd_schur_step_solve(memory->schur, problem, iterate->x, iterate->gradient, iterate->correction));
     } else
-        PD_TRY(pd_global_step_solve(step, problem, iterate->gradient, iterate->direction));
+        PD_TRY(pd_global_step_solve(global, problem, iterate->gradient, iterate->correction));
     if (problem->contact) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
 done:
     return status;
@@ -105,9 +105,9 @@ static pd_status set_targets(void *self, const pd_problem *problem, int first, i
     return schur ? pd_schur_step_set_targets(schur, problem, first, n, rows) : PD_OK;
 }
 
-static int capturable(const void *self) { return pd_global_step_capturable(&((const memory *)self)->step); }
+static int capturable(const void *self) { return pd_global_step_capturable(&((const memory *)self)->global); }
 
-static pd_linear *linear_of(const void *self) { return ((const memory *)self)->step.linear; }
+static pd_linear *linear_of(const void *self) { return ((const memory *)self)->global.linear; }
 
 const pd_method pd_projective_dynamics_method = {.name = "ProjectiveDynamics",
                                                  .options = options,
@@ -115,7 +115,7 @@ const pd_method pd_projective_dynamics_method = {.name = "ProjectiveDynamics",
                                                  .create = create,
                                                  .destroy = destroy,
                                                  .refresh = refresh,
-                                                 .direction = direction,
+                                                 .correction = correction,
                                                  .capturable = capturable,
                                                  .set_targets = set_targets,
                                                  .linear = linear_of,

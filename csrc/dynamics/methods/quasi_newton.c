@@ -15,7 +15,7 @@
  * another step belong to another potential, so the history is empty at the start of each step. Without history and line search this is
  * Projective Dynamics to the bit.
  *
- * Signs: the frame subtracts the direction d. */
+ * Signs: the frame subtracts the correction d. */
 #include "dynamics/problem/global_step.h"
 #include "dynamics/problem/line_search.h"
 #include "dynamics/problem/potential.h"
@@ -34,9 +34,9 @@ static const pd_option options[] = {PD_COUNT_FROM(settings, history, 0), PD_FLAG
 typedef struct pd_quasi_newton {
     int line_search;
     int size, count, next; /* capacity, pairs stored, slot of the next one */
-    pd_global_step step;   /* with A */
+    pd_global_step global; /* with A */
     real *last_gradient;   /* B [n,3] of the previous iterate */
-    real *last_direction;  /* B [n,3] from it, six numbers of a rigid body; without bodies the step contains it */
+    real *last_correction; /* B [n,3] from it, six numbers of a rigid body; without bodies the increment contains it */
     real **s, **y;         /* [size] of B [n,3] */
     double *curvature;     /* [size] s.y */
     double *factor;        /* [size] scratch of the recursion */
@@ -50,8 +50,8 @@ static void destroy(void *self, const pd_problem *problem) {
         if (memory->y) pd_memory_destroy(problem->context, memory->y[i]);
     }
     pd_memory_destroy(problem->context, memory->last_gradient);
-    pd_memory_destroy(problem->context, memory->last_direction);
-    pd_global_step_destroy(&memory->step, problem->context);
+    pd_memory_destroy(problem->context, memory->last_correction);
+    pd_global_step_destroy(&memory->global, problem->context);
     free(memory->s);
     free(memory->y);
     free(memory->curvature);
@@ -80,15 +80,15 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
         PD_TRY(pd_memory_create(problem->context, (void **)&memory->y[i], bytes));
     }
     if (size) PD_TRY(pd_memory_create(problem->context, (void **)&memory->last_gradient, bytes));
-    if (size && problem->rigid) PD_TRY(pd_memory_create(problem->context, (void **)&memory->last_direction, bytes));
-    PD_TRY(pd_global_step_create(&memory->step, problem, &settings->linear, NULL));
+    if (size && problem->rigid) PD_TRY(pd_memory_create(problem->context, (void **)&memory->last_correction, bytes));
+    PD_TRY(pd_global_step_create(&memory->global, problem, &settings->linear, NULL));
 done:
     return status;
 }
 
 static pd_status refresh(void *self, const pd_problem *problem) {
     (void)problem;
-    return pd_global_step_prepare(&((pd_quasi_newton *)self)->step);
+    return pd_global_step_prepare(&((pd_quasi_newton *)self)->global);
 }
 
 /* Adds the pair of the previous iteration to the history; replaces the oldest pair of a full history. */
@@ -98,11 +98,11 @@ static pd_status remember(pd_quasi_newton *memory, const pd_problem *problem, co
     real *s = memory->s[memory->next], *y = memory->y[memory->next];
     double s_y, s_s, y_y;
     int full = memory->count == memory->size;
-    if (memory->last_direction) {
+    if (memory->last_correction) {
         PD_TRY(pd_memory_clear(problem->context, s, bytes));
-        PD_TRY(pd_add_scaled(problem->context, problem->model, s, -1.0, memory->last_direction, s));
+        PD_TRY(pd_add_scaled(problem->context, problem->model, s, -1.0, memory->last_correction, s));
     } else {
-        PD_TRY(pd_memory_copy(problem->context, s, iterate->step, bytes));
+        PD_TRY(pd_memory_copy(problem->context, s, iterate->increment, bytes));
     }
     PD_TRY(pd_memory_copy(problem->context, y, iterate->gradient, bytes));
     PD_TRY(pd_add_scaled(problem->context, problem->model, y, -1.0, memory->last_gradient, y));
@@ -119,10 +119,10 @@ done:
     return status;
 }
 
-/* direction = B gradient: the two loops, newest pair first and oldest pair first. */
+/* correction = B gradient: the two loops, newest pair first and oldest pair first. */
 static pd_status two_loops(pd_quasi_newton *memory, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
-    real *q = problem->trial, *r = iterate->direction;
+    real *q = problem->trial, *r = iterate->correction;
     PD_TRY(pd_memory_copy(problem->context, q, iterate->gradient, pd_problem_bytes(problem)));
     for (int k = 1; k <= memory->count; k++) {
         int i = (memory->next - k + memory->size) % memory->size;
@@ -130,7 +130,7 @@ static pd_status two_loops(pd_quasi_newton *memory, const pd_problem *problem, c
         memory->factor[i] /= memory->curvature[i];
         PD_TRY(pd_add_scaled(problem->context, problem->model, q, -memory->factor[i], memory->y[i], q));
     }
-    PD_TRY(pd_global_step_solve(&memory->step, problem, q, r));
+    PD_TRY(pd_global_step_solve(&memory->global, problem, q, r));
     for (int k = memory->count; k >= 1; k--) {
         int i = (memory->next - k + memory->size) % memory->size;
         double y_r;
@@ -141,31 +141,31 @@ done:
     return status;
 }
 
-static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+static pd_status correction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_quasi_newton *memory = self;
     pd_status status = PD_OK;
     double slope = 1.0;
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
     if (iterate->number == 0)
         memory->count = memory->next = 0;
-    else if (memory->size && !(problem->rigid && iterate->replaced)) // bodies moved by a part of that direction, on arcs
+    else if (memory->size && !(problem->rigid && iterate->replaced)) // bodies moved by a part of that correction, on arcs
         PD_TRY(remember(memory, problem, iterate));
-    PD_TRY(pd_global_step_refresh(&memory->step, problem, iterate->x, iterate->number == 0));
+    PD_TRY(pd_global_step_refresh(&memory->global, problem, iterate->x, iterate->number == 0));
     PD_TRY(two_loops(memory, problem, iterate));
-    if (memory->count) PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
+    if (memory->count) PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->correction, &slope));
     if (!(slope > 0)) { // only by rounding; not with A^-1 without history
         memory->count = 0;
         PD_TRY(two_loops(memory, problem, iterate));
     }
     if (memory->size) PD_TRY(pd_memory_copy(problem->context, memory->last_gradient, iterate->gradient, pd_problem_bytes(problem)));
     if (memory->line_search) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
-    if (memory->last_direction)
-        PD_TRY(pd_memory_copy(problem->context, memory->last_direction, iterate->direction, pd_problem_bytes(problem)));
+    if (memory->last_correction)
+        PD_TRY(pd_memory_copy(problem->context, memory->last_correction, iterate->correction, pd_problem_bytes(problem)));
 done:
     return status;
 }
 
-static pd_linear *linear_of(const void *self) { return ((const pd_quasi_newton *)self)->step.linear; }
+static pd_linear *linear_of(const void *self) { return ((const pd_quasi_newton *)self)->global.linear; }
 
 const pd_method pd_quasi_newton_method = {.name = "QuasiNewton",
                                           .options = options,
@@ -173,7 +173,7 @@ const pd_method pd_quasi_newton_method = {.name = "QuasiNewton",
                                           .create = create,
                                           .destroy = destroy,
                                           .refresh = refresh,
-                                          .direction = direction,
+                                          .correction = correction,
                                           .linear = linear_of,
                                           .takes_rigid = 1,
                                           .takes_custom = 1,

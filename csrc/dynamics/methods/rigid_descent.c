@@ -322,7 +322,7 @@ pd_status pd_rigid_descent_bodies(pd_rigid_descent *self, const pd_problem *prob
     pd_context *context = problem->context;
     pd_status status = PD_OK;
     size_t n = (size_t)self->n;
-    PD_TRY(pd_rigid_clear(problem, iterate->direction));
+    PD_TRY(pd_rigid_clear(problem, iterate->correction));
     PD_TRY(pd_point_along(problem, iterate, 1.0, self->x, self->offset));
     if (problem->contact) {
         self->sweep.bounds = *bounds;
@@ -338,7 +338,7 @@ pd_status pd_rigid_descent_bodies(pd_rigid_descent *self, const pd_problem *prob
                                self->colour_start[c + 1] - self->colour_start[c]));
     for (int b = 0; b < self->n; b++) {
         size_t at = 3 * (size_t)pd_rigid_first_carrier(&problem->rigid->bodies[b]);
-        PD_TRY(pd_memory_copy(context, iterate->direction + at, self->moves + 6 * (size_t)b, 6 * sizeof(real)));
+        PD_TRY(pd_memory_copy(context, iterate->correction + at, self->moves + 6 * (size_t)b, 6 * sizeof(real)));
     }
     PD_TRY(pd_memory_download(context, self->flags, self->beyond, n));
     for (size_t b = 0; b < n; b++) iterate->beyond = iterate->beyond || self->flags[b];

@@ -13,7 +13,7 @@ typedef struct pd_rigid_descent pd_rigid_descent;
 pd_status pd_rigid_descent_create(pd_rigid_descent **out, const pd_problem *problem);
 void pd_rigid_descent_destroy(pd_rigid_descent *self, pd_context *context); /* NULL is allowed */
 
-/* Adds the direction of the bodies to that of the vertices in iterate->direction, from the moved vertices. Groups of bodies move colour by
+/* Adds the correction of the bodies to that of the vertices in iterate->correction, from the moved vertices. Groups of bodies move colour by
  * colour; those of a colour share no term of G. With contact each moves up to its first contact while the others rest, or within its
  * displacement bounds. iterate->beyond tells whether one has left that bound.
  *   bounds  of pd_contact_bound_displacements at the begin of the iteration; not read without contact */

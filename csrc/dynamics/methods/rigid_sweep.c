@@ -19,7 +19,7 @@ struct pd_rigid_sweep {
     pd_mechanisms mechanisms; /* groups of several bodies are solved on the host, where their Hessian is */
     pd_body_groups groups;    /* H, without ways */
     unsigned char *remains;   /* H [groups] 1: the exact Hessian is not positive definite */
-    real *moves, *host_moves; /* B, H [bodies,6] by place: the entries in a direction; NULL if all groups are single bodies */
+    real *moves, *host_moves; /* B, H [bodies,6] by place: the entries in a correction; NULL if all groups are single bodies */
 };
 
 void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context) {
@@ -120,21 +120,22 @@ static int solve_group(pd_rigid_sweep *self, const pd_problem *problem, int grou
         memcpy(sum->block, self->host_systems + PD_RIGID_SYSTEM * (size_t)body, sizeof sum->block);
         for (int s = groups->column_start[place]; s < groups->column_start[place + 1]; s++)
             take_block(rigid, pd_problem_reduced(problem), groups->members[groups->rows[s]], body, groups->entries + 36 * (size_t)s);
-        for (int c = 0; c < 6; c++) sum->step[c] = (double)gradient[c];
+        for (int c = 0; c < 6; c++) sum->correction[c] = (double)gradient[c];
     }
     if (!pd_group_factor(groups, first, end)) return 0;
     pd_group_solve(groups, first, end);
     for (int place = first; place < end && problem->contact; place++) {
-        const double *d = groups->sums[place].step;
+        const double *d = groups->sums[place].correction;
         turn = fmax(turn, sqrt(d[3] * d[3] + d[4] * d[4] + d[5] * d[5]) / rigid->bodies[groups->members[place]].radius);
     }
     for (int place = first; place < end; place++)
-        for (size_t c = 0; c < 6; c++) self->host_moves[6 * (size_t)place + c] = (real)(groups->sums[place].step[c] / fmax(turn, 1.0));
+        for (size_t c = 0; c < 6; c++)
+            self->host_moves[6 * (size_t)place + c] = (real)(groups->sums[place].correction[c] / fmax(turn, 1.0));
     return 1;
 }
 
-/* direction <- host_moves of the solved groups of several bodies. */
-static pd_status send_moves(pd_rigid_sweep *self, const pd_problem *problem, real *direction) {
+/* correction <- host_moves of the solved groups of several bodies. */
+static pd_status send_moves(pd_rigid_sweep *self, const pd_problem *problem, real *correction) {
     const pd_body_groups *groups = &self->groups;
     pd_status status = PD_OK;
     PD_TRY(pd_memory_upload(problem->context, self->moves, self->host_moves, 6 * (size_t)self->mechanisms.n * sizeof(real)));
@@ -142,7 +143,7 @@ static pd_status send_moves(pd_rigid_sweep *self, const pd_problem *problem, rea
         const int first = groups->start[group], end = groups->start[group + 1];
         for (int place = first; place < end && end - first > 1 && !self->remains[group]; place++) {
             size_t at = 3 * (size_t)pd_rigid_first_carrier(&problem->rigid->bodies[groups->members[place]]);
-            PD_TRY(pd_memory_copy(problem->context, direction + at, self->moves + 6 * (size_t)place, 6 * sizeof(real)));
+            PD_TRY(pd_memory_copy(problem->context, correction + at, self->moves + 6 * (size_t)place, 6 * sizeof(real)));
         }
     }
 done:
@@ -151,7 +152,7 @@ done:
 
 /* The directions of all groups of several bodies, or with `again` of the remaining ones; adds the number of those that remain to *left. A
  * group whose Hessian is not positive definite keeps the directions of its single bodies. Uses staging. */
-static pd_status solve_groups(pd_rigid_sweep *self, const pd_problem *problem, int again, real *direction, int *left) {
+static pd_status solve_groups(pd_rigid_sweep *self, const pd_problem *problem, int again, real *correction, int *left) {
     pd_status status = PD_OK;
     if (!self->moves) return PD_OK;
     if (!again) PD_TRY(pd_memory_download(problem->context, problem->staging, self->gradient, pd_problem_bytes(problem)));
@@ -160,7 +161,7 @@ static pd_status solve_groups(pd_rigid_sweep *self, const pd_problem *problem, i
         self->remains[group] = !solve_group(self, problem, group);
         *left += self->remains[group];
     }
-    PD_TRY(send_moves(self, problem, direction));
+    PD_TRY(send_moves(self, problem, correction));
 done:
     return status;
 }
@@ -175,12 +176,12 @@ done:
     return status;
 }
 
-/* The direction of all bodies, or of the remaining ones; returns the number of remaining ones. With contact the rotations are limited to
+/* The correction of all bodies, or of the remaining ones; returns the number of remaining ones. With contact the rotations are limited to
  * a radian, for the test of paths. */
-static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int again, real *direction, int *left) {
+static pd_status solve(pd_rigid_sweep *self, const pd_problem *problem, int again, real *correction, int *left) {
     const pd_rigid *rigid = problem->rigid;
     pd_status status = PD_OK;
-    PD_TRY(pd_bodies_solve(problem->context, &rigid->set, self->systems, again, problem->contact != NULL, self->gradient, direction,
+    PD_TRY(pd_bodies_solve(problem->context, &rigid->set, self->systems, again, problem->contact != NULL, self->gradient, correction,
                            self->left));
     PD_TRY(pd_memory_download(problem->context, self->host_left, self->left, (size_t)rigid->n * sizeof(int)));
     *left = 0;
@@ -192,16 +193,16 @@ done:
 pd_status pd_rigid_sweep_at_once(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate, int diagonal) {
     pd_status status = PD_OK;
     int left;
-    PD_TRY(pd_rigid_clear(problem, iterate->direction));
+    PD_TRY(pd_rigid_clear(problem, iterate->correction));
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, self->gradient));
     pd_hessian_filter filter = diagonal ? PD_FILTER_CLAMP : PD_FILTER_NONE;
     PD_TRY(find_systems(self, problem, iterate->x, filter, diagonal, iterate->number == 0)); // each step makes a new pattern
-    PD_TRY(solve(self, problem, 0, iterate->direction, &left));
-    if (!diagonal) PD_TRY(solve_groups(self, problem, 0, iterate->direction, &left));
+    PD_TRY(solve(self, problem, 0, iterate->correction, &left));
+    if (!diagonal) PD_TRY(solve_groups(self, problem, 0, iterate->correction, &left));
     if (left && !diagonal) { // the remaining systems have a projected Hessian
         PD_TRY(find_systems(self, problem, iterate->x, PD_FILTER_CLAMP, 0, 0));
-        PD_TRY(solve(self, problem, 1, iterate->direction, &left));
-        PD_TRY(solve_groups(self, problem, 1, iterate->direction, &left));
+        PD_TRY(solve(self, problem, 1, iterate->correction, &left));
+        PD_TRY(solve_groups(self, problem, 1, iterate->correction, &left));
     }
 done:
     return status;

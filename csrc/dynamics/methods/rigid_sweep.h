@@ -11,7 +11,7 @@ typedef struct pd_rigid_sweep pd_rigid_sweep;
 pd_status pd_rigid_sweep_create(pd_rigid_sweep **out, const pd_problem *problem);
 void pd_rigid_sweep_destroy(pd_rigid_sweep *self, pd_context *context); /* NULL is allowed */
 
-/* Adds the direction of the bodies to that of the vertices in iterate->direction, at the iterate and without a line search: for methods
+/* Adds the correction of the bodies to that of the vertices in iterate->correction, at the iterate and without a line search: for methods
  * that move all at once with a common length. The block is exact. If it is not positive definite, it is taken without the curvature of
  * rotations and with the elements' projected Hessians. With `diagonal` only its diagonal, with the projected Hessians. */
 pd_status pd_rigid_sweep_at_once(pd_rigid_sweep *self, const pd_problem *problem, pd_iterate *iterate, int diagonal);

@@ -238,7 +238,7 @@ done:
     return status;
 }
 
-pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, const real *x, const real *gradient, real *direction) {
+pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, const real *x, const real *gradient, real *correction) {
     pd_context *context = problem->context;
     const pd_model *model = &self->model;
     size_t bytes = (size_t)model->n_vertices * 3 * sizeof(real);
@@ -260,14 +260,14 @@ pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, co
         PD_TRY(pd_matrix_multiply(context, &self->matrix, 3, self->u, self->g));
         PD_TRY(pd_add_scaled(context, model, self->g, 1.0, self->after, self->g));
         PD_TRY(pd_add_scaled(context, model, self->g, -1.0, self->before, self->g));
-        if (self->detects) PD_TRY(detect(self, problem, direction));
+        if (self->detects) PD_TRY(detect(self, problem, correction));
         PD_TRY(pd_schur_dense(schur, self->g, self->u));
         PD_TRY(pd_add_scaled(context, model, self->sum, 1.0, self->u, self->sum));
         real *swap = self->before;
         self->before = self->after;
         self->after = swap;
     }
-    status = pd_schur_backward(schur, self->sum, direction);
+    status = pd_schur_backward(schur, self->sum, correction);
 done:
     return status;
 }

@@ -18,7 +18,7 @@ void pd_schur_step_destroy(pd_schur_step *self, pd_context *context); /* NULL is
 /* As in pd_method; also updates the copy in its own model. */
 pd_status pd_schur_step_set_targets(pd_schur_step *self, const pd_problem *problem, int first, int n, const real *rows);
 
-/* direction [n,3] from gradient = dG/dx at x, all B [n,3]. With inner = 1 it is that of the linear solver. */
-pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, const real *x, const real *gradient, real *direction);
+/* correction [n,3] from gradient = dG/dx at x, all B [n,3]. With inner = 1 it is that of the linear solver. */
+pd_status pd_schur_step_solve(pd_schur_step *self, const pd_problem *problem, const real *x, const real *gradient, real *correction);
 
 #endif

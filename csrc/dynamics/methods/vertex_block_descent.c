@@ -111,7 +111,7 @@ static pd_status sweep(pd_descent *descent, const pd_problem *problem, const pd_
         if (colour >= 0 && descent->custom)
             PD_TRY(pd_custom_colours_refresh(descent->custom, problem, &descent->sweep, colour, descent->positions));
         PD_TRY(pd_sweep_vertices(problem->context, problem->model, &descent->sweep, &problem->step, kind, in_place, bounds,
-                                 problem->contact ? touched : NULL, iterate->x, iterate->offset, descent->positions, iterate->direction));
+                                 problem->contact ? touched : NULL, iterate->x, iterate->offset, descent->positions, iterate->correction));
         bounds.gathers = 0;
     }
 done:
@@ -129,13 +129,13 @@ static pd_status create(void **self, const pd_problem *problem, const void *give
     return make(self, problem, settings, !settings->line_search, 0); // a line search needs energies, not groups
 }
 
-/* Tells whether a sweep may move the offset: the following move is x -= direction, and the next sweep starts from the positions. */
+/* Tells whether a sweep may move the offset: the following move is x -= correction, and the next sweep starts from the positions. */
 static int moves_within(const pd_descent *descent, const pd_iterate *iterate) {
     return iterate->move && !iterate->last && iterate->move->alpha == -1.0 && iterate->move->beta == 0.0 && !descent->line_search;
 }
 
 /* The line search of a vertex is made inside the sweep. */
-static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+static pd_status correction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_descent *descent = self;
     const pd_sweep_bounds bounds = {.gathers = iterate->first || !descent->ahead, .moves = moves_within(descent, iterate)};
     pd_contact_sweep touched;
@@ -150,7 +150,7 @@ const pd_method pd_vertex_block_descent_method = {.name = "VertexBlockDescent",
                                                   .settings_size = sizeof(settings),
                                                   .create = create,
                                                   .destroy = destroy,
-                                                  .direction = direction,
+                                                  .correction = correction,
                                                   .capturable = pd_always,
                                                   .takes_rigid = 1,
                                                   .takes_custom = 1,
@@ -167,7 +167,7 @@ static pd_status create_jacobi(void **self, const pd_problem *problem, const voi
     return make(self, problem, settings, 1, 1);
 }
 
-/* The direction of vertices and bodies from the present positions. */
+/* The correction of vertices and bodies from the present positions. */
 static pd_status sweep_at_once(pd_descent *descent, const pd_problem *problem, pd_iterate *iterate, pd_sweep_step kind) {
     pd_contact_sweep touched;
     pd_status status = sweep(descent, problem, iterate, kind, 0, (pd_sweep_bounds){.gathers = 1}, &touched);
@@ -205,15 +205,15 @@ static pd_status test_potential(pd_descent *descent, const pd_problem *problem, 
     iterate->replaced = 1;
     PD_TRY(pd_memory_copy(context, iterate->x, descent->good_x, bytes));
     PD_TRY(pd_memory_copy(context, iterate->offset, descent->good_offset, bytes));
-    PD_TRY(pd_memory_clear(context, iterate->step, bytes));
+    PD_TRY(pd_memory_clear(context, iterate->increment, bytes));
 done:
     return status;
 }
 
-/* The gradient at x, and its product with direction. */
+/* The gradient at x, and its product with correction. */
 static pd_status slope(const pd_problem *problem, const pd_iterate *iterate, double *out) {
     pd_status status = pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient);
-    return status ? status : pd_problem_product(problem, iterate->gradient, iterate->direction, out);
+    return status ? status : pd_problem_product(problem, iterate->gradient, iterate->correction, out);
 }
 
 /* Before iteration 0 and after 1, 2, 4, 8, 16, 24, ...: so a step length is found within few iterations. */
@@ -248,7 +248,7 @@ done:
     return status;
 }
 
-static pd_status block_direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+static pd_status block_correction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     return jacobi(self, problem, iterate, PD_SWEEP_BLOCK);
 }
 
@@ -256,7 +256,7 @@ static pd_status block_finish(void *self, const pd_problem *problem, pd_iterate 
     return finish(self, problem, iterate, PD_SWEEP_BLOCK);
 }
 
-static pd_status diagonal_direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+static pd_status diagonal_correction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     return jacobi(self, problem, iterate, PD_SWEEP_DIAGONAL);
 }
 
@@ -274,7 +274,7 @@ const pd_method pd_block_jacobi_method = {.name = "BlockJacobi",
                                           .settings_size = sizeof(settings),
                                           .create = create_jacobi,
                                           .destroy = destroy,
-                                          .direction = block_direction,
+                                          .correction = block_correction,
                                           .finish = block_finish,
                                           .capturable = capturable_jacobi,
                                           .has_safeguard = has_safeguard,
@@ -288,7 +288,7 @@ const pd_method pd_gradient_descent_method = {.name = "GradientDescent",
                                               .settings_size = sizeof(settings),
                                               .create = create_jacobi,
                                               .destroy = destroy,
-                                              .direction = diagonal_direction,
+                                              .correction = diagonal_correction,
                                               .finish = diagonal_finish,
                                               .capturable = capturable_jacobi,
                                               .has_safeguard = has_safeguard,

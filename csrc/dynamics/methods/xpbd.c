@@ -6,7 +6,7 @@
  * the first iteration replaces it by y.
  *
  * The method minimises no potential. If the constraints' gradients are constant, as in a chain along a line, the limit is the step of
- * implicit Euler. Otherwise the limit differs: the moves of a multiplier keep the direction of their gradient, and the Hessians of C are
+ * implicit Euler. Otherwise the limit differs: the moves of a multiplier keep the correction of their gradient, and the Hessians of C are
  * omitted [Macklin et al. 2016, Eq. 16]. The method's own damping is not implemented, and the damping of G has no effect. There is no
  * quasistatic form, since inertia enters through y.
  *
@@ -147,9 +147,9 @@ static pd_status start(pd_xpbd *xpbd, const pd_problem *problem, const pd_iterat
         PD_TRY(pd_memory_clear(problem->context, xpbd->sweep.multipliers[s], multiplier_bytes(g)));
         PD_TRY(pd_memory_clear(problem->context, xpbd->sweep.normals[s], normal_bytes(g)));
     }
-    PD_TRY(pd_memory_copy(problem->context, iterate->direction, iterate->offset, pd_problem_bytes(problem)));
-    if (problem->subspace) PD_TRY(pd_project(problem->context, problem->model->n_vertices, problem->model->subspace, iterate->direction));
-    PD_TRY(pd_add_scaled(problem->context, problem->model, iterate->x, -1.0, iterate->direction, xpbd->positions));
+    PD_TRY(pd_memory_copy(problem->context, iterate->correction, iterate->offset, pd_problem_bytes(problem)));
+    if (problem->subspace) PD_TRY(pd_project(problem->context, problem->model->n_vertices, problem->model->subspace, iterate->correction));
+    PD_TRY(pd_add_scaled(problem->context, problem->model, iterate->x, -1.0, iterate->correction, xpbd->positions));
 done:
     return status;
 }
@@ -181,14 +181,14 @@ static pd_status contact(pd_xpbd *xpbd, const pd_problem *problem, const pd_iter
     PD_TRY(take_pairs(xpbd, problem, n, iterate->number == 0));
     if (n > 0)
         PD_TRY(pd_penalty_constrain(problem->context, problem->model, &touched, 1.0 / (problem->h * problem->h), xpbd->last.values,
-                                    xpbd->last.changes, xpbd->shares, xpbd->positions, iterate->direction));
+                                    xpbd->last.changes, xpbd->shares, xpbd->positions, iterate->correction));
 done:
     return status;
 }
 
 static int capturable(const void *self) { return !((const pd_xpbd *)self)->touches; }
 
-static pd_status direction(void *self, const pd_problem *problem, pd_iterate *iterate) {
+static pd_status correction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_xpbd *xpbd = self;
     pd_status status = PD_OK;
     size_t bytes = pd_problem_bytes(problem);
@@ -197,11 +197,11 @@ static pd_status direction(void *self, const pd_problem *problem, pd_iterate *it
         iterate->displaced = 1;
     } else {
         PD_TRY(pd_memory_copy(problem->context, xpbd->positions, iterate->x, bytes));
-        PD_TRY(pd_memory_clear(problem->context, iterate->direction, bytes));
+        PD_TRY(pd_memory_clear(problem->context, iterate->correction, bytes));
     }
     pd_context_tally(problem->context)->sweeps++;
     PD_TRY(pd_sweep_constraints(problem->context, problem->model, &xpbd->sweep, 1.0 / (problem->h * problem->h), xpbd->positions,
-                                iterate->direction));
+                                iterate->correction));
     if (xpbd->touches) PD_TRY(contact(xpbd, problem, iterate));
 done:
     return status;
@@ -228,7 +228,7 @@ const pd_method pd_xpbd_method = {.name = "XPBD",
                                   .options = options,
                                   .create = create,
                                   .destroy = destroy,
-                                  .direction = direction,
+                                  .correction = correction,
                                   .capturable = capturable,
                                   .carries = carries,
                                   .colours = colours_of,

@@ -187,17 +187,17 @@ done:
     return status;
 }
 
-pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, real *residual, real *direction) {
+pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, real *residual, real *correction) {
     pd_linear_result result;
     pd_hessian_cg_end end;
     if (self->touched && self->factor) {
-        pd_status status = pd_hessian_factor_solve(self->factor, problem, residual, direction);
+        pd_status status = pd_hessian_factor_solve(self->factor, problem, residual, correction);
         if (status || !problem->subspace) return status;
         // removes components by rounding of the blocks
-        return pd_project(problem->context, problem->model->n_vertices, problem->model->subspace, direction);
+        return pd_project(problem->context, problem->model->n_vertices, problem->model->subspace, correction);
     }
-    if (!self->touched || !self->cg) return pd_linear_solve(self->linear, residual, direction, NULL, &result);
-    pd_iterate solved = {.x = (real *)self->x, .gradient = residual, .direction = direction};
+    if (!self->touched || !self->cg) return pd_linear_solve(self->linear, residual, correction, NULL, &result);
+    pd_iterate solved = {.x = (real *)self->x, .gradient = residual, .correction = correction};
     return pd_hessian_cg_solve(self->cg, &solved, self->tolerance, self->most, 0.0, 0, &end);
 }
 

@@ -54,8 +54,8 @@ int pd_global_step_capturable(const pd_global_step *self);
  * assembled_hessian.h. Has no effect without contact and rigid bodies. Memory: allocates only for growth and for factorisations of Direct.
  * Errors: PD_ERROR_SINGULAR, PD_ERROR_MEMORY. */
 pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem, const real *x, int rebuild);
-/* direction [n,3] from residual [n,3], both B. */
-pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, real *residual, real *direction);
+/* correction [n,3] from residual [n,3], both B. */
+pd_status pd_global_step_solve(pd_global_step *self, const pd_problem *problem, real *residual, real *correction);
 /* p . A p without contact, p B [n,3]: for a step with contact that was made from `sets`. Synchronises; uses trial and scalars of the
  * problem. */
 pd_status pd_global_step_curvature(const pd_global_step *self, const pd_problem *problem, const real *p, double *curvature);

@@ -227,7 +227,7 @@ static void count_until_end(const pd_hessian_cg *self, const pd_tally *begun, co
 pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, double tolerance, int most, double shift, int give_up,
                               pd_hessian_cg_end *end) {
     pd_context *context = self->context;
-    real *d = iterate->direction;
+    real *d = iterate->correction;
     size_t bytes = (size_t)self->rows.n * sizeof(real);
     pd_status status = PD_OK;
     double sums[9];

@@ -27,10 +27,10 @@ void pd_hessian_cg_destroy(pd_hessian_cg *self); /* NULL is allowed */
  * the digits. */
 enum { PD_CG_GOES_ON, PD_CG_GIVES_UP, PD_CG_GIVES_UP_SLOW };
 
-/* direction = an approximation of H^-1 gradient, both the iterate's. H is the problem's hessian->blocks, or with rigid bodies those of
+/* correction = an approximation of H^-1 gradient, both the iterate's. H is the problem's hessian->blocks, or with rigid bodies those of
  * rigid.h, which include contact pairs, plus `shift` [N/m] on the diagonal. At most `most` iterations from 0, up to |g - H d| <=
- * tolerance |g|, or to the precision of the numbers. end->indefinite = 1 after a direction p with p.Hp <= 0, or if the preconditioner is
- * not positive definite. With give_up != 0 the solve then ends and direction is invalid. Otherwise direction is the last iterate, or
+ * tolerance |g|, or to the precision of the numbers. end->indefinite = 1 after a correction p with p.Hp <= 0, or if the preconditioner is
+ * not positive definite. With give_up != 0 the solve then ends and correction is invalid. Otherwise correction is the last iterate, or
  * M^-1 g if that is zero [Nocedal and Wright 2006, Algorithm 7.1]: both are descent directions.
  * Memory: allocates only for growth. */
 pd_status pd_hessian_cg_solve(pd_hessian_cg *self, const pd_iterate *iterate, double tolerance, int most, double shift, int give_up,

@@ -113,7 +113,7 @@ int pd_hessian_factor_products(const pd_hessian_factor *self, const pd_problem *
     return pd_factor_products(&self->factor, 9.0 * pattern->row_start[pattern->n]);
 }
 
-pd_status pd_hessian_factor_solve(pd_hessian_factor *self, const pd_problem *problem, const real *residual, real *direction) {
-    if (self->factor.n_free == 0) return pd_memory_clear(problem->context, direction, pd_problem_bytes(problem));
-    return pd_factor_solve(&self->factor, residual, direction);
+pd_status pd_hessian_factor_solve(pd_hessian_factor *self, const pd_problem *problem, const real *residual, real *correction) {
+    if (self->factor.n_free == 0) return pd_memory_clear(problem->context, correction, pd_problem_bytes(problem));
+    return pd_factor_solve(&self->factor, residual, correction);
 }

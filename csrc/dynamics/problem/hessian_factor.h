@@ -20,7 +20,7 @@ double pd_hessian_factor_trace(const pd_hessian_factor *self);
 int pd_hessian_factor_worth(const pd_hessian_factor *self);
 /* The number of iterations, preconditioned by 3x3 blocks, that cost as much as a factorisation on the pattern of the last analysis. */
 int pd_hessian_factor_products(const pd_hessian_factor *self, const pd_problem *problem);
-/* direction = H^-1 residual, B [n,3], 0 at fixed vertices. The host's factor synchronises. */
-pd_status pd_hessian_factor_solve(pd_hessian_factor *self, const pd_problem *problem, const real *residual, real *direction);
+/* correction = H^-1 residual, B [n,3], 0 at fixed vertices. The host's factor synchronises. */
+pd_status pd_hessian_factor_solve(pd_hessian_factor *self, const pd_problem *problem, const real *residual, real *correction);
 
 #endif

@@ -20,14 +20,14 @@ static pd_status better_by_gradient(const pd_problem *problem, const pd_iterate 
     double trial;
     PD_TRY(pd_problem_gradient(problem, problem->trial, problem->trial_offset, problem->trial_gradient));
     if (near == PD_NEAR_SLOPE) {
-        PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->direction, &trial));
+        PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->correction, &trial));
         *better = trial >= -0.8 * slope;
     } else {
         PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &trial));
         *better = trial < 0.9 * gradient_norm;
         // far from the origin the rounding of G may hide an impact, where the gradient norm may grow
         if (!*better && problem->contact && gradient_norm > pd_rounding_of_gradient(problem, problem->trial)) {
-            PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->direction, &trial));
+            PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->correction, &trial));
             *better = fabs(trial) <= 0.8 * slope;
         }
     }
@@ -36,16 +36,16 @@ done:
 }
 
 pd_status pd_point_along(const pd_problem *problem, const pd_iterate *iterate, double alpha, real *x, real *offset) {
-    const real *direction = iterate->direction;
+    const real *correction = iterate->correction;
     pd_status status = PD_OK;
     if (problem->rigid) { // on an arc
-        status = pd_memory_copy(problem->context, problem->trial_gradient, direction, pd_problem_bytes(problem));
+        status = pd_memory_copy(problem->context, problem->trial_gradient, correction, pd_problem_bytes(problem));
         if (!status) status = pd_rigid_spread(problem, iterate->x, alpha, problem->trial_gradient);
-        direction = problem->trial_gradient;
+        correction = problem->trial_gradient;
     }
-    if (!status) status = pd_add_scaled(problem->context, problem->model, iterate->offset, -alpha, direction, offset);
+    if (!status) status = pd_add_scaled(problem->context, problem->model, iterate->offset, -alpha, correction, offset);
     if (status) return status;
-    if (problem->contact) return pd_add_scaled(problem->context, problem->model, iterate->x, -alpha, direction, x);
+    if (problem->contact) return pd_add_scaled(problem->context, problem->model, iterate->x, -alpha, correction, x);
     return pd_place_at_offset(problem->context, problem->model, &problem->step, iterate->x, offset, x);
 }
 
@@ -53,24 +53,24 @@ pd_status pd_point_along(const pd_problem *problem, const pd_iterate *iterate, d
  * decrease of the quadratic model; the double step ends at the activation distance. MORE_THAN_PREDICTED distinguishes such steps. */
 static const double LONGER = 2.0, MORE_THAN_PREDICTED = 1.05;
 
-/* problem->trial, with contact: the end of the whole direction, or of the part that rotates no body by more than LARGEST_TURN. */
+/* problem->trial, with contact: the end of the whole correction, or of the part that rotates no body by more than LARGEST_TURN. */
 static pd_status first_point(const pd_problem *problem, const pd_iterate *iterate, double *alpha) {
     pd_status status = PD_OK;
     double turn;
     *alpha = 1.0;
-    if (!problem->rigid) return pd_add_scaled(problem->context, problem->model, iterate->x, -1.0, iterate->direction, problem->trial);
-    PD_TRY(pd_rigid_largest_turn(problem, iterate->direction, &turn));
+    if (!problem->rigid) return pd_add_scaled(problem->context, problem->model, iterate->x, -1.0, iterate->correction, problem->trial);
+    PD_TRY(pd_rigid_largest_turn(problem, iterate->correction, &turn));
     if (turn > LARGEST_TURN) *alpha = LARGEST_TURN / turn;
     PD_TRY(pd_point_along(problem, iterate, *alpha, problem->trial, problem->trial_offset));
 done:
     return status;
 }
 
-/* *alpha = LONGER, if the whole direction, with the potential `trial`, was too short, and contact and rotating bodies allow it. */
+/* *alpha = LONGER, if the whole correction, with the potential `trial`, was too short, and contact and rotating bodies allow it. */
 static pd_status lengthen(const pd_problem *problem, const pd_iterate *iterate, double trial, double *alpha) {
     pd_status status = PD_OK;
     double fraction, potential, turn = 0.0;
-    if (problem->rigid) PD_TRY(pd_rigid_largest_turn(problem, iterate->direction, &turn));
+    if (problem->rigid) PD_TRY(pd_rigid_largest_turn(problem, iterate->correction, &turn));
     if (LONGER * turn > LARGEST_TURN) return PD_OK;
     PD_TRY(pd_point_along(problem, iterate, LONGER, problem->trial, problem->trial_offset));
     PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, &fraction));
@@ -88,7 +88,7 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
     int lengthens = problem->response->lengthens;
     PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &start, &magnitude));
     PD_TRY(pd_problem_norm(problem, iterate->gradient, &gradient_norm));
-    PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->direction, &slope));
+    PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->correction, &slope));
     double rounding = pd_rounding_of_potential(problem, magnitude);
     iterate->stalled = 1;
     if (problem->contact || problem->model->is_oriented) { // within the step limit
@@ -114,7 +114,7 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
         }
     }
     iterate->fraction = alpha;
-    // the frame subtracts the direction: scale it by alpha
+    // the frame subtracts the correction: scale it by alpha
     if (!iterate->stalled && alpha != 1.0) PD_TRY(pd_direction_scale(problem, iterate, alpha));
 done:
     return status;
@@ -123,5 +123,5 @@ done:
 pd_status pd_direction_scale(const pd_problem *problem, pd_iterate *iterate, double alpha) {
     pd_status status = pd_memory_clear(problem->context, problem->trial, pd_problem_bytes(problem));
     if (status) return status;
-    return pd_add_scaled(problem->context, problem->model, problem->trial, alpha, iterate->direction, iterate->direction);
+    return pd_add_scaled(problem->context, problem->model, problem->trial, alpha, iterate->correction, iterate->correction);
 }

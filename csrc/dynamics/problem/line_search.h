@@ -10,7 +10,7 @@ enum {
     PD_NEAR_SLOPE          /* the approximate Wolfe condition: for steps that may temporarily raise that norm */
 };
 
-/* Halves alpha from 1 on until x - alpha d lowers the potential, d = iterate->direction, and scales d by alpha, as the frame subtracts
+/* Halves alpha from 1 on until x - alpha d lowers the potential, d = iterate->correction, and scales d by alpha, as the frame subtracts
  * d. iterate->gradient must be that at x. iterate->stalled = 1 if 50 halvings found no decrease; d is then unchanged.
  *
  * Armijo's condition with 1e-4 [Nocedal and Wright 2006, Eq. 3.4] decides while the potential resolves it. Below that
@@ -24,11 +24,11 @@ enum {
  * Memory: allocates nothing; uses trial, trial_offset, trial_gradient and scalars of the problem. */
 pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near);
 
-/* x, offset = the end of alpha times iterate->direction, with the rounding of the frame. They may be those of the iterate. Uses
+/* x, offset = the end of alpha times iterate->correction, with the rounding of the frame. They may be those of the iterate. Uses
  * trial_gradient. */
 pd_status pd_point_along(const pd_problem *problem, const pd_iterate *iterate, double alpha, real *x, real *offset);
 
-/* direction = alpha direction. Uses trial. */
+/* correction = alpha correction. Uses trial. */
 pd_status pd_direction_scale(const pd_problem *problem, pd_iterate *iterate, double alpha);
 
 #endif

@@ -38,9 +38,9 @@ static pd_status advance_touching(pd_simulation *self, const double *weights, do
     int keeps = self->method->keeps_bounds;
     if (!keeps) PD_TRY(pd_contact_bound_displacements(problem->contact, iterate->x, &ignored));
     if (iterate->replaced && iterate->number > 0) PD_TRY(pd_step_limiter_keep(self)); // it may have returned to an earlier iterate
-    PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
+    PD_TRY(pd_advance_touching(problem->context, problem->model, weights[0], iterate->correction, weights[1],
                                pd_contact_touching(problem->contact), keeps ? pd_contact_displacement_bounds_of(problem->contact) : NULL,
-                               iterate->step, iterate->x, iterate->offset, scalars));
+                               iterate->increment, iterate->x, iterate->offset, scalars));
 done:
     return status;
 }

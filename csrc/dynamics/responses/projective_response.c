@@ -69,8 +69,8 @@ static pd_status advance(pd_simulation *self, const double *weights, int report)
     pd_iterate *iterate = &self->iterate;
     if (!self->accelerator) return pd_iterate_advance(problem, iterate, NULL, weights, report);
     // vertices in contact are not extrapolated
-    return pd_advance_touching(problem->context, problem->model, weights[0], iterate->direction, weights[1],
-                               pd_projective_touching(projective_of(problem)), NULL, iterate->step, iterate->x, iterate->offset,
+    return pd_advance_touching(problem->context, problem->model, weights[0], iterate->correction, weights[1],
+                               pd_projective_touching(projective_of(problem)), NULL, iterate->increment, iterate->x, iterate->offset,
                                report ? problem->scalars : NULL);
 }
 

@@ -42,7 +42,7 @@ static pd_status first_guess(pd_simulation *self, int given) {
     return pd_proxies_begin(proxies_of(self->problem), self->iterate.x);
 }
 
-static pd_status close_step(pd_simulation *self, pd_step_result *result) {
+static pd_status close(pd_simulation *self, pd_step_result *result) {
     (void)result;
     return pd_proxies_end(proxies_of(self->problem), 1);
 }
@@ -66,7 +66,7 @@ const pd_contact_response pd_proxies_response = {.name = "proxies",
                                                  .held_gradient = held_gradient,
                                                  .changes = changes,
                                                  .first_guess = first_guess,
-                                                 .close = close_step,
+                                                 .close = close,
                                                  .restore = restore,
                                                  .forget = forget,
                                                  .waits = 1};

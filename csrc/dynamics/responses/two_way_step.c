@@ -63,11 +63,11 @@ pd_status pd_two_way_step_update(pd_simulation *self, const pd_observer *observe
     if (bad >= 0) return pd_diverged(self, result->iterations, "contact has moved a vertex to no number");
     PD_TRY(pd_two_way_load_next(load, problem, iterate->offset, report.exit != PD_TWO_WAY_CONTRADICTORY, again));
     // offset + (state - iterate): a vertex at its target has the velocity of the solver, to the last bit
-    PD_TRY(pd_add_scaled(context, problem->model, pd_two_way_state(two_way), -1.0, iterate->x, iterate->direction));
-    PD_TRY(pd_add_scaled(context, problem->model, iterate->offset, 1.0, iterate->direction, problem->trial_offset));
+    PD_TRY(pd_add_scaled(context, problem->model, pd_two_way_state(two_way), -1.0, iterate->x, iterate->correction));
+    PD_TRY(pd_add_scaled(context, problem->model, iterate->offset, 1.0, iterate->correction, problem->trial_offset));
     PD_TRY(pd_memory_copy(context, iterate->offset, problem->trial_offset, bytes));
     PD_TRY(pd_memory_copy(context, iterate->x, pd_two_way_state(two_way), bytes));
-    PD_TRY(pd_memory_clear(context, iterate->step, bytes));
+    PD_TRY(pd_memory_clear(context, iterate->increment, bytes));
     iterate->replaced = 1;
     PD_TRY(find_target_lag(self, problem->trial, &result->target_lag));
     sum->updates++;

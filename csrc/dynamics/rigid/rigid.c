@@ -121,8 +121,8 @@ pd_status pd_rigid_gather(const pd_problem *problem, const real *x, real *gradie
     return pd_rigid_result(problem, pd_bodies_gather(problem->context, &self->set, x, gradient, self->curvature));
 }
 
-pd_status pd_rigid_spread(const pd_problem *problem, const real *x, double alpha, real *direction) {
-    return pd_rigid_result(problem, pd_bodies_spread(problem->context, &problem->rigid->set, x, alpha, direction));
+pd_status pd_rigid_spread(const pd_problem *problem, const real *x, double alpha, real *correction) {
+    return pd_rigid_result(problem, pd_bodies_spread(problem->context, &problem->rigid->set, x, alpha, correction));
 }
 
 pd_status pd_rigid_clear(const pd_problem *problem, real *vector) {

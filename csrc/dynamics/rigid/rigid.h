@@ -7,7 +7,7 @@
  * angular momentum (updates/rigid/rigid_motion.h). x and v of the state encode c, R, cdot and the spin w: v_i = cdot + w x r_i. The rows
  * before these four are massless points of the surface.
  *
- * Methods see six numbers of a body instead of its rows: force and torque of a gradient, translation and rotation vector of a direction.
+ * Methods see six numbers of a body instead of its rows: force and torque of a gradient, translation and rotation vector of a correction.
  * They are in the first two of the four rows with mass; all other rows are zero. Torques are divided by the radius of gyration and rotation
  * vectors multiplied by it, so that norms have one unit and products are unchanged. A body that is held in a point or an axis rotates about
  * it, and has no force.
@@ -47,8 +47,8 @@ void pd_rigid_destroy(pd_rigid *self, pd_context *context); /* NULL is allowed *
 pd_status pd_rigid_place(const pd_problem *problem, real *x, real *offset);
 /* gradient over the rows of bodies -> force and torque / radius; stores the curvature. */
 pd_status pd_rigid_gather(const pd_problem *problem, const real *x, real *gradient);
-/* direction: the six numbers of a body -> displacements of its rows / alpha, so that -alpha times the six rotates it on an arc. */
-pd_status pd_rigid_spread(const pd_problem *problem, const real *x, double alpha, real *direction);
+/* correction: the six numbers of a body -> displacements of its rows / alpha, so that -alpha times the six rotates it on an arc. */
+pd_status pd_rigid_spread(const pd_problem *problem, const real *x, double alpha, real *correction);
 
 /* Sets the rows of bodies to zero. */
 pd_status pd_rigid_clear(const pd_problem *problem, real *vector);
@@ -67,8 +67,8 @@ pd_status pd_rigid_go(const pd_problem *problem, const real *x_1, double fractio
 pd_status pd_rigid_bend(const pd_problem *problem, const real *x_0, const real *x_1);
 /* ends <- end points of straight paths from x_0 with the lengths of the paths of all points to x_1; for bodies the lengths of the arcs. */
 pd_status pd_rigid_stretch(const pd_problem *problem, const real *x_0, const real *x_1, real *ends);
-/* The largest rotation in a direction, rad. */
-pd_status pd_rigid_largest_turn(const pd_problem *problem, const real *direction, double *turn);
+/* The largest rotation in a correction, rad. */
+pd_status pd_rigid_largest_turn(const pd_problem *problem, const real *correction, double *turn);
 
 /* For the files above: the status of a loop over bodies, and a test that they are still rigid. Synchronises. */
 pd_status pd_rigid_result(const pd_problem *problem, pd_status status);

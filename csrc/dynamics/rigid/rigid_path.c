@@ -18,11 +18,11 @@ pd_status pd_rigid_stretch(const pd_problem *problem, const real *x_0, const rea
     return pd_rigid_result(problem, pd_bodies_stretch(problem->context, &problem->rigid->set, x_0, x_1, ends));
 }
 
-pd_status pd_rigid_largest_turn(const pd_problem *problem, const real *direction, double *turn) {
+pd_status pd_rigid_largest_turn(const pd_problem *problem, const real *correction, double *turn) {
     const pd_rigid *self = problem->rigid;
     pd_status status = PD_OK;
     *turn = 0.0;
-    PD_TRY(pd_bodies_turn(problem->context, &self->set, direction, self->angles));
+    PD_TRY(pd_bodies_turn(problem->context, &self->set, correction, self->angles));
     PD_TRY(pd_memory_download(problem->context, self->host_angles, self->angles, (size_t)self->n * sizeof *self->host_angles));
     for (int b = 0; b < self->n; b++) *turn = fmax(*turn, self->host_angles[b]);
 done:

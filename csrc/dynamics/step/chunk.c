@@ -61,7 +61,7 @@ void pd_chunks_destroy(pd_chunks *chunks, pd_context *context) {
 
 const char *pd_chunks_refusal(const pd_chunks *chunks) { return chunks->reason.text; }
 
-/* Tells whether an accelerator changes the direction of the method. */
+/* Tells whether an accelerator changes the correction of the method. */
 static int applies(const pd_simulation *self) { return self->accelerator && self->accelerator->apply; }
 
 static int capturable(const pd_simulation *self) {
@@ -101,18 +101,18 @@ static void next_weights(pd_simulation *self, int n, double (*weights)[2]) {
     }
 }
 
-/* The direction of the method, then of the accelerator. A method that goes back (iterate->replaced) restarts the sequence, in a chunk of
+/* The correction of the method, then of the accelerator. A method that goes back (iterate->replaced) restarts the sequence, in a chunk of
  * one iteration. */
 static pd_status find_direction(pd_simulation *self, double weights[2]) {
     pd_iterate *iterate = &self->iterate;
     const int replaced = iterate->replaced;
-    pd_status status = self->method->direction(self->method_memory, self->problem, iterate);
+    pd_status status = self->method->correction(self->method_memory, self->problem, iterate);
     if (!status && iterate->replaced && !replaced) {
         status = reset(self);
         next_weights(self, 1, (double(*)[2])weights);
     }
     if (status || iterate->stalled || !applies(self)) return status;
-    iterate->beyond = 1; // a direction of the accelerator keeps no vertex within its bound
+    iterate->beyond = 1; // a correction of the accelerator keeps no vertex within its bound
     return self->accelerator->apply(self->accelerator_memory, self->problem, iterate);
 }
 
@@ -130,9 +130,10 @@ static pd_status run_loops(pd_simulation *self, int n, pd_device_read device_rea
         iterate->fraction = 1.0;
         iterate->cut = 0;
         iterate->setup = 0.0;
-        // without a report, the method may make the move while it computes the direction
+        // without a report, the method may make the move while it computes the correction
         const int within = self->method->moves && !report && !response->advance && !problem->rigid && !applies(self);
-        const pd_move move = {problem->model, &problem->step, weights[j][0], weights[j][1], iterate->step, iterate->x, iterate->offset};
+        const pd_move move = {problem->model,     &problem->step, weights[j][0],  weights[j][1],
+                              iterate->increment, iterate->x,     iterate->offset};
         iterate->move = within ? &move : NULL;
         iterate->first = j == 0;
         iterate->last = j == n - 1 || self->accelerator; // the accelerator reads the previous step
@@ -144,7 +145,7 @@ static pd_status run_loops(pd_simulation *self, int n, pd_device_read device_rea
         if (iterate->stalled || moved) iterate->replaced = 0;
         if (status || iterate->stalled) return status;
         if (moved) continue;
-        if (problem->rigid) PD_TRY(pd_rigid_spread(problem, iterate->x, 1.0, iterate->direction));
+        if (problem->rigid) PD_TRY(pd_rigid_spread(problem, iterate->x, 1.0, iterate->correction));
         // a method that went back starts from elsewhere than where the iteration began
         if (problem->model->is_oriented && iterate->replaced) PD_TRY(pd_step_limiter_keep(self));
         if (response->advance)

@@ -1,13 +1,13 @@
 /* The step of all solvers:
  *
  *     begin(x_t), first guess
- *     iterations of the solver, in chunks: direction, acceleration, move, readback of the result
+ *     iterations of the solver, in chunks: correction, acceleration, move, readback of the result
  *     the update of contact, if its response has one
  *     velocity
  *
  * If contact found more pairs than its lists can store (limiter.outgrown), the step is repeated from x_t up to the velocity.
  *
- * A solver contributes the direction (method.h), an accelerator changes it (accelerator.h), and a response handles contact (response.h,
+ * A solver contributes the correction (method.h), an accelerator changes it (accelerator.h), and a response handles contact (response.h,
  * called by contact_step.h). This file has the order; convergence.c and divergence.c have the stopping rules. */
 #include "base/clock.h"
 #include "dynamics/contact/balance.h"
@@ -65,7 +65,7 @@ static pd_status first_guess(run *r, const real *targets) {
     }
     if (problem->rigid) PD_TRY(pd_rigid_place(problem, self->iterate.x, self->iterate.offset));
     if (problem->rigid && self->settings.lower_guess && !r->guess && problem->h > 0) PD_TRY(pd_rigid_choose_first_guess(self));
-    PD_TRY(pd_memory_clear(problem->context, self->iterate.step, bytes));
+    PD_TRY(pd_memory_clear(problem->context, self->iterate.increment, bytes));
     PD_TRY(pd_chunks_begin(self));
     PD_TRY(pd_contact_step_first_guess(self, r->guess != NULL));
     r->result->phases[PD_PHASE_FIRST_GUESS] += pd_seconds() - start;
@@ -269,7 +269,7 @@ static pd_status iterate(run *r) {
         double report[3] = {0.0, 1.0, 0.0};
         int moved;
         PD_TRY(pd_contact_step_before(self, &moved));
-        // the gradient at the start of the direction arrives with the report: a lagging test for runs without a record
+        // the gradient at the start of the correction arrives with the report: a lagging test for runs without a record
         pd_device_read device_read = self->method->fills_gradient && check && !r->recording && settings->tolerance <= 0
                                          ? PD_DEVICE_READ_GRADIENT
                                      : check || r->recording ? PD_DEVICE_READ_MOVES
@@ -308,7 +308,7 @@ static pd_status begin_pass(run *r) {
     const pd_problem *problem = self->problem;
     const pd_tally before = stop_counting(self);
     pd_status status;
-    PD_TRY(pd_memory_clear(problem->context, self->iterate.step, pd_problem_bytes(problem)));
+    PD_TRY(pd_memory_clear(problem->context, self->iterate.increment, pd_problem_bytes(problem)));
     PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &r->growth.first_potential, &r->growth.first_magnitude));
     count_again(self, &before);
     PD_TRY(pd_chunks_begin(self));

@@ -23,9 +23,9 @@ void pd_simulation_destroy(pd_simulation *self) {
                           self->targets,
                           self->iterate.x,
                           self->iterate.offset,
-                          self->iterate.direction,
+                          self->iterate.correction,
                           self->iterate.gradient,
-                          self->iterate.step,
+                          self->iterate.increment,
                           self->begun_at};
         self->method->destroy(self->method_memory, self->problem);
         if (self->accelerator) self->accelerator->destroy(self->accelerator_memory, self->problem);
@@ -78,9 +78,9 @@ pd_status pd_simulation_create(pd_simulation **out, const pd_description *descri
                         &self->targets,
                         &self->iterate.x,
                         &self->iterate.offset,
-                        &self->iterate.direction,
+                        &self->iterate.correction,
                         &self->iterate.gradient,
-                        &self->iterate.step};
+                        &self->iterate.increment};
     for (size_t i = 0; !status && i < sizeof vectors / sizeof *vectors; i++)
         status = pd_memory_create(self->problem->context, (void **)vectors[i], pd_problem_bytes(self->problem));
     if (!status && self->problem->response->gradient)

@@ -1,7 +1,7 @@
 /* One simulation: a model, a state, and the step.
  *
  * Every solver runs in the same frame (pd_simulation_step, in frame.c): first guess, iterations, stopping rules, records and the velocity
- * update are written once. A solver contributes only the direction of an iteration (method.h). So all solvers report the same quantities,
+ * update are written once. A solver contributes only the correction of an iteration (method.h). So all solvers report the same quantities,
  * computed by the same functions. The functions below are in simulation.c, state.c, diagnostics.c and frame.c. */
 #ifndef PD_DYNAMICS_STEP_SIMULATION_H
 #define PD_DYNAMICS_STEP_SIMULATION_H
@@ -107,7 +107,7 @@ typedef struct pd_step_result {
     int iterations;                /* that ran */
     double seconds;                /* spent in them */
     double setup_seconds;          /* not contained in these: the time to create data once during the iterations */
-    double phases[PD_PHASE_COUNT]; /* s; direction and advance add up to `seconds` */
+    double phases[PD_PHASE_COUNT]; /* s; correction and advance add up to `seconds` */
     double target_lag;             /* m: the target lag of prescribed points, pins and obstacles, held back by contact */
     double held_back;              /* m: the largest shortening of a vertex's step by its displacement bound in the last iteration */
     pd_vertex_update_result update;

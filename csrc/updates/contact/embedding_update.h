@@ -3,7 +3,7 @@
 #define PD_UPDATES_CONTACT_EMBEDDING_UPDATE_H
 
 #include "loops/embedding_loops.h"
-#include "updates/elements/vertex_step.h"
+#include "updates/elements/vertex_correction.h"
 
 /* Row v of pd_embedding_gather. */
 PD_FUNCTION void pd_embedding_update_gather(const pd_model *model, const pd_embedding *embedding, const real *forces, int v, real *out) {

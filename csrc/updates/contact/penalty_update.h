@@ -377,8 +377,8 @@ PD_FUNCTION int pd_penalty_update_is_farther(const pd_penalty_search *search, co
     if (met_beside) depth = pd_penalty_depth_there(search, pairs, p);
     uint64_t vertex = active->key[p] >> 31;
     int body = search->scene.bodies[active->points[4 * (size_t)p + 1]];
-    for (int step = -1; step <= 1; step += 2)
-        for (int q = p + step; q >= 0 && q < n && active->key[q] >> 31 == vertex; q += step) {
+    for (int way = -1; way <= 1; way += 2)
+        for (int q = p + way; q >= 0 && q < n && active->key[q] >> 31 == vertex; q += way) {
             real other = pairs->at.strength[q];
             int t = (int)(active->key[q] & 0x7fffffff);
             if (search->scene.bodies[active->points[4 * (size_t)q + 1]] != body || (met_beside && other == unbounded)) continue;

@@ -39,7 +39,7 @@ PD_FUNCTION int pd_walk_has(const int corners[4], int v) {
  * and w of a surface; y [.,3] m. */
 PD_FUNCTION int pd_tet_walk(const pd_penalty_tets *bodies, const real *y, int tet, int entry, pd_vector s, pd_vector p, int v, int w) {
     const real tie = (real)32 * PD_EPSILON;
-    for (int step = 0; step < PD_WALK_MOST_TETS; step++) {
+    for (int visited = 0; visited < PD_WALK_MOST_TETS; visited++) {
         const int *corners = bodies->corners + 4 * (size_t)tet, *neighbours = bodies->neighbours + 4 * (size_t)tet;
         pd_vector from_p[4], from_s[4];
         real at_p[4], at_s[4], first = 2;

@@ -252,7 +252,7 @@ PD_FUNCTION void pd_bound_minimise(const pd_contact_sweep *contact, const pd_ver
                                    pd_bound_set *set) {
     set->n = 0;
     for (int c = 0; c < 3; c++) d[c] = 0.0;
-    for (int step = 0; step < PD_BOUND_STEPS; step++) {
+    for (int iteration = 0; iteration < PD_BOUND_STEPS; iteration++) {
         double r[3], p[3];
         pd_bound_way way;
         pd_bound_span(set);
@@ -312,8 +312,8 @@ PD_FUNCTION void pd_bound_minimise_in_ball(const pd_contact_sweep *contact, cons
 }
 
 /* out [3] = the step of a vertex whose own one exceeds its bound, from H [6] and g. */
-PD_FUNCTION_APART void pd_bound_step(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex,
-                                     const real *P, const double H[6], const double g[3], real out[3]) {
+PD_FUNCTION_APART void pd_bound_correction(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex,
+                                           const real *P, const double H[6], const double g[3], real out[3]) {
     const double none[3] = {0.0, 0.0, 0.0};
     double d[3] = {0.0, 0.0, 0.0}, radius = pd_bound_radius(contact, vertex);
     pd_bound_way way;
@@ -330,7 +330,7 @@ PD_FUNCTION_APART void pd_bound_step(const pd_contact_sweep *contact, const pd_v
 PD_FUNCTION void pd_bound_nearest(const pd_model *model, const pd_contact_sweep *contact, int i, double most, real d[3]) {
     const double H[6] = {1.0, 0.0, 0.0, 1.0, 0.0, 1.0}, g[3] = {(double)d[0], (double)d[1], (double)d[2]};
     if (!(pd_bound_dot(g, g) > most * most)) return;
-    pd_bound_step(contact, NULL, model->n_vertices, i, model->subspace ? model->subspace + 9 * (size_t)i : NULL, H, g, d);
+    pd_bound_correction(contact, NULL, model->n_vertices, i, model->subspace ? model->subspace + 9 * (size_t)i : NULL, H, g, d);
 }
 
 /* Row i of pd_contact_bound_moves. */

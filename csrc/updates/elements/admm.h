@@ -64,7 +64,7 @@ PD_FUNCTION double pd_admm_quadratic(int n, double w, real scale, const real *H,
                                                 real *z) {                                                                                 \
         enum { n_ = 3 * (d) };                                                                                                             \
         double before = pd_admm_objective_##name(parameters, w, scale, H, F_t, p, z);                                                      \
-        for (int step = 0; step < PD_ADMM_NEWTON_STEPS; step++) {                                                                          \
+        for (int iteration = 0; iteration < PD_ADMM_NEWTON_STEPS; iteration++) {                                                           \
             real g[n_], A[n_ * n_], next[n_], moved = 0, size = 0;                                                                         \
             pd_##name##_gradient(z, parameters, g);                                                                                        \
             pd_##name##_hessian(z, parameters, PD_FILTER_CLAMP, A);                                                                        \

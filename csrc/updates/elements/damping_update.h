@@ -4,7 +4,7 @@
 #define PD_UPDATES_ELEMENTS_DAMPING_UPDATE_H
 
 #include "loops/element_loops.h"
-#include "updates/elements/vertex_step.h"
+#include "updates/elements/vertex_correction.h"
 
 /* Adds k_d g_a^T K+ g_b to the block of each other corner b in the row of corner a; k = 1: -k_d K+ to that of the fixed world. */
 PD_FUNCTION void pd_damping_update_corner(int k, int d, const pd_elements *g, int e, int a, real *blocks) {

@@ -2,7 +2,7 @@
 #ifndef PD_UPDATES_ELEMENTS_ELEMENT_BATCH_UPDATE_H
 #define PD_UPDATES_ELEMENTS_ELEMENT_BATCH_UPDATE_H
 
-#include "updates/elements/vertex_step.h"
+#include "updates/elements/vertex_correction.h"
 
 #include "loops/backend.h"
 

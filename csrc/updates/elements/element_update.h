@@ -7,7 +7,7 @@
 #include "elements/element.h"
 #include "loops/backend.h"
 #include "updates/elements/position_based.h"
-#include "updates/elements/vertex_step.h"
+#include "updates/elements/vertex_correction.h"
 
 /* F [3,d] of element e of g at positions x [n,3]. */
 #define PD_DEFORMATION_AT(k, d, x, e, F)                                                   \

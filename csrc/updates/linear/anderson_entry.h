@@ -6,8 +6,8 @@
 
 /* f and g of entry e of an iterate, and their newest differences df, dg if the iterate before is known. */
 PD_FUNCTION void pd_anderson_record_entry(const pd_anderson_part *part, size_t e, int begun, real *df, real *dg) {
-    real f = part->in_place ? part->values[e] - part->held[e] : -part->direction[e];
-    real g = part->in_place ? part->values[e] : part->x[e] - part->direction[e];
+    real f = part->in_place ? part->values[e] - part->held[e] : -part->correction[e];
+    real g = part->in_place ? part->values[e] : part->x[e] - part->correction[e];
     if (begun) df[e] = f - part->last_f[e], dg[e] = g - part->last_g[e];
     part->last_f[e] = f, part->last_g[e] = g;
 }
@@ -17,7 +17,7 @@ PD_FUNCTION void pd_anderson_combine_entry(const pd_anderson_part *part, size_t 
     if (part->in_place)
         part->values[e] = part->held[e] = part->values[e] - sum;
     else
-        out[e] = part->direction[e] + sum;
+        out[e] = part->correction[e] + sum;
 }
 
 #endif

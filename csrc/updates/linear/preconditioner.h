@@ -4,7 +4,7 @@
 #define PD_UPDATES_LINEAR_PRECONDITIONER_H
 
 #include "base/matrix3.h"
-#include "updates/elements/vertex_step.h"
+#include "updates/elements/vertex_correction.h"
 
 /* inverse [3] out: 1/(H_aa + shift), H [3,3]. An entry below 1e-10 of the block's mean counts as that. The inverse of a block without
  * positive entries is zero: its vertex does not move. Returns 1 if all three entries are positive. */

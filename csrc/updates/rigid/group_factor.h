@@ -43,22 +43,22 @@ PD_FUNCTION int pd_group_factor(const pd_body_groups *groups, int first, int end
     return 1;
 }
 
-/* step <- the solution for the right-hand side `step`. */
+/* correction <- the solution for the right-hand side `correction`. */
 PD_FUNCTION void pd_group_solve(const pd_body_groups *groups, int first, int end) {
     for (int column = first; column < end; column++) {
-        const double *b = groups->sums[column].step;
-        pd_rigid_forward6(groups->sums[column].block, groups->sums[column].step);
+        const double *b = groups->sums[column].correction;
+        pd_rigid_forward6(groups->sums[column].block, groups->sums[column].correction);
         for (int s = groups->column_start[column]; s < groups->column_start[column + 1]; s++)
             for (int i = 0; i < 6; i++)
                 for (int k = 0; k < 6; k++)
-                    groups->sums[groups->rows[s]].step[i] -= groups->entries[36 * (size_t)s + (size_t)(6 * i + k)] * b[k];
+                    groups->sums[groups->rows[s]].correction[i] -= groups->entries[36 * (size_t)s + (size_t)(6 * i + k)] * b[k];
     }
     for (int column = end - 1; column >= first; column--) {
-        double *b = groups->sums[column].step;
+        double *b = groups->sums[column].correction;
         for (int s = groups->column_start[column]; s < groups->column_start[column + 1]; s++)
             for (int i = 0; i < 6; i++)
                 for (int k = 0; k < 6; k++)
-                    b[k] -= groups->entries[36 * (size_t)s + (size_t)(6 * i + k)] * groups->sums[groups->rows[s]].step[i];
+                    b[k] -= groups->entries[36 * (size_t)s + (size_t)(6 * i + k)] * groups->sums[groups->rows[s]].correction[i];
         pd_rigid_backward6(groups->sums[column].block, b);
     }
 }

@@ -69,9 +69,9 @@ PD_FUNCTION void pd_group_prepare(const pd_body_sweep *sweep, const pd_body_grou
         pd_body_sum *sum = &groups->sums[place];
         double r = pd_body_at(sweep, place)->radius;
         pd_body_restrict(&groups->ways[place], curved, sum);
-        for (int c = 0; c < 6; c++) sum->step[c] = sum->gradient[c];
+        for (int c = 0; c < 6; c++) sum->correction[c] = sum->gradient[c];
         pd_group_scale(r, r, sum->block);
-        for (int c = 3; c < 6; c++) sum->step[c] /= r;
+        for (int c = 3; c < 6; c++) sum->correction[c] /= r;
         for (int s = groups->column_start[place]; s < groups->column_start[place + 1]; s++) {
             pd_body_restrict_side(&groups->ways[groups->rows[s]], 0, groups->entries + 36 * (size_t)s);
             pd_body_restrict_side(&groups->ways[place], 1, groups->entries + 36 * (size_t)s);
@@ -98,7 +98,8 @@ PD_UPDATE_FUNCTION double pd_group_newton(const pd_model *model, const pd_body_s
     for (int place = group->first; place < group->end; place++) {
         const pd_body_sum *sum = &groups->sums[place];
         pd_body_way *way = &groups->ways[place];
-        for (int c = 0; c < 3; c++) way->shift[c] = -sum->step[c], way->turn[c] = -sum->step[3 + c] / pd_body_at(sweep, place)->radius;
+        for (int c = 0; c < 3; c++)
+            way->shift[c] = -sum->correction[c], way->turn[c] = -sum->correction[3 + c] / pd_body_at(sweep, place)->radius;
         for (int c = 0; c < 3; c++) slope -= sum->gradient[c] * way->shift[c];
         for (int c = 0; c < 3; c++) slope -= sum->gradient[3 + c] * way->turn[c];
         if (way->held > 1) {
@@ -286,8 +287,8 @@ PD_FUNCTION void pd_group_put(const pd_body_sweep *sweep, const pd_body_group *g
 }
 
 /* One Newton step of a group; returns the predicted decrease, J, 0 without a move. */
-PD_UPDATE_FUNCTION double pd_group_step(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step,
-                                        const pd_body_group *group, int *lost) {
+PD_UPDATE_FUNCTION double pd_group_correct(const pd_model *model, const pd_body_sweep *sweep, const pd_step_data *step,
+                                           const pd_body_group *group, int *lost) {
     pd_group_sum sum; // at the start, then at each trial
     double slope = pd_group_newton(model, sweep, step, group, &sum), size = 0.0;
     *lost = !(sum.energy - sum.energy == 0.0);
@@ -326,7 +327,7 @@ PD_UPDATE_FUNCTION void pd_group_update(const pd_model *model, const pd_body_swe
     for (int place = group.first; place < group.end; place++) pd_body_begin(sweep, place);
     for (int place = group.first; place < group.end && sweep->touches; place++) pd_body_list_pairs(model, sweep, number, place);
     for (int k = 0; k < PD_BODY_STEPS; k++) {
-        double promised = pd_group_step(model, sweep, step, &group, &lost);
+        double promised = pd_group_correct(model, sweep, step, &group, &lost);
         if (k == 0) first = promised;
         if (!(promised > PD_BODY_ENOUGH * first)) break;
     }

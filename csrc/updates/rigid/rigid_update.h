@@ -153,10 +153,10 @@ PD_FUNCTION void pd_rigid_finish_gather(const pd_rigid_body *body, const pd_rigi
 
 /* ---- pd_bodies_spread ---------------------------------------------------------------------------------------------------------------- */
 
-/* The pose after -alpha times the six numbers of a direction, and the drift there minus the displacement of the centre. */
+/* The pose after -alpha times the six numbers of a correction, and the drift there minus the displacement of the centre. */
 PD_FUNCTION void pd_rigid_move(const double *arms, const pd_rigid_body *body, const pd_rigid_stand *stand, const real *x, double alpha,
-                               const real *direction, pd_pose *moved, double drift[3]) {
-    const real *carrier = direction + 3 * (size_t)pd_rigid_first_carrier(body);
+                               const real *correction, pd_pose *moved, double drift[3]) {
+    const real *carrier = correction + 3 * (size_t)pd_rigid_first_carrier(body);
     double turn[3], E[9];
     for (int c = 0; c < 3; c++) {
         moved->centre[c] = stand->pose.centre[c] - alpha * (double)carrier[c];
@@ -171,11 +171,11 @@ PD_FUNCTION void pd_rigid_move(const double *arms, const pd_rigid_body *body, co
 }
 
 PD_FUNCTION void pd_rigid_update_spread(const double *arms, const pd_rigid_body *body, const pd_pose *moved, const double drift[3], int row,
-                                        const real *x, double alpha, real *direction) {
+                                        const real *x, double alpha, real *correction) {
     double at[3];
     pd_rigid_place_row(arms, moved, row, at);
     for (size_t c = 0, j = 3 * (size_t)row; c < 3; c++, j++)
-        direction[j] = pd_rigid_is_pin(body, row) ? (real)0 : (real)(((double)x[j] - at[c] + drift[c]) / alpha);
+        correction[j] = pd_rigid_is_pin(body, row) ? (real)0 : (real)(((double)x[j] - at[c] + drift[c]) / alpha);
 }
 
 /* ---- pd_bodies_go, pd_bodies_bend ---------------------------------------------------------------------------------------------------- */
@@ -238,8 +238,8 @@ PD_FUNCTION void pd_rigid_update_stretch(const double *arms, const pd_rigid_way 
 
 /* ---- pd_bodies_turn, pd_bodies_arms -------------------------------------------------------------------------------------------------- */
 
-PD_FUNCTION double pd_rigid_turn_of(const pd_rigid_body *body, const real *direction) {
-    const real *vector = direction + 3 * (size_t)(pd_rigid_first_carrier(body) + 1);
+PD_FUNCTION double pd_rigid_turn_of(const pd_rigid_body *body, const real *correction) {
+    const real *vector = correction + 3 * (size_t)(pd_rigid_first_carrier(body) + 1);
     double square = 0.0;
     for (int c = 0; c < 3; c++) square += (double)vector[c] * (double)vector[c];
     return sqrt(square) / body->radius;
@@ -294,7 +294,7 @@ PD_FUNCTION void pd_rigid_backward6(const double *L, double *b) {
 }
 
 /* Returns 1 if it is not positive definite. */
-PD_FUNCTION int pd_rigid_update_solve(const pd_rigid_body *body, double *system, int limited, const real *gradient, real *direction) {
+PD_FUNCTION int pd_rigid_update_solve(const pd_rigid_body *body, double *system, int limited, const real *gradient, real *correction) {
     size_t first = 3 * (size_t)pd_rigid_first_carrier(body);
     double *d = system + 36;
     for (size_t c = 0; c < 6; c++) d[c] = (double)gradient[first + c];
@@ -302,7 +302,7 @@ PD_FUNCTION int pd_rigid_update_solve(const pd_rigid_body *body, double *system,
     pd_rigid_forward6(system, d);
     pd_rigid_backward6(system, d);
     double turn = sqrt(d[3] * d[3] + d[4] * d[4] + d[5] * d[5]) / body->radius;
-    for (size_t c = 0; c < 6; c++) direction[first + c] = (real)(limited && turn > 1.0 ? d[c] / turn : d[c]);
+    for (size_t c = 0; c < 6; c++) correction[first + c] = (real)(limited && turn > 1.0 ? d[c] / turn : d[c]);
     return 0;
 }
 

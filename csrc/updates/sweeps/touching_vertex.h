@@ -302,7 +302,7 @@ PD_UPDATE_FUNCTION void pd_vertex_update_limit(const pd_model *model, const pd_v
             for (int c = 0; c < 3; c++) g[c] = most * (double)d[c];
         }
     }
-    pd_bound_step(contact, sweep, model->n_vertices, vertex, P, H, g, d);
+    pd_bound_correction(contact, sweep, model->n_vertices, vertex, P, H, g, d);
     if (contact->held) contact->held[vertex] = pd_max(pd_sqrt(square) - pd_vertex_update_length(d), (real)0);
 }
 

@@ -18,13 +18,13 @@
 #include "updates/elements/orientation_update.h"
 #include "updates/sweeps/touching_vertex.h"
 
-#include "updates/elements/vertex_step.h"
+#include "updates/elements/vertex_correction.h"
 
 enum { PD_POSITION_STRIDE = 4 };
 
 /* ---- one corner of any element --------------------------------------------------------------------------------------------- */
 
-/* Adds gradient and block of one corner to sum, see vertex_step.h; and the energy of its element. */
+/* Adds gradient and block of one corner to sum, see vertex_correction.h; and the energy of its element. */
 #define PD_CORNER(KIND, name, k, d, count, constraints, corners)                                                                      \
     PD_UPDATE_FUNCTION void pd_vertex_update_corner_##name(const pd_elements *g, const int *slots, const real *positions, int corner, \
                                                            real sum[9]) {                                                             \
@@ -165,7 +165,7 @@ PD_FUNCTION void pd_vertex_update_add_constant(const pd_update *update, double i
     H[5] += update->diagonal;
 }
 
-/* The step d of an update from its complete sum [9], and from that of its contact (NULL: none); subspaces [n,3,3] are the model's, or
+/* The correction d of an update from its complete sum [9], and from that of its contact (NULL: none); subspaces [n,3,3] are the model's, or
  * NULL. */
 PD_FUNCTION void pd_vertex_update_solve(const real *subspaces, pd_sweep_step kind, int vertex, real sum[9], real *touching, real d[3]) {
     real *gradient = sum, *H = sum + 3;
@@ -174,9 +174,9 @@ PD_FUNCTION void pd_vertex_update_solve(const real *subspaces, pd_sweep_step kin
     if (subspace && touching) pd_vertex_restrict(subspace, touching + 3, touching);
     if (kind != PD_SWEEP_DIAGONAL) {
         if (touching)
-            pd_vertex_step_touching(sum, touching, d);
+            pd_vertex_correction_touching(sum, touching, d);
         else
-            pd_vertex_step(H, gradient, d);
+            pd_vertex_correction(H, gradient, d);
         return;
     }
     for (int c = 0; c < 3; c++) {
@@ -187,7 +187,7 @@ PD_FUNCTION void pd_vertex_update_solve(const real *subspaces, pd_sweep_step kin
     if (subspace) pd_vertex_project(subspace, d);
 }
 
-/* The step d of an update; sum [9] in: that of all its corners, see vertex_step.h. */
+/* The correction d of an update; sum [9] in: that of all its corners, see vertex_correction.h. */
 PD_UPDATE_INLINE void pd_vertex_update_step(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                                             pd_sweep_step kind, const pd_contact_sweep *contact, const real *offset, int update, int lane,
                                             int lanes, real sum[9], real d[3]) {
@@ -215,10 +215,11 @@ PD_FUNCTION real pd_vertex_update_moved(const pd_step_data *step, const pd_conta
 }
 
 /* Moves the points of an update's vertex, once in a sweep. Without contact they are not read. */
-PD_FUNCTION void pd_vertex_update_commit(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, const real *direction, int update) {
+PD_FUNCTION void pd_vertex_update_commit(const pd_vertex_sweep *sweep, const pd_contact_sweep *contact, const real *correction,
+                                         int update) {
     int vertex = sweep->updates[update].vertex;
     if (!sweep->may_touch[update] || !pd_vertex_update_touches(contact, vertex)) return;
-    const real *d = direction + 3 * (size_t)vertex;
+    const real *d = correction + 3 * (size_t)vertex;
     if (PD_UPDATE_CARRIES && contact->embedding.start) {
         const pd_embedding *embedding = &contact->embedding;
         for (int k = embedding->start[vertex]; k < embedding->start[vertex + 1]; k++) {
@@ -234,7 +235,7 @@ PD_FUNCTION void pd_vertex_update_commit(const pd_vertex_sweep *sweep, const pd_
     if (contact->lagged.n > 0) pd_friction_update_move(&contact->slipping, vertex);
 }
 
-/* The change of the damping potential by a move -d, J: damped [9] has its gradient and block before, as in vertex_step.h. */
+/* The change of the damping potential by a move -d, J: damped [9] has its gradient and block before, as in vertex_correction.h. */
 PD_FUNCTION double pd_vertex_update_damping_change(const real damped[9], const real d[3]) {
     const real *H = damped + 3, half = (real)0.5;
     real along[3] = {H[0] * d[0] + H[1] * d[1] + H[2] * d[2], H[1] * d[0] + H[3] * d[1] + H[4] * d[2],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pdgpu._internal.arguments import choice, integer, number
 
-LARGEST_WINDOW = 30  # PD_ANDERSON_LARGEST_WINDOW of csrc/updates/linear/anderson_step.h
+LARGEST_WINDOW = 30  # PD_ANDERSON_LARGEST_WINDOW of csrc/updates/linear/anderson_update.h
 SAFEGUARDS = ("auto", "potential", "residual", None)  # the order of PD_SAFEGUARD_... in csrc/linear/anderson.h
 
 

@@ -1,7 +1,7 @@
 /* One vertex of a Gauss-Seidel or Jacobi sweep: the contribution of a neo-Hookean tet, and its 3x3 step [Chen et al. 2024, VBD, Sec.
  * 3.2, Eqs. 7-9]. */
-#ifndef PD_UPDATES_ELEMENTS_VERTEX_STEP_H
-#define PD_UPDATES_ELEMENTS_VERTEX_STEP_H
+#ifndef PD_UPDATES_ELEMENTS_VERTEX_CORRECTION_H
+#define PD_UPDATES_ELEMENTS_VERTEX_CORRECTION_H
 
 #include "elements/element.h"
 #include "updates/time_step.h"
@@ -83,7 +83,7 @@ PD_FUNCTION void pd_element_add_block_from_F(int k, int d, real scale, const rea
 
 /* d [3] = H^-1 g for a symmetric positive definite H, upper triangle {00, 01, 02, 11, 12, 22}, by its LDL^T factors; 0 if H is singular
  * to rounding: such a vertex waits for its neighbours to move. */
-PD_FUNCTION void pd_vertex_step(const real H[6], const real g[3], real d[3]) {
+PD_FUNCTION void pd_vertex_correction(const real H[6], const real g[3], real d[3]) {
     real mean = (H[0] + H[3] + H[5]) / (real)3;
     real l1 = H[1] / H[0], l2 = H[2] / H[0];
     real d1 = H[3] - l1 * H[1], w = H[4] - l1 * H[2];
@@ -103,7 +103,7 @@ PD_FUNCTION void pd_vertex_step(const real H[6], const real g[3], real d[3]) {
 /* The same for the sum of two such systems. The second, of contact, may be many orders of magnitude stiffer than the first along a line
  * or in a plane, and zero across it. The contribution of the first across it must survive the sum, and is no rounding. sums [9] as
  * above. */
-PD_FUNCTION void pd_vertex_step_touching(const real elastic[9], const real touching[9], real d[3]) {
+PD_FUNCTION void pd_vertex_correction_touching(const real elastic[9], const real touching[9], real d[3]) {
     double s[9];
     for (int i = 0; i < 9; i++) s[i] = (double)elastic[i] + (double)touching[i];
     const double *g = s, *H = s + 3;

@@ -8,8 +8,8 @@
  * df_j and dg_j the differences of the last m iterates. The columns are scaled to length 1 and the normal equations are solved in double:
  * (C + r I) c = b with C_ij = df_i.df_j / (|df_i| |df_j|). Products need one pass over the vectors, where a QR factorisation needs m. The
  * factor goes from the newest difference to the oldest one and leaves out a column that depends on newer ones. */
-#ifndef PD_UPDATES_LINEAR_ANDERSON_STEP_H
-#define PD_UPDATES_LINEAR_ANDERSON_STEP_H
+#ifndef PD_UPDATES_LINEAR_ANDERSON_UPDATE_H
+#define PD_UPDATES_LINEAR_ANDERSON_UPDATE_H
 
 #include "updates/potential_rounding.h"
 

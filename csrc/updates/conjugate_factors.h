@@ -1,8 +1,8 @@
 /* The scalars of nonlinear conjugate gradients, from sums in backend memory: on a GPU without a readback.
  *
  * sums [4]: z.r, p.r of the previous direction, p.A p, the previous z.r (0: none). */
-#ifndef PD_UPDATES_CONJUGATE_STEP_H
-#define PD_UPDATES_CONJUGATE_STEP_H
+#ifndef PD_UPDATES_CONJUGATE_FACTORS_H
+#define PD_UPDATES_CONJUGATE_FACTORS_H
 
 #include "base/real.h"
 
