@@ -3,7 +3,7 @@
 
 enum { FEWEST = 1024 };
 
-pd_status pd_growables_grow(pd_context *context, size_t needed, const char *of, int n, const pd_growable *rooms, size_t *capacity,
+pd_status pd_growables_grow(pd_context *context, size_t needed, const char *of, int n, const pd_growable *lists, size_t *capacity,
                             long long *revision) {
     void *fresh[PD_MOST_GROWABLES] = {NULL};
     size_t size = *capacity > 0 ? *capacity : FEWEST;
@@ -12,15 +12,15 @@ pd_status pd_growables_grow(pd_context *context, size_t needed, const char *of, 
         return pd_fail(pd_context_error(context), PD_ERROR_VALUE, "%d arrays of %s, at most %d can grow", n, of, PD_MOST_GROWABLES);
     if (needed <= *capacity) return PD_OK;
     while (size < needed) size *= 2;
-    for (int i = 0; i < n && !status; i++) status = pd_memory_create(context, &fresh[i], (size / rooms[i].shared_by + 2) * rooms[i].bytes);
+    for (int i = 0; i < n && !status; i++) status = pd_memory_create(context, &fresh[i], (size / lists[i].shared_by + 2) * lists[i].bytes);
     if (status) {
         pd_error cause = *pd_context_error(context);
         for (int i = 0; i < n; i++) pd_memory_destroy(context, fresh[i]);
         return pd_fail(pd_context_error(context), status, "no memory for %zu %s: %.300s", needed, of, cause.text);
     }
     for (int i = 0; i < n; i++) {
-        pd_memory_destroy(context, *rooms[i].memory);
-        *rooms[i].memory = fresh[i];
+        pd_memory_destroy(context, *lists[i].memory);
+        *lists[i].memory = fresh[i];
     }
     *capacity = size;
     if (revision) ++*revision;

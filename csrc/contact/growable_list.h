@@ -15,12 +15,12 @@ typedef struct pd_growable {
 
 #define PD_GROWABLE(array, per_element) {(void **)&(array), (per_element) * sizeof *(array), 1}
 /* The number of arrays and the arrays: two arguments of pd_growables_grow. */
-#define PD_GROWABLES(rooms) (int)(sizeof(rooms) / sizeof *(rooms)), rooms
+#define PD_GROWABLES(lists) (int)(sizeof(lists) / sizeof *(lists)), lists
 
 /* Increases the capacity of all n <= PD_MOST_GROWABLES arrays of a list to at least `needed` elements, by doubling. *revision (or NULL)
  * counts the changes of *capacity. An increase loses the contents. The old arrays are freed after the allocation of the new ones, so
  * that a failure leaves the list unchanged. Errors: PD_ERROR_MEMORY, with the number and `of`, the noun for the elements. */
-pd_status pd_growables_grow(pd_context *context, size_t needed, const char *of, int n, const pd_growable *rooms, size_t *capacity,
+pd_status pd_growables_grow(pd_context *context, size_t needed, const char *of, int n, const pd_growable *lists, size_t *capacity,
                             long long *revision);
 
 /* Scratch memory of a loop over n items. An increase loses the contents. Errors: PD_ERROR_MEMORY; the memory is then unchanged. */

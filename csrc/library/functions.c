@@ -61,7 +61,7 @@ static pd_status check(const pdgpu_solved *step, const void *out, const real *gi
 }
 
 /* The text of a failed core function is that of the problem. */
-static pdgpu_status told(const pdgpu_solved *step, pd_status status, const pd_error *found, pdgpu_error *error) {
+static pdgpu_status keep_error(const pdgpu_solved *step, pd_status status, const pd_error *found, pdgpu_error *error) {
     if (!status) return pd_report(PD_OK, found, error);
     pd_problem_keep_error(known(step)->problem, status);
     return pd_report(status, known(step)->problem->error, error);
@@ -74,20 +74,20 @@ static pdgpu_status ask_vectors(vectors_function function, pdgpu_solved *step, c
                                 pdgpu_error *error) {
     pd_error found = {0};
     pd_status status = check(step, out, given, name, optional, &found);
-    return status ? pd_report(status, &found, error) : told(step, function(step_of(step), given, out), &found, error);
+    return status ? pd_report(status, &found, error) : keep_error(step, function(step_of(step), given, out), &found, error);
 }
 
 static pdgpu_status ask_number(number_function function, pdgpu_solved *step, const real *given, const char *name, int optional, double *out,
                                pdgpu_error *error) {
     pd_error found = {0};
     pd_status status = check(step, out, given, name, optional, &found);
-    return status ? pd_report(status, &found, error) : told(step, function(step_of(step), given, out), &found, error);
+    return status ? pd_report(status, &found, error) : keep_error(step, function(step_of(step), given, out), &found, error);
 }
 
 static pdgpu_status read(pd_status (*function)(const pd_callback_step *, real *), const pdgpu_solved *step, real *out, pdgpu_error *error) {
     pd_error found = {0};
     pd_status status = check(step, out, NULL, "", 1, &found);
-    return status ? pd_report(status, &found, error) : told(step, function(known(step), out), &found, error);
+    return status ? pd_report(status, &found, error) : keep_error(step, function(known(step), out), &found, error);
 }
 
 static pd_hessian_filter filter_of(int exact) { return exact ? PD_FILTER_NONE : PD_FILTER_CLAMP; }
@@ -122,7 +122,7 @@ pdgpu_status pdgpu_solved_hessian(pdgpu_solved *step, const pdgpu_real *x, int e
     if (status) return pd_report(status, &found, error);
     status = pd_callback_hessian(step_of(step), x, filter_of(exact), &pattern, blocks);
     if (!status) *row_start = pattern->row_start, *columns = pattern->columns;
-    return told(step, status, &found, error);
+    return keep_error(step, status, &found, error);
 }
 
 pdgpu_status pdgpu_solved_hessian_product(pdgpu_solved *step, const pdgpu_real *v, const pdgpu_real *x, int exact, pdgpu_real *product,
@@ -131,14 +131,14 @@ pdgpu_status pdgpu_solved_hessian_product(pdgpu_solved *step, const pdgpu_real *
     pd_status status = check(step, product, v, "v", 0, &found);
     if (!status) status = check(step, product, x, "x", 1, &found);
     if (status) return pd_report(status, &found, error);
-    return told(step, pd_callback_product(step_of(step), v, x, filter_of(exact), product), &found, error);
+    return keep_error(step, pd_callback_product(step_of(step), v, x, filter_of(exact), product), &found, error);
 }
 
 pdgpu_status pdgpu_solved_diagonal(pdgpu_solved *step, const pdgpu_real *x, int exact, pdgpu_real *diagonal, pdgpu_error *error) {
     pd_error found = {0};
     pd_status status = check(step, diagonal, x, "x", 1, &found);
     if (status) return pd_report(status, &found, error);
-    return told(step, pd_callback_diagonal(step_of(step), x, filter_of(exact), diagonal), &found, error);
+    return keep_error(step, pd_callback_diagonal(step_of(step), x, filter_of(exact), diagonal), &found, error);
 }
 
 pdgpu_status pdgpu_solved_local_step(pdgpu_solved *step, const pdgpu_real *x, pdgpu_real *b, pdgpu_error *error) {
@@ -164,5 +164,5 @@ pdgpu_status pdgpu_solved_move(pdgpu_solved *step, const pdgpu_real *d, double f
     if (status) return pd_report(status, &found, error);
     status = pd_callback_move(step_of(step), d, fraction, &part);
     if (!status && gone) *gone = part;
-    return told(step, status, &found, error);
+    return keep_error(step, status, &found, error);
 }

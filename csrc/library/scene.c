@@ -80,9 +80,9 @@ done:
 
 /* Extends a list by one item; NULL with an error. */
 static void *grown(void *list, int n, size_t size, pd_error *error) {
-    void *room = realloc(list, ((size_t)n + 1) * size);
-    if (!room) pd_fail(error, PD_ERROR_MEMORY, "out of memory");
-    return room;
+    void *grown = realloc(list, ((size_t)n + 1) * size);
+    if (!grown) pd_fail(error, PD_ERROR_MEMORY, "out of memory");
+    return grown;
 }
 
 pdgpu_status pdgpu_scene_add_body(pdgpu_scene *scene, pdgpu_body_type type, const double *points, int n_points, const int *elements,

@@ -10,7 +10,7 @@ pd_status pd_simulation_enter(const pdgpu_simulation *self, pd_error *error) {
 }
 
 /* The status of a core function, with its text. */
-static pd_status told(pdgpu_simulation *self, pd_status status, pd_error *error) {
+static pd_status keep_error(pdgpu_simulation *self, pd_status status, pd_error *error) {
     if (status) *error = *pd_simulation_error(self->core);
     return status;
 }
@@ -18,7 +18,7 @@ static pd_status told(pdgpu_simulation *self, pd_status status, pd_error *error)
 pdgpu_status pdgpu_simulation_get_state(pdgpu_simulation *simulation, pdgpu_real *positions, pdgpu_real *velocities, pdgpu_error *error) {
     pd_error found = {0};
     pd_status status = pd_need(simulation, "simulation", &found);
-    if (!status) status = told(simulation, pd_simulation_get_state(simulation->core, positions, velocities, NULL), &found);
+    if (!status) status = keep_error(simulation, pd_simulation_get_state(simulation->core, positions, velocities, NULL), &found);
     return pd_report(status, &found, error);
 }
 
@@ -30,7 +30,7 @@ pdgpu_status pdgpu_simulation_set_state(pdgpu_simulation *simulation, const pdgp
     size_t count = 3 * (size_t)simulation->n_vertices;
     if (positions) PD_TRY(pd_need_finite_reals(positions, count, "positions", &found));
     if (velocities) PD_TRY(pd_need_finite_reals(velocities, count, "velocities", &found));
-    PD_TRY(told(simulation, pd_simulation_set_state(simulation->core, positions, velocities, NULL), &found));
+    PD_TRY(keep_error(simulation, pd_simulation_set_state(simulation->core, positions, velocities, NULL), &found));
     if (positions) simulation->start_is_new = simulation->barrier;
 done:
     return pd_report(status, &found, error);
@@ -43,7 +43,7 @@ pd_status pd_simulation_load(pdgpu_simulation *self, const double *forces, pd_er
             double load = self->gravity[c] + (forces ? forces[3 * i + c] / self->masses[i] : 0.0);
             PD_TRY(pd_round_all(&self->vectors[3 * i + c], &load, 1, forces ? "forces" : "gravity", error));
         }
-    status = told(self, pd_simulation_set_load(self->core, self->vectors), error);
+    status = keep_error(self, pd_simulation_set_load(self->core, self->vectors), error);
 done:
     return status;
 }
@@ -70,7 +70,7 @@ pdgpu_status pdgpu_simulation_set_attachment_targets(pdgpu_simulation *simulatio
     for (int done = 0; done < n;) { // in pieces of the size of the scratch
         int rows = n - done < simulation->n_vertices ? n - done : simulation->n_vertices;
         PD_TRY(pd_round_all(simulation->vectors, targets + 3 * done, 3 * (size_t)rows, "targets", &found));
-        PD_TRY(told(simulation, pd_simulation_set_attachments(simulation->core, first + done, rows, simulation->vectors), &found));
+        PD_TRY(keep_error(simulation, pd_simulation_set_attachments(simulation->core, first + done, rows, simulation->vectors), &found));
         done += rows;
     }
 done:
@@ -88,10 +88,10 @@ pdgpu_status pdgpu_simulation_set_obstacle_targets(pdgpu_simulation *simulation,
     size_t n = moved->shape == PD_OBSTACLE_PLANE ? 1 : (size_t)moved->n_points; // without the normal
     PD_TRY(pd_need_finite(targets, 3 * n, "targets", &found));
     PD_TRY(pd_round_all(simulation->prescribed + 3 * (size_t)moved->first, targets, 3 * n, "targets", &found));
-    PD_TRY(told(simulation,
-                pd_simulation_keep_error(simulation->core,
-                                         pd_contact_set_prescribed(pd_simulation_contact(simulation->core), NULL, simulation->prescribed)),
-                &found));
+    PD_TRY(keep_error(simulation,
+                      pd_simulation_keep_error(simulation->core, pd_contact_set_prescribed(pd_simulation_contact(simulation->core), NULL,
+                                                                                           simulation->prescribed)),
+                      &found));
 done:
     return pd_report(status, &found, error);
 }
@@ -102,8 +102,8 @@ done:
 static pd_status energies_at(pdgpu_simulation *self, const real *x, int ahead, double *parts, pd_error *error) {
     pd_status status = pd_simulation_enter(self, error);
     if (!status && x) status = pd_need_finite_reals(x, 3 * (size_t)self->n_vertices, "x", error);
-    if (!status) status = told(self, pd_simulation_begin(self->core), error);
-    return status ? status : told(self, pd_simulation_energies(self->core, x, ahead, parts), error);
+    if (!status) status = keep_error(self, pd_simulation_begin(self->core), error);
+    return status ? status : keep_error(self, pd_simulation_energies(self->core, x, ahead, parts), error);
 }
 
 pdgpu_status pdgpu_simulation_energies(pdgpu_simulation *simulation, pdgpu_energies *energies, pdgpu_error *error) {
@@ -118,7 +118,8 @@ pdgpu_status pdgpu_simulation_energies(pdgpu_simulation *simulation, pdgpu_energ
     energies->friction = parts[PD_ENERGY_FRICTION];
     real *x = simulation->vectors;
     for (int velocities = 0; velocities < 2; velocities++) {
-        PD_TRY(told(simulation, pd_simulation_get_state(simulation->core, velocities ? NULL : x, velocities ? x : NULL, NULL), &found));
+        PD_TRY(
+            keep_error(simulation, pd_simulation_get_state(simulation->core, velocities ? NULL : x, velocities ? x : NULL, NULL), &found));
         for (int i = 0; i < simulation->n_vertices; i++)
             for (int c = 0; c < 3; c++) {
                 double value = (double)x[3 * i + c];
@@ -152,8 +153,8 @@ pdgpu_status pdgpu_simulation_gradient(pdgpu_simulation *simulation, const pdgpu
     PD_TRY(pd_need(gradient, "gradient", &found));
     PD_TRY(pd_simulation_enter(simulation, &found));
     if (x) PD_TRY(pd_need_finite_reals(x, 3 * (size_t)simulation->n_vertices, "x", &found));
-    PD_TRY(told(simulation, pd_simulation_begin(simulation->core), &found));
-    PD_TRY(told(simulation, pd_simulation_gradient(simulation->core, x, gradient), &found));
+    PD_TRY(keep_error(simulation, pd_simulation_begin(simulation->core), &found));
+    PD_TRY(keep_error(simulation, pd_simulation_gradient(simulation->core, x, gradient), &found));
 done:
     return pd_report(status, &found, error);
 }

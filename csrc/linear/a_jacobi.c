@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(PD_LARGEST_DEGREE == 4, "pd_row_polynomial has room for five coefficients");
+_Static_assert(PD_LARGEST_DEGREE == 4, "pd_row_polynomial holds five coefficients");
 
 typedef struct pd_a_jacobi {
     pd_aggregation aggregation; /* H */

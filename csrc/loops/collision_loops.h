@@ -96,16 +96,16 @@ enum { PD_MOST_WATCHED_CAPACITIES = 8 };
 typedef struct pd_watched_capacities {
     int n;
     const uint64_t *found[PD_MOST_WATCHED_CAPACITIES];
-    uint64_t room[PD_MOST_WATCHED_CAPACITIES];
+    uint64_t capacity[PD_MOST_WATCHED_CAPACITIES];
 } pd_watched_capacities;
 
-static inline void pd_watch_capacity(pd_watched_capacities *rooms, const uint64_t *found, size_t room) {
-    rooms->found[rooms->n] = found, rooms->room[rooms->n++] = (uint64_t)room;
+static inline void pd_watch_capacity(pd_watched_capacities *capacities, const uint64_t *found, size_t capacity) {
+    capacities->found[capacities->n] = found, capacities->capacity[capacities->n++] = (uint64_t)capacity;
 }
 
 /* most [n]  B  in/out: the largest value of each count so far, until one exceeds its capacity: later counts follow from incomplete
  * lists. */
-pd_status pd_keep_most(pd_context *context, const pd_watched_capacities *rooms, uint64_t *most);
+pd_status pd_keep_most(pd_context *context, const pd_watched_capacities *capacities, uint64_t *most);
 
 /* ---- a tree of boxes --------------------------------------------------------------------------------------------------------- */
 

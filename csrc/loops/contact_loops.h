@@ -32,7 +32,7 @@ typedef struct pd_contact_record {
 /* The separating plane of the two primitives of a pair (updates/contact/separating_plane.h). */
 typedef struct pd_separating_plane {
     real normal[3]; /* unit, from the second to the first */
-    real rooms[4];  /* displacement of each corner towards the other side that is allowed, m */
+    real slacks[4]; /* displacement of each corner towards the other side that is allowed, m */
     real share;     /* the part of these that is beyond the corner's own side, m; <= 0: rounding could close the gap */
 } pd_separating_plane;
 

@@ -74,9 +74,9 @@ typedef struct pd_round {
 } pd_round;
 
 /* round [1]  B  out.  square, along  B [1]: the largest |move|^2, m^2, and the product of the path with that of the previous round, m^2,
- * read after a first round      room  H [2] capacities for the pairs that may meet, *found [2] B: after an overflow the fraction is 0 */
+ * read after a first round      capacity  H [2] capacities for the pairs that may meet, *found [2] B: after an overflow the fraction is 0 */
 pd_status pd_projective_choose_round(pd_context *context, const pd_round_rules *rules, const pd_earliest *earliest, const double *square,
-                                     const double *along, const uint64_t *const found[2], const size_t room[2], pd_round *round);
+                                     const double *along, const uint64_t *const found[2], const size_t capacity[2], pd_round *round);
 
 /* out = the n_kept pairs and those of `found` in rows [n_new], sorted by key. */
 pd_status pd_projective_merge(pd_context *context, int n_kept, const pd_kept_pairs *kept, int n_new, const int *rows,

@@ -60,13 +60,13 @@ typedef struct pd_body_sweep {
 
     int touches; /* 0: no contact, and the following members are not read */
     pd_pair_potential potential;
-    pd_contact_pairs pairs; /* all pairs that can become active while bodies stay within `room` */
+    pd_contact_pairs pairs; /* all pairs that can become active while bodies stay within `bound` */
     pd_incidence incidence;
     const real *distance;           /* B [pairs] m, at the start of the sweep */
     int *own;                       /* B [roles] scratch: the pairs of a body, each once in a group, from the first role of its first row */
     int *others;                    /* B [roles] the place of their second body in the group, or -1 */
     double *gaps;                   /* B [roles] m: and lower bounds of their gaps at the turn of the group */
-    double room;                    /* m: the displacement bound of points of a body with pairs */
+    double bound;                   /* m: the displacement bound of points of a body with pairs */
     double rounding;                /* of a gap, m */
     const real *displacement_bound; /* B [n_vertices] m: the displacement bound in any direction, from the start of the iteration */
     pd_contact_sweep bounds;        /* at the same positions: the planes of the vertices' pairs */

@@ -28,9 +28,9 @@ static int neighbours(const pd_pair_pattern *pattern, int i, int *places, int *f
 
 /* Scratch of one thread: places, and the neighbours of a vertex. NULL if out of memory. */
 static int *marks_create(int n_vertices) {
-    int *room = malloc((2 * (size_t)n_vertices + 1) * sizeof *room);
-    for (int i = 0; room && i < n_vertices; i++) room[i] = -1;
-    return room;
+    int *marks = malloc((2 * (size_t)n_vertices + 1) * sizeof *marks);
+    for (int i = 0; marks && i < n_vertices; i++) marks[i] = -1;
+    return marks;
 }
 
 void pd_pair_vector_add(double *out, const int *points, const double *corners, int n_pairs) {
@@ -64,17 +64,17 @@ pd_status pd_pair_pattern_create(pd_pair_pattern *out, const int *points, int n_
 
 #pragma omp parallel num_threads(pd_team(threads, n_pairs, ROW_NANOSECONDS))
     {
-        int *room = marks_create(n_vertices);
+        int *marks = marks_create(n_vertices);
 #pragma omp for schedule(dynamic, 64)
         for (int i = 0; i < n_vertices; i++) {
-            if (!room || pd_interrupted(interruption)) continue;
-            out->row_start[3 * (size_t)i + 3] = neighbours(out, i, room, room + n_vertices);
+            if (!marks || pd_interrupted(interruption)) continue;
+            out->row_start[3 * (size_t)i + 3] = neighbours(out, i, marks, marks + n_vertices);
         }
-        if (!room) {
+        if (!marks) {
 #pragma omp atomic write
             failed = 1;
         }
-        free(room);
+        free(marks);
     }
     if (failed) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the matrix of %d pairs", n_pairs);
     long long entries = 0;
@@ -115,17 +115,17 @@ pd_status pd_pair_pattern_fill(const pd_pair_pattern *pattern, int *columns, int
     memset(slots, 0xff, 16 * (size_t)pattern->n_pairs * sizeof *slots); // -1
 #pragma omp parallel num_threads(pd_team(threads, pattern->n_pairs, ROW_NANOSECONDS))
     {
-        int *room = marks_create(n_vertices);
+        int *marks = marks_create(n_vertices);
 #pragma omp for schedule(dynamic, 64)
         for (int i = 0; i < n_vertices; i++) {
-            if (!room || pd_interrupted(interruption)) continue;
-            fill_rows(pattern, i, room, room + n_vertices, columns, slots);
+            if (!marks || pd_interrupted(interruption)) continue;
+            fill_rows(pattern, i, marks, marks + n_vertices, columns, slots);
         }
-        if (!room) {
+        if (!marks) {
 #pragma omp atomic write
             failed = 1;
         }
-        free(room);
+        free(marks);
     }
     if (failed) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the matrix of %d pairs", pattern->n_pairs);
     return pd_interruption_status(interruption, error);

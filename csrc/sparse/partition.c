@@ -44,9 +44,9 @@ pd_status pd_partition_create(pd_partition *out, int n, int n_last, const int *c
     if (!parent || !joined) goto memory;
     mark_last_of_components(n_first, column_start, row_index, order, parent, joined);
     for (int i = 0; i < n_first; i++) joins += joined[i];
-    int64_t room = entries + joins + (int64_t)n_last * (n_last + 1) / 2;
+    int64_t capacity = entries + joins + (int64_t)n_last * (n_last + 1) / 2;
     out->column_start = malloc(((size_t)n + 1) * sizeof(int64_t));
-    out->rows = malloc(((size_t)room + 1) * sizeof(int64_t));
+    out->rows = malloc(((size_t)capacity + 1) * sizeof(int64_t));
     if (!out->column_start || !out->rows) goto memory;
     for (int c = 0; c < n; c++) {
         int s = column_start[c], end = column_start[c + 1], row = 0;

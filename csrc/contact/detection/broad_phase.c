@@ -307,9 +307,9 @@ done:
     return status;
 }
 
-void pd_broad_phase_capacity(const pd_broad_phase *phase, const uint64_t *found[2], size_t room[2]) {
+void pd_broad_phase_capacity(const pd_broad_phase *phase, const uint64_t *found[2], size_t capacity[2]) {
     for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++)
-        found[which] = phase->lists[which].buffer.found, room[which] = phase->lists[which].buffer.capacity;
+        found[which] = phase->lists[which].buffer.found, capacity[which] = phase->lists[which].buffer.capacity;
 }
 
 pd_status pd_broad_phase_find_result(pd_broad_phase *phase, size_t n[2], int *enough) {

@@ -89,7 +89,7 @@ pd_status pd_broad_phase_find_async(pd_broad_phase *phase, const real *x_t0, con
                                     pd_pairs *edge_edge);
 pd_status pd_broad_phase_find_result(pd_broad_phase *phase, size_t n[2], int *enough);
 /* The counts of the last search, B [1] each, and the capacities of the lists. */
-void pd_broad_phase_capacity(const pd_broad_phase *phase, const uint64_t *found[2], size_t room[2]);
+void pd_broad_phase_capacity(const pd_broad_phase *phase, const uint64_t *found[2], size_t capacity[2]);
 
 /* The number of searches so far. The lists hold the pairs of the last one. */
 long long pd_broad_phase_searches(const pd_broad_phase *phase);

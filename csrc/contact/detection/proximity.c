@@ -68,20 +68,20 @@ struct pd_proximity {
 /* ---- capacities ------------------------------------------------------------------------------------------------------------- */
 
 static pd_status ensure_candidate_capacity(pd_proximity *p, size_t n) {
-    const pd_growable rooms[] = {PD_GROWABLE(p->support, 1), {(void **)&p->starts, sizeof *p->starts, 32}};
-    pd_status status = pd_growables_grow(p->context, n, "candidates", PD_GROWABLES(rooms), &p->candidate_capacity, &p->revision);
+    const pd_growable lists[] = {PD_GROWABLE(p->support, 1), {(void **)&p->starts, sizeof *p->starts, 32}};
+    pd_status status = pd_growables_grow(p->context, n, "candidates", PD_GROWABLES(lists), &p->candidate_capacity, &p->revision);
     return status ? status : pd_work_grow(p->context, &p->work, p->candidate_capacity / 32 + 1);
 }
 
 static pd_status ensure_active_capacity(pd_proximity *p, size_t n) {
     pd_active_pairs *a = &p->active;
-    const pd_growable rooms[] = {PD_GROWABLE(a->kind, 1), PD_GROWABLE(a->points, 4), PD_GROWABLE(a->key, 1), PD_GROWABLE(p->rows, 1)};
-    return pd_growables_grow(p->context, n, "pairs that are near", PD_GROWABLES(rooms), &a->capacity, &p->revision);
+    const pd_growable lists[] = {PD_GROWABLE(a->kind, 1), PD_GROWABLE(a->points, 4), PD_GROWABLE(a->key, 1), PD_GROWABLE(p->rows, 1)};
+    return pd_growables_grow(p->context, n, "pairs that are near", PD_GROWABLES(lists), &a->capacity, &p->revision);
 }
 
 static pd_status ensure_key_capacity(pd_proximity *p, size_t n) {
-    const pd_growable rooms[] = {PD_GROWABLE(p->keys, 1), PD_GROWABLE(p->scratch, 1)};
-    pd_status status = pd_growables_grow(p->context, n, "keys of pairs that are near", PD_GROWABLES(rooms), &p->key_capacity, &p->revision);
+    const pd_growable lists[] = {PD_GROWABLE(p->keys, 1), PD_GROWABLE(p->scratch, 1)};
+    pd_status status = pd_growables_grow(p->context, n, "keys of pairs that are near", PD_GROWABLES(lists), &p->key_capacity, &p->revision);
     return status ? status : pd_work_grow(p->context, &p->work, p->key_capacity);
 }
 
@@ -347,11 +347,11 @@ pd_status pd_proximity_incidence(pd_proximity *p, const int *points, pd_incidenc
     pd_active_pairs active = p->active;
     size_t n = 4 * p->n_active;
     int n_points = p->surface->n_points;
-    const pd_growable rooms[] = {PD_GROWABLE(p->incidence.roles, 1)};
+    const pd_growable lists[] = {PD_GROWABLE(p->incidence.roles, 1)};
     pd_status status;
     if (points) active.points = (int *)(uintptr_t)points;
     PD_TRY(ensure_key_capacity(p, n));
-    PD_TRY(pd_growables_grow(p->context, n, "corners of pairs that are near", PD_GROWABLES(rooms), &p->incidence.capacity, &p->revision));
+    PD_TRY(pd_growables_grow(p->context, n, "corners of pairs that are near", PD_GROWABLES(lists), &p->incidence.capacity, &p->revision));
     PD_TRY(pd_incidence_list(context, p->n_active, &active, n_points, p->keys, p->scratch, &p->work, &p->incidence));
     *out = p->incidence;
 done:
@@ -382,7 +382,7 @@ pd_status pd_proximity_choose(pd_proximity *p, int unique, size_t *n_chosen) {
     pd_context *context = p->context;
     size_t n = p->n_active;
     int index_bits = pd_key_bits(n);
-    const pd_growable rooms[] = {PD_GROWABLE(p->names, 1), PD_GROWABLE(p->first, 1), PD_GROWABLE(p->chosen, 1)};
+    const pd_growable lists[] = {PD_GROWABLE(p->names, 1), PD_GROWABLE(p->first, 1), PD_GROWABLE(p->chosen, 1)};
     findings seen;
     pd_status status = PD_OK;
     p->unique = unique;
@@ -390,7 +390,7 @@ pd_status pd_proximity_choose(pd_proximity *p, int unique, size_t *n_chosen) {
     if (unique && n > 0) {
         p->n_chosen = 0;
         PD_TRY(ensure_key_capacity(p, n));
-        PD_TRY(pd_growables_grow(p->context, n, "pairs to choose from", PD_GROWABLES(rooms), &p->choice_capacity, &p->revision));
+        PD_TRY(pd_growables_grow(p->context, n, "pairs to choose from", PD_GROWABLES(lists), &p->choice_capacity, &p->revision));
         PD_TRY(sort_by_nearest(p, index_bits));
         PD_TRY(pd_mark_first(context, n, p->names, index_bits, p->keys, p->first));
         PD_TRY(pd_select_rows(context, n, p->first, p->starts, &p->work, n, p->chosen, &p->findings->chosen));
@@ -411,16 +411,16 @@ pd_status pd_proximity_measure(pd_proximity *p, const pd_contact_measures *out) 
     pd_context *context = p->context;
     pd_contact_measures *m = &p->measured;
     size_t n = p->n_chosen;
-    const pd_growable rooms[] = {PD_GROWABLE(m->kind, 1),    PD_GROWABLE(m->feature, 1),  PD_GROWABLE(m->points, 4),
+    const pd_growable lists[] = {PD_GROWABLE(m->kind, 1),    PD_GROWABLE(m->feature, 1),  PD_GROWABLE(m->points, 4),
                                  PD_GROWABLE(m->weights, 4), PD_GROWABLE(m->distance, 1), PD_GROWABLE(m->normal, 3),
                                  PD_GROWABLE(m->closest, 6), PD_GROWABLE(m->bodies, 2)};
     void *const host[] = {out->kind, out->feature, out->points, out->weights, out->distance, out->normal, out->closest, out->bodies};
     pd_status status;
     if (!pd_context_location(context).on_device) return measure(p, out);
-    PD_TRY(pd_growables_grow(p->context, n, "pairs that are measured", PD_GROWABLES(rooms), &p->measured_capacity, &p->revision));
+    PD_TRY(pd_growables_grow(p->context, n, "pairs that are measured", PD_GROWABLES(lists), &p->measured_capacity, &p->revision));
     PD_TRY(measure(p, m));
-    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
-        PD_TRY(pd_memory_download(context, host[i], *rooms[i].memory, n * rooms[i].bytes));
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        PD_TRY(pd_memory_download(context, host[i], *lists[i].memory, n * lists[i].bytes));
 done:
     return status;
 }

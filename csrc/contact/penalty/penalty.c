@@ -21,7 +21,7 @@ struct pd_penalty {
     pd_work work;
     long long detections;
     int asked;                                      /* detections that the host has not read yet */
-    pd_watched_capacities rooms;                    /* counts and capacities of the last detection: of the broad phase, and of the pairs */
+    pd_watched_capacities capacities;               /* counts and capacities of the last detection: of the broad phase, and of the pairs */
     uint64_t *most;                                 /* B [PD_MOST_WATCHED_CAPACITIES] the largest counts of these detections */
     uint64_t seen_most[PD_MOST_WATCHED_CAPACITIES]; /* the host's last copy of them and of `found` */
     uint64_t seen_found;
@@ -146,8 +146,8 @@ void pd_penalty_forget(pd_penalty *self) {
 }
 
 static pd_status ensure_candidate_capacity(pd_penalty *self, size_t n) {
-    const pd_growable rooms[] = {PD_GROWABLE(self->flags, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
-    pd_status status = pd_growables_grow(self->context, n, "candidates", PD_GROWABLES(rooms), &self->candidate_capacity, NULL);
+    const pd_growable lists[] = {PD_GROWABLE(self->flags, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
+    pd_status status = pd_growables_grow(self->context, n, "candidates", PD_GROWABLES(lists), &self->candidate_capacity, NULL);
     return status ? status : pd_work_grow(self->context, &self->work, self->candidate_capacity / 32 + 1);
 }
 
@@ -155,13 +155,13 @@ static pd_status ensure_capacity(pd_penalty *self, size_t n) {
     pd_active_pairs *a = &self->active;
     pd_lagged_pairs *p = &self->pairs.at;
     const pd_growable found[] = {PD_GROWABLE(a->kind, 1), PD_GROWABLE(a->points, 4), PD_GROWABLE(a->key, 1), PD_GROWABLE(self->rows, 1)};
-    const pd_growable rooms[] = {PD_GROWABLE(p->points, 4),    PD_GROWABLE(p->weights, 4),        PD_GROWABLE(p->normals, 3),
+    const pd_growable lists[] = {PD_GROWABLE(p->points, 4),    PD_GROWABLE(p->weights, 4),        PD_GROWABLE(p->normals, 3),
                                  PD_GROWABLE(p->strength, 1),  PD_GROWABLE(self->pairs.range, 1), PD_GROWABLE(self->pairs.offset, 1),
                                  PD_GROWABLE(self->values, 1), PD_GROWABLE(self->corners, 12),    PD_GROWABLE(self->incidence.roles, 4),
                                  PD_GROWABLE(self->keys, 4),   PD_GROWABLE(self->scratch, 4)};
     const pd_growable partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
     pd_status status = pd_growables_grow(self->context, n, "pairs that are near", PD_GROWABLES(found), &a->capacity, NULL);
-    if (!status) status = pd_growables_grow(self->context, n, "pairs with a penalty", PD_GROWABLES(rooms), &self->pair_capacity, NULL);
+    if (!status) status = pd_growables_grow(self->context, n, "pairs with a penalty", PD_GROWABLES(lists), &self->pair_capacity, NULL);
     if (!status)
         status =
             pd_growables_grow(self->context, n, "sums over pairs with a penalty", PD_GROWABLES(partial), &self->partial_capacity, NULL);
@@ -178,19 +178,19 @@ pd_status pd_penalty_detect_async(pd_penalty *self, const real *y) {
     pd_context *context = self->context;
     pd_candidates *c = &self->search.candidates;
     pd_pairs vertex_triangle, edge_edge;
-    pd_watched_capacities *rooms = &self->rooms;
+    pd_watched_capacities *capacities = &self->capacities;
     pd_status status;
     self->pairs.at.n = 0;
-    rooms->n = 0;
+    capacities->n = 0;
     PD_TRY(pd_memory_copy(context, self->end, y, 3 * (size_t)self->n_points * sizeof(real)));
-    PD_TRY(pd_broad_phase_find_within_async(self->phase, self->start, self->end, &self->near, &vertex_triangle, &edge_edge, rooms));
+    PD_TRY(pd_broad_phase_find_within_async(self->phase, self->start, self->end, &self->near, &vertex_triangle, &edge_edge, capacities));
     PD_TRY(pd_candidates_take(c, context, &vertex_triangle, &edge_edge, self->n_planes));
     PD_TRY(ensure_candidate_capacity(self, c->n));
     PD_TRY(ensure_capacity(self, 1));
     PD_TRY(pd_penalty_find(context, &self->search, self->flags));
     PD_TRY(pd_select_rows(context, c->n, self->flags, self->starts, &self->work, self->active.capacity, self->rows, self->found));
-    pd_watch_capacity(rooms, self->found, self->active.capacity);
-    PD_TRY(pd_keep_most(context, rooms, self->most));
+    pd_watch_capacity(capacities, self->found, self->active.capacity);
+    PD_TRY(pd_keep_most(context, capacities, self->most));
     self->active.count = self->found;
     size_t n = self->active.capacity;
     if (pd_fetches_at_once(context)) { // the count is known: loops cover the pairs only
@@ -219,13 +219,13 @@ done:
 }
 
 pd_status pd_penalty_detect_result(pd_penalty *self, int *complete) {
-    const pd_watched_capacities *rooms = &self->rooms;
-    uint64_t pairs = self->asked ? self->seen_most[rooms->n - 1] : 0;
+    const pd_watched_capacities *capacities = &self->capacities;
+    uint64_t pairs = self->asked ? self->seen_most[capacities->n - 1] : 0;
     pd_status status = PD_OK;
     *complete = 1;
     if (!self->asked) return PD_OK;
     PD_TRY(pd_memory_clear(self->context, self->most, sizeof self->seen_most));
-    if (rooms->n > 1) PD_TRY(pd_broad_phase_find_within_result(self->phase, self->seen_most, complete));
+    if (capacities->n > 1) PD_TRY(pd_broad_phase_find_within_result(self->phase, self->seen_most, complete));
     if (pairs > self->active.capacity) {
         *complete = 0;
         if (pairs > INT_MAX / 4)

@@ -143,8 +143,8 @@ static pd_status find_candidates_async(pd_ccd_limiter *self, double rounding, do
     if (n + (size_t)self->n_planes * (size_t)self->n_asked > INT_MAX)
         return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu candidate pairs, at most %d are possible; take a shorter step", n,
                        INT_MAX);
-    const pd_growable rooms[] = {PD_GROWABLE(self->corners, 4)};
-    PD_TRY(pd_growables_grow(context, n, "pairs that may meet", PD_GROWABLES(rooms), &self->capacity, NULL));
+    const pd_growable lists[] = {PD_GROWABLE(self->corners, 4)};
+    PD_TRY(pd_growables_grow(context, n, "pairs that may meet", PD_GROWABLES(lists), &self->capacity, NULL));
     self->candidates = (pd_candidates){.n = n,
                                        .n_vertex_triangle = vertex_triangle.n,
                                        .n_edge_edge = edge_edge.n,
@@ -334,8 +334,8 @@ done:
 
 const pd_earliest *pd_ccd_limiter_earliest(const pd_ccd_limiter *self) { return self->earliest; }
 
-void pd_ccd_limiter_capacity(const pd_ccd_limiter *self, const uint64_t *found[2], size_t room[2]) {
-    pd_broad_phase_capacity(self->phase, found, room);
+void pd_ccd_limiter_capacity(const pd_ccd_limiter *self, const uint64_t *found[2], size_t capacity[2]) {
+    pd_broad_phase_capacity(self->phase, found, capacity);
 }
 
 void pd_ccd_limiter_seconds(const pd_ccd_limiter *self, double *culling, double *impact) {

@@ -53,7 +53,7 @@ pd_status pd_ccd_limiter_hits(pd_ccd_limiter *limiter, const pd_active_pairs **h
 pd_status pd_ccd_limiter_move_each(pd_ccd_limiter *limiter, double rounding, int n_alone, double *together);
 /* B, for loops that use the fraction of the last pd_ccd_limiter_fraction_async. */
 const pd_earliest *pd_ccd_limiter_earliest(const pd_ccd_limiter *limiter);
-void pd_ccd_limiter_capacity(const pd_ccd_limiter *limiter, const uint64_t *found[2], size_t room[2]);
+void pd_ccd_limiter_capacity(const pd_ccd_limiter *limiter, const uint64_t *found[2], size_t capacity[2]);
 
 /* Seconds spent so far in the search for pairs, and in their times of impact. */
 void pd_ccd_limiter_seconds(const pd_ccd_limiter *limiter, double *culling, double *impact);

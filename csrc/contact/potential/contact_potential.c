@@ -53,10 +53,10 @@ pd_status pd_contact_hessians(pd_contact *self, const real *x, pd_hessian_filter
     pd_status status = pd_contact_find(self, x);
     if (status) return status;
     pd_penalty_view view;
-    const pd_growable rooms[] = {PD_GROWABLE(self->hessians, 144)};
+    const pd_growable lists[] = {PD_GROWABLE(self->hessians, 144)};
     size_t n = (size_t)pd_contact_acting(self, &view).n;
     PD_TRY(pd_contact_ensure_capacity(self, n));
-    PD_TRY(pd_growables_grow(self->context, n, "Hessians of pairs in contact", PD_GROWABLES(rooms), &self->hessian_capacity, NULL));
+    PD_TRY(pd_growables_grow(self->context, n, "Hessians of pairs in contact", PD_GROWABLES(lists), &self->hessian_capacity, NULL));
     if (self->penalty[self->lag])
         PD_TRY(pd_penalty_hessians(self->penalty[self->lag], self->surface->points, self->hessians));
     else

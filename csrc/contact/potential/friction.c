@@ -104,12 +104,12 @@ pd_status pd_friction_begin(pd_friction *self, const real *y) {
 
 static pd_status ensure_capacity(pd_friction *self, size_t n) {
     pd_lagged_pairs *p = &self->pairs;
-    const pd_growable rooms[] = {
+    const pd_growable lists[] = {
         PD_GROWABLE(p->points, 4),    PD_GROWABLE(p->weights, 4),     PD_GROWABLE(p->normals, 3),     PD_GROWABLE(p->strength, 1),
         PD_GROWABLE(self->values, 1), PD_GROWABLE(self->corners, 12), PD_GROWABLE(self->matrices, 9), PD_GROWABLE(self->incidence.roles, 4),
         PD_GROWABLE(self->keys, 1),   PD_GROWABLE(self->before, 3),   PD_GROWABLE(self->tried, 3)};
     const pd_growable partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
-    pd_status status = pd_growables_grow(self->context, n, "pairs with friction", PD_GROWABLES(rooms), &self->capacity, NULL);
+    pd_status status = pd_growables_grow(self->context, n, "pairs with friction", PD_GROWABLES(lists), &self->capacity, NULL);
     if (!status)
         status = pd_growables_grow(self->context, n, "sums over pairs with friction", PD_GROWABLES(partial), &self->partial_capacity, NULL);
     return status;
@@ -117,9 +117,9 @@ static pd_status ensure_capacity(pd_friction *self, size_t n) {
 
 /* Lists n roles as sweeps read them. */
 static pd_status list_roles(pd_friction *self, size_t n) {
-    const pd_growable rooms[] = {{(void **)&self->records, PD_LAGGED_ROLE_BYTES, 1}};
+    const pd_growable lists[] = {{(void **)&self->records, PD_LAGGED_ROLE_BYTES, 1}};
     if (!pd_friction_lists_roles()) return PD_OK;
-    pd_status status = pd_growables_grow(self->context, n, "roles with friction", PD_GROWABLES(rooms), &self->record_capacity, NULL);
+    pd_status status = pd_growables_grow(self->context, n, "roles with friction", PD_GROWABLES(lists), &self->record_capacity, NULL);
     if (status) return status;
     return pd_friction_list_roles(self->context, &self->scene, &self->pairs, &self->incidence, self->n_points, self->records);
 }
@@ -127,11 +127,11 @@ static pd_status list_roles(pd_friction *self, size_t n) {
 /* Selects the roles with friction: most listed pairs are too far apart. */
 static pd_status take_roles(pd_friction *self, size_t n, const pd_incidence *incidence) {
     pd_context *context = self->context;
-    const pd_growable rooms[] = {
+    const pd_growable lists[] = {
         PD_GROWABLE(self->flags, 1), PD_GROWABLE(self->rows, 1), {(void **)&self->starts, sizeof *self->starts, 32}};
     pd_status status = PD_OK;
     uint64_t found;
-    PD_TRY(pd_growables_grow(context, 4 * n, "roles with friction", PD_GROWABLES(rooms), &self->role_capacity, NULL));
+    PD_TRY(pd_growables_grow(context, 4 * n, "roles with friction", PD_GROWABLES(lists), &self->role_capacity, NULL));
     PD_TRY(pd_work_grow(context, &self->work, self->role_capacity / 32 + 1));
     PD_TRY(pd_friction_role_flags(context, &self->pairs, incidence, self->n_points, self->flags));
     PD_TRY(pd_select_rows(context, 4 * n, self->flags, self->starts, &self->work, self->role_capacity, self->rows, self->found));

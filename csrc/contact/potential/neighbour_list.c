@@ -80,21 +80,21 @@ void pd_neighbour_list_forget(pd_neighbour_list *self) { self->known = 0; }
 double pd_neighbour_list_certain_bound(const pd_neighbour_list *self) { return self->known ? self->certain * (1.0 - self->gone) : 0.0; }
 
 static pd_status ensure_capacity(pd_neighbour_list *self, size_t n) {
-    const pd_growable rooms[] = {
+    const pd_growable lists[] = {
         PD_GROWABLE(self->flags, 1),          PD_GROWABLE(self->role_flags, 4),     PD_GROWABLE(self->rows, 1),
         PD_GROWABLE(self->role_rows, 4),      PD_GROWABLE(self->ranks, 1),          {(void **)&self->starts, sizeof *self->starts, 8},
         PD_GROWABLE(self->all.kind, 1),       PD_GROWABLE(self->all.points, 4),     PD_GROWABLE(self->all.activation, 1),
         PD_GROWABLE(self->all.separation, 1), PD_GROWABLE(self->all_roles.roles, 4)};
-    pd_status status = pd_growables_grow(self->context, n, "pairs that may be near", PD_GROWABLES(rooms), &self->listed, NULL);
+    pd_status status = pd_growables_grow(self->context, n, "pairs that may be near", PD_GROWABLES(lists), &self->listed, NULL);
     return status ? status : pd_work_grow(self->context, &self->work, self->listed / 8 + 1);
 }
 
 static pd_status ensure_neighbour_capacity(pd_neighbour_list *self, size_t n) {
     pd_contact_columns *c = &self->columns;
-    const pd_growable rooms[] = {PD_GROWABLE(c->kind, 1),        PD_GROWABLE(c->points, 4),     PD_GROWABLE(c->activation, 1),
+    const pd_growable lists[] = {PD_GROWABLE(c->kind, 1),        PD_GROWABLE(c->points, 4),     PD_GROWABLE(c->activation, 1),
                                  PD_GROWABLE(c->separation, 1),  PD_GROWABLE(c->weight, 1),     PD_GROWABLE(c->threshold, 1),
                                  PD_GROWABLE(self->distance, 1), PD_GROWABLE(self->records, 1), PD_GROWABLE(self->incidence.roles, 4)};
-    return pd_growables_grow(self->context, n, "pairs that are near", PD_GROWABLES(rooms), &self->capacity, NULL);
+    return pd_growables_grow(self->context, n, "pairs that are near", PD_GROWABLES(lists), &self->capacity, NULL);
 }
 
 pd_status pd_neighbour_list_is_valid(pd_neighbour_list *self, const real *points, int *holds) {

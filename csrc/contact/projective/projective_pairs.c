@@ -6,17 +6,17 @@
 #include <limits.h>
 
 static pd_status ensure_flag_capacity(pd_context *context, joining *j, size_t n) {
-    const pd_growable rooms[] = {PD_GROWABLE(j->flags, 1), PD_GROWABLE(j->rows, 1), {(void **)&j->starts, sizeof *j->starts, 32}};
-    pd_status status = pd_growables_grow(context, n, "pairs in contact", PD_GROWABLES(rooms), &j->capacity, NULL);
+    const pd_growable lists[] = {PD_GROWABLE(j->flags, 1), PD_GROWABLE(j->rows, 1), {(void **)&j->starts, sizeof *j->starts, 32}};
+    pd_status status = pd_growables_grow(context, n, "pairs in contact", PD_GROWABLES(lists), &j->capacity, NULL);
     return status ? status : pd_work_grow(context, &j->work, j->capacity / 32 + 1);
 }
 
 static pd_status ensure_list_capacity(pd_projective *self, list *list, size_t n) {
     pd_kept_pairs *p = &list->pairs;
-    const pd_growable rooms[] = {PD_GROWABLE(p->kind, 1),       PD_GROWABLE(p->points, 4), PD_GROWABLE(p->key, 1),
+    const pd_growable lists[] = {PD_GROWABLE(p->kind, 1),       PD_GROWABLE(p->points, 4), PD_GROWABLE(p->key, 1),
                                  PD_GROWABLE(p->stiffening, 1), PD_GROWABLE(p->gap, 1),    PD_GROWABLE(p->normal, 3),
                                  PD_GROWABLE(p->pressed, 1)};
-    return pd_growables_grow(self->context, n, "pairs in contact", PD_GROWABLES(rooms), &list->capacity, NULL);
+    return pd_growables_grow(self->context, n, "pairs in contact", PD_GROWABLES(lists), &list->capacity, NULL);
 }
 
 /* Enqueues the search for pairs of a list that are new. distances and limits select neighbour pairs, if given. */
@@ -124,10 +124,10 @@ pd_status pd_projective_move_async(pd_projective *self, const pd_round_rules *ru
                                    const real *x_1, real *x, pd_round *round) {
     const pd_ccd_limiter *limiter = pd_contact_ccd_limiter(self->contact);
     const uint64_t *found[2];
-    size_t room[2];
+    size_t capacity[2];
     pd_status status;
-    pd_ccd_limiter_capacity(limiter, found, room);
-    PD_TRY(pd_projective_choose_round(self->context, rules, pd_ccd_limiter_earliest(limiter), square, along, found, room, self->round));
+    pd_ccd_limiter_capacity(limiter, found, capacity);
+    PD_TRY(pd_projective_choose_round(self->context, rules, pd_ccd_limiter_earliest(limiter), square, along, found, capacity, self->round));
     PD_TRY(pd_contact_go(self->contact, &self->round->scale, &self->round->fraction, x_1, x));
     PD_TRY(pd_memory_fetch(self->context, round, self->round, sizeof *round));
     if (!self->settings.hits_alone) PD_TRY(find_active_async(self, x));

@@ -150,8 +150,8 @@ done:
 }
 
 static pd_status ensure_capacity(pd_rest_bodies *self, size_t n) {
-    const pd_growable rooms[] = {PD_GROWABLE(self->buffer.keys, 1), PD_GROWABLE(self->scratch, 1), PD_GROWABLE(self->pairs, 2)};
-    pd_status status = pd_growables_grow(self->context, n, "pairs of a proxy and a tet", PD_GROWABLES(rooms), &self->buffer.capacity, NULL);
+    const pd_growable lists[] = {PD_GROWABLE(self->buffer.keys, 1), PD_GROWABLE(self->scratch, 1), PD_GROWABLE(self->pairs, 2)};
+    pd_status status = pd_growables_grow(self->context, n, "pairs of a proxy and a tet", PD_GROWABLES(lists), &self->buffer.capacity, NULL);
     return status ? status : pd_work_grow(self->context, &self->work, self->buffer.capacity);
 }
 

@@ -254,8 +254,8 @@ done:
     return status;
 }
 
-static pd_status tell(const pd_two_way *self, const pd_two_way_watch *watch, int step, const pd_contact_pairs *listed, const real *distance,
-                      int searches, double residual) {
+static pd_status report_progress(const pd_two_way *self, const pd_two_way_watch *watch, int step, const pd_contact_pairs *listed,
+                                 const real *distance, int searches, double residual) {
     pd_two_way_progress progress = {.step = step,
                                     .points = pd_contact_points(self->contact),
                                     .searched = pd_contact_searched_up_to(self->contact),
@@ -314,7 +314,7 @@ pd_status pd_two_way_update(pd_two_way *self, const real *target, const real *gi
         if (residual < arrived && self->settings.multipliers != PD_TWO_WAY_BARRIER)
             PD_TRY(pd_memory_copy(context, self->y, self->next, bytes_of_state(self)));
         pd_lap(&self->lap, &self->seconds[PD_TWO_WAY_BACKWARD]);
-        PD_TRY(tell(self, watch, l, &listed, distance, searches, residual));
+        PD_TRY(report_progress(self, watch, l, &listed, distance, searches, residual));
         self->lap = pd_seconds();
         PD_TRY(step_forward(self, &listed, &incidence, distance, target_lag, &move));
         pd_lap(&self->lap, &self->seconds[PD_TWO_WAY_FORWARD]);
@@ -330,7 +330,7 @@ pd_status pd_two_way_update(pd_two_way *self, const real *target, const real *gi
     }
     if (watch && watch->progress) {
         PD_TRY(list_pairs(self, &listed, &incidence, &distance, &searches));
-        PD_TRY(tell(self, watch, report->steps, &listed, distance, searches, 0.0));
+        PD_TRY(report_progress(self, watch, report->steps, &listed, distance, searches, 0.0));
     }
 done:
     return status;

@@ -20,7 +20,7 @@ enum { MOST_LATE = 6 };
 static const double SHARE = 0.25;
 
 pd_status pd_two_way_ensure_capacity(pd_two_way *self, size_t n) {
-    const pd_growable rooms[] = {PD_GROWABLE(self->kind, 1),
+    const pd_growable lists[] = {PD_GROWABLE(self->kind, 1),
                                  PD_GROWABLE(self->points, 4),
                                  PD_GROWABLE(self->chosen, 1),
                                  PD_GROWABLE(self->length, 1),
@@ -28,7 +28,7 @@ pd_status pd_two_way_ensure_capacity(pd_two_way *self, size_t n) {
                                  PD_GROWABLE(self->normal, 3),
                                  PD_GROWABLE(self->displacement_bound, 4),
                                  {(void **)&self->flag_starts, sizeof(int), 32}};
-    pd_status status = pd_growables_grow(self->context, n, "pairs near each other", PD_GROWABLES(rooms), &self->feature_capacity, NULL);
+    pd_status status = pd_growables_grow(self->context, n, "pairs near each other", PD_GROWABLES(lists), &self->feature_capacity, NULL);
     return status ? status : pd_work_grow(self->context, &self->flag_work, self->feature_capacity / 32 + 1);
 }
 

@@ -15,8 +15,8 @@ pd_status pd_projective_mark_new(pd_context *context, const pd_active_pairs *fou
 }
 
 pd_status pd_projective_choose_round(pd_context *context, const pd_round_rules *rules, const pd_earliest *earliest, const double *square,
-                                     const double *along, const uint64_t *const found[2], const size_t room[2], pd_round *round) {
-    int complete = *found[0] <= room[0] && *found[1] <= room[1];
+                                     const double *along, const uint64_t *const found[2], const size_t capacity[2], pd_round *round) {
+    int complete = *found[0] <= capacity[0] && *found[1] <= capacity[1];
     (void)context;
     *round = pd_projective_update_round(rules, (double)(real)earliest->time, *square, rules->before > 0.0 ? *along : 0.0);
     if (!complete) round->scale = round->fraction = 0.0;

@@ -50,9 +50,9 @@ PD_INLINE void append_within(int n_first, int moves, const uint64_t *keys, int c
         if (!(lanes.far[l] > 0)) pd_append_key(appender, keys[l]);
 }
 
-pd_status pd_keep_most(pd_context *context, const pd_watched_capacities *rooms, uint64_t *most) {
+pd_status pd_keep_most(pd_context *context, const pd_watched_capacities *capacities, uint64_t *most) {
     (void)context;
-    pd_update_most(rooms, most);
+    pd_update_most(capacities, most);
     return PD_OK;
 }
 

@@ -79,10 +79,10 @@ static __attribute__((noinline)) void closest_points(int pair, const real x[12],
 }
 
 /* The candidates of a kind without colliders: from `first` on, up to n. */
-static void support_of_kind(pd_context *context, const pd_candidates *candidates, const real *y, int pair, size_t first, size_t room,
+static void support_of_kind(pd_context *context, const pd_candidates *candidates, const real *y, int pair, size_t first, size_t capacity,
                             const uint64_t *found, real limit, unsigned char *support) {
-    size_t n = pd_counted(room, found);
-    for (size_t row = first + n; row < first + room; row++) support[row] = 0;
+    size_t n = pd_counted(capacity, found);
+    for (size_t row = first + n; row < first + capacity; row++) support[row] = 0;
     long long blocks = (long long)((n + LANES - 1) / LANES);
 #pragma omp parallel for num_threads(pd_threads(context, (long long)n, NANOSECONDS)) schedule(dynamic, BLOCKS)
     for (long long block = 0; block < blocks; block++) {

@@ -99,11 +99,11 @@ pd_status pd_collision_times(pd_context *context, int kind, int method, int n, c
     return PD_OK;
 }
 
-pd_status pd_collision_hits(pd_context *context, int kind, int room, const uint64_t *found, const real *x_t0, const real *x_t1,
+pd_status pd_collision_hits(pd_context *context, int kind, int capacity, const uint64_t *found, const real *x_t0, const real *x_t1,
                             const int *corners, real separation, const real *radii, const pd_earliest *earliest, unsigned char *flags) {
-    int n = !(earliest->time < 1.0) ? 0 : found && *found < (uint64_t)room ? (int)*found : room;
+    int n = !(earliest->time < 1.0) ? 0 : found && *found < (uint64_t)capacity ? (int)*found : capacity;
     int blocks = n / LANES + (n % LANES > 0);
-    for (int p = n; p < room; p++) flags[p] = 0;
+    for (int p = n; p < capacity; p++) flags[p] = 0;
 #pragma omp parallel for num_threads(pd_threads(context, n, NANOSECONDS)) schedule(dynamic, BLOCKS)
     for (int block = 0; block < blocks; block++) {
         lanes lanes;

@@ -36,7 +36,7 @@ typedef struct pd_contact_run {
     int n_lanes;
     pd_role_lanes lanes[PD_BLOCK_LANES];
     real found[PD_BLOCK_ROLES][8]; /* pd_contact_corner, or an energy */
-    real room[PD_BLOCK_VERTICES];  /* m: the displacement bound of a vertex up to which the omitted roles cannot act */
+    real slack[PD_BLOCK_VERTICES]; /* m: the displacement bound of a vertex up to which the omitted roles cannot act */
 } pd_contact_run;
 
 /* Roles in pairs with friction, role i in column i: n of them, then roles without a force up to a whole register. The length of columns

@@ -128,16 +128,16 @@ static int gather_run(pd_vertex_block *block, const real (*d)[3], pd_block_curso
     int open[PD_CONTACT_PAIR_COUNT], listed = pd_block_next_roles(block, &contact->incidence, next, list), n = 0;
     for (int i = 0; i < listed && i < RECORDS_AHEAD; i++) PD_FETCH_RECORD(contact->records, list->roles[i]);
     for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) open[kind] = -1;
-    for (int v = 0; v < block->n; v++) run->room[v] = (real)INFINITY;
+    for (int v = 0; v < block->n; v++) run->slack[v] = (real)INFINITY;
     run->n_lanes = 0;
     for (int i = 0; i < listed; i++) {
         int role = list->roles[i], owner = list->owners[i], vertex = block->vertices[owner];
         const pd_contact_record *pair = contact->records + role / 4;
         if (i + RECORDS_AHEAD < listed) PD_FETCH_RECORD(contact->records, list->roles[i + RECORDS_AHEAD]);
         if (i + AHEAD < listed) FETCH_POINTS(block, list->roles[i + AHEAD]);
-        real room = pd_vertex_update_room(contact, pair);
-        if (room > (d ? farthest(d[owner]) : block->expected[owner])) {
-            run->room[owner] = pd_min(run->room[owner], room);
+        real slack = pd_vertex_update_slack(contact, pair);
+        if (slack > (d ? farthest(d[owner]) : block->expected[owner])) {
+            run->slack[owner] = pd_min(run->slack[owner], slack);
             continue;
         }
         int *lanes = open + pair->kind;
@@ -186,7 +186,7 @@ static int takes_part(const pd_vertex_block *block, const pd_role_lanes *lanes) 
 /* Tells whether the run has all roles that may act for displacements -d of the vertices. */
 static int is_whole(const pd_vertex_block *block, const real (*d)[3]) {
     int whole = block->run.list.whole;
-    for (int v = 0; v < block->n && whole; v++) whole = block->vertices[v] < 0 || farthest(d[v]) < block->run.room[v];
+    for (int v = 0; v < block->n && whole; v++) whole = block->vertices[v] < 0 || farthest(d[v]) < block->run.slack[v];
     return whole;
 }
 

@@ -28,8 +28,8 @@ static __global__ void round_kernel(pd_round_rules rules, const pd_earliest *ear
 }
 
 pd_status pd_projective_choose_round(pd_context *context, const pd_round_rules *rules, const pd_earliest *earliest, const double *square,
-                                     const double *along, const uint64_t *const found[2], const size_t room[2], pd_round *round) {
-    PD_LAUNCH_SHAPE(context, round_kernel, 1u, 1u, *rules, earliest, square, along, found[0], found[1], room[0], room[1], round);
+                                     const double *along, const uint64_t *const found[2], const size_t capacity[2], pd_round *round) {
+    PD_LAUNCH_SHAPE(context, round_kernel, 1u, 1u, *rules, earliest, square, along, found[0], found[1], capacity[0], capacity[1], round);
     return PD_OK;
 }
 

@@ -28,9 +28,11 @@ pd_status pd_pairs_within(pd_context *context, size_t n, const uint64_t *count, 
     return PD_OK;
 }
 
-static __global__ void most_kernel(const __grid_constant__ pd_watched_capacities rooms, uint64_t *most) { pd_update_most(&rooms, most); }
+static __global__ void most_kernel(const __grid_constant__ pd_watched_capacities capacities, uint64_t *most) {
+    pd_update_most(&capacities, most);
+}
 
-pd_status pd_keep_most(pd_context *context, const pd_watched_capacities *rooms, uint64_t *most) {
-    PD_LAUNCH_SHAPE(context, most_kernel, 1u, 1u, *rooms, most);
+pd_status pd_keep_most(pd_context *context, const pd_watched_capacities *capacities, uint64_t *most) {
+    PD_LAUNCH_SHAPE(context, most_kernel, 1u, 1u, *capacities, most);
     return PD_OK;
 }

@@ -100,12 +100,12 @@ enum { MOST_WORKERS = 8192 };
 #define PD_MOST_ROW_MEMORY ((size_t)64 << 20)
 
 size_t pd_row_scratch(const pd_context *context, int n, int largest_support, int *workers) {
-    size_t bytes = pd_row_memory_bytes(n, largest_support, 0), room = PD_MOST_ROW_MEMORY / bytes / PD_WARPS * PD_WARPS;
+    size_t bytes = pd_row_memory_bytes(n, largest_support, 0), fitting = PD_MOST_ROW_MEMORY / bytes / PD_WARPS * PD_WARPS;
     size_t wanted = ((size_t)n + PD_WARPS - 1) / PD_WARPS * PD_WARPS;
     (void)context;
-    if (room > (size_t)MOST_WORKERS) room = MOST_WORKERS;
-    if (room > wanted) room = wanted;
-    *workers = room < (size_t)PD_WARPS ? PD_WARPS : (int)room;
+    if (fitting > (size_t)MOST_WORKERS) fitting = MOST_WORKERS;
+    if (fitting > wanted) fitting = wanted;
+    *workers = fitting < (size_t)PD_WARPS ? PD_WARPS : (int)fitting;
     return (size_t)*workers * bytes;
 }
 

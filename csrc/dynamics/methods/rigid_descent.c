@@ -17,7 +17,7 @@
 
 /* The displacement of a body with a pair in a sweep, in activation distances: pairs are listed up to twice that beyond it. The maximum
  * in the first sweep of a step, then a multiple of the largest displacement in the previous sweep. */
-static const double MOST_ROOM = 1.5, LEAST_ROOM = 0.25, MORE_ROOM = 2.0;
+static const double MOST_BOUND = 1.5, LEAST_BOUND = 0.25, MORE_BOUND = 2.0;
 
 struct pd_rigid_descent {
     pd_body_sweep sweep;
@@ -34,8 +34,8 @@ struct pd_rigid_descent {
     double farthest;                        /* m, largest displacement in the last sweep */
     double *went;                           /* [bodies] */
     int *colour_of, *colour_start, *sorted; /* [groups], [groups+1], [groups] */
-    size_t room;
-    int *points_of, *neighbour_start, *neighbours; /* [room,4], [groups+1], [2 (room + n_joined)] */
+    size_t capacity;
+    int *points_of, *neighbour_start, *neighbours; /* [capacity,4], [groups+1], [2 (capacity + n_joined)] */
     unsigned char *flags;                          /* [bodies] */
 };
 
@@ -153,14 +153,14 @@ done:
 /* ---- colours ------------------------------------------------------------------------------------------------------------------------- */
 
 static pd_status ensure_capacity(pd_rigid_descent *self, const pd_problem *problem, size_t n) {
-    if (n <= self->room && self->neighbours) return PD_OK;
-    size_t room = n + n / 2 + 64, entries = 2 * (room + (size_t)self->mechanisms.n_joined);
+    if (n <= self->capacity && self->neighbours) return PD_OK;
+    size_t capacity = n + n / 2 + 64, entries = 2 * (capacity + (size_t)self->mechanisms.n_joined);
     free(self->points_of);
     free(self->neighbours);
-    self->points_of = malloc(4 * room * sizeof *self->points_of);
+    self->points_of = malloc(4 * capacity * sizeof *self->points_of);
     self->neighbours = malloc(entries * sizeof *self->neighbours);
-    self->room = self->points_of && self->neighbours ? room : 0;
-    if (!self->room) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the colours of %zu pairs", n);
+    self->capacity = self->points_of && self->neighbours ? capacity : 0;
+    if (!self->capacity) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the colours of %zu pairs", n);
     return PD_OK;
 }
 
@@ -289,8 +289,8 @@ static pd_status find_pairs(pd_rigid_descent *self, const pd_problem *problem, i
     const pd_contact_scene *scene = pd_contact_scene_of(contact);
     pd_status status = PD_OK;
     double act = (double)scene->activation, before = pd_contact_lists_up_to(contact), rounding = pd_contact_rounding(contact);
-    sweep->room = first ? MOST_ROOM * act : fmin(fmax(MORE_ROOM * self->farthest, LEAST_ROOM * act), MOST_ROOM * act);
-    pd_contact_list_up_to(contact, (double)scene->separation + act + 2.0 * sweep->room + rounding, 0.0);
+    sweep->bound = first ? MOST_BOUND * act : fmin(fmax(MORE_BOUND * self->farthest, LEAST_BOUND * act), MOST_BOUND * act);
+    pd_contact_list_up_to(contact, (double)scene->separation + act + 2.0 * sweep->bound + rounding, 0.0);
     status = pd_contact_find(contact, self->x);
     if (!status) status = pd_contact_distances(contact, &sweep->distance);
     pd_contact_list_up_to(contact, before, 0.0); // the pairs stay until the next search
@@ -307,8 +307,8 @@ static pd_status find_pairs(pd_rigid_descent *self, const pd_problem *problem, i
     sweep->slipping = view.friction.slipping;
     sweep->slipping.y = sweep->points;
     PD_TRY(ensure_capacity(self, problem, (size_t)(view.n + sweep->lagged.n)));
-    const pd_growable rooms[] = {PD_GROWABLE(sweep->own, 4), PD_GROWABLE(sweep->others, 4), PD_GROWABLE(sweep->gaps, 4)};
-    PD_TRY(pd_growables_grow(problem->context, (size_t)view.n, "pairs of rigid bodies", PD_GROWABLES(rooms), &self->roles, NULL));
+    const pd_growable lists[] = {PD_GROWABLE(sweep->own, 4), PD_GROWABLE(sweep->others, 4), PD_GROWABLE(sweep->gaps, 4)};
+    PD_TRY(pd_growables_grow(problem->context, (size_t)view.n, "pairs of rigid bodies", PD_GROWABLES(lists), &self->roles, NULL));
     PD_TRY(pd_memory_download(problem->context, self->points_of, view.columns.points, 4 * (size_t)view.n * sizeof(int)));
     PD_TRY(pd_memory_download(problem->context, self->points_of + 4 * (size_t)view.n, sweep->lagged.points,
                               4 * (size_t)sweep->lagged.n * sizeof(int)));

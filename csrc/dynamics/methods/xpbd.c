@@ -163,8 +163,8 @@ static pd_status take_pairs(pd_xpbd *xpbd, const pd_problem *problem, int n, int
     if (!begins && detections == xpbd->detections) return PD_OK;
     if (begins) xpbd->n_pairs = 0;
     pair_multipliers *last = &xpbd->last, *next = &xpbd->next, swap;
-    const pd_growable rooms[] = {PD_GROWABLE(next->keys, 1), PD_GROWABLE(next->values, 4), PD_GROWABLE(next->changes, 4)};
-    PD_TRY(pd_growables_grow(context, (size_t)n, "constraints of contact", PD_GROWABLES(rooms), &next->capacity, NULL));
+    const pd_growable lists[] = {PD_GROWABLE(next->keys, 1), PD_GROWABLE(next->values, 4), PD_GROWABLE(next->changes, 4)};
+    PD_TRY(pd_growables_grow(context, (size_t)n, "constraints of contact", PD_GROWABLES(lists), &next->capacity, NULL));
     PD_TRY(pd_penalty_carry(context, n, keys, xpbd->n_pairs, last->keys, last->values, next->values));
     PD_TRY(pd_memory_copy(context, next->keys, keys, (size_t)n * sizeof *keys));
     swap = *last, *last = *next, *next = swap;

@@ -131,15 +131,15 @@ done:
 static pd_status ensure_capacity(pd_momentum *self, const pd_problem *problem, int n) {
     pd_projective_forces *p = &self->pairs;
     if (n <= self->capacity) return PD_OK;
-    size_t room = 2 * (size_t)n;
+    size_t capacity = 2 * (size_t)n;
     release_pairs(p);
     self->capacity = 0;
-    p->points = malloc(4 * room * sizeof *p->points);
-    p->weights = malloc(4 * room * sizeof *p->weights);
-    p->normal = malloc(3 * room * sizeof *p->normal);
-    p->k = malloc(room * sizeof *p->k);
-    p->friction = malloc(room * sizeof *p->friction);
-    p->gradient = malloc(12 * room * sizeof *p->gradient);
+    p->points = malloc(4 * capacity * sizeof *p->points);
+    p->weights = malloc(4 * capacity * sizeof *p->weights);
+    p->normal = malloc(3 * capacity * sizeof *p->normal);
+    p->k = malloc(capacity * sizeof *p->k);
+    p->friction = malloc(capacity * sizeof *p->friction);
+    p->gradient = malloc(12 * capacity * sizeof *p->gradient);
     if (!p->points || !p->weights || !p->normal || !p->k || !p->friction || !p->gradient)
         return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the momenta of %d pairs in contact", n);
     self->capacity = 2 * n;

@@ -8,7 +8,7 @@
 
 /* The tolerance: relative to the initial energy; the distance, in delta, of a motion of all vertices by the load; and the time, s, in which
  * all vertices move by delta. */
-static const double ROOM = 0.1, FALL = 2.0, SLOW = 0.1;
+static const double EXPLAINED = 0.1, FALL = 2.0, SLOW = 0.1;
 
 /* sum m a.b over free vertices of a, b [n,3] H. */
 static double product(const pd_problem *problem, const real *a, const real *b) {
@@ -38,7 +38,7 @@ static pd_status fetch(const pd_simulation *self, real *out, const real *vector)
     return pd_memory_download(self->problem->context, out, vector, pd_problem_bytes(self->problem));
 }
 
-pd_status pd_two_way_energy(pd_simulation *self, const pd_vertex_update_result *update, double *gain, double *room) {
+pd_status pd_two_way_energy(pd_simulation *self, const pd_vertex_update_result *update, double *gain, double *explained) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     const pd_two_way_load *load = pd_two_way_load_of(self);
@@ -46,7 +46,7 @@ pd_status pd_two_way_energy(pd_simulation *self, const pd_vertex_update_result *
     real *moves = load->host, *other = load->host + n;
     double h = problem->h, before, after, delta = pd_two_way_distance(load->two_way), speed = delta / SLOW, mass, force;
     pd_status status = PD_OK;
-    *gain = *room = 0.0;
+    *gain = *explained = 0.0;
     if (!(h > 0) || !update->report.rows || self->method->ignores_material || !pd_two_way_is_passive(load->two_way)) return PD_OK;
     PD_TRY(pd_memory_copy(context, problem->trial, problem->x_t, bytes));
     PD_TRY(pd_move_towards(context, problem->model->n_vertices, problem->model->fixed, 1.0, self->iterate.x, problem->trial));
@@ -68,7 +68,7 @@ pd_status pd_two_way_energy(pd_simulation *self, const pd_vertex_update_result *
         given = fmax(product(problem, other, moves) / (h * h), 0.0);
     }
     *gain = after - before - work - given;
-    *room = ROOM * (before + fmax(work, 0.0) + given) + FALL * force * delta + 0.5 * mass * speed * speed;
+    *explained = EXPLAINED * (before + fmax(work, 0.0) + given) + FALL * force * delta + 0.5 * mass * speed * speed;
 done:
     return status;
 }

@@ -7,8 +7,8 @@
 /* After the last update of a step, before its velocity:
  *     gain = K(v) + E(x) - K(v_t) - E(z) - W,     W of the load, and of prescribed motions
  * K is the kinetic energy of free vertices, E that of the elements, z = x_t with the pins at x. A step of implicit Euler with a convex E
- * loses energy (energy.c), and obstacles at rest do no work, so gain is at most 0. `room` is the tolerance for inexact solves and pairs
+ * loses energy (energy.c), and obstacles at rest do no work, so gain is at most 0. `explained` is the tolerance for inexact solves and pairs
  * that gain their distance. J; 0 and 0 without rows of contact, or if unknown. Synchronises. */
-pd_status pd_two_way_energy(pd_simulation *self, const pd_vertex_update_result *update, double *gain, double *room);
+pd_status pd_two_way_energy(pd_simulation *self, const pd_vertex_update_result *update, double *gain, double *explained);
 
 #endif

@@ -43,7 +43,7 @@ static pd_status first_guess(pd_simulation *self, int given) {
 static int every(const pd_problem *problem) { return pd_two_way_every(((const pd_two_way_load *)problem->response_memory)->two_way); }
 
 static pd_status close(pd_simulation *self, pd_step_result *result) {
-    pd_status status = pd_two_way_energy(self, &result->update, &result->update.gain, &result->update.room);
+    pd_status status = pd_two_way_energy(self, &result->update, &result->update.gain, &result->update.explained);
     if (!status && result->stop == PD_STOP_CONVERGED) result->stop = pd_two_way_step_stop(result);
     return status;
 }

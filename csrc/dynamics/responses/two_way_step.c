@@ -85,6 +85,6 @@ pd_stop pd_two_way_step_stop(const pd_step_result *result) {
     const pd_vertex_update_result *update = &result->update;
     if (update->updates == 0) return result->stop;
     if (update->report.exit == PD_TWO_WAY_STALLED || update->report.exit == PD_TWO_WAY_CONTRADICTORY) return PD_STOP_STALLED;
-    int complete = update->report.exit == PD_TWO_WAY_CONVERGED && result->target_lag <= 0.0 && update->gain <= update->room;
+    int complete = update->report.exit == PD_TWO_WAY_CONVERGED && result->target_lag <= 0.0 && update->gain <= update->explained;
     return complete ? result->stop : PD_STOP_ITERATION_CAP;
 }

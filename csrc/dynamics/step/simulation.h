@@ -89,7 +89,7 @@ typedef struct pd_observer {
 typedef struct pd_vertex_update_result {
     int updates; /* 0: none, and the other values are undefined */
     double seconds;
-    double gain, room; /* J: the energy added by contact, and its explained part (dynamics/responses/two_way_energy.h) */
+    double gain, explained; /* J: the energy added by contact, and its explained part (dynamics/responses/two_way_energy.h) */
     pd_two_way_report report;
 } pd_vertex_update_result;
 

@@ -191,12 +191,12 @@ static pd_status run_sum(batch *batch, sum *sum, pd_workspace *space, pd_place p
     pd_context *context = space->context;
     int threads = pd_context_threads(context), team = threads < MOST_TEAM ? threads : MOST_TEAM, most = CHUNK / batch->size * team;
     if (most > batch->n) most = batch->n;
-    size_t room = (size_t)most * size + 1;
+    size_t capacity = (size_t)most * size + 1;
     const double *wide = NULL;
     const int *points = PyArray_DATA(batch->mirror.arrays[POINTS]);
     status = pd_mirror_upload(space, &batch->mirror);
-    if (!status) status = pd_workspace_memory(space, PD_WORKSPACE_EXTRA, room * sizeof(real), &chunk.memory);
-    chunk.narrow = malloc(room * sizeof *chunk.narrow), chunk.wide = malloc(room * sizeof *chunk.wide);
+    if (!status) status = pd_workspace_memory(space, PD_WORKSPACE_EXTRA, capacity * sizeof(real), &chunk.memory);
+    chunk.narrow = malloc(capacity * sizeof *chunk.narrow), chunk.wide = malloc(capacity * sizeof *chunk.wide);
     if (!status && (!chunk.narrow || !chunk.wide))
         status = pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for the derivatives of %d pairs", most);
     pd_contact_pairs all = pairs_of(batch);

@@ -10,9 +10,9 @@
 typedef struct pd_found_pairs {
     pd_pairs lists[2];   /* vertex and triangle, two edges */
     long long search;    /* number of the search, by pd_broad_phase_searches; 0: none */
-    int *corners[2];     /* B [room,4] rows of the positions */
+    int *corners[2];     /* B [capacity,4] rows of the positions */
     long long listed[2]; /* the search that the corners belong to */
-    size_t room[2], gathered_capacity;
+    size_t capacity[2], gathered_capacity;
     real *gathered;                /* B [gathered_capacity,4,3] the corners' positions */
     pd_earliest *earliest;         /* B [1] */
     struct pd_result_block *spare; /* blocks of results without references */

@@ -129,14 +129,14 @@ PyObject *pd_call_pairs(BroadPhaseObject *self, PyObject *arguments) {
 }
 
 /* Backend memory for n items of so many bytes. Its capacity grows by doubling. */
-static pd_status grow(pd_context *context, void **memory, size_t *room, size_t n, size_t bytes) {
-    size_t size = *room > 0 ? *room : 1024;
-    if (*memory && n <= *room) return PD_OK;
+static pd_status grow(pd_context *context, void **memory, size_t *capacity, size_t n, size_t bytes) {
+    size_t size = *capacity > 0 ? *capacity : 1024;
+    if (*memory && n <= *capacity) return PD_OK;
     while (size < n) size *= 2;
     pd_memory_destroy(context, *memory);
-    *memory = NULL, *room = 0;
+    *memory = NULL, *capacity = 0;
     pd_status status = pd_memory_create(context, memory, size * bytes);
-    if (!status) *room = size;
+    if (!status) *capacity = size;
     return status;
 }
 
@@ -156,7 +156,7 @@ static pd_status list_corners(BroadPhaseObject *self, int which) {
                                 .vertices = pd_broad_phase_primitives(self->core, PD_VERTICES)->corners,
                                 .edges = pd_broad_phase_primitives(self->core, PD_EDGES)->corners,
                                 .triangles = pd_broad_phase_primitives(self->core, PD_TRIANGLES)->corners};
-    pd_status status = grow(self->context, (void **)&found->corners[which], &found->room[which], n, 4 * sizeof(int));
+    pd_status status = grow(self->context, (void **)&found->corners[which], &found->capacity[which], n, 4 * sizeof(int));
     if (!status) status = pd_candidate_points(self->context, &candidates, 0, (int)n, found->corners[which]);
     if (!status) found->listed[which] = found->search;
     return status;

@@ -307,7 +307,7 @@ static PyMethodDef proximity_methods[] = {
     {"incidence", (PyCFunction)proximity_incidence, METH_NOARGS,
      "incidence($self, /)\n--\n\n(start, roles) of the active pairs: those of point i are roles[start[i]:start[i+1]], 4 pair + corner."},
     {"counts", (PyCFunction)proximity_counts, METH_NOARGS,
-     "counts($self, /)\n--\n\nActive pairs, the room for them, and how often a list has moved."},
+     "counts($self, /)\n--\n\nActive pairs, the capacity for them, and how often a list has moved."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -7,11 +7,11 @@
 
 /* Zeros, kept by the list. Returns NULL with an exception set. */
 static void *memory_for(PyObject *kept, size_t bytes) {
-    PyObject *room = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)bytes + 1);
-    if (!room) return NULL;
-    int failed = PyList_Append(kept, room) < 0;
-    void *memory = PyByteArray_AsString(room);
-    Py_DECREF(room);
+    PyObject *buffer = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)bytes + 1);
+    if (!buffer) return NULL;
+    int failed = PyList_Append(kept, buffer) < 0;
+    void *memory = PyByteArray_AsString(buffer);
+    Py_DECREF(buffer);
     if (failed || !memory) return NULL;
     return memset(memory, 0, bytes + 1);
 }

@@ -158,7 +158,7 @@ static PyObject *build_update(const pd_step_result *result, const Watch *watch) 
     if (!path_array) Py_INCREF(Py_None);
     return Py_BuildValue("{sssisisisisisdsdsdsdsNsNsN}", "status", exits[report->exit], "updates", result->update.updates, "steps",
                          report->steps, "searches", report->searches, "rows", report->rows, "colours", report->colours, "residual",
-                         report->residual, "energy_gain", result->update.gain, "energy_room", result->update.room, "seconds",
+                         report->residual, "energy_gain", result->update.gain, "energy_room", result->update.explained, "seconds",
                          result->update.seconds, "parts", parts, "columns", (PyObject *)columns_array, "path",
                          path_array ? (PyObject *)path_array : Py_None);
 }

@@ -38,7 +38,7 @@ PD_FUNCTION void pd_separating_plane_set(pd_side_heights heights, real separatio
     share = 0.5 * most < share ? 0.5 * most : share;
     if (!(gap > 0)) share = -(double)INFINITY; // also for a NaN coordinate
     for (int c = 0; c < 3; c++) out->normal[c] = normal[c];
-    for (int j = 0; j < 4; j++) out->rooms[j] = share > 0 ? pd_max(high[j], (real)0) + (real)share : (real)0;
+    for (int j = 0; j < 4; j++) out->slacks[j] = share > 0 ? pd_max(high[j], (real)0) + (real)share : (real)0;
     out->share = (real)share;
 }
 
@@ -77,10 +77,10 @@ PD_FUNCTION double pd_contact_update_displacement_bound(const pd_incidence *inci
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
         int pair = incidence->roles[r] / 4, corner = incidence->roles[r] % 4;
         double approach = -pd_corner_side(kind[pair], corner) * pd_plane_along(planes + pair, move),
-               room = (double)planes[pair].rooms[corner];
+               slack = (double)planes[pair].slacks[corner];
         if (!(planes[pair].share > 0)) return 0.0; // rounding could close the gap on any path
-        if (curved) approach = length, room = (double)planes[pair].share;
-        if (!(fraction * approach <= room)) fraction = approach > 0.0 ? room / approach : 0.0;
+        if (curved) approach = length, slack = (double)planes[pair].share;
+        if (!(fraction * approach <= slack)) fraction = approach > 0.0 ? slack / approach : 0.0;
     }
     return fraction;
 }

@@ -43,8 +43,8 @@ PD_FUNCTION void pd_bound_begin(pd_bound_way *out, const double from[3], const d
 
 /* A plane in the view of a vertex. */
 typedef struct pd_bound_plane {
-    double way[3], room; /* the unit vector towards it, and the allowed displacement in that direction, m */
-    real share;          /* of its pair (separating_plane.h), m */
+    double way[3], slack; /* the unit vector towards it, and the allowed displacement in that direction, m */
+    real share;           /* of its pair (separating_plane.h), m */
 } pd_bound_plane;
 
 /* The planes of a vertex, stored after their first use. Most vertices use theirs two to four times in a step, and computing a plane
@@ -68,7 +68,7 @@ PD_FUNCTION void pd_bound_meet(const pd_bound_plane *plane, pd_bound_way *out) {
     double speed = pd_bound_dot(plane->way, out->along);
     if (out->last && !(plane->share > 0) && !(speed <= 4.0 * (double)plane->share)) out->fraction = 0.0;
     if (!(speed > out->least)) return;
-    double left = plane->room - pd_bound_dot(plane->way, out->from);
+    double left = plane->slack - pd_bound_dot(plane->way, out->from);
     if (!(left > 0.0)) left = 0.0;
     if (!(left < out->fraction * speed)) return;
     out->fraction = left / speed, out->met = 1;
@@ -76,10 +76,10 @@ PD_FUNCTION void pd_bound_meet(const pd_bound_plane *plane, pd_bound_way *out) {
 }
 
 /* Applies a known plane to the vertex: side 1 or -1 times its normal is the direction towards it. */
-PD_FUNCTION void pd_bound_meet_found(const pd_separating_plane *plane, double side, double room, pd_bound_planes *planes,
+PD_FUNCTION void pd_bound_meet_found(const pd_separating_plane *plane, double side, double slack, pd_bound_planes *planes,
                                      pd_bound_way *out) {
     const pd_bound_plane found = {
-        {side * (double)plane->normal[0], side * (double)plane->normal[1], side * (double)plane->normal[2]}, room, plane->share};
+        {side * (double)plane->normal[0], side * (double)plane->normal[1], side * (double)plane->normal[2]}, slack, plane->share};
 #if PD_BOUND_KEPT
     if (planes->n < PD_BOUND_KEPT) planes->kept[planes->n] = found;
 #endif
@@ -98,8 +98,8 @@ PD_FUNCTION void pd_bound_meet_point(const pd_contact_sweep *contact, const pd_v
         int p = contact->incidence.roles[r] / 4, corner = contact->incidence.roles[r] % 4;
         double movers = (double)pd_vertex_update_movers(sweep, contact, n_vertices, bounds->pairs.points + 4 * (size_t)p, vertex);
         pd_contact_update_plane(&bounds->pairs, bounds->begun, bounds->rounding, bounds->fraction, 0, p, &plane);
-        double room = (double)plane.rooms[corner] / (movers > size ? movers : size);
-        pd_bound_meet_found(&plane, sign * pd_corner_side(bounds->pairs.kind[p], corner), room, planes, out);
+        double slack = (double)plane.slacks[corner] / (movers > size ? movers : size);
+        pd_bound_meet_found(&plane, sign * pd_corner_side(bounds->pairs.kind[p], corner), slack, planes, out);
     }
     const real *at = contact->points + 3 * (size_t)point, *start = far->start + 3 * (size_t)point;
     for (int r = far->incidence.start[point]; r < far->incidence.start[point + 1]; r++) {
@@ -108,8 +108,8 @@ PD_FUNCTION void pd_bound_meet_point(const pd_contact_sweep *contact, const pd_v
         pd_contact_update_plane(&far->pairs, far->start, bounds->rounding, bounds->fraction, 1, p, &plane);
         double side = pd_corner_side(far->pairs.kind[p], corner), gone = 0.0;
         for (int c = 0; c < 3; c++) gone += (double)plane.normal[c] * ((double)at[c] - (double)start[c]);
-        double room = (double)plane.rooms[corner] + side * gone;
-        pd_bound_meet_found(&plane, sign * side, (room > 0.0 ? room : 0.0) / size, planes, out);
+        double slack = (double)plane.slacks[corner] + side * gone;
+        pd_bound_meet_found(&plane, sign * side, (slack > 0.0 ? slack : 0.0) / size, planes, out);
     }
 }
 

@@ -115,10 +115,10 @@ PD_UPDATE_FUNCTION double pd_group_newton(const pd_model *model, const pd_body_s
 
 /* The fraction of its path after which a point may cross the plane of a pair. It approaches by `speed` along its chord, and by at most
  * `bend` more, m, since its path is an arc. A gap as small as rounding has to open. */
-PD_FUNCTION double pd_body_plane_fraction(const pd_separating_plane *plane, double room, double speed, double bend) {
+PD_FUNCTION double pd_body_plane_fraction(const pd_separating_plane *plane, double slack, double speed, double bend) {
     double approach = speed + bend;
     if (!(plane->share > 0) && !(approach <= 4.0 * (double)plane->share)) return 0.0;
-    return approach <= room ? (double)INFINITY : room / approach;
+    return approach <= slack ? (double)INFINITY : slack / approach;
 }
 
 /* The same of row i for all of its planes, and for its outer ball. */
@@ -134,16 +134,16 @@ PD_FUNCTION double pd_body_row_fraction(const pd_body_sweep *sweep, int i, const
         int p = near->roles[r] / 4, corner = near->roles[r] % 4;
         pd_contact_update_plane(&bounds->pairs, bounds->begun, bounds->rounding, bounds->fraction, 0, p, &plane);
         double side = pd_corner_side(bounds->pairs.kind[p], corner);
-        fraction =
-            pd_least_of(fraction, pd_body_plane_fraction(&plane, (double)plane.rooms[corner], -side * pd_plane_along(&plane, chord), bend));
+        fraction = pd_least_of(fraction,
+                               pd_body_plane_fraction(&plane, (double)plane.slacks[corner], -side * pd_plane_along(&plane, chord), bend));
     }
     for (int r = others->incidence.start[i]; r < others->incidence.start[i + 1]; r++) {
         int p = others->incidence.roles[r] / 4, corner = others->incidence.roles[r] % 4;
         if (others->near[p]) continue;
         pd_contact_update_plane(&others->pairs, others->start, bounds->rounding, bounds->fraction, 1, p, &plane);
         double side = pd_corner_side(others->pairs.kind[p], corner);
-        double room = (double)plane.rooms[corner] + side * pd_plane_along(&plane, gone);
-        fraction = pd_least_of(fraction, pd_body_plane_fraction(&plane, fmax(room, 0.0), -side * pd_plane_along(&plane, chord), bend));
+        double slack = (double)plane.slacks[corner] + side * pd_plane_along(&plane, gone);
+        fraction = pd_least_of(fraction, pd_body_plane_fraction(&plane, fmax(slack, 0.0), -side * pd_plane_along(&plane, chord), bend));
     }
     return fraction;
 }
@@ -270,10 +270,10 @@ PD_UPDATE_FUNCTION double pd_group_limit(const pd_model *model, const pd_body_sw
     }
     if (sweep->by_bounds) return pd_group_bound(sweep, group, fraction);
     for (int place = group->first; place < group->end; place++) {
-        double arc = sweep->groups.ways[place].arc, room = sweep->room - sweep->groups.ways[place].went;
+        double arc = sweep->groups.ways[place].arc, slack = sweep->bound - sweep->groups.ways[place].went;
         if (!pd_body_touches(sweep, place)) continue;
         touches = 1;
-        if (fraction * arc > room) fraction = room > 0.0 ? room / arc : 0.0;
+        if (fraction * arc > slack) fraction = slack > 0.0 ? slack / arc : 0.0;
         most = pd_most_of(most, arc);
     }
     if (!touches) return fraction;

@@ -115,7 +115,7 @@ PD_FUNCTION void pd_vertex_update_shift(int kind, int corner, real partners, con
 
 /* A lower bound of the displacement of one corner before the pair may act, with the displacements of its corners since the measurement
  * of its slack, m; <= 0: it may act already. A point of a primitive moves no farther than one of its corners. */
-PD_FUNCTION real pd_vertex_update_room(const pd_contact_sweep *contact, const pd_contact_record *pair) {
+PD_FUNCTION real pd_vertex_update_slack(const pd_contact_sweep *contact, const pd_contact_record *pair) {
     real slack = pair->slack, first = 0, second = 0;
     const int *points = pair->points;
     if (!(slack > 0)) return 0;
@@ -139,7 +139,7 @@ PD_UPDATE_INLINE double pd_vertex_update_add_carried(const pd_vertex_sweep *swee
     const pd_contact_record *pair = lagged || contact->frozen.stiffness > 0 ? NULL : contact->records + role / 4;
     const int *points = lagged ? contact->lagged.points + role / 4 * 4 : pair ? pair->points : contact->frozen.at.points + role / 4 * 4;
     real part[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, size = pd_fabs(weight), energy;
-    if (pair && pd_vertex_update_room(contact, pair) > 0) return 0.0;
+    if (pair && pd_vertex_update_slack(contact, pair) > 0) return 0.0;
     real movers = pd_vertex_update_carriers(sweep, &contact->embedding, points, vertex);
     if (lagged) {
         energy = pd_vertex_update_add_friction(contact, role, movers, part);
@@ -164,7 +164,7 @@ PD_UPDATE_INLINE double pd_vertex_update_carried_energy(const pd_vertex_sweep *s
     real movers = pd_vertex_update_carriers(sweep, &contact->embedding, points, vertex);
     if (lagged) return (double)(size * pd_vertex_update_friction_energy(contact, role, movers, way));
     if (!pair) return (double)(size * pd_penalty_energy_of_role(&contact->frozen, contact->points, role, movers, way));
-    if (pd_vertex_update_room(contact, pair) > movers * length) return 0.0;
+    if (pd_vertex_update_slack(contact, pair) > movers * length) return 0.0;
     real at[12];
     pd_contact_limits limits;
     pd_contact_update_gather_record(pair, contact->points, at, &limits);
@@ -225,7 +225,7 @@ PD_UPDATE_FUNCTION double pd_vertex_update_own_contact(const pd_model *model, co
             continue;
         }
         const pd_contact_record *pair = contact->records + p;
-        if (pd_vertex_update_room(contact, pair) > 0) continue;
+        if (pd_vertex_update_slack(contact, pair) > 0) continue;
         pd_contact_update_gather_record(pair, contact->points, at, &limits);
         real partners = pd_vertex_update_partners(sweep, model, pair->points, vertex);
         energy += (double)pd_contact_add_corner(&contact->potential, &limits, pair->kind, at, incidence->roles[r] % 4, partners, sum);
@@ -253,7 +253,7 @@ PD_UPDATE_FUNCTION double pd_vertex_update_own_contact_energy(const pd_model *mo
         int corner = incidence->roles[r] % 4, kind = pair->kind;
         real at[12];
         pd_contact_limits limits;
-        if (pd_vertex_update_room(contact, pair) > length) continue;
+        if (pd_vertex_update_slack(contact, pair) > length) continue;
         pd_contact_update_gather_record(pair, contact->points, at, &limits);
         real partners = pd_vertex_update_partners(sweep, model, pair->points, vertex);
         pd_vertex_update_shift(kind, corner, partners, d, at);
