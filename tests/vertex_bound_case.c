@@ -27,7 +27,7 @@ static void solve(const bound_case *given, double out[3]) {
     contact.bounds.pairs = (pd_contact_pairs){PLANES, kind, corners, activation, separation, NULL, NULL, NULL};
     contact.bounds.begun = points, contact.bounds.fraction = 2.0, contact.bounds.outer = given->radius;
     contact.bounds.far = (pd_far_pairs){.incidence = {0, none, roles}, .start = points};
-    pd_bound_step(&contact, NULL, 1, 0, NULL, given->H, given->g, d);
+    pd_bound_correction(&contact, NULL, 1, 0, NULL, given->H, given->g, d);
     for (int c = 0; c < 3; c++) out[c] = (double)d[c];
 }
 

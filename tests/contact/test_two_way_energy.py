@@ -91,12 +91,11 @@ def test_an_impact_gains_no_energy(floor, solver):
     assert highest < 0.06 + SIDE / 2
 
 
-@pytest.mark.each_choice
-@pytest.mark.parametrize("floor", ["plane", "mesh"])
+@pytest.mark.parametrize("floor", ["plane", pytest.param("mesh", marks=pytest.mark.stress)])
 def test_most_impacts_of_xpbd_gain_no_energy(floor):
     """Forty iterations do not converge, and rounding decides: a fifth of the impacts gains energy, up to four times. Half lose a third."""
     ratios = []
-    for nudge in range(7):
+    for nudge in range(5):
         sim = above_floor(4e-3, 2.0 + 1e-10 * nudge, floor=floor, solver=pdgpu.XPBD(iterations=40))
         energy = sim.energies()["total"]
         ratios.append(falls(sim, 15)[0] / energy)
