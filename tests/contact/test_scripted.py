@@ -38,7 +38,7 @@ def test_a_scripted_run_is_right_or_says_that_it_is_not(scene, k):
     assert k or (found.verdict == "right" and found.alarms == 0), explained(found)
 
 
-@pytest.mark.parametrize("scene", QUICK)
+@pytest.mark.parametrize("scene", [pytest.param(name, marks=[pytest.mark.stress] if k % 3 else []) for k, name in enumerate(QUICK)])
 def test_the_check_of_a_scene_finds_forces_and_motions_that_are_off_by_a_fifth(scene):
     """If it failed, a scene would be called right whatever forces and motions came of it."""
     case = case_of(scene, 0)

@@ -103,6 +103,7 @@ def audit(solver, contact, dtype, steps):
     return statuses
 
 
+@pytest.mark.each_choice
 @pytest.mark.filterwarnings("ignore:contact_forces")  # steps that are not converged are in it
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(("solver", "contact"), PAIRS)

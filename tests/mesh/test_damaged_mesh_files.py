@@ -158,7 +158,7 @@ def test_a_file_with_flipped_bits_does_not_lose_elements(name, tmp_path):
     draw, refused = random.Random(2), 0
     digits = [k for k, byte in enumerate(whole) if 48 <= byte <= 57]
     with Limits():
-        for k in range(200):
+        for k in range(80):
             content = bytearray(whole)
             if k % 2:
                 content[draw.randrange(len(whole))] ^= 1 << draw.randrange(8)
