@@ -101,11 +101,11 @@ class SceneSurface:
         """The embedded points (k, 3) for positions x (n, 3) of the bodies."""
         return np.einsum("kj,kjc->kc", self.weights, x[self.carriers])
 
-    def positions(self, x: Any, time: Any) -> Any:
+    def positions(self, x: Any, time: Any, colliders: Any = None) -> Any:
         """Positions x (n, 3) of the bodies, m, those of the embedded points, and those of the obstacle meshes at a time (s); at rest for
-        obstacles that are not chosen.
+        obstacles that are not chosen. `colliders` as for `driven`.
         """
-        return np.concatenate([x, self.embedded(x), self.driven(time)])
+        return np.concatenate([x, self.embedded(x), self.driven(time, colliders)])
 
     def held(self, fixed: Any) -> Any:
         """The fixed vertices, a mask (n + k + m,), with `fixed` (n,) of the bodies: those of obstacles, and points of fixed vertices."""
@@ -113,6 +113,8 @@ class SceneSurface:
         carried = (fixed[self.carriers] | (self.weights == 0.0)).all(axis=1)
         return np.concatenate([fixed, carried, np.ones(len(self.rest) - len(fixed) - len(carried), bool)])
 
-    def driven(self, time: Any) -> Any:
-        """Only the positions (m, 3) of the obstacle meshes."""
-        return np.concatenate([np.zeros((0, 3)), *(mesh.positions(time) if chosen else mesh.rest for chosen, mesh in self.meshes)])
+    def driven(self, time: Any, colliders: Any = None) -> Any:
+        """Only the positions (m, 3) of the obstacle meshes. `colliders`: of all obstacles, instead of those of the scene."""
+        meshes = [mesh for _, mesh in self.meshes] if colliders is None else [c for c in colliders if isinstance(c, VertexCollider)]
+        chosen = [chosen for chosen, _ in self.meshes]
+        return np.concatenate([np.zeros((0, 3)), *(m.positions(time) if c else m.rest for c, m in zip(chosen, meshes, strict=True))])

@@ -15,6 +15,7 @@ from pdgpu._internal.counted import counted
 from pdgpu._internal.made import made_by
 from pdgpu._internal.relative_core import relative_frame
 from pdgpu.collision.collision import BroadPhase
+from pdgpu.contact.present_obstacles import present_colliders
 from pdgpu.scene.bodies import Body, Obstacle
 from pdgpu.scene.colliders import placed_collider
 from pdgpu.scene.surface import SceneSurface
@@ -225,9 +226,11 @@ class ContactSearch:
     def find(self, core, distance, unique):
         time = core.time
         origin = core.origin
-        driven = np.ascontiguousarray(self.surface.driven(time) - origin, dtype=self.dtype)
-        for which, (_, collider) in enumerate(self.surface.shapes):
-            self._core.set_collider(which, *relative_frame(placed_collider(collider, self.dtype, time), origin))
+        colliders = present_colliders(core)
+        driven = np.ascontiguousarray(self.surface.driven(time, colliders) - origin, dtype=self.dtype)
+        for which, (place, _) in enumerate(self.surface.shapes):
+            placed = placed_collider(colliders[place - len(core.scene.bodies)], self.dtype, time)
+            self._core.set_collider(which, *relative_frame(placed, origin))
         columns = self._core.find(None, driven, distance, unique)  # stored by the simulation
         if origin.any():
             columns |= {name: columns[name] + origin for name in ("points", "positions")}

@@ -10,6 +10,7 @@ import numpy as np
 from pdgpu._internal.atomic_files import replacing
 from pdgpu._internal.motion_calls import asking
 from pdgpu._internal.parts import core_of
+from pdgpu.contact.present_obstacles import present_colliders
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.surface import SceneSurface
 
@@ -25,7 +26,7 @@ def surface_of(simulation, obstacles):
     scene = core.public_scene
     surface = SceneSurface(scene, range(len(scene.bodies) + (len(scene.obstacles) if obstacles else 0)))
     with asking(core):
-        points = surface.positions(simulation.positions.astype(np.float64), core.time)
+        points = surface.positions(simulation.positions.astype(np.float64), core.time, present_colliders(core))
     groups = {}
     for place, name in enumerate(surface.names):
         rows = {"triangles": surface.triangles, "edges": surface.edges}

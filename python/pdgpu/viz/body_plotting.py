@@ -9,6 +9,7 @@ import numpy as np
 from pdgpu._internal.arguments import having, real_array
 from pdgpu._internal.motion_calls import asking
 from pdgpu._internal.parts import core_of
+from pdgpu.contact.present_obstacles import present_colliders
 from pdgpu.mesh import shapes
 from pdgpu.mesh.mesh_arrays import element_rows
 from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere, TriangleMesh
@@ -227,9 +228,10 @@ def draw_simulation(
             parts.append(Drawable(here, body.mesh.edges, colour, opacity.get(body.name, 1.0), LINE))
         else:
             parts.append(Drawable(here, None, colour, opacity.get(body.name, 1.0), POINT))
-    for obstacle in simulation.obstacles:
-        with asking(core_of(simulation)):
-            surface = collider_surface(obstacle.collider, simulation.time, bounds)
+    core = core_of(simulation)
+    with asking(core):
+        surfaces = [collider_surface(collider, core.time, bounds) for collider in present_colliders(core)]
+    for obstacle, surface in zip(simulation.obstacles, surfaces, strict=True):
         if surface is not None:
             points, rows = surface
             size = POINT if rows is None else LINE if rows.shape[1] == 2 else 1.0
