@@ -173,6 +173,16 @@ def collider_surface(collider: Collider, time: float = 0.0, extent: Any = ((-1.0
     return points @ rotation.T + translation, triangles
 
 
+def obstacle_surfaces(simulation: Simulation, extent: Any) -> Any:
+    """Yield each obstacle of a simulation with its `collider_surface` at its present position, unless that is None."""
+    core = core_of(simulation)
+    with asking(core):
+        surfaces = [collider_surface(collider, core.time, extent) for collider in present_colliders(core)]
+    for obstacle, surface in zip(simulation.obstacles, surfaces, strict=True):
+        if surface is not None:
+            yield obstacle, *surface
+
+
 def draw_simulation(
     axes: Any,
     simulation: Simulation,
@@ -228,14 +238,9 @@ def draw_simulation(
             parts.append(Drawable(here, body.mesh.edges, colour, opacity.get(body.name, 1.0), LINE))
         else:
             parts.append(Drawable(here, None, colour, opacity.get(body.name, 1.0), POINT))
-    core = core_of(simulation)
-    with asking(core):
-        surfaces = [collider_surface(collider, core.time, bounds) for collider in present_colliders(core)]
-    for obstacle, surface in zip(simulation.obstacles, surfaces, strict=True):
-        if surface is not None:
-            points, rows = surface
-            size = POINT if rows is None else LINE if rows.shape[1] == 2 else 1.0
-            parts.append(Drawable(points, rows, colours.get(obstacle.name, OF_OBSTACLES), opacity.get(obstacle.name, 1.0), size))
+    for obstacle, points, rows in obstacle_surfaces(simulation, bounds):
+        size = POINT if rows is None else LINE if rows.shape[1] == 2 else 1.0
+        parts.append(Drawable(points, rows, colours.get(obstacle.name, OF_OBSTACLES), opacity.get(obstacle.name, 1.0), size))
     return draw_parts(axes, parts, bounds, elevation, azimuth)
 
 

@@ -11,10 +11,7 @@ import numpy as np
 from pdgpu._internal.arguments import choice, having
 from pdgpu._internal.atomic_files import replacing
 from pdgpu._internal.counted import counted
-from pdgpu._internal.motion_calls import asking
-from pdgpu._internal.parts import core_of
-from pdgpu.contact.present_obstacles import present_colliders
-from pdgpu.viz.body_plotting import collider_surface
+from pdgpu.viz.body_plotting import obstacle_surfaces
 
 if TYPE_CHECKING:
     from pdgpu.simulation.simulation import Simulation
@@ -164,15 +161,10 @@ def _shapes(simulation):
         if not any(len(part.triangles) for part in body.embeddings):
             shapes[body.name] = (kind, x[body.slice], rows, COLOURS[k % len(COLOURS)])
     extent = x.min(axis=0), x.max(axis=0)
-    core = core_of(simulation)
-    with asking(core):
-        surfaces = [collider_surface(collider, core.time, extent) for collider in present_colliders(core)]
-    for obstacle, surface in zip(simulation.obstacles, surfaces, strict=True):
-        if surface is not None:
-            points, rows = surface
-            kind = "points" if rows is None else "lines" if rows.shape[1] == 2 else "surface"
-            rows = None if rows is None else np.asarray(rows, np.uint32)
-            shapes[obstacle.name] = (kind, np.asarray(points, np.float32), rows, OBSTACLE)
+    for obstacle, points, rows in obstacle_surfaces(simulation, extent):
+        kind = "points" if rows is None else "lines" if rows.shape[1] == 2 else "surface"
+        rows = None if rows is None else np.asarray(rows, np.uint32)
+        shapes[obstacle.name] = (kind, np.asarray(points, np.float32), rows, OBSTACLE)
     return shapes
 
 
