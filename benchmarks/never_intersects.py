@@ -18,7 +18,7 @@ from machine import write_table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from contact_scenes import SCENES
-from judged_run import VARIANTS, judged_run
+from verified_run import VARIANTS, verified_run
 
 HEADER = (
     "scene", "size", "vertices", "dtype", "variant", "steps", "intersections", "contacts", "of_distance", "iterations", "seconds"
@@ -35,7 +35,7 @@ def cases(name, size):
 
 
 def row(name, size, dtype, variant, case, solver):
-    found = judged_run(case, dtype, **solver)
+    found = verified_run(case, dtype, **solver)
     near = (found.smallest_distance - case.contact.separation) / case.contact.distance
     figures = (found.steps, found.intersections, found.contacts, f"{near:.2g}", found.iterations, f"{found.seconds:.2f}")
     return (name, size, case.scene.n_vertices, dtype, variant, *figures)

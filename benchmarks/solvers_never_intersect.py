@@ -1,6 +1,6 @@
 """Does any solver ever let anything through anything?
 
-The small scenes of tests/contact_scenes.py with the solvers of tests/judged_run.py, with and without friction, with both guards, in both
+The small scenes of tests/contact_scenes.py with the solvers of tests/verified_run.py, with and without friction, with both guards, in both
 precisions: each with one iteration a step, and again with as many as stand there (the two longest scenes end earlier). Every step is
 judged along its whole path in exact arithmetic, where obstacles move as well. "steps", "intersections", "iterations" are sums of the two
 runs, "contacts" the most and "of_distance" the least of both, as in never_intersects.py. A run that ends with an error has its name in the
@@ -22,7 +22,7 @@ from machine import describe
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from contact_scenes import SCENES
-from judged_run import METHODS, WHOLE_METHODS, judged_run, solver_case
+from verified_run import METHODS, WHOLE_METHODS, solver_case, verified_run
 
 import pdgpu
 
@@ -39,7 +39,7 @@ def row(method, name, friction, guard, dtype):
     for iterations in (1, None):
         case, solver = solver_case(method, name, iterations=iterations, guard=guard, friction=friction)
         try:
-            runs.append(judged_run(case, dtype, steps=STEPS.get(name), **solver))
+            runs.append(verified_run(case, dtype, steps=STEPS.get(name), **solver))
         except (RuntimeError, pdgpu.DivergenceError) as error:
             print(f"{method}, {name}, {friction}, {guard}, {dtype}: {error}", file=sys.stderr)
             return "", type(error).__name__, "", "", ""

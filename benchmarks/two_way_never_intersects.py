@@ -21,14 +21,14 @@ from machine import write_table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from contact_scenes import SCENES
-from two_way_run import SOLVERS, judged_two_way_run, two_way_case
+from two_way_run import SOLVERS, two_way_case, verified_two_way_run
 
 HEADER = ("scene", "solver", "dtype", "updates", "intersections", "unfinished", "steps", "most", "rows", "of_distance")
 
 
 def row(name, solver, dtype, most):
     case, updates = two_way_case(name), []
-    found = judged_two_way_run(
+    found = verified_two_way_run(
         case, SOLVERS[solver], dtype, steps=min(most, case.steps), seen=lambda sim: updates.append(sim.last_step.update)
     )
     unfinished, longest = sum(update.status != "converged" for update in updates), max(update.steps for update in updates)

@@ -1,6 +1,6 @@
 """Random and adversarial queries for collision detection, in eleven classes, and the truth about them.
 
-`generate` makes as many queries as asked for from a seed; the same seed gives the same queries everywhere. `Judge` compiles
+`generate` makes as many queries as asked for from a seed; the same seed gives the same queries everywhere. `Verifier` compiles
 collision_truth.c, which needs a C compiler with __float128.
 """
 
@@ -143,7 +143,7 @@ class Truth:
     after: np.ndarray  # distance at the time given, at most 1, m
 
 
-class Judge:
+class Verifier:
     """The compiled collision_truth.c."""
 
     def __init__(self, folder):

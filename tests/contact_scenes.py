@@ -38,7 +38,7 @@ class ContactCase:
 
 
 def meeting(sim):
-    """Pairs of an edge and a triangle that intersect, by the judge."""
+    """Pairs of an edge and a triangle that intersect, by the verifier."""
     surface = SceneSurface(sim._core.public_scene)
     return len(pdgpu.collision.intersections.find_intersections(surface.positions(sim.positions, sim.time), surface.triangles))
 

@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 from contact_scenes import NO_GRAVITY, ContactCase, cube
-from judged_run import GOES_BACK, Judged, judge_descent, path
-from judged_run import faults as faults_of_path
+from verified_run import GOES_BACK, Verified, path, verify_descent
+from verified_run import faults as faults_of_path
 
 import pdgpu
 from pdgpu import shapes
@@ -229,9 +229,9 @@ def verify_path(case, frames):
     straight = faults_of_way(way, frames)
     if not straight or type(case.solver) not in GOES_BACK or not case.solver.line_search:
         return straight
-    judged = Judged()  # it may have gone back to an earlier iterate
-    judge_descent(way, judged, frames, case.scene.fixed())
-    return judged.intersections
+    verified = Verified()  # it may have gone back to an earlier iterate
+    verify_descent(way, verified, frames, case.scene.fixed())
+    return verified.intersections
 
 
 def faults_of_way(way, frames):

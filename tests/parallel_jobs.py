@@ -83,7 +83,7 @@ def broad_phase(threads):
     return pairs.vertex_triangle.tobytes() + pairs.edge_edge.tobytes()
 
 
-def judge(threads):
+def verifier(threads):
     points, triangles = inputs.cloth(20)
     crumpled = points + [[0.0, 0.0, 1.0]] * np.sin(20 * points[:, :1] * points[:, 1:2])
     return repr(pdgpu.certify([points, crumpled[:, [2, 1, 0]]], triangles, threads=threads)).encode()
@@ -102,7 +102,7 @@ JOBS = {
     "a-jacobi": functools.partial(solve, pdgpu.AJacobi(order=2, weight=0.6, iterations=3)),
     "ccd": ccd,
     "broad phase": broad_phase,
-    "judge": judge,
+    "verifier": verifier,
     "meshes": meshes,
     "newton": functools.partial(step, pdgpu.Newton(iterations=2), "float64"),
     "projective dynamics": functools.partial(step, pdgpu.ProjectiveDynamics(iterations=3), "float32"),

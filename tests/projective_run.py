@@ -1,18 +1,18 @@
-"""Runs of Projective Dynamics with contact by projections, judged along the whole path of every step."""
+"""Runs of Projective Dynamics with contact by projections, verified along the whole path of every step."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 from contact_scenes import SCENES, cloth, cube, sheet
-from judged_run import Judged, judge
 from resting_contact import projective
+from verified_run import Verified, verify
 
 import pdgpu
 from pdgpu import _host
 
 G = 9.8
-judged = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
+needs_gmp = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
 
 # every linear solver that Projective Dynamics takes
 LINEAR = {
@@ -44,10 +44,10 @@ def projective_simulation(case, dtype="float64", **settings):
     return case.simulation(dtype, method=pdgpu.ProjectiveDynamics, **settings)
 
 
-def judged_projective_run(case, dtype="float64", *, steps=None, sim=None, **settings):
-    """As judged_run.judged_run; of a round, pins and all else go straight from one state to the next."""
+def verified_projective_run(case, dtype="float64", *, steps=None, sim=None, **settings):
+    """As verified_run.verified_run; of a round, pins and all else go straight from one state to the next."""
     sim = projective_simulation(case, dtype, **settings) if sim is None else sim
-    found, moving = Judged(), any(obstacle.collider.motion is not None for obstacle in case.scene.obstacles)
+    found, moving = Verified(), any(obstacle.collider.motion is not None for obstacle in case.scene.obstacles)
     for _ in range(case.steps if steps is None else steps):
         before = sim.positions
         sim.step(record="positions")
@@ -56,9 +56,9 @@ def judged_projective_run(case, dtype="float64", *, steps=None, sim=None, **sett
             if not np.array_equal(frame, frames[-1]):
                 frames.append(frame)
         if not moving:
-            judge(case, found, frames, [sim.time] * len(frames))
+            verify(case, found, frames, [sim.time] * len(frames))
         elif sim.last_step.behind == 0.0:
-            judge(case, found, [sim.positions], [sim.time])
+            verify(case, found, [sim.positions], [sim.time])
         found.steps += 1
         found.iterations += sim.last_step.iteration
         found.contacts = max(found.contacts, int(sim.last_step["active_contacts"][-1]))

@@ -219,7 +219,7 @@ def test_contact_at_equal_stretch():
 
 
 def test_the_two_way_method_after_every_solver():
-    """If not, more scenes are said to be judged than were, or an intersection is hidden."""
+    """If not, more scenes are said to be verified than were, or an intersection is hidden."""
     rows = results("two_way_never_intersects.csv")
     scenes, solvers = ({row[name] for row in rows} for name in ("scene", "solver"))
     assert len(rows) == len(scenes) * len(solvers) and {row["intersections"] for row in rows} == {"0"}

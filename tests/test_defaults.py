@@ -249,7 +249,7 @@ def references():
 
 
 def test_explicit_calls_and_references_do_not_depend_on_the_variables(monkeypatch):
-    """If not, the answer that solvers are measured against is found in float32, or on the device that is to be judged."""
+    """If not, the answer that solvers are measured against is found in float32, or on the device that is to be verified."""
     before = references()
     for name, value in NOWHERE.items():
         monkeypatch.setenv(name, value)

@@ -150,7 +150,7 @@ def test_a_cut_beside_it_leaves_it_where_it_is():
     assert sim.embedding_matrix(part).shape[1] == len(sim.positions)
 
 
-def test_the_judge_looks_at_what_collides():
+def test_the_verifier_looks_at_what_collides():
     """If not, a fine surface may be in an obstacle and the verdict is that of the coarse one, or the other way round."""
     ball = pdgpu.Sphere((0.2, 0.1, -0.03), 0.04)  # in the bar, 0.01 m below the skin
     verdicts = {}

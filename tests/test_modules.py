@@ -154,7 +154,7 @@ HOST_NUMBERS = [
 
 @pytest.mark.parametrize("value", NONSENSE)
 @pytest.mark.parametrize(("name", "place", "argument", "index"), HOST_NUMBERS)
-def test_the_judge_takes_no_coordinate_that_is_no_number(name, place, argument, index, value):
+def test_the_verifier_takes_no_coordinate_that_is_no_number(name, place, argument, index, value):
     """If not, GMP divides by zero and the process ends (SIGFPE)."""
     arguments = changed(right.host_calls()[name], place, value)
     with pytest.raises(ValueError, match=rf"{argument}: value {value:g} at {index} is not finite"):

@@ -22,7 +22,7 @@ def block(gravity=(0.0, 0.0, 0.0), solver=None, **options):
 
 
 def test_momenta_of_a_rigid_motion():
-    """If not, conservation is judged by numbers that are no momenta."""
+    """If not, conservation is verified by numbers that are no momenta."""
     sim = block()
     centre = np.average(MESH.points, axis=0, weights=sim.masses)
     u, spin, arm = np.array([1.0, -2.0, 0.5]), np.array([0.3, 0.2, -4.0]), MESH.points - centre

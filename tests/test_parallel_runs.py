@@ -43,7 +43,7 @@ needs_cholesky = pytest.mark.skipif(not pdgpu._host.HAS_CHOLMOD, reason="this bu
 
 
 @needs_cholesky
-@pytest.mark.skipif(not pdgpu._host.HAS_GMP, reason="this build leaves the judge out")
+@pytest.mark.skipif(not pdgpu._host.HAS_GMP, reason="this build leaves the verifier out")
 @pytest.mark.parametrize(
     ("method", "threads", "environment"),
     [

@@ -70,7 +70,7 @@ def test_contact_at_equal_stretch_is_as_stretched_as_that(tmp_path):
 
 @pytest.mark.stress
 def test_the_two_way_method_is_judged_after_every_solver(tmp_path):
-    """A row would be of no update, or say that nothing met where nothing was judged."""
+    """A row would be of no update, or say that nothing met where nothing was verified."""
     rows = tiny_run("two_way_never_intersects", tmp_path / "never.csv")
     assert [row["solver"] for row in rows] == ["PD", "Newton"]
     assert all(row["updates"] == "2" and row["intersections"] == "0" and int(row["rows"]) > 0 for row in rows)

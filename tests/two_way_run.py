@@ -1,11 +1,11 @@
-"""Runs of any solver with contact by the two-way interior point method, judged along the whole path of every update."""
+"""Runs of any solver with contact by the two-way interior point method, verified along the whole path of every update."""
 
 import dataclasses
 
 import numpy as np
 from contact_scenes import SCENES
-from judged_run import Judged, faults
 from resting_contact import projective
+from verified_run import Verified, faults
 
 import pdgpu
 
@@ -42,10 +42,10 @@ def times_of(path, n, before, target, start, dt):
     return start + part * dt
 
 
-def judged_two_way_run(case, solver, dtype="float64", *, steps=None, sim=None, seen=None):
+def verified_two_way_run(case, solver, dtype="float64", *, steps=None, sim=None, seen=None):
     """Takes the steps of a scene; seen(sim): called after each."""
     sim = two_way_simulation(case, solver, dtype) if sim is None else sim
-    found, n, late = Judged(), len(sim.positions), 0.0
+    found, n, late = Verified(), len(sim.positions), 0.0
     for _ in range(case.steps if steps is None else steps):
         driven, positions = sim._core.backend.driven(), sim.positions
         sim.step(record="positions")

@@ -29,7 +29,7 @@ typedef struct pd_anderson_part {
 pd_status pd_anderson_record(pd_context *context, const pd_anderson_part *part, int window, const pd_anderson_state *state /* B */,
                              double *sums);
 
-/* pd_anderson_advance and pd_anderson_judge, by one thread. */
+/* pd_anderson_advance and pd_anderson_accept, by one thread. */
 pd_status pd_anderson_find(pd_context *context, pd_anderson_state *state /* B */, const double *sums, int n_parts, int window,
                            double regularization, double growth);
 pd_status pd_anderson_decide(pd_context *context, pd_anderson_state *state /* B */, const double *energies, int n, int n_vertices,

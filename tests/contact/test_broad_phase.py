@@ -166,7 +166,7 @@ def test_few_primitives(method, dtype):
 
 
 def test_every_contact_is_among_the_pairs():
-    """What the exact judge sees in a step has overlapping boxes in float32 too, once distances allow for its rounding."""
+    """What the exact verifier sees in a step has overlapping boxes in float32 too, once distances allow for its rounding."""
     rng = np.random.default_rng(14)
     if not pdgpu._host.HAS_GMP:
         pytest.skip("this build has no GMP")

@@ -6,8 +6,8 @@ import warnings
 import numpy as np
 import pytest
 from contact_scenes import border, cube, sheet
-from judged_run import faults
 from two_way_run import times_of
+from verified_run import faults
 
 import pdgpu
 from pdgpu import _host, shapes

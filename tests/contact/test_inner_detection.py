@@ -49,12 +49,12 @@ def start(scene):
 def detection(made, sets):
     """What Algorithm 1 asks: the springs at x, W - W_c and t - W_c x of those that bodies carry, as an own simulation finds them."""
     scene, proxies, _, stiffness = made
-    judge = simulate(made, pdgpu.Direct(), 1)
-    W = judge.embedding_matrix(proxies).toarray() if isinstance(proxies, str) else np.eye(scene.n_vertices)[proxies]
+    verifier = simulate(made, pdgpu.Direct(), 1)
+    W = verifier.embedding_matrix(proxies).toarray() if isinstance(proxies, str) else np.eye(scene.n_vertices)[proxies]
 
     def detect(x):
-        judge.set_state(positions=x)
-        at = judge.proxies()
+        verifier.set_state(positions=x)
+        at = verifier.proxies()
         held = W.copy()
         carried = at.carriers[:, 0] >= 0
         for p in np.flatnonzero(carried):

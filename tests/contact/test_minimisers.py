@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 from contact_scenes import SCENES
-from judged_run import judged_run
 from resting_contact import projective
 from same_bits import assert_same_bits
+from verified_run import verified_run
 
 import pdgpu
 from pdgpu import _host
@@ -49,7 +49,7 @@ def simulation(name, solver, dtype, **others):
 def test_nothing_goes_through(solver, name, dtype, iterations):
     """If not, a solver moves farther than what comes near lets it, on the way or at its end."""
     case, sim = simulation(name, SOLVERS[solver](iterations=iterations), dtype, threads=1)
-    found = judged_run(dataclasses.replace(case, scene=projective(case, moving=True).scene), sim=sim, steps=4)
+    found = verified_run(dataclasses.replace(case, scene=projective(case, moving=True).scene), sim=sim, steps=4)
     assert found.intersections == 0
 
 

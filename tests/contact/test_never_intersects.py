@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 from contact_scenes import QUICK, SCENES
-from judged_run import METHODS, VARIANTS, WHOLE_METHODS, Judged, judge, judged_run, solver_case, stiffened
+from verified_run import METHODS, VARIANTS, WHOLE_METHODS, Verified, solver_case, stiffened, verified_run, verify
 
 import pdgpu
 from pdgpu import _host
@@ -23,7 +23,7 @@ DTYPES = ("float32", "float64")
 @pytest.mark.parametrize("name", QUICK)
 def test_the_path_of_every_step_is_clean(name, dtype):
     """If it failed, a needle would go through a cloth, and nothing would bring it back."""
-    found = judged_run(SCENES[name](False), dtype)
+    found = verified_run(SCENES[name](False), dtype)
     assert found.intersections == 0
     assert found.contacts > 0  # or it shows nothing
 
@@ -34,7 +34,7 @@ def test_the_path_of_every_step_is_clean(name, dtype):
 def test_no_setting_lets_anything_through(name, variant):
     """If it failed, who asks for too few iterations or has a poor stiffness would get a wrong state, not a poor one."""
     case, solver = VARIANTS[variant](SCENES[name](False))
-    assert judged_run(case, "float32", **solver).intersections == 0
+    assert verified_run(case, "float32", **solver).intersections == 0
 
 
 @pytest.mark.stress
@@ -44,7 +44,7 @@ def test_no_setting_lets_anything_through(name, variant):
 def test_no_setting_lets_anything_through_in_any_scene(name, dtype, variant):
     """If it failed, who asks for too few iterations or has a poor stiffness would get a wrong state, not a poor one."""
     case, solver = VARIANTS[variant](SCENES[name](False))
-    assert judged_run(case, dtype, **solver).intersections == 0
+    assert verified_run(case, dtype, **solver).intersections == 0
 
 
 @pytest.mark.stress
@@ -53,7 +53,7 @@ def test_no_setting_lets_anything_through_in_any_scene(name, dtype, variant):
 @pytest.mark.parametrize("name", SCENES)
 def test_long_runs_of_fine_meshes_are_clean(name, dtype):
     """If it failed, what holds for a step of a few triangles would not hold for a scene."""
-    found = judged_run(SCENES[name](True), dtype)
+    found = verified_run(SCENES[name](True), dtype)
     assert found.intersections == 0 and found.contacts > 0
 
 
@@ -65,13 +65,13 @@ def test_long_runs_of_fine_meshes_are_clean(name, dtype):
 def test_no_solver_lets_anything_through(method, name, iterations):
     """If it failed, a solver would be safe or not by how many iterations it gets."""
     case, solver = solver_case(method, name, iterations=iterations, friction=0.0)
-    assert judged_run(case, "float32", **solver).intersections == 0
+    assert verified_run(case, "float32", **solver).intersections == 0
 
 
 def test_a_matrix_that_rounding_leaves_not_positive_is_shifted():
     """If it failed, a step would end with an error where a pair comes so near that its stiffness has no digits left for the rest."""
     case, solver = solver_case("PD, direct", "needle")
-    assert judged_run(stiffened(case, 1e6), "float32", steps=3, **solver).intersections == 0
+    assert verified_run(stiffened(case, 1e6), "float32", steps=3, **solver).intersections == 0
 
 
 @pytest.mark.stress
@@ -84,7 +84,7 @@ def test_a_matrix_that_rounding_leaves_not_positive_is_shifted():
 def test_no_solver_lets_anything_through_in_any_scene(method, name, iterations, dtype, guard, friction):
     """If it failed, a solver would be safe or not by how many iterations it gets."""
     case, solver = solver_case(method, name, iterations=iterations, guard=guard, friction=friction)
-    assert judged_run(case, dtype, **solver).intersections == 0
+    assert verified_run(case, dtype, **solver).intersections == 0
 
 
 @pytest.mark.slow
@@ -119,15 +119,15 @@ def test_a_motion_that_raises_leaves_the_state(monkeypatch):
 
             copy.pin(indices, motion=scripted)
     whole, broken = case.simulation(), dataclasses.replace(case, scene=scene).simulation()
-    found = judged_run(case, sim=broken, steps=2)
+    found = verified_run(case, sim=broken, steps=2)
     before = broken.positions, broken.velocities
     with pytest.raises(OSError, match="the script has ended"):
         broken.step()
     assert np.array_equal(broken.positions, before[0]) and np.array_equal(broken.velocities, before[1])
     raising["at"] = None
-    found = judged_run(case, sim=broken, steps=case.steps - 2)
+    found = verified_run(case, sim=broken, steps=case.steps - 2)
     assert found.intersections == 0 and found.contacts > 0
-    judged_run(case, sim=whole)
+    verified_run(case, sim=whole)
     assert np.array_equal(broken.positions, whole.positions)
 
 
@@ -135,15 +135,15 @@ def test_a_step_that_diverges_leaves_the_state():
     """If it failed, a blow-up would leave bodies inside each other, and every later step would refuse to begin."""
     case = SCENES["crossing cloths"](False)
     whole, broken = case.simulation(), case.simulation()
-    judged_run(case, sim=whole)
-    judged_run(case, sim=broken, steps=3)
+    verified_run(case, sim=whole)
+    verified_run(case, sim=broken, steps=3)
     before = broken.positions, broken.velocities
     broken.external_forces = np.full(before[0].shape, 1e200)
     with pytest.raises(pdgpu.DivergenceError):
         broken.step()
     broken.external_forces = None
     assert np.array_equal(broken.positions, before[0]) and np.array_equal(broken.velocities, before[1])
-    assert judged_run(case, sim=broken, steps=case.steps - 3).intersections == 0
+    assert verified_run(case, sim=broken, steps=case.steps - 3).intersections == 0
     assert np.array_equal(broken.positions, whole.positions)
 
 
@@ -163,10 +163,10 @@ def test_ctrl_c_leaves_the_state():
             sim.step(10000)
     finally:
         signal.signal(signal.SIGINT, handler)
-    found = Judged()
-    judge(case, found, [sim.positions], [sim.time])
+    found = Verified()
+    verify(case, found, [sim.positions], [sim.time])
     assert found.intersections == 0
     assert sim.time > 0.0 or (np.array_equal(sim.positions, before[0]) and np.array_equal(sim.velocities, before[1]))
     resumed = case.simulation()
     resumed.set_state(positions=sim.positions, velocities=sim.velocities)
-    assert judged_run(case, sim=resumed, steps=2).intersections == 0
+    assert verified_run(case, sim=resumed, steps=2).intersections == 0

@@ -516,7 +516,7 @@ def test_bodies_half_inside_each_other_come_apart():
 
 
 def test_it_goes_into_what_a_barrier_keeps_apart(capsys):
-    """Counted by the judge. If not, this page would promise for a penalty what only the barrier keeps."""
+    """Counted by the verifier. If not, this page would promise for a penalty what only the barrier keeps."""
     counts = {}
     for contact in (pdgpu.PenaltyContact(2e-3, stiffness=1e2), pdgpu.BarrierContact(2e-3)):
         sim = simulation(two_balls(0.22, 4.0), contact, pdgpu.VertexBlockDescent(iterations=20))

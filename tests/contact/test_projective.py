@@ -11,11 +11,11 @@ from projective_run import (
     G,
     dropped,
     incline,
-    judged,
-    judged_projective_run,
+    needs_gmp,
     on_spike,
     projective_case,
     projective_simulation,
+    verified_projective_run,
 )
 
 import pdgpu
@@ -186,7 +186,7 @@ SETTINGS = {  # another linear solver and another time step for every scene
 }
 
 
-@judged
+@needs_gmp
 @pytest.mark.slow
 @pytest.mark.parametrize("iterations", [1, 40])
 @pytest.mark.parametrize("name", SETTINGS)
@@ -197,29 +197,29 @@ def test_the_path_of_every_step_is_clean(name, iterations):
     sim = pdgpu.Simulation(
         case.scene, pdgpu.ProjectiveDynamics(iterations=iterations, linear=LINEAR[linear]), dt=dt, contact=case.contact, dtype="float32"
     )
-    found = judged_projective_run(case, sim=sim)
+    found = verified_projective_run(case, sim=sim)
     assert found.intersections == 0 and found.contacts > 0
 
 
-@judged
+@needs_gmp
 @pytest.mark.stress
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("iterations", [1, 40, 200])
 @pytest.mark.parametrize("name", SCENES)
 def test_the_path_of_every_step_is_clean_in_any_scene(name, iterations, dtype):
     """If it failed, a state of a step, which need not have converged, would be one from which there is no way back."""
-    found = judged_projective_run(projective_case(name, friction=0.3), dtype, iterations=iterations)
+    found = verified_projective_run(projective_case(name, friction=0.3), dtype, iterations=iterations)
     assert found.intersections == 0
 
 
-@judged
+@needs_gmp
 @pytest.mark.stress
 @pytest.mark.parametrize("iterations", [1, 40])
 @pytest.mark.parametrize("name", SCENES)
 def test_the_path_of_every_tenth_of_a_second_is_clean(name, iterations):
     """If it failed, a step could be too long to be safe."""
     case = dataclasses.replace(projective_case(name, friction=0.3), dt=1 / 10)
-    found = judged_projective_run(case, steps=4, iterations=iterations)
+    found = verified_projective_run(case, steps=4, iterations=iterations)
     assert found.intersections == 0
 
 
@@ -233,7 +233,7 @@ def crossing_patches(cells):
     return scene
 
 
-@judged
+@needs_gmp
 @pytest.mark.parametrize(
     ("scene", "cells", "steps"),
     [
@@ -249,7 +249,7 @@ def test_cloths_lie_on_each_other_and_on_a_spike(scene, cells, steps):
     contact = pdgpu.ProjectiveContact(5e-3, inner=50)
     sim = pdgpu.Simulation(scene(cells), pdgpu.ProjectiveDynamics(iterations=400), dt=1 / 100, contact=contact)
     case = type(case)(scene=scene(cells), contact=contact, dt=1 / 100, steps=steps)
-    found = judged_projective_run(case, sim=sim)
+    found = verified_projective_run(case, sim=sim)
     assert found.intersections == 0 and found.contacts > 0
     assert found.smallest_distance > 1e-3 * contact.distance
     assert sim.positions[:, 1].min() < -0.02  # what is beside the obstacle has gone on falling

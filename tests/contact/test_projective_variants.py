@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from projective_run import G, dropped, judged, judged_projective_run, on_spike, projective_case, projective_simulation
+from projective_run import G, dropped, needs_gmp, on_spike, projective_case, projective_simulation, verified_projective_run
 
 import pdgpu
 
@@ -78,12 +78,12 @@ def test_to_prune_every_iteration_takes_more_detections():
     assert fallen["prune_each"] < 0.8 * fallen["corrected"]  # it ends where an iteration moves little, far from the answer
 
 
-@judged
+@needs_gmp
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_no_variant_lets_anything_through(variant):
     """If it failed, who compares them would compare states that are none."""
     case = projective_case("crossing cloths", variant=variant)
-    found = judged_projective_run(case, steps=4, iterations=40)
+    found = verified_projective_run(case, steps=4, iterations=40)
     assert found.intersections == 0
     assert found.contacts > 0 or variant == "printed"
 

@@ -56,7 +56,7 @@ def simulated(scene, solver, friction=0.0, dt=0.01, distance=0.01, **settings):
 
 
 def test_boxes_come_to_rest_and_the_floor_bears_their_weight():
-    """Judged along all iterates of Newton, on the arcs that vertices go on."""
+    """Verified along all iterates of Newton, on the arcs that vertices go on."""
     scene = pile()
     sim, contacts = simulated(scene, SOLVERS["Newton"], friction=0.4), 0
     for _ in range(60):
@@ -94,7 +94,7 @@ def test_certificate_looks_at_arcs():
 
 
 def test_fast_spin_near_a_wall_touches_nothing():
-    """A bar that turns by half a radian in a step beside a wall and over another: guard on arcs, judged from iterate to iterate."""
+    """A bar that turns by half a radian in a step beside a wall and over another: guard on arcs, verified from iterate to iterate."""
     scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
     scene.add_rigid(placed(shapes.box((1.0, 0.05, 0.05)), (-0.5, 0.55, 0.0)), density=500.0, spin=(0.0, 0.0, 50.0), name="bar")
     scene.add_rigid(placed(shapes.box((0.5, 0.05, 0.05)), (0.0, 0.8, 0.06)), density=500.0, spin=(0.0, 20.0, 0.0), name="other")
@@ -105,9 +105,9 @@ def test_fast_spin_near_a_wall_touches_nothing():
     for _ in range(25):
         before = sim.positions
         sim.step(record="positions")
-        judged = pdgpu.certify([before, *sim.last_step.positions], scene, gap=False)
-        assert judged.clean
-        pieces = max(pieces, judged.pieces)
+        verified = pdgpu.certify([before, *sim.last_step.positions], scene, gap=False)
+        assert verified.clean
+        pieces = max(pieces, verified.pieces)
         touched += int(sim.last_step["active_contacts"][-1])
     assert pieces > 1 and touched > 5
 
@@ -172,7 +172,7 @@ def test_solvers_agree(built):
 
 @pytest.mark.parametrize("name", ["QuasiNewton", "Newton by conjugate gradients"])
 def test_what_they_do_is_certified(name):
-    """Judged along all iterates, as Newton's above."""
+    """Verified along all iterates, as Newton's above."""
     scene = pile()
     sim, contacts = simulated(scene, OTHERS[name], friction=0.4), 0
     for _ in range(25):
@@ -186,7 +186,7 @@ def test_what_they_do_is_certified(name):
 @pytest.mark.parametrize("guard", ["impact", "reach"])
 @pytest.mark.parametrize("iterations", [1, 4])
 def test_sweeps_touch_nothing_however_few(guard, iterations):
-    """Each body by its own bound, and what deforms beside it: judged from iterate to iterate, on arcs, far from converged."""
+    """Each body by its own bound, and what deforms beside it: verified from iterate to iterate, on arcs, far from converged."""
     for scene in (pile(), mixed()):
         contact = pdgpu.BarrierContact(0.01, friction=0.4, guard=guard)
         sim, contacts = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=iterations), dt=0.01, contact=contact), 0

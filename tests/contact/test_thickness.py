@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from contact_scenes import SCENES, cloth, sheet, string
-from judged_run import METHODS, WHOLE_METHODS, judged_run, solver_case
 from two_way_run import SOLVERS as AFTER
-from two_way_run import judged_two_way_run, two_way_case
+from two_way_run import two_way_case, verified_two_way_run
+from verified_run import METHODS, WHOLE_METHODS, solver_case, verified_run
 
 import pdgpu
 from pdgpu import _host
 
-judged = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
+needs_gmp = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
 BARRIER = pdgpu.BarrierContact(1e-3, stiffness=1e6, area_weighted=False)
 
 
@@ -36,7 +36,7 @@ def test_two_grains_touch_where_their_radii_meet(contact):
     assert sim.velocities[1, 0] > 0.1  # they have met
 
 
-@judged
+@needs_gmp
 def test_every_pair_of_thicknesses_is_judged():
     """If it failed, a run would be called clean that is not: pairs of bodies of two thicknesses, in a frame and between two."""
     triangle, edge = [[0.0, 0.0, -1.0], [1.0, 0.0, 1.0], [-1.0, 0.0, 1.0]], [[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
@@ -68,7 +68,7 @@ def test_every_pair_of_thicknesses_is_judged():
             assert pdgpu.certify([high], scene, gap=False, separation=0.149).clean
 
 
-@judged
+@needs_gmp
 @pytest.mark.parametrize("obstacle", [pdgpu.Plane((0, 0, 0), (0, 1, 0)), pdgpu.Sphere((0, -1, 0), 1.0), pdgpu.Box((1, 1, 1), (0, -0.5, 0))])
 def test_obstacles_are_judged_from_the_thickness(obstacle):
     """If it failed, what is thick could sink into an obstacle by half of that."""
@@ -83,23 +83,23 @@ def test_obstacles_are_judged_from_the_thickness(obstacle):
         assert pdgpu.certify([scene.rest_positions(), frame], scene, gap=False).clean is clean
 
 
-@judged
+@needs_gmp
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["Newton", "vertex block descent", "PD, direct", "nonlinear CG", "gradient descent", "ADMM"])
 def test_the_path_of_every_step_is_clean(method):
     """If it failed, a solver would know of contact without thickness alone."""
     assert set(METHODS | WHOLE_METHODS) >= {method}
     case, solver = solver_case(method, "thick bodies")
-    found = judged_run(case, "float32" if method == "vertex block descent" else "float64", steps=4, **solver)
+    found = verified_run(case, "float32" if method == "vertex block descent" else "float64", steps=4, **solver)
     assert found.intersections == 0 and found.contacts > 10
 
 
-@judged
+@needs_gmp
 @pytest.mark.slow
 @pytest.mark.parametrize(("solver", "dtype"), [pytest.param("PD", "float64", marks=pytest.mark.stress), ("VBD", "float32")])
 def test_every_state_of_a_two_way_update_is_clean(solver, dtype):
     """If it failed, grains, hairs, cloth and volumes could not be in one scene and in one list of pairs."""
-    found = judged_two_way_run(two_way_case("thick bodies", steps=10), AFTER[solver], dtype, steps=2)
+    found = verified_two_way_run(two_way_case("thick bodies", steps=10), AFTER[solver], dtype, steps=2)
     assert found.intersections == 0 and found.contacts > 10
 
 
@@ -133,7 +133,7 @@ def test_a_thickness_survives_a_file_and_a_copy(tmp_path):
     assert np.array_equal(sim.positions, resumed.positions)
 
 
-@judged
+@needs_gmp
 def test_what_is_too_thick_is_refused():
     """If it failed, a body would start inside itself, or a thickness would be ignored."""
     scene = pdgpu.Scene()

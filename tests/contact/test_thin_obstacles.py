@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from contact_scenes import moved, string
-from judged_run import GOES_BACK, METHODS, WHOLE_METHODS, Judged, judge, judge_descent, judged_run, path
 from resting_contact import projective
 from thin_obstacles import COLLIDERS, SEPARATION, attack, draped, grid, needles, swept
+from verified_run import GOES_BACK, METHODS, WHOLE_METHODS, Verified, path, verified_run, verify, verify_descent
 
 import pdgpu
 from pdgpu import shapes
 
-judged = pytest.mark.skipif(not pdgpu._host.HAS_GMP, reason="this build has no GMP")
+needs_gmp = pytest.mark.skipif(not pdgpu._host.HAS_GMP, reason="this build has no GMP")
 G = 9.81
 SOLVERS = METHODS | WHOLE_METHODS
 
@@ -24,7 +24,7 @@ def solved(method, name, **settings):
     return case, {"method": kind, "tolerance": 0.0, **options}
 
 
-@judged
+@needs_gmp
 @pytest.mark.each_choice
 @pytest.mark.slow
 @pytest.mark.parametrize("dt", [1 / 100, 1 / 24])
@@ -33,11 +33,11 @@ def solved(method, name, **settings):
 def test_no_solver_lets_a_needle_through(method, name, dt):
     """If it failed, a needle would go through a cloth, and nothing would bring it back."""
     case, solver = solved(method, name, dt=dt, steps=8)
-    found = judged_run(case, "float32", **solver)
+    found = verified_run(case, "float32", **solver)
     assert found.intersections == 0 and found.contacts > 0
 
 
-@judged
+@needs_gmp
 @pytest.mark.stress
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("dt", [1 / 100, 1 / 30])
@@ -54,15 +54,15 @@ def test_a_hundred_steps_are_clean(method, name, dt, dtype):
         except pdgpu.DivergenceError:  # of an acceleration, in float32; the state is that before the step
             assert "Anderson" in method and step > 20
             break
-    certificate, found = pdgpu.certify([*frames, sim.positions], case.scene, separation=SEPARATION, gap=False), Judged()
+    certificate, found = pdgpu.certify([*frames, sim.positions], case.scene, separation=SEPARATION, gap=False), Verified()
     assert not certificate.intersections
     fixed = case.scene.fixed()
     for frame in {crossing.frame for crossing in certificate.crossings}:  # straight; the path may go round the end of a wire
         ways = path(frames[frame], iterates[frame], fixed, np.zeros(len(iterates[frame]) + 1))
         if isinstance(sim.solver, GOES_BACK) and sim.solver.line_search:
-            judge_descent(case, found, ways, fixed)
+            verify_descent(case, found, ways, fixed)
         else:
-            judge(case, found, *zip(*ways, strict=True))
+            verify(case, found, *zip(*ways, strict=True))
     assert found.intersections == 0
 
 
@@ -73,7 +73,7 @@ OTHERS = {
 }
 
 
-@judged
+@needs_gmp
 @pytest.mark.parametrize("name", COLLIDERS)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_contacts_without_a_barrier_keep_the_separation(kind, name):
@@ -95,7 +95,7 @@ PENALTIES = {
 }
 
 
-@judged
+@needs_gmp
 @pytest.mark.parametrize("name", ["pin cushion", "points"])
 @pytest.mark.parametrize("solver", PENALTIES)
 def test_a_penalty_holds_a_cloth(solver, name):
@@ -260,7 +260,7 @@ def test_the_force_of_a_chain_is_its_weight():
     assert np.mean(forces, axis=0)[1] == pytest.approx(weight, rel=0.01)
 
 
-@judged
+@needs_gmp
 @pytest.mark.parametrize("kind", ["segments", "points"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_moving_wire_pushes_a_soft_block(dtype, kind):
@@ -280,7 +280,7 @@ def test_a_moving_wire_pushes_a_soft_block(dtype, kind):
     assert pdgpu.certify(frames, case.scene, times=times, separation=0.999 * SEPARATION)
 
 
-@judged
+@needs_gmp
 @pytest.mark.parametrize("kind", ["pin and needle", "pins on points"])
 def test_a_pin_that_meets_a_needle_is_refused(kind):
     """If it failed, two motions that nothing stops would pass through each other unseen."""
@@ -341,15 +341,15 @@ def test_threads_do_not_change_the_bits():
     assert ends[0] == ends[1]
 
 
-@judged
+@needs_gmp
 @pytest.mark.parametrize("seed", range(4))
 def test_nothing_goes_through_in_random_scenes(seed):
     """If it failed, some direction of a needle against some kind of body would be forgotten."""
-    found = judged_run(attack(seed), "float32", iterations=8)
+    found = verified_run(attack(seed), "float32", iterations=8)
     assert found.intersections == 0 and found.contacts > 0
 
 
-@judged
+@needs_gmp
 @pytest.mark.stress
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -358,5 +358,5 @@ def test_nothing_goes_through_in_many_random_scenes(seed, dtype):
     """If it failed, some direction of a needle against some kind of body would be forgotten."""
     case = attack(seed)
     method = (pdgpu.Newton, pdgpu.VertexBlockDescent, pdgpu.QuasiNewton)[seed % 3]
-    found = judged_run(case, dtype, iterations=1 + seed % 9, method=method)
+    found = verified_run(case, dtype, iterations=1 + seed % 9, method=method)
     assert found.intersections == 0

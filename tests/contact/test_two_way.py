@@ -5,14 +5,14 @@ import itertools
 import numpy as np
 import pytest
 from contact_scenes import SCENES, cloth, cube, moved, sheet, turned
-from judged_run import faults
-from two_way_run import SOLVERS, judged_two_way_run, two_way_case, two_way_simulation
+from two_way_run import SOLVERS, two_way_case, two_way_simulation, verified_two_way_run
+from verified_run import faults
 
 import pdgpu
 from pdgpu import _host
 
 G = 9.8
-judged = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
+needs_gmp = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
 
 
 def simulation(scene, contact, *, dt=0.01, solver=None, **others):
@@ -237,7 +237,7 @@ def test_two_patches_come_apart():
     assert update.columns["smallest_distance"].min() >= 1e-5
 
 
-@judged
+@needs_gmp
 @pytest.mark.parametrize(("sweeps", "most"), [(1, 106), (4, 98), (8, 91)])
 def test_patches_that_cross_come_apart(sweeps, most):
     """If it failed, a target of two cloths through each other would be reached, or come to at the cost of their shape."""
@@ -275,13 +275,13 @@ def on_needle(cells):
 
 
 class Case:
-    """What judged_run.faults looks at."""
+    """What verified_run.faults looks at."""
 
     def __init__(self, scene, contact):
         self.scene, self.contact = scene, contact
 
 
-@judged
+@needs_gmp
 @pytest.mark.parametrize(
     ("cells", "steps"),
     [pytest.param(6, 12, marks=pytest.mark.slow), pytest.param(14, 30, marks=[pytest.mark.stress, pytest.mark.timeout(900)])],
@@ -347,7 +347,7 @@ def test_what_is_beside_each_other_in_a_cloth_is_not_in_the_list():
 # ---- nothing passes through anything ----------------------------------------------------------------------------------------
 
 
-@judged
+@needs_gmp
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "solver", "dtype"),
@@ -362,11 +362,11 @@ def test_what_is_beside_each_other_in_a_cloth_is_not_in_the_list():
 def test_every_state_of_an_update_is_clean(name, solver, dtype):
     """If it failed, an update that ends before it converged would leave a state from which there is no way back."""
     steps = {"knot": 9, "rings": 2}.get(name, 3)  # the knot: until its ends have pulled it together
-    found = judged_two_way_run(two_way_case(name, steps=10), SOLVERS[solver], dtype, steps=steps)
+    found = verified_two_way_run(two_way_case(name, steps=10), SOLVERS[solver], dtype, steps=steps)
     assert found.intersections == 0 and found.contacts > 0
 
 
-@judged
+@needs_gmp
 @pytest.mark.stress
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -375,7 +375,7 @@ def test_every_state_of_an_update_is_clean(name, solver, dtype):
 def test_every_state_of_an_update_is_clean_in_any_scene(name, solver, dtype):
     """If it failed, an update that ends before it converged would leave a state from which there is no way back."""
     case = two_way_case(name, friction=0.3)
-    assert judged_two_way_run(case, SOLVERS[solver], dtype).intersections == 0
+    assert verified_two_way_run(case, SOLVERS[solver], dtype).intersections == 0
 
 
 def pinched(speed):
@@ -443,12 +443,12 @@ RIVALS = [
 ]
 
 
-@judged
+@needs_gmp
 @pytest.mark.slow
 @pytest.mark.parametrize("rival", RIVALS, ids=lambda rival: next(iter(rival.values())))
 def test_every_state_of_a_rival_is_clean(rival):
     """If it failed, a comparison would be with what lets things through."""
-    found = judged_two_way_run(two_way_case("crossing cloths", steps=10, **rival), SOLVERS["PD"], steps=1)
+    found = verified_two_way_run(two_way_case("crossing cloths", steps=10, **rival), SOLVERS["PD"], steps=1)
     assert found.intersections == 0 and found.contacts > 0
 
 

@@ -4,7 +4,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from collision_queries import CLASSES, Judge, generate
+from collision_queries import CLASSES, Verifier, generate
 from device_parity import assert_times
 from inputs import data_file
 from pdgpu.ccd import METHODS, Reason
@@ -72,21 +72,21 @@ def test_mollifier(dtype):
 
 
 @pytest.fixture(scope="module")
-def judge(tmp_path_factory):
+def verifier(tmp_path_factory):
     try:
-        return Judge(tmp_path_factory.mktemp("truth"))
+        return Verifier(tmp_path_factory.mktemp("truth"))
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"no C compiler with __float128: collisions on the GPU are not held against the truth ({error})")
 
 
 @pytest.mark.parametrize("kind", MOVING)
 @pytest.mark.parametrize("name", CLASSES)
-def test_times_of_impact(judge, kind, name, dtype):
+def test_times_of_impact(verifier, kind, name, dtype):
     """If a contact is missed there, things fall through each other on the GPU."""
     random = np.random.default_rng([3, CLASSES.index(name), len(kind)])
     x0, x1 = (x.astype(dtype) for x in generate(name, QUERIES, kind == "edge_edge", random))
     gpu = [MOVING[kind](x0, x1, method=method, device="cuda") for method in METHODS]
-    truth = judge(kind == "edge_edge", x0, x1, [found.toi for found in gpu])
+    truth = verifier(kind == "edge_edge", x0, x1, [found.toi for found in gpu])
     hit, seen = ~np.isnan(truth.time), geometry.lower_bound(kind, x0).astype(float)
     for method, found, late, after in zip(METHODS, gpu, truth.late, truth.after, strict=True):
         assert found.toi.dtype == dtype

@@ -413,7 +413,7 @@ def test_a_first_step_that_ends_early_does_not_count():
     sim = pdgpu.Simulation(scene, dataclasses.replace(solver, tolerance=0.9), dt=DT)
     sim.step()
     assert sim.last_step.status == "converged" and sim.last_step.iteration <= 10 and sim.parameters["rho"] is None
-    # one that ends early, but later than the start, is judged by how early
+    # one that ends early, but later than the start, is verified by how early
     counts = []
     for chebyshev in (None, AUTO):
         sim = simulation(scene, x, dataclasses.replace(solver, chebyshev=chebyshev))

@@ -131,8 +131,8 @@ def test_vertices_of_contacts_and_certificates():
     np.testing.assert_allclose(np.einsum("kc,kci->ki", near.weights, corners), near.points[:, 0] - near.points[:, 1], atol=1e-12)
     assert near.jacobian().shape[1] == 3 * len(near.positions)
     frames = [sim.positions, sim.positions - [0.0, 0.1, 0.0]]
-    judged = pdgpu.certify(frames, scene, gap=False)
-    below = {crossing.first for crossing in judged.crossings if crossing.kind == "vertex-plane"}
+    verified = pdgpu.certify(frames, scene, gap=False)
+    below = {crossing.first for crossing in verified.crossings if crossing.kind == "vertex-plane"}
     assert below and max(below) < 40 and any(16 <= vertex < 24 for vertex in below)
     lowered = sim.positions
     lowered[slices[1]] -= [0.0, 0.1, 0.0]

@@ -255,7 +255,7 @@ def test_contact_on_the_region_and_off_it(contact):
 
 
 def test_two_factors_with_all_of_the_region_active():
-    """If not, a rival with two prefactored matrices [Komaritzan and Botsch 2018] is judged by something else, or finds another answer."""
+    """If not, a rival with two prefactored matrices [Komaritzan and Botsch 2018] is verified by something else, or finds another answer."""
     scene = bar(block())
     region = np.flatnonzero(tip(scene.rest_positions()))
     two, direct = (simulate(scene, linear) for linear in (pdgpu.SchurDirect(region, inner=1, active=2e4), pdgpu.Direct()))

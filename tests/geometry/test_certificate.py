@@ -1,4 +1,4 @@
-"""The judge between frames: contacts at exact times, none missed, none invented."""
+"""The verifier between frames: contacts at exact times, none missed, none invented."""
 
 import math
 import os
@@ -146,7 +146,7 @@ def test_clean_trajectory():
 
 
 def test_tunnelling_is_seen():
-    """Both frames are clean, the step between them is not: only a judge of the motion can tell."""
+    """Both frames are clean, the step between them is not: only a verifier of the motion can tell."""
     points, triangles = two_sheets()
     upper = np.arange(len(points)) >= len(points) // 2
     certificate = pdgpu.certify(iter([points, points - np.outer(upper, [0, 0, 0.2])]), triangles)
@@ -305,7 +305,7 @@ def test_an_obstacle_that_intersects_itself_does_not_fail_the_bodies():
     certificate = pdgpu.certify([far, far + [0, 0, 1]], scene)
     assert certificate.clean and certificate and not certificate.intersections and not certificate.crossings
     assert certificate.smallest_gap > 0.0
-    # what is there is shown, the same that the judge of the whole surface finds
+    # what is there is shown, the same that the verifier of the whole surface finds
     surface = pdgpu.surface.SceneSurface(scene)
     every = pdgpu.geometry.find_intersections(surface.positions(far, 0.0), surface.triangles)
     assert sorted(certificate.obstacle_intersections) == [0, 1] and len(every) == 2

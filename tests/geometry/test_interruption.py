@@ -1,4 +1,4 @@
-"""Ctrl-C stops the judge and the distances to surfaces, which may run for minutes."""
+"""Ctrl-C stops the verifier and the distances to surfaces, which may run for minutes."""
 
 import os
 import subprocess

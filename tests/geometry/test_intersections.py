@@ -1,4 +1,4 @@
-"""The judge of one frame: every planted intersection, and nothing that is not there."""
+"""The verifier of one frame: every planted intersection, and nothing that is not there."""
 
 import time
 
@@ -8,7 +8,7 @@ from geometry_exact import intersections as brute_force
 
 import pdgpu
 from pdgpu import _host
-from pdgpu.collision.intersections import JudgedScene, find_intersections
+from pdgpu.collision.intersections import VerifierScene, find_intersections
 
 pytestmark = pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
 
@@ -88,7 +88,7 @@ def test_planted(name, scale):
 
 
 def test_offset_of_a_million():
-    """If it failed, a scene far from the origin would be judged by rounding errors."""
+    """If it failed, a scene far from the origin would be verified by rounding errors."""
     spacing = 2.0**-30  # exact beside 1e6
     for height, expected in ((0, 1), (spacing, 0)):
         points = 1e6 + np.array(TRIANGLE + [[1, 1, height], [1, 1, 1]])
@@ -108,7 +108,7 @@ def test_brute_force_on_a_lattice(seed):
         points = points @ np.array([[3.0, 5, 7], [-11, 2, 4], [1, 13, -6]]) * 0.1 + 1e3
     if seed % 3 == 2:
         points = np.where(rng.random((n, 3)) < 0.3, np.nextafter(points, 9), points)
-    scene = JudgedScene(n, triangles, rods, particles)
+    scene = VerifierScene(n, triangles, rods, particles)
     edge_triangle, edge_edge = brute_force(points, scene.triangles, scene.edges, scene.alone)
     result = find_intersections(points, triangles, rods, particles=particles)
     np.testing.assert_array_equal(result.edges, scene.edges)
@@ -188,7 +188,7 @@ def test_threads_and_size():
 
 
 def test_float32_is_exact():
-    """If it failed, a float32 simulation would be judged at other positions than its own."""
+    """If it failed, a float32 simulation would be verified at other positions than its own."""
     points = np.array(TRIANGLE + [[0.1, 0.1, 0], [0.1, 0.1, 1]], dtype=np.float32)
     assert len(find_intersections(points, [[0, 1, 2]], [[3, 4]])) == 1
 

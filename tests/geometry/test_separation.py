@@ -1,4 +1,4 @@
-"""The judge of distances: what comes nearer than a separation, in a frame and between two, none missed and none invented."""
+"""The verifier of distances: what comes nearer than a separation, in a frame and between two, none missed and none invented."""
 
 import math
 from fractions import Fraction

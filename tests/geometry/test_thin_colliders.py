@@ -124,7 +124,7 @@ def sheet_scene(collider, height=0.0, **others):
 
 
 @pytest.mark.skipif(not HAS_GMP, reason="this build has no GMP")
-def test_the_judge_finds_what_pierces():
+def test_the_verifier_finds_what_pierces():
     """If not, a certificate would call a cloth clean that a needle pierces."""
     scene, flat = sheet_scene(needles(grid(0.1, 1) + [0.01, 0.2, 0.02], 0.4))
     certificate = pdgpu.certify([flat], scene)
@@ -134,7 +134,7 @@ def test_the_judge_finds_what_pierces():
 
 @pytest.mark.skipif(not HAS_GMP, reason="this build has no GMP")
 @pytest.mark.parametrize("kind", ["points", "tip", "wire"])
-def test_the_judge_finds_what_passes_between_two_frames(kind):
+def test_the_verifier_finds_what_passes_between_two_frames(kind):
     """If not, a cloth that jumps over a needle's tip in one step would be certified."""
     collider = {
         "points": pdgpu.Points([[0.01, 0.0, 0.02]]),

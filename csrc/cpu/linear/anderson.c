@@ -54,7 +54,7 @@ pd_status pd_anderson_find(pd_context *context, pd_anderson_state *state, const 
 pd_status pd_anderson_decide(pd_context *context, pd_anderson_state *state, const double *energies, int n, int n_vertices,
                              const double stiffness[2]) {
     (void)context;
-    pd_anderson_judge(state, energies, n, n_vertices, stiffness[0], stiffness[1]);
+    pd_anderson_accept(state, energies, n, n_vertices, stiffness[0], stiffness[1]);
     return PD_OK;
 }
 

@@ -54,7 +54,7 @@ pd_status pd_anderson_find(pd_context *context, pd_anderson_state *state, const 
 
 static __global__ void decide_kernel(pd_anderson_state *state, const double *energies, int n, int n_vertices, double stiffness_0,
                                      double stiffness_1) {
-    if (blockIdx.x == 0 && threadIdx.x == 0) pd_anderson_judge(state, energies, n, n_vertices, stiffness_0, stiffness_1);
+    if (blockIdx.x == 0 && threadIdx.x == 0) pd_anderson_accept(state, energies, n, n_vertices, stiffness_0, stiffness_1);
 }
 
 pd_status pd_anderson_decide(pd_context *context, pd_anderson_state *state, const double *energies, int n, int n_vertices,

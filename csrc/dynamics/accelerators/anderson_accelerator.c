@@ -19,7 +19,7 @@ _Static_assert(1 + PD_KIND_COUNT <= PD_ANDERSON_MOST_PARTS, "positions, and one 
 
 typedef struct outer_anderson {
     pd_anderson anderson;
-    real *combined; /* B [n,3] a correction before its judgement; NULL: there is none */
+    real *combined; /* B [n,3] a correction before its decision; NULL: there is none */
     double stiffness[2];
 } outer_anderson;
 

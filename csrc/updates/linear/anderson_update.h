@@ -25,7 +25,7 @@ typedef struct pd_anderson_state {
     int stored, next;                                                         /* differences in memory, and the place of the next one */
     int combined;                                                             /* the last move was no plain step */
     int has_bound;                                                            /* the value below is known */
-    int accepted;                                                             /* of the last judgement */
+    int accepted;                                                             /* of the last decision */
     double square;                                                            /* f.f of the iterate before */
     double size;                                                              /* x.x of the positions */
     double bound;                                                             /* least potential of a point that was accepted, J */
@@ -128,8 +128,8 @@ PD_FUNCTION void pd_anderson_advance(pd_anderson_state *s, const double *sums, i
 /* Accepts the combined point, whose potential has n parts, where it is no higher than the least of those accepted before, but for
  * rounding. The first point of a sequence is that of a plain step, which sets the bound.
  *   stiffness  w of pd_potential_rounding is stiffness[0] + stiffness[1] size, size in m^2 the mean |x|^2 of n_vertices points */
-PD_FUNCTION void pd_anderson_judge(pd_anderson_state *s, const double *energies, int n, int n_vertices, double stiffness_0,
-                                   double stiffness_1) {
+PD_FUNCTION void pd_anderson_accept(pd_anderson_state *s, const double *energies, int n, int n_vertices, double stiffness_0,
+                                    double stiffness_1) {
     double potential = 0.0, magnitude = 0.0;
     for (int i = 0; i < n; i++) potential += energies[i], magnitude += fabs(energies[i]);
     double rounding = pd_potential_rounding(magnitude, stiffness_0 + stiffness_1 * s->size / (double)n_vertices);

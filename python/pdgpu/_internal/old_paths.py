@@ -35,10 +35,11 @@ FOLDERS = {
     "motion readback rigid_state scene_entries snapshots state stepping target_lag volume_files",
     "solvers": "descent_solvers solver_support time_step_solver",
     "study": "comparison sweeps",
-    "verify": "certificate judged_inside judged_layers judged_planes judged_shapes rigid_path",
+    "verify": "certificate rigid_path",
     "viz": "body_plotting contact_plotting viewers",
 }
 EARLIER = {name: f"{folder}.{name}" for folder, names in FOLDERS.items() for name in names.split()}
+EARLIER |= {f"judged_{noun}": f"verify.verifier_{noun}" for noun in ("inside", "layers", "planes", "shapes")}
 PRESENT = PUBLIC | EARLIER
 
 

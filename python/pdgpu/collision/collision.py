@@ -15,7 +15,7 @@ from pdgpu._internal.attributes import GuardedAttributes, read_only
 from pdgpu._internal.backends import backend, device_or_default, dtype_or_default, thread_count
 from pdgpu._internal.parts import Part, core_of
 from pdgpu.collision.found_pairs import FoundPairs, Pairs, named_pairs
-from pdgpu.collision.intersections import JudgedScene
+from pdgpu.collision.intersections import VerifierScene
 
 if TYPE_CHECKING:
     from typing import Any
@@ -140,7 +140,7 @@ class BroadPhase(GuardedAttributes):
             raise TypeError(f"simulation: expected one on {device!r} in {np.dtype(dtype).name}, got {simulation!r}")
         points = real_array("points", points, (None, 3))
         n = len(points)
-        rows = JudgedScene(n, triangles, edges, particles)
+        rows = VerifierScene(n, triangles, edges, particles)
         edges = rows.edges[rows.edges[:, 0] != rows.edges[:, 1]]
         self._keep(method=method, n_points=n, dtype=np.dtype(dtype), device=str(device))
         self._keep(triangles=read_only(rows.triangles), vertices=read_only(rows.vertices), edges=read_only(edges))

@@ -103,14 +103,14 @@ def find_intersections(
     2
     """
     points = real_array("points", points, (None, 3))
-    scene = JudgedScene(len(points), triangles, edges, particles)
+    scene = VerifierScene(len(points), triangles, edges, particles)
     return scene.intersections(points, thread_count(threads))
 
 
 PAIR_KINDS = ("vertex-triangle", "edge-edge", "vertex-edge")
 
 
-class JudgedScene:
+class VerifierScene:
     """Checked triangles, edges and particles over n points, in the form of the functions of `_host`.
 
     `fixed` (n,) uint8 marks vertices whose mutual distances are not tested; their intersections are. A pair is too near if its distance is

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from pdgpu.collision.collision import BODY_SHIFT, FIXED, SELF, SIDE, primitive_tags
-from pdgpu.collision.intersections import JudgedScene
+from pdgpu.collision.intersections import VerifierScene
 from pdgpu.contact.barrier_contact import LIMITERS, POTENTIALS, WEIGHTINGS
 from pdgpu.contact.contact_pairs import find_pairs
 from pdgpu.contact.contact_potentials import has_own_potential, potential_of
@@ -103,7 +103,7 @@ class ContactScene:
             n += len(at_start)
         self.rest, self.owner, self.radii = np.concatenate(rest), np.concatenate(owner).astype(np.int32), np.concatenate(radii)
         self.particles = np.concatenate(particles).astype(np.int32)
-        rows = JudgedScene(n, np.concatenate(triangles), np.concatenate(edges), self.particles)
+        rows = VerifierScene(n, np.concatenate(triangles), np.concatenate(edges), self.particles)
         self.triangles, self.edges, self.vertices = rows.triangles, rows.edges, rows.vertices
         self.planes = np.array(planes, np.int32)
         self.shifts = self._shifts(np.asarray(origin))

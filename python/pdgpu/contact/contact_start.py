@@ -10,8 +10,8 @@ from pdgpu.collision.intersections import ClosePair
 from pdgpu.contact.barrier_contact import BarrierContact
 from pdgpu.contact.projective_contact import ProjectiveContact
 from pdgpu.mesh.welding import coincident
-from pdgpu.verify.certificate import close_pairs, judged_parts
-from pdgpu.verify.judged_inside import JudgedInside
+from pdgpu.verify.certificate import close_pairs, verifier_parts
+from pdgpu.verify.verifier_inside import VerifierInside
 
 __all__ = ["check_contact_start", "rounding_of_contact"]
 
@@ -60,18 +60,18 @@ def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0
     positions = real_array("positions", positions, (scene.n_vertices, 3))
     separation, threads = number("separation", separation, minimum=0.0), thread_count(threads)
     time = number("time", time)
-    judged, shapes, surface = judged_parts(scene, scene.fixed())
+    verifier, shapes, surface = verifier_parts(scene, scene.fixed())
     points, placed = surface.positions(positions, time), shapes.placed(time)
-    found = judged.intersections(points, threads)
-    pairs = [*_of_free(judged, found), *close_pairs(judged, shapes, points, placed, separation, threads)]
+    found = verifier.intersections(points, threads)
+    pairs = [*_of_free(verifier, found), *close_pairs(verifier, shapes, points, placed, separation, threads)]
     if not pairs:
         _check_enclosed(scene, surface, points, placed, threads)
-        return list(_folded_obstacles(judged, surface, found))
+        return list(_folded_obstacles(verifier, surface, found))
     kind, *parts, distance = min(pairs, key=lambda pair: pair.distance)
     how = "start intersecting" if distance <= 0.0 else f"start closer than the separation {separation:g} m"
     more = f" ({len(pairs) - 1} pairs more)" if len(pairs) > 1 else ""
     (name, primitive), (other_name, other) = (
-        _words(judged, surface, what, part) for what, part in zip(kind.split("-"), parts, strict=True)
+        _words(verifier, surface, what, part) for what, part in zip(kind.split("-"), parts, strict=True)
     )
     cure = ""
     if name == other_name and name in surface.names:
@@ -83,7 +83,7 @@ def check_contact_start(scene, positions, time=0.0, separation=0.0, *, threads=0
 def _check_enclosed(scene, surface, points, placed, threads):
     """ValueError for a vertex of segments or points inside a closed surface, which no pair of their features shows."""
     fixed = scene.fixed()
-    for vertex, _, name in JudgedInside(scene, surface, inner=False).at(points, placed, threads):
+    for vertex, _, name in VerifierInside(scene, surface, inner=False).at(points, placed, threads):
         if not fixed[scene[name].slice].all():
             owner = surface.names[surface.owner[vertex]]
             raise ValueError(
@@ -91,31 +91,31 @@ def _check_enclosed(scene, surface, points, placed, threads):
             )
 
 
-def _of_free(judged, found):
+def _of_free(verifier, found):
     """The intersections of one frame, except those of fixed vertices only."""
-    for kind, pairs, rows in (("edge-triangle", found.edge_triangle, judged.triangles), ("edge-edge", found.edge_edge, judged.edges)):
-        fixed = judged.fixed[judged.edges[pairs[:, 0]]].all(axis=1) & judged.fixed[rows[pairs[:, 1]]].all(axis=1)
+    for kind, pairs, rows in (("edge-triangle", found.edge_triangle, verifier.triangles), ("edge-edge", found.edge_edge, verifier.edges)):
+        fixed = verifier.fixed[verifier.edges[pairs[:, 0]]].all(axis=1) & verifier.fixed[rows[pairs[:, 1]]].all(axis=1)
         yield from (ClosePair(kind, *pair, 0.0) for pair in pairs[~fixed].tolist())
 
 
-def _folded_obstacles(judged, surface, found):
+def _folded_obstacles(verifier, surface, found):
     """A text for every obstacle mesh that intersects itself. Two obstacles that intersect each other, as the steps of a stair, may be
     intended.
     """
-    pairs = judged.parted(found)[1].edge_triangle  # segments have no triangles
-    owner, other = surface.owner[judged.edges[pairs[:, 0], 0]], surface.owner[judged.triangles[pairs[:, 1], 0]]
+    pairs = verifier.parted(found)[1].edge_triangle  # segments have no triangles
+    owner, other = surface.owner[verifier.edges[pairs[:, 0], 0]], surface.owner[verifier.triangles[pairs[:, 1], 0]]
     for place in np.unique(owner[owner == other]):
         of_this = pairs[(owner == place) & (other == place)]
-        first, second = (_words(judged, surface, what, part)[1] for what, part in zip(("edge", "triangle"), of_this[0], strict=True))
+        first, second = (_words(verifier, surface, what, part)[1] for what, part in zip(("edge", "triangle"), of_this[0], strict=True))
         more = f" ({len(of_this) - 1} pairs more)" if len(of_this) > 1 else ""
         yield f"obstacle {surface.names[place]!r} intersects itself: {first} and {second}{more}"
 
 
-def _words(judged, surface, what, part):
+def _words(verifier, surface, what, part):
     """The name of a primitive's body or obstacle, and a text for the primitive."""
     if isinstance(part, str):
         return part, f"the {what}"
-    rows = {"vertex": np.arange(judged.n_points)[:, None], "edge": judged.edges, "triangle": judged.triangles}[what]
+    rows = {"vertex": np.arange(verifier.n_points)[:, None], "edge": verifier.edges, "triangle": verifier.triangles}[what]
     corners = tuple(dict.fromkeys(rows[part].tolist()))  # an edge with the same vertex twice is a particle
     name = surface.names[surface.owner[corners[0]]]
     return name, f"vertex {corners[0]}" if len(corners) == 1 else f"{what} {corners}"

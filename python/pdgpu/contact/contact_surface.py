@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pdgpu.collision.collision import BroadPhase
-from pdgpu.collision.intersections import JudgedScene
+from pdgpu.collision.intersections import VerifierScene
 
 __all__ = ["SurfaceAreas", "TouchingSurface"]
 
@@ -45,7 +45,7 @@ class TouchingSurface:
     """The primitives of a mesh, their areas, and its connected parts."""
 
     def __init__(self, n, triangles, edges):
-        rows = JudgedScene(n, triangles, edges, None)
+        rows = VerifierScene(n, triangles, edges, None)
         self.n, self.triangles, self.edges = n, rows.triangles, rows.edges
         self.rods = rows.edges[rows.alone.astype(bool)]
         self.particles = np.setdiff1d(np.arange(n, dtype=np.int32), rows.vertices)

@@ -10,6 +10,8 @@ import numpy as np
 from pdgpu.scene.colliders import Plane, VertexCollider
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from pdgpu.scene.colliders import Collider
     from pdgpu.simulation.core import SimulationCore
     from pdgpu.types import Floats
@@ -38,7 +40,7 @@ def present_colliders(core: SimulationCore) -> list[Collider]:
     return found
 
 
-def _held_back(collider: Collider, here: Floats, there: Floats, time: float) -> Collider:
+def _held_back(collider: Any, here: Floats, there: Floats, time: float) -> Collider:
     """Return a collider with its points in contact at `here` instead of at their targets `there`, m."""
     if isinstance(collider, VertexCollider):
         return replace(collider, motion=lambda time, rest: here.copy())

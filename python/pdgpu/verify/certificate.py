@@ -14,14 +14,14 @@ from pdgpu._internal.arguments import flag, having, number, real_array
 from pdgpu._internal.backends import thread_count
 from pdgpu._internal.counted import counted
 from pdgpu._internal.made import made_by
-from pdgpu.collision.intersections import PAIR_KINDS, ClosePair, JudgedScene
+from pdgpu.collision.intersections import PAIR_KINDS, ClosePair, VerifierScene
 from pdgpu.mesh.mesh import Mesh
 from pdgpu.scene.scene import Scene
 from pdgpu.scene.surface import SceneSurface
-from pdgpu.verify.judged_inside import JudgedInside
-from pdgpu.verify.judged_layers import JudgedLayers
-from pdgpu.verify.judged_shapes import PlacedShapes
 from pdgpu.verify.rigid_path import RigidPath
+from pdgpu.verify.verifier_inside import VerifierInside
+from pdgpu.verify.verifier_layers import VerifierLayers
+from pdgpu.verify.verifier_shapes import PlacedShapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -209,9 +209,9 @@ def certify(
     if isinstance(triangles, Scene):
         if edges is not None or particles is not None:
             raise TypeError("triangles: a Scene has its own edges and particles; leave them out")
-        scene, shapes, surface = judged_parts(triangles)
+        scene, shapes, surface = verifier_parts(triangles)
         path = RigidPath(triangles, scene)
-        inner: Any = JudgedInside(triangles, surface) if inside else None
+        inner: Any = VerifierInside(triangles, surface) if inside else None
         trajectory = _with_obstacles(trajectory, triangles.n_vertices, surface, shapes, times)
     elif times is not None or inside:
         raise TypeError(f"{'inside' if times is None else 'times'}: needs a Scene instead of triangles")
@@ -228,7 +228,7 @@ def certify(
         if scene is None:
             if triangles is None and edges is None:
                 raise ValueError("triangles: needed unless the trajectory is of meshes")
-            scene = JudgedScene(len(points), triangles, edges, particles)
+            scene = VerifierScene(len(points), triangles, edges, particles)
         here, among_obstacles = scene.parted(scene.intersections(points, threads))
         here.close_pairs.extend(close_pairs(scene, shapes, points, placed, separation, threads))
         if here:
@@ -262,16 +262,17 @@ def certify(
     return Certificate(frame + 1, smallest, worst, found, parted[0], scene.edges, separation, pieces, of_obstacles, parted[1], misplaced)
 
 
-def judged_parts(scene, fixed=None):
-    """Return JudgedScene, JudgedLayers and SceneSurface of the colliding parts. `fixed` marks vertices of the bodies; those of obstacles
-    are.
+def verifier_parts(scene, fixed=None):
+    """Return VerifierScene, VerifierLayers and SceneSurface of the colliding parts.
+
+    `fixed` marks vertices of the bodies; those of obstacles are fixed.
     """
     parts = (*scene.bodies, *scene.obstacles)
     surface = SceneSurface(scene, [place for place, part in enumerate(parts) if part.collides])
     still = surface.held(np.zeros(scene.n_vertices, bool) if fixed is None else fixed).astype(np.uint8)
     obstacles = surface.owner >= len(scene.bodies)
-    judged = JudgedScene(len(still), surface.triangles, surface.edges, surface.particles, still, surface.radii, obstacles)
-    return judged, JudgedLayers(judged, [(surface.names[place], shape) for place, shape in surface.shapes]), surface
+    verifier = VerifierScene(len(still), surface.triangles, surface.edges, surface.particles, still, surface.radii, obstacles)
+    return verifier, VerifierLayers(verifier, [(surface.names[place], shape) for place, shape in surface.shapes]), surface
 
 
 def close_pairs(scene, shapes, points, placed, separation, threads):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu.scene.rigid_bodies import RigidBody, pose_of
-from pdgpu.verify.judged_shapes import PlacedShapes
+from pdgpu.verify.verifier_shapes import PlacedShapes
 
 if TYPE_CHECKING:
     from typing import Any
@@ -27,10 +27,10 @@ class RigidPath:
     other points move straight, and so do bodies that are held as a whole, with their pins.
     """
 
-    def __init__(self, scene: Any, judged: Any) -> None:
+    def __init__(self, scene: Any, verifier: Any) -> None:
         self._bodies = [body for body in scene.bodies if isinstance(body, RigidBody) and body.collides and body.hinges() is not None]
-        self._judged = judged
-        self._body_of = np.full(judged.n_points, -1)
+        self._verifier = verifier
+        self._body_of = np.full(verifier.n_points, -1)
         for k, body in enumerate(self._bodies):
             self._body_of[body.slice] = k
 
@@ -69,14 +69,14 @@ class RigidPath:
                     if not self._is_own(crossing):
                         found.setdefault(crossing[2:], crossing._replace(time=(k + crossing.time) / n))
             # obstacles move straight, and more pieces change nothing between them
-            if not bend or n >= MOST_PIECES or all(self._judged.of_obstacles(*key) for key in found):
+            if not bend or n >= MOST_PIECES or all(self._verifier.of_obstacles(*key) for key in found):
                 return list(found.values()), n
             n *= 2
 
     def _is_own(self, pair: Any) -> bool:
         """Return whether both primitives of a pair belong to one rigid body, which keeps its shape."""
         kinds = pair.kind.split("-")
-        rows = {"vertex": np.arange(self._judged.n_points)[:, None], "edge": self._judged.edges, "triangle": self._judged.triangles}
+        rows = {"vertex": np.arange(self._verifier.n_points)[:, None], "edge": self._verifier.edges, "triangle": self._verifier.triangles}
         if isinstance(pair.second, str) or isinstance(pair.first, str):
             return False
         first, second = (self._body_of[rows[kind][row][0]] for kind, row in zip(kinds, pair[-2:], strict=True))

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdgpu import _host
-from pdgpu.collision.intersections import JudgedScene
+from pdgpu.collision.intersections import VerifierScene
 from pdgpu.scene.colliders import VertexCollider
-from pdgpu.verify.judged_shapes import JudgedShapes
+from pdgpu.verify.verifier_shapes import VerifierShapes
 
 if TYPE_CHECKING:
     from typing import Any
 
     from pdgpu.types import Floats
 
-__all__ = ["InnerVertex", "JudgedInside"]
+__all__ = ["InnerVertex", "VerifierInside"]
 
 InnerVertex = namedtuple("InnerVertex", "vertex where name")
 InnerVertex.__doc__ = """A vertex in the interior of a solid that is at a wrong place in a frame: `where` is "inside" another body or an
@@ -25,7 +25,7 @@ obstacle, or "outside" of its own surface, and `name` is that of the body or the
 "inside" a body."""
 
 
-class JudgedInside:
+class VerifierInside:
     """The inner vertices of the colliding solids of a scene, and the closed surfaces that they must not enter or leave. Vertices of
     Segments and Points must not be inside bodies.
 
@@ -71,8 +71,8 @@ class JudgedInside:
         self._surfaces = [
             (*entry, tested) for group, tested in asked if len(tested) for entry in group if _is_closed(entry[1], len(surface.rest))
         ]
-        alone = JudgedScene(len(surface.rest), None, None, self.vertices)
-        self._shapes = JudgedShapes(alone, [(surface.names[place], shape) for place, shape in surface.shapes])
+        alone = VerifierScene(len(surface.rest), None, None, self.vertices)
+        self._shapes = VerifierShapes(alone, [(surface.names[place], shape) for place, shape in surface.shapes])
 
     def at(self, points: Floats, placed: Any, threads: int) -> list[InnerVertex]:
         """The misplaced inner vertices of a frame, by vertex, decided exactly."""

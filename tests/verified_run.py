@@ -1,4 +1,4 @@
-"""Runs of the scenes of contact_scenes.py, judged step by step along the whole path by `pdgpu.certify`."""
+"""Runs of the scenes of contact_scenes.py, verified step by step along the whole path by `pdgpu.certify`."""
 
 import dataclasses
 import math
@@ -13,7 +13,7 @@ from pdgpu.scene.colliders import VertexCollider
 
 
 @dataclasses.dataclass
-class Judged:
+class Verified:
     """What was found in a run. `contacts`: the most that acted at the end of a step. `smallest_distance`: m, of step ends."""
 
     steps: int = 0
@@ -24,10 +24,10 @@ class Judged:
     seconds: float = 0.0
 
 
-def judged_run(case, dtype="float64", *, steps=None, sim=None, **solver):
+def verified_run(case, dtype="float64", *, steps=None, sim=None, **solver):
     """Takes the steps of a scene, or some of them with a simulation that is there already."""
     sim = case.simulation(dtype, **solver) if sim is None else sim
-    found, late = Judged(), 0.0
+    found, late = Verified(), 0.0
     for _ in range(case.steps if steps is None else steps):
         before, start = sim.positions, time.perf_counter()
         sim.step(record="positions")
@@ -36,9 +36,9 @@ def judged_run(case, dtype="float64", *, steps=None, sim=None, **solver):
         delays = np.concatenate([[case.dt + late], delay(case, sim.time, record["behind"])])
         frames = path(before, record.positions, fixed, sim.time - delays)
         if getattr(sim.solver, "line_search", False) and type(sim.solver) in GOES_BACK:
-            judge_descent(case, found, frames, fixed)
+            verify_descent(case, found, frames, fixed)
         else:
-            judge(case, found, *zip(*frames, strict=True))
+            verify(case, found, *zip(*frames, strict=True))
         late = delays[-1]
         found.steps += 1
         found.iterations += record.iteration
@@ -82,7 +82,7 @@ def path(start, iterates, fixed, times):
     return frames
 
 
-def judge(case, found, frames, times):
+def verify(case, found, frames, times):
     """Adds what `certify` says of frames."""
     found.intersections += faults(case, frames, times)
 
@@ -92,14 +92,14 @@ def faults(case, frames, times):
     return sum(len(rows) for rows in certificate.intersections.values()) + len(certificate.crossings)
 
 
-def judge_descent(case, found, frames, fixed):
+def verify_descent(case, found, frames, fixed):
     """The same of a method that may go back to an earlier iterate, the way it came, and on from there."""
     for k in range(1, len(frames)):
         to, now = frames[k]
         ways = [((frames[k - 1][0], to), (frames[k - 1][1], now))]
         ways += [((np.where(fixed[:, None] == 1, to, frames[origin][0]), to), (now, now)) for origin in range(k - 2, -1, -1)]
         if all(faults(case, *way) for way in ways):
-            judge(case, found, *ways[0])
+            verify(case, found, *ways[0])
 
 
 def stiffened(case, factor):

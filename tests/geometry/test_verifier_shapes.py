@@ -1,4 +1,4 @@
-"""The judge of planes, spheres, capsules and boxes: what meets them in a frame or between two, from outside or from within."""
+"""The verifier of planes, spheres, capsules and boxes: what meets them in a frame or between two, from outside or from within."""
 
 import math
 from fractions import Fraction
@@ -103,8 +103,8 @@ def test_a_tilted_plane_against_fractions():
             x = np.array([x + step * 2.0**-54 * np.array(plane.normal) for step in range(-8, 9)])
             height = [sum((Fraction(a) - b) * n for a, b, n in zip(row.tolist(), point, normal, strict=True)) for row in x]
             near = [h <= 0 if separation == 0.0 else h < 0 or h * h < Fraction(separation) ** 2 * square for h in height]
-            judged = pdgpu.certify([x], scene_with_particles(x, plane), separation=separation, gap=False).intersections.get(0)
-            found = {pair.first for pair in judged.close_pairs if pair.kind == "vertex-plane"} if judged else set()
+            verified = pdgpu.certify([x], scene_with_particles(x, plane), separation=separation, gap=False).intersections.get(0)
+            found = {pair.first for pair in verified.close_pairs if pair.kind == "vertex-plane"} if verified else set()
             assert found == set(np.flatnonzero(near))
 
 
@@ -204,7 +204,7 @@ def test_names_numbers_and_several_at_once():
 
 
 def test_what_is_not_looked_at_and_bad_input():
-    """If not, a field or another obstacle in the way spoils every certificate, or a moving one is judged where it never was."""
+    """If not, a field or another obstacle in the way spoils every certificate, or a moving one is verified where it never was."""
     values = np.pad(-np.ones((3, 3, 3)), 1, constant_values=1.0)
     scene = scene_of(pdgpu.SignedDistanceField(values, (-2, -2, -2), 1.0), pdgpu.Box((1, 1, 1), (9, 0, 0)))
     scene.add_obstacle(pdgpu.Sphere((9.4, 0, 0), 1.0))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdgpu.verify.judged_shapes import JudgedShapes
+from pdgpu.verify.verifier_shapes import VerifierShapes
 
-__all__ = ["JudgedLayers"]
+__all__ = ["VerifierLayers"]
 
 
-class JudgedLayers:
-    """As JudgedShapes, with its parameters and methods; half the thickness of a body is added to the separation."""
+class VerifierLayers:
+    """As VerifierShapes, with its parameters and methods; half the thickness of a body is added to the separation."""
 
     def __init__(self, scene, shapes):
-        self.layers = [(radius, JudgedShapes(scene, shapes, scene.radii == radius)) for radius in np.unique(scene.radii).tolist() or [0.0]]
+        self.layers = [
+            (radius, VerifierShapes(scene, shapes, scene.radii == radius)) for radius in np.unique(scene.radii).tolist() or [0.0]
+        ]
 
     @property
     def move(self):

@@ -13,7 +13,7 @@ import numpy as np
 from pdgpu import _host
 from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere
 
-__all__ = ["JudgedShapes", "PlacedShapes"]
+__all__ = ["PlacedShapes", "VerifierShapes"]
 
 SIGNS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 # of the corners in the order of SIGNS, outwards
@@ -38,16 +38,16 @@ class _Question(NamedTuple):
     own: np.ndarray  # rows of the shapes
     names: list  # of the shape of each row
     radii: np.ndarray  # m, of each row
-    asked: str  # "triangles", "edges", "alone" or "vertices" of JudgedShapes
+    asked: str  # "triangles", "edges", "alone" or "vertices" of VerifierShapes
     is_first: bool  # the rows of the shapes are the first of a pair
 
 
-class JudgedShapes:
+class VerifierShapes:
     """The shapes of a scene, for tests against the simplices of its bodies, except fixed vertices.
 
     Parameters
     ----------
-    scene : JudgedScene
+    scene : VerifierScene
         Of bodies and obstacle meshes.
     shapes : list of (str, Collider)
         Each after its name. Other classes than the four are ignored.
@@ -108,7 +108,7 @@ class JudgedShapes:
 
     def placed(self, time):
         """The shapes at a time, s."""
-        from pdgpu.verify.judged_planes import PlacedPlane
+        from pdgpu.verify.verifier_planes import PlacedPlane
 
         points, planes = [np.zeros((0, 3))], []
         for _, shape in self.shapes:
@@ -139,7 +139,7 @@ class JudgedShapes:
 
     def between(self, x_0, x_1, placed_0, placed_1, separation, threads):
         """Contacts with a shape, or distances below the separation, between two frames: {(kind, number, name): first time}."""
-        from pdgpu.verify.judged_planes import first_times
+        from pdgpu.verify.verifier_planes import first_times
 
         points, found = [np.concatenate([x_0, placed_0.points]), np.concatenate([x_1, placed_1.points])], {}
         bounds = self._bounds(points)
