@@ -1,5 +1,7 @@
 """Surfaces and films that other programs open, and meshes of other libraries."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,16 @@ def test_glb_is_opened_by_trimesh(tmp_path):
         assert geometry.vertices[geometry.faces] == pytest.approx(mesh.points[mesh.triangles[rows]], abs=1e-6)
     with pytest.raises(ValueError, match=r"\.glb files cannot hold tets"):
         shapes.beam((1, 1, 1), (1, 1, 1)).write(tmp_path / "solid.glb")
+
+
+def test_a_missing_package_is_named_as_it_can_be_had(monkeypatch, tmp_path):
+    """If not, users install an extra of a package that no index has."""
+    monkeypatch.setitem(sys.modules, "trimesh", None)
+    monkeypatch.setitem(sys.modules, "pxr", None)
+    with pytest.raises(ImportError, match=r"\.glb files need trimesh, which is not installed: pip install trimesh$"):
+        CLOTH.write(tmp_path / "cloth.glb")
+    with pytest.raises(ImportError, match=r"USD files need usd-core, which is not installed: pip install usd-core$"):
+        falling().record(tmp_path / "fall.usda")
 
 
 @pytest.mark.parametrize("suffix", [".usda", ".usdc"])

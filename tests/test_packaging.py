@@ -98,6 +98,15 @@ def test_public_properties_are_documented():
 ROOT = Path(__file__).parent.parent
 
 
+def test_extras_are_named_as_they_can_be_had():
+    """If not, a message or a page tells users to install pdgpu from an index that does not have it."""
+    files = [ROOT / "README.md"]
+    files += [
+        path for folder in ("python", "docs", "notebooks") for path in (ROOT / folder).rglob("*") if path.suffix in {".py", ".md", ".ipynb"}
+    ]
+    assert not [str(path) for path in files if re.search(r"pip install \W*pdgpu\b", path.read_text())]
+
+
 def test_the_version_is_the_same_everywhere():
     """If not, a paper cites another version than it used."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

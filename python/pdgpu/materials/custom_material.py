@@ -146,7 +146,7 @@ class CustomMaterial(Material):
         Raises
         ------
         ImportError
-            SymPy is missing: `pip install pdgpu[sympy]`.
+            SymPy is missing: `pip install sympy`.
         TypeError, ValueError
             An argument of another type; a symbol that is neither in F nor a parameter.
         """

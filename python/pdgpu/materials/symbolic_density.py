@@ -52,7 +52,7 @@ def _sympy() -> Any:
     try:
         import sympy
     except ImportError as error:
-        raise ImportError("from_sympy needs SymPy, which is not installed: pip install 'pdgpu[sympy]'") from error
+        raise ImportError("from_sympy needs SymPy, which is not installed: pip install sympy") from error
     return sympy
 
 

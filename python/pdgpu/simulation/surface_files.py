@@ -82,7 +82,7 @@ class UsdFilm:
         try:
             from pxr import Usd, UsdGeom
         except ImportError:
-            raise ImportError(f"{path}: USD files are written by usd-core; pip install usd-core, or pdgpu[exchange]") from None
+            raise ImportError(f"{path}: USD files need usd-core, which is not installed: pip install usd-core") from None
         self.path, self._simulation, self._count = path, simulation, 0
         self._stage, self._parts, self._width = Usd.Stage.CreateInMemory(), {}, 0.0
         UsdGeom.SetStageUpAxis(self._stage, UsdGeom.Tokens.y)

@@ -209,7 +209,7 @@ def _write_glb(path, points, triangles, groups):
     try:
         import trimesh
     except ImportError:
-        raise ImportError(".glb files are written by trimesh; pip install trimesh, or pdgpu[exchange]") from None
+        raise ImportError(".glb files need trimesh, which is not installed: pip install trimesh") from None
     rest = np.ones(len(triangles), bool)
     parts = {name: rows["triangles"] for name, rows in groups.items()}
     for rows in parts.values():
