@@ -118,6 +118,15 @@ def test_the_version_is_the_same_everywhere():
     assert f'version: "{pdgpu.__version__}"' in (packaging / "conda" / "recipe.yaml").read_text()
 
 
+def test_the_authors_are_the_same_everywhere():
+    """If not, a citation and a package name other authors."""
+    (author,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["authors"]
+    assert f'- name: "{author["name"]}"\n' in (ROOT / "CITATION.cff").read_text()
+    debian = ROOT / "scripts" / "packaging" / "debian"
+    (contact,) = re.findall(r"^Maintainer: (.*)$", (debian / "control").read_text(), re.MULTILINE)
+    assert contact.startswith(f"{author['name']} <") and f"\n -- {contact}  " in (debian / "changelog").read_text()
+
+
 def test_the_hooks_before_a_commit_have_the_versions_of_lint():
     """If not, a hook formats a file in a way that `make lint` refuses."""
     lint = dict(line.split("==") for line in tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["lint"])

@@ -45,7 +45,8 @@ def main():
     distribution, module = importlib.metadata.distribution("pdgpu"), HOST.read_bytes()
     licence, files = distribution.metadata["License-Expression"], distribution.metadata.get_all("License-File")
     texts = Path(distribution.locate_file(f"pdgpu-{distribution.version}.dist-info")) / "licenses"
-    assert all((texts / name).stat().st_size for name in files), files
+    if distribution.read_text("INSTALLER") != "debian\n":  # Debian's tools leave the texts out, since every system has them
+        assert all((texts / name).stat().st_size for name in files), files
     assert (b"libcholmod" in module) == (" AND GPL-3.0-or-later AND" in licence) == ("LGPL-2.1.txt" in files), (licence, files)
     print(f"sign of life: {', '.join(found)} agree on Python {platform.python_version()}; {licence}")
 
