@@ -121,7 +121,7 @@ def _picture_class():
             box = _box(self.axes)
             size = max(1, round(box.width * magnification)), max(1, round(box.height * magnification))
             if self.latest is None or self.latest[0] != size:
-                scale = self.axes.figure.get_figure(root=True).dpi * magnification / 72.0
+                scale = self.axes.figure.dpi * magnification / 72.0
                 self.latest = size, rendered(self.parts, self.camera_in(box), *size, scale)
                 self.set_data(self.latest[1])
             return super().make_image(renderer, magnification, unsampled)
