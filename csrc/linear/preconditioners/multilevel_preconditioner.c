@@ -10,28 +10,20 @@
  * An application needs two passes per level and no product with A. It does not synchronise. Domains are found again when the pattern of
  * the operator changes, which contact does. That works on the host, and allocates: the memory doubles where it is too small. */
 #include "linear/preconditioner.h"
-#include "loops/schwarz_loops.h"
-#include "sparse/domains.h"
+#include "linear/preconditioners/level_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Nodes of a domain: 32 of one unknown as in the paper, 16 of more. An inverse has as many numbers per node as nodes times unknowns. */
-enum { NODES = 32, NODES_OF_BLOCKS = PD_MOST_DOMAIN_UNKNOWNS / 6 };
-
-/* Arrays begin at multiples of these bytes. */
-enum { ALIGNMENT = 256 };
 
 typedef struct multilevel {
     long long revision; /* of the pattern; -1: no domains yet */
     int columns;        /* right-hand sides that are systems of their own */
     int n_levels, n_flags, workers;
     pd_schwarz_level levels[PD_MOST_LEVELS];
-    char *memory; /* B, all arrays of the levels */
-    size_t capacity;
-    double *flags; /* B in memory [n_flags] `indefinite` of all levels, one after another */
-    void *scratch; /* B in memory */
-    real *inside;  /* B [n,width] a residual without its rounding across lines and planes; NULL: no lines and planes */
+    pd_arena arena; /* all arrays of the levels */
+    double *flags;  /* B in it [n_flags] `indefinite` of all levels, one after another */
+    void *scratch;  /* B in it */
+    real *inside;   /* B [n,width] a residual without its rounding across lines and planes; NULL: no lines and planes */
 } multilevel;
 
 static size_t vector_bytes(const pd_operator *A) { return (size_t)A->rows->n * (size_t)A->width * sizeof(real); }
@@ -39,55 +31,8 @@ static size_t vector_bytes(const pd_operator *A) { return (size_t)A->rows->n * (
 static void destroy(void *self, pd_context *context) {
     multilevel *made = self;
     if (!made) return;
-    PD_MEMORIES_DESTROY(context, made->memory, made->inside);
+    PD_MEMORIES_DESTROY(context, made->arena.memory, made->inside);
     free(made);
-}
-
-/* The next `bytes` of an arena: their address, or without memory only their place. */
-static void *take(char *memory, size_t *used, size_t bytes) {
-    void *out = memory ? memory + *used : NULL;
-    *used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    return out;
-}
-
-/* Unknowns of all inverses of a level, squared. */
-static size_t inverse_numbers(const pd_domain_level *of, int numbers) {
-    size_t sum = 0;
-    for (int k = 0; k < of->n_domains; k++) {
-        size_t m = (size_t)(of->domain_start[k + 1] - of->domain_start[k]) * (size_t)numbers;
-        sum += m * m;
-    }
-    return sum;
-}
-
-/* The arrays of level l in the arena. */
-static void lay_out(multilevel *self, const pd_domain_level *of, int l, int last, int turns, char *memory, size_t *used) {
-    pd_schwarz_level *level = &self->levels[l];
-    size_t n = (size_t)of->n, domains = (size_t)of->n_domains, entries = (size_t)of->row_start[of->n];
-    size_t numbers = (size_t)level->numbers, vector = n * numbers * (size_t)self->columns * sizeof(real);
-    level->n = of->n, level->n_domains = of->n_domains, level->largest = of->largest, level->n_entries = of->row_start[of->n];
-    level->domain_start = take(memory, used, (domains + 1) * sizeof(int));
-    level->nodes = take(memory, used, n * sizeof(int));
-    level->domain = take(memory, used, n * sizeof(int));
-    level->places = take(memory, used, n * sizeof(int));
-    level->row_start = take(memory, used, (n + 1) * sizeof(int));
-    level->columns = take(memory, used, entries * sizeof(int));
-    level->rows = take(memory, used, entries * sizeof(int));
-    level->inverse_start = take(memory, used, (domains + 1) * sizeof(long long));
-    level->inverses = take(memory, used, inverse_numbers(of, level->numbers) * sizeof(real));
-    level->source_start = NULL, level->sources = NULL, level->values = NULL, level->r = level->z = NULL,
-    level->arms = level->centres = NULL;
-    if (l > 0) {
-        level->source_start = take(memory, used, (entries + 1) * sizeof(int));
-        level->sources = take(memory, used, (size_t)of->source_start[entries] * sizeof(int));
-        level->values = take(memory, used, entries * numbers * numbers * sizeof(double));
-        level->r = take(memory, used, vector);
-        level->z = take(memory, used, vector);
-    }
-    if (turns && !last) {
-        level->arms = take(memory, used, 3 * n * sizeof(real));
-        level->centres = take(memory, used, 3 * domains * sizeof(real));
-    }
 }
 
 /* All arrays of the arena, and its size in *used. */
@@ -95,44 +40,14 @@ static void lay_out_all(multilevel *self, const pd_operator_entries *entries, co
                         size_t *used) {
     int begin = 0;
     *used = 0;
-    self->flags = take(memory, used, (size_t)self->n_flags * sizeof(double));
-    self->scratch = take(memory, used, scratch);
+    self->flags = pd_arena_take(memory, used, (size_t)self->n_flags * sizeof(double));
+    self->scratch = pd_arena_take(memory, used, scratch);
     for (int l = 0; l < domains->n_levels; l++) {
-        lay_out(self, &domains->levels[l], l, l + 1 == domains->n_levels, entries->turns, memory, used);
+        pd_schwarz_lay_out(&self->levels[l], &domains->levels[l], self->columns, l > 0, entries->turns && l + 1 < domains->n_levels, memory,
+                           used);
         self->levels[l].indefinite = self->flags ? self->flags + begin : NULL;
         begin += domains->levels[l].n_domains;
     }
-}
-
-static pd_status upload(pd_context *context, const pd_domain_level *of, const pd_schwarz_level *level) {
-    size_t n = (size_t)of->n, domains = (size_t)of->n_domains, entries = (size_t)of->row_start[of->n];
-    int *places = calloc(n + 1, sizeof(int));
-    long long *starts = calloc(domains + 1, sizeof(long long));
-    pd_status status = PD_OK;
-    if (!places || !starts) {
-        status = pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for the domains of %d rows", of->n);
-        goto done;
-    }
-    for (size_t k = 0; k < domains; k++) {
-        long long m = (long long)(of->domain_start[k + 1] - of->domain_start[k]) * level->numbers;
-        starts[k + 1] = starts[k] + m * m;
-        for (int t = of->domain_start[k]; t < of->domain_start[k + 1]; t++) places[of->nodes[t]] = t - of->domain_start[k];
-    }
-    PD_TRY(pd_memory_upload(context, level->domain_start, of->domain_start, (domains + 1) * sizeof(int)));
-    PD_TRY(pd_memory_upload(context, level->nodes, of->nodes, (size_t)of->domain_start[domains] * sizeof(int)));
-    PD_TRY(pd_memory_upload(context, level->domain, of->domain, n * sizeof(int)));
-    PD_TRY(pd_memory_upload(context, level->places, places, n * sizeof(int)));
-    PD_TRY(pd_memory_upload(context, level->row_start, of->row_start, (n + 1) * sizeof(int)));
-    PD_TRY(pd_memory_upload(context, level->columns, of->columns, entries * sizeof(int)));
-    PD_TRY(pd_memory_upload(context, level->rows, of->rows, entries * sizeof(int)));
-    PD_TRY(pd_memory_upload(context, level->inverse_start, starts, (domains + 1) * sizeof(long long)));
-    if (!of->sources) goto done;
-    PD_TRY(pd_memory_upload(context, level->source_start, of->source_start, (entries + 1) * sizeof(int)));
-    PD_TRY(pd_memory_upload(context, level->sources, of->sources, (size_t)of->source_start[entries] * sizeof(int)));
-done:
-    free(places);
-    free(starts);
-    return status;
 }
 
 /* The domains of the present pattern. */
@@ -145,7 +60,7 @@ static pd_status find_domains(multilevel *self, const pd_operator *A, const pd_o
     size_t used;
     self->revision = -1;
     PD_TRY(pd_domains_create(&domains, entries->n, entries->row_start, entries->columns, A->n_held ? A->held : NULL,
-                             numbers == 1 ? NODES : NODES_OF_BLOCKS, pd_context_error(context)));
+                             numbers == 1 ? PD_DOMAIN_NODES : PD_DOMAIN_NODES_OF_BLOCKS, pd_context_error(context)));
     self->n_levels = domains.n_levels;
     self->n_flags = 0;
     for (int l = 0; l < domains.n_levels; l++) {
@@ -158,15 +73,9 @@ static pd_status find_domains(multilevel *self, const pd_operator *A, const pd_o
     }
     size_t scratch = pd_schwarz_scratch(context, most, largest, &self->workers);
     lay_out_all(self, entries, &domains, scratch, NULL, &used);
-    if (used > self->capacity) {
-        size_t bytes = self->memory ? 2 * used : used; // it has grown once, and may do so again
-        pd_memory_destroy(context, self->memory);
-        self->memory = NULL, self->capacity = 0;
-        PD_TRY(pd_memory_create(context, (void **)&self->memory, bytes));
-        self->capacity = bytes;
-    }
-    lay_out_all(self, entries, &domains, scratch, self->memory, &used);
-    for (int l = 0; l < domains.n_levels; l++) PD_TRY(upload(context, &domains.levels[l], &self->levels[l]));
+    PD_TRY(pd_arena_reserve(&self->arena, context, used, 0));
+    lay_out_all(self, entries, &domains, scratch, self->arena.memory, &used);
+    for (int l = 0; l < domains.n_levels; l++) PD_TRY(pd_schwarz_upload(context, &domains.levels[l], &self->levels[l]));
     self->revision = entries->revision;
 done:
     pd_domains_destroy(&domains);

@@ -68,6 +68,19 @@ PD_FUNCTION void pd_arm_velocity(const double *w, const real *y, double *out) {
     out[2] = w[0] * (double)y[1] - w[1] * (double)y[0];
 }
 
+/* D [numbers,6] = B T_j of an entry B [numbers,numbers] with the arm y of its column. */
+PD_FUNCTION void pd_entry_of_motion(const double *B, int numbers, const real *y, double *D) {
+    for (int r = 0; r < numbers; r++) {
+        const double *row = B + numbers * r;
+        double force[3] = {row[0], row[1], row[2]}, torque[3];
+        pd_arm_velocity(force, y, torque); // y x f = -(f x y)
+        for (int c = 0; c < 3; c++) {
+            D[6 * r + c] = row[c];
+            D[6 * r + 3 + c] = -torque[c] + (numbers == 6 ? row[3 + c] : 0.0);
+        }
+    }
+}
+
 /* C [coarser,coarser] += T_i^T B T_j of an entry B [numbers,numbers]; arms y_i, y_j, read with rotations only. */
 PD_FUNCTION void pd_add_coarser(const double *B, int numbers, int coarser, const real *y_i, const real *y_j, double *C) {
     double D[36]; // B T_j [numbers,6]
@@ -75,15 +88,7 @@ PD_FUNCTION void pd_add_coarser(const double *B, int numbers, int coarser, const
         for (int c = 0; c < numbers * numbers; c++) C[c] += B[c];
         return;
     }
-    for (int r = 0; r < numbers; r++) {
-        const double *row = B + numbers * r;
-        double force[3] = {row[0], row[1], row[2]}, torque[3];
-        pd_arm_velocity(force, y_j, torque); // y x f = -(f x y)
-        for (int c = 0; c < 3; c++) {
-            D[6 * r + c] = row[c];
-            D[6 * r + 3 + c] = -torque[c] + (numbers == 6 ? row[3 + c] : 0.0);
-        }
-    }
+    pd_entry_of_motion(B, numbers, y_j, D);
     for (int c = 0; c < 6; c++) {
         double force[3] = {D[c], D[6 + c], D[12 + c]}, torque[3];
         pd_arm_velocity(force, y_i, torque);
@@ -133,9 +138,37 @@ PD_FUNCTION double pd_least_pivot(void) { return fmax(1e-10, 8.0 * (double)PD_EP
 /* The factor on the diagonal of an inverse: its rounding to `real` then leaves no negative eigenvalue, for any condition. */
 PD_FUNCTION double pd_inverse_margin(void) { return 1.0 + 8.0 * (double)PD_EPSILON; }
 
-/* The inverse of domain k by `lanes` threads: m sweeps of Gauss and Jordan on the lower triangle a [m,m], which leave -A^-1 [Goodnight
- * 1979]. Pivots of a positive definite matrix are positive. An unknown whose pivot is not positive is left out: its row of the inverse is
- * that of its diagonal. So the inverse is positive definite, up to zeros on the diagonal. */
+/* Sweeps the lower triangle a [m,m] by `lanes` threads with Gauss' and Jordan's steps, which leave -A^-1 [Goodnight 1979]. A pivot that
+ * is at most `least` of its diagonal is left out. column [3 m]: scratch, the diagonal before, and whether each pivot was swept. Returns the
+ * number of negative pivots. */
+PD_DOMAIN_FUNCTION double pd_sweep(double *a, int m, double least_part, double *column, int lane, int lanes) {
+    double *diagonal = column + m, *swept = diagonal + m, negative = 0.0;
+    for (int i = lane; i < m; i += lanes) diagonal[i] = a[i * m + i];
+    for (int p = 0; p < m; p++) {
+        PD_DOMAIN_WAIT();
+        for (int i = lane; i < m; i += lanes) column[i] = i < p ? a[p * m + i] : a[i * m + p];
+        PD_DOMAIN_WAIT();
+        double pivot = column[p], least = least_part * fabs(diagonal[p]);
+        int good = pivot > least;
+        negative += pivot >= -least ? 0.0 : 1.0;
+        if (lane == 0) swept[p] = good;
+        if (!good) continue;
+        for (int i = 0; i < m; i++) {
+            double factor = column[i] / pivot;
+            if (i == p) {
+                for (int j = lane; j < p; j += lanes) a[p * m + j] = column[j] / pivot;
+                continue;
+            }
+            for (int j = lane; j <= i; j += lanes) a[i * m + j] = j == p ? factor : a[i * m + j] - factor * column[j];
+        }
+        PD_DOMAIN_WAIT();
+        if (lane == 0) a[p * m + p] = -1.0 / pivot;
+    }
+    return negative;
+}
+
+/* The inverse of domain k by `lanes` threads. Pivots of a positive definite matrix are positive. An unknown whose pivot is not positive is
+ * left out: its row of the inverse is that of its diagonal. So the inverse is positive definite, up to zeros on the diagonal. */
 PD_DOMAIN_FUNCTION void pd_domain_invert(const pd_node_matrix *matrix, const pd_schwarz_level *level, int k, double *a, int lane,
                                          int lanes) {
     int begin = level->domain_start[k], count = level->domain_start[k + 1] - begin, w = level->numbers, m = count * w;
@@ -154,27 +187,7 @@ PD_DOMAIN_FUNCTION void pd_domain_invert(const pd_node_matrix *matrix, const pd_
         }
     }
     PD_DOMAIN_WAIT();
-    for (int i = lane; i < m; i += lanes) diagonal[i] = a[i * m + i];
-    for (int p = 0; p < m; p++) {
-        PD_DOMAIN_WAIT();
-        for (int i = lane; i < m; i += lanes) column[i] = i < p ? a[p * m + i] : a[i * m + p];
-        PD_DOMAIN_WAIT();
-        double pivot = column[p], least = pd_least_pivot() * fabs(diagonal[p]);
-        int good = pivot > least;
-        negative += pivot >= -least ? 0.0 : 1.0;
-        if (lane == 0) swept[p] = good;
-        if (!good) continue;
-        for (int i = 0; i < m; i++) {
-            double factor = column[i] / pivot;
-            if (i == p) {
-                for (int j = lane; j < p; j += lanes) a[p * m + j] = column[j] / pivot;
-                continue;
-            }
-            for (int j = lane; j <= i; j += lanes) a[i * m + j] = j == p ? factor : a[i * m + j] - factor * column[j];
-        }
-        PD_DOMAIN_WAIT();
-        if (lane == 0) a[p * m + p] = -1.0 / pivot;
-    }
+    negative = pd_sweep(a, m, pd_least_pivot(), column, lane, lanes);
     PD_DOMAIN_WAIT();
     for (int i = 0; i < m; i++)
         for (int j = lane; j <= i; j += lanes) {
