@@ -18,6 +18,7 @@ SOLVERS = {
         1e-6,
         (),
     ),
+    "Newton-CG, amg": (lambda: pdgpu.Newton(iterations=300, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="amg")), 1e-6, ()),
     "Newton-CG": (lambda: pdgpu.Newton(iterations=300, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="block")), 1e-6, ()),
     "PD": (lambda: PD(iterations=3000, tolerance=1e-8), 1e-6, ()),
     "PD, Chebyshev": (lambda: PD(iterations=1000, tolerance=1e-8, chebyshev=pdgpu.Chebyshev(rho=0.9)), 1e-6, ()),
@@ -26,6 +27,7 @@ SOLVERS = {
         1e-4,
         (),
     ),
+    "PD by PCG, amg": (lambda: PD(iterations=3000, tolerance=1e-7, linear=pdgpu.PCG(iterations=8, preconditioner="amg")), 1e-4, ()),
     "PD by PCG": (lambda: PD(iterations=3000, tolerance=1e-7, linear=pdgpu.PCG(iterations=20)), 1e-4, ()),
     # a scalar diagonal holds tangents as fast as normals: on a body that a much heavier one presses 2000 iterations are too few
     "PD by Jacobi": (lambda: PD(**SWEEPS, linear=pdgpu.Jacobi(iterations=5)), 1e-4, ("cube on cube",)),

@@ -287,7 +287,7 @@ PDGPU_API void pdgpu_solver_destroy(pdgpu_solver *solver); /* NULL is allowed */
  *                        without a step_tolerance), hessian (of Newton: 0 auto, 1 clamp, 2 absolute, 3 adaptive, 4 exact), history,
  *                        weight, relaxation (0: found from the scene), inner, active
  *   "linear."            iterations, tolerance, check_every, weight, omega, rho, natural, preconditioner (0 jacobi, 1 block, 2 chebyshev,
- *                        3 multilevel), degree (of chebyshev), order, ..
+ *                        3 multilevel, 4 amg), degree (of chebyshev), order, ..
  *   "chebyshev."         rho (< 1), start, under_relaxation: acceleration of the outer iteration, off until rho is set
  *   "anderson."          window (1 to 30), regularization, safeguard (0 automatic, 1 potential, 2 residual, 3 none): another acceleration
  *                        of the outer iteration, off until window is set

@@ -40,6 +40,7 @@ enum {
     X(PD_PRECONDITIONER_BLOCK, block)           \
     X(PD_PRECONDITIONER_CHEBYSHEV, chebyshev)   \
     X(PD_PRECONDITIONER_MULTILEVEL, multilevel) \
+    X(PD_PRECONDITIONER_AMG, amg)               \
     X(PD_PRECONDITIONER_FUNCTION, function)
 
 enum {

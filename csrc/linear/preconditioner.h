@@ -13,6 +13,7 @@ typedef struct pd_operator_entries {
     int n;                          /* nodes: rows, or three rows each */
     const int *row_start, *columns; /* H: the pattern over them, with the diagonal */
     long long revision;             /* of the pattern, at least 0 */
+    long long choice;               /* what is chosen by the values may be kept while this is constant: within a step */
     pd_node_matrix matrix;          /* the values on it, B */
     int turns;                      /* its slow motions are translations and rotations of parts, about `points`. 0: translations */
     const real *points;             /* B [n,3] m; valid at a refresh */

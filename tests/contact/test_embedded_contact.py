@@ -14,6 +14,7 @@ SOLVERS = {
     "Newton by PCG": pdgpu.Newton(**TIGHT, linear=pdgpu.PCG()),
     "Newton by PCG, chebyshev": pdgpu.Newton(**TIGHT, linear=pdgpu.PCG(preconditioner="chebyshev")),
     "Newton by PCG, multilevel": pdgpu.Newton(**TIGHT, linear=pdgpu.PCG(preconditioner="multilevel")),
+    "Newton by PCG, amg": pdgpu.Newton(**TIGHT, linear=pdgpu.PCG(preconditioner="amg")),
     "QuasiNewton": pdgpu.QuasiNewton(**TIGHT),
     "NonlinearCG": pdgpu.NonlinearCG(**TIGHT),
     "ProjectiveDynamics": pdgpu.ProjectiveDynamics(**TIGHT),

@@ -16,6 +16,7 @@ SOLVERS = {
     "newton_pcg": pdgpu.Newton(iterations=100, tolerance=1e-9, linear=pdgpu.PCG()),
     "newton_pcg_chebyshev": pdgpu.Newton(iterations=100, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="chebyshev")),
     "newton_pcg_multilevel": pdgpu.Newton(iterations=100, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="multilevel")),
+    "newton_pcg_amg": pdgpu.Newton(iterations=100, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="amg")),
     "quasi_newton": pdgpu.QuasiNewton(iterations=400, tolerance=1e-6),
     "nonlinear_cg": pdgpu.NonlinearCG(iterations=600, tolerance=1e-6),
     "projective_dynamics": pdgpu.ProjectiveDynamics(iterations=600, tolerance=1e-6),

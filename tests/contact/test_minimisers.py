@@ -19,6 +19,7 @@ SOLVERS = {
     "PD by PCG": lambda **given: PD(linear=pdgpu.PCG(iterations=5), **given),
     "PD by PCG, chebyshev": lambda **given: PD(linear=pdgpu.PCG(iterations=3, preconditioner="chebyshev"), **given),
     "PD by PCG, multilevel": lambda **given: PD(linear=pdgpu.PCG(iterations=3, preconditioner="multilevel"), **given),
+    "PD by PCG, amg": lambda **given: PD(linear=pdgpu.PCG(iterations=3, preconditioner="amg"), **given),
     "PD by Jacobi": lambda **given: PD(linear=pdgpu.Jacobi(), **given),
     "PD by A-Jacobi": lambda **given: PD(linear=pdgpu.AJacobi(order=2), **given),
     "PD by Gauss-Seidel": lambda **given: PD(linear=pdgpu.GaussSeidel(), **given),

@@ -149,6 +149,7 @@ OTHERS = {
     "Newton by block-preconditioned ones": pdgpu.Newton(iterations=60, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="block")),
     "Newton by polynomially preconditioned ones": pdgpu.Newton(iterations=60, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="chebyshev")),
     "Newton by multilevel-preconditioned ones": pdgpu.Newton(iterations=60, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="multilevel")),
+    "Newton by ones on aggregates": pdgpu.Newton(iterations=60, tolerance=1e-9, linear=pdgpu.PCG(preconditioner="amg")),
 }
 
 

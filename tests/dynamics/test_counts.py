@@ -69,10 +69,11 @@ def test_chebyshev_and_jacobi():
         (pdgpu.PCG(iterations=6), 0, 6),
         (pdgpu.PCG(iterations=3, preconditioner="chebyshev", degree=4), 0, 3 + 4 * 3),  # M is applied before the first iteration, too
         (pdgpu.PCG(iterations=6, preconditioner="multilevel"), 0, 6),
+        (pdgpu.PCG(iterations=3, preconditioner="amg"), 0, 3),  # the bar is one domain: no cycle
         (pdgpu.AJacobi(order=2, weight=0.6, iterations=3), 2, 2),  # the first iteration is the constant term
         (pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=3), 0, 6),
     ],
-    ids=["gauss-seidel", "symmetric", "pcg", "pcg chebyshev", "pcg multilevel", "a-jacobi", "suppressed"],
+    ids=["gauss-seidel", "symmetric", "pcg", "pcg chebyshev", "pcg multilevel", "pcg amg", "a-jacobi", "suppressed"],
 )
 def test_linear_solvers(linear, sweeps, products):
     """If not, two linear solvers of a global step are compared by numbers that mean different work."""

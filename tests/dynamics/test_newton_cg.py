@@ -1,5 +1,6 @@
 """Newton with conjugate gradients as its inner solver, against textbook PCG and Newton with a factorisation."""
 
+import amg_oracle
 import inputs
 import multilevel_oracle
 import numpy as np
@@ -12,7 +13,7 @@ import scipy.sparse.linalg
 
 import pdgpu
 
-every = pytest.mark.parametrize("preconditioner", ["jacobi", "block", "chebyshev", "multilevel"])
+every = pytest.mark.parametrize("preconditioner", ["jacobi", "block", "chebyshev", "multilevel", "amg"])
 
 
 def one_iteration(scene, x, dt=1 / 30, line_search=False, **options):
@@ -36,12 +37,12 @@ def pattern_of(sim, free):
     return [[number[j] for j in columns[row_start[i] : row_start[i + 1]] if free[3 * j]] for i in np.flatnonzero(free[::3])]
 
 
-def multilevel(H, points, neighbours=None):
-    """M^-1 of the multilevel preconditioner for the Hessian H at these points of its vertices."""
+def on_levels(oracle, H, points, neighbours=None):
+    """M^-1 of a preconditioner on several levels for the Hessian H at these points of its vertices."""
     rows = H.tobsr((3, 3))
     rows.sort_indices()
     neighbours = neighbours or [list(rows.indices[rows.indptr[i] : rows.indptr[i + 1]]) for i in range(len(points))]
-    return multilevel_oracle.preconditioner(H.toarray(), neighbours, numbers=3, points=points)
+    return oracle.preconditioner(H.toarray(), neighbours, numbers=3, points=points)
 
 
 def textbook(H, g, preconditioner, count, free, x, neighbours=None):
@@ -56,8 +57,9 @@ def textbook(H, g, preconditioner, count, free, x, neighbours=None):
         dense, blocks = H.toarray(), scipy.linalg.block_diag(*blocks)
         largest = max(4.0, 1.1 * polynomial_oracle.ritz_value(dense, blocks, polynomial_oracle.start(len(free))[free], 12))
         inverse = polynomial_oracle.preconditioner(dense, blocks, largest, 4)
-    if preconditioner == "multilevel":
-        inverse = multilevel(H, x.ravel()[free].reshape(-1, 3), neighbours)
+    if preconditioner in ("multilevel", "amg"):
+        oracle = {"multilevel": multilevel_oracle, "amg": amg_oracle}[preconditioner]
+        inverse = on_levels(oracle, H, x.ravel()[free].reshape(-1, 3), neighbours)
     d, r = np.zeros(n), g.copy()
     z = p = inverse @ r
     for _ in range(count):
@@ -163,13 +165,14 @@ def stacked(gap):
     return scene, pdgpu.BarrierContact(0.01)
 
 
+@pytest.mark.parametrize("preconditioner", ["multilevel", "amg"])
 @pytest.mark.parametrize("count", [1, 4])
-def test_contact_pairs_are_in_the_domains(count):
+def test_contact_pairs_are_in_the_coarser_levels(count, preconditioner):
     """If not, the coarser levels see two bodies where contact makes them one, and iterations grow with its stiffness."""
     scene, contact = stacked(0.004)
     solver = pdgpu.Newton(
         iterations=1,
-        linear=pdgpu.PCG(preconditioner="multilevel", iterations=count, tolerance=1e-14),
+        linear=pdgpu.PCG(preconditioner=preconditioner, iterations=count, tolerance=1e-14),
         line_search=False,
         initialization="previous",
         hessian="clamp",
@@ -184,7 +187,7 @@ def test_contact_pairs_are_in_the_domains(count):
     neighbours = pattern_of(sim, free)
     sim.step()
     moved = (sim.positions - x).ravel()[free]
-    expected = -textbook(H, g, "multilevel", count, free, x, neighbours)
+    expected = -textbook(H, g, preconditioner, count, free, x, neighbours)
     part = (moved @ expected) / (expected @ expected)  # the step limiter may shorten the move
     assert 0 < part <= 1 + 1e-12
     np.testing.assert_allclose(moved, part * expected, atol=1e-10 * np.abs(moved).max())

@@ -25,6 +25,7 @@ TAKERS = {  # all that take rigid bodies, with the iterations that bring them to
     "Newton by block-preconditioned ones": pdgpu.Newton(iterations=40, linear=pdgpu.PCG(preconditioner="block")),
     "Newton by polynomially preconditioned ones": pdgpu.Newton(iterations=40, linear=pdgpu.PCG(preconditioner="chebyshev")),
     "Newton by multilevel-preconditioned ones": pdgpu.Newton(iterations=40, linear=pdgpu.PCG(preconditioner="multilevel")),
+    "Newton by ones on aggregates": pdgpu.Newton(iterations=40, linear=pdgpu.PCG(preconditioner="amg")),
 }
 
 

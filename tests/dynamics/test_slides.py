@@ -17,6 +17,7 @@ LINEAR = {
     "pcg": pdgpu.PCG(iterations=8),
     "pcg chebyshev": pdgpu.PCG(iterations=4, preconditioner="chebyshev"),
     "pcg multilevel": pdgpu.PCG(iterations=4, preconditioner="multilevel"),
+    "pcg amg": pdgpu.PCG(iterations=4, preconditioner="amg"),
 }
 MINIMISERS = {
     "direct": pdgpu.ProjectiveDynamics(iterations=200),
@@ -24,6 +25,7 @@ MINIMISERS = {
     **{name: pdgpu.ProjectiveDynamics(iterations=250, linear=linear) for name, linear in LINEAR.items()},
     "Newton, chebyshev": pdgpu.Newton(iterations=40, linear=pdgpu.PCG(preconditioner="chebyshev")),
     "Newton, multilevel": pdgpu.Newton(iterations=40, linear=pdgpu.PCG(preconditioner="multilevel")),
+    "Newton, amg": pdgpu.Newton(iterations=40, linear=pdgpu.PCG(preconditioner="amg")),
     "cg": pdgpu.NonlinearCG(iterations=300),
     "cg, direct": pdgpu.NonlinearCG(iterations=300, preconditioner="direct"),
     "quasi-Newton": pdgpu.QuasiNewton(iterations=60),
@@ -103,6 +105,7 @@ def test_a_global_step_is_the_restricted_system(name, dtype):
         "pcg": pdgpu.PCG(iterations=60),
         "pcg chebyshev": pdgpu.PCG(iterations=30, preconditioner="chebyshev"),
         "pcg multilevel": pdgpu.PCG(iterations=30, preconditioner="multilevel"),
+        "pcg amg": pdgpu.PCG(iterations=30, preconditioner="amg"),
         "symmetric": pdgpu.SymmetricGaussSeidel(iterations=100),
     }
     linear = {

@@ -4,50 +4,17 @@ import multilevel_oracle
 import numpy as np
 import pytest
 import scipy.sparse
+from uneven_matrices import blocks, first_iterate, laplacian, neighbours_of, truss
 
 import pdgpu
-from pdgpu import linear, shapes
+from pdgpu import linear
 
 MULTILEVEL = "multilevel"
-
-
-def laplacian(cells=(9, 5, 4), contrast=1.0, seed=3):
-    """A graph Laplacian of a tet mesh plus 0.1 on the diagonal, its stiffnesses spread over `contrast`, rows in random order."""
-    mesh = shapes.beam((1.0, 0.5, 0.4), cells=cells)
-    rng = np.random.default_rng(seed)
-    pairs = np.sort(mesh.tets[:, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]].reshape(-1, 2))
-    pairs = np.unique(pairs, axis=0)
-    stiffness = contrast ** rng.random(len(pairs))
-    i, j = rng.permutation(len(mesh.points))[pairs].T
-    n = len(mesh.points)
-    W = scipy.sparse.coo_matrix((stiffness, (i, j)), (n, n)).tocsr()
-    W = W + W.T
-    return (scipy.sparse.diags(np.asarray(W.sum(axis=1)).ravel() + 0.1) - W).tocsr()
-
-
-def blocks(A, seed=5):
-    """A matrix of full 3x3 blocks on the pattern of A: A times fixed random positive definite blocks of each vertex, on both sides."""
-    rng = np.random.default_rng(seed)
-    Q = scipy.sparse.block_diag([np.eye(3) + 0.3 * rng.standard_normal((3, 3)) for _ in range(A.shape[0])])
-    return (Q @ scipy.sparse.kron(A, np.eye(3)) @ Q.T).tobsr((3, 3)).tocsr()
-
-
-def neighbours_of(A, numbers):
-    """The nodes in each row of nodes, ascending."""
-    rows = A.tobsr((numbers, numbers))
-    rows.sort_indices()
-    return [list(rows.indices[rows.indptr[i] : rows.indptr[i + 1]]) for i in range(len(rows.indptr) - 1)]
 
 
 def oracle(A, numbers, dtype="float64"):
     epsilon = np.finfo(dtype).eps / 2
     return multilevel_oracle.preconditioner(A.toarray(), neighbours_of(A, numbers), numbers, epsilon=epsilon)
-
-
-def first_iterate(A, M, b):
-    """The iterate of conjugate gradients after one iteration: a multiple of M b."""
-    z = M @ b
-    return z * ((b * z).sum(axis=0) / (z * (A @ z)).sum(axis=0))
 
 
 CASES = {"rows": (lambda: laplacian(), 1), "contrast": (lambda: laplacian(contrast=1e4), 1), "blocks": (lambda: blocks(laplacian()), 3)}
@@ -150,19 +117,6 @@ def test_an_indefinite_matrix_is_told():
     A = laplacian() - 2.0 * scipy.sparse.identity(laplacian().shape[0])
     with pytest.raises(ValueError, match="not positive definite"):
         linear.solve(A.tocsr(), np.ones(A.shape[0]), pdgpu.PCG(preconditioner=MULTILEVEL, tolerance=1e-10))
-
-
-def truss(stiffness, dtype, seed, n=12):
-    """Twelve points in space, springs between all of them, and 1 on the diagonal: one domain."""
-    rng = np.random.default_rng(seed)
-    x, A = rng.standard_normal((n, 3)), np.eye(3 * n)
-    for i in range(n):
-        for j in range(i):
-            direction = np.zeros((n, 3))
-            direction[i] = (x[i] - x[j]) / np.linalg.norm(x[i] - x[j])
-            direction[j] = -direction[i]
-            A += stiffness * rng.random() * np.outer(direction, direction)
-    return A.astype(dtype)
 
 
 @pytest.mark.parametrize(("dtype", "stiffness"), [("float64", 1e9), ("float32", 3e5)])

@@ -291,6 +291,7 @@ static void begin_pass(pd_newton *newton, const pd_problem *problem) {
     newton->factored = newton->worn = newton->covered = 0;
     newton->norm = newton->forcing = 0.0;
     newton->pause = 0, newton->next_pause = 1;
+    pd_hessian_cg_begin(newton->cg);
     if (problem->contact) pd_contact_forget_slips(problem->contact);
 }
 

@@ -166,6 +166,7 @@ pd_status pd_global_step_refresh(pd_global_step *self, const pd_problem *problem
                            : pd_linear_upload_diagonal(self->linear, problem->response->bounds(problem));
     }
     if (!self->contact) return PD_OK;
+    if (rebuild) pd_hessian_cg_begin(self->cg);
     PD_TRY(pd_contact_find(self->contact, x));
     pd_contact_view near = pd_contact_pairs_of(self->contact);
     self->touched = near.n > 0 || near.friction.pairs.n > 0;

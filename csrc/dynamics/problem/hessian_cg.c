@@ -31,6 +31,7 @@ struct pd_hessian_cg {
     size_t capacity;
     const real *points; /* B [n,3] x of the present solve; NULL before the first */
     int revision;       /* of the pattern of row_start, columns and slots */
+    long long steps;    /* begun */
 };
 
 void pd_hessian_cg_destroy(pd_hessian_cg *self) {
@@ -41,6 +42,10 @@ void pd_hessian_cg_destroy(pd_hessian_cg *self) {
                         self->blocks);
     free(self->host_slots);
     free(self);
+}
+
+void pd_hessian_cg_begin(pd_hessian_cg *self) {
+    if (self) self->steps++;
 }
 
 int pd_hessian_cg_is_assembled(const pd_hessian_cg *self) { return self->assembled; }
@@ -67,6 +72,7 @@ static pd_status entries_of(void *owner, pd_operator_entries *out) {
                                  .row_start = pattern->row_start,
                                  .columns = pattern->columns,
                                  .revision = reduced ? reduced->revision : 0,
+                                 .choice = self->steps,
                                  .turns = !self->problem->rigid,
                                  .points = self->points};
     out->matrix = (pd_node_matrix){.numbers = 3, .values = self->H.blocks, .projectors = self->H.subspace, .shift = self->H.shift};

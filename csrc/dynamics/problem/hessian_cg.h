@@ -22,6 +22,8 @@ pd_status pd_hessian_cg_create(pd_hessian_cg **out, const pd_problem *problem, c
  * that reads the entries. */
 int pd_hessian_cg_is_assembled(const pd_hessian_cg *self);
 void pd_hessian_cg_destroy(pd_hessian_cg *self); /* NULL is allowed */
+/* A step begins: its preconditioner shall not depend on earlier ones. NULL is allowed. */
+void pd_hessian_cg_begin(pd_hessian_cg *self);
 
 /* When a solve gives up: never, at negative curvature, or also where half of the iterations have reduced the residual by less than half of
  * the digits. */

@@ -93,7 +93,7 @@ def predicted_rate(solver, A, bending, parameters):
         return math.nan  # its combinations depend on the right-hand side
     if calls_function(solver):
         return math.nan  # the spectrum of M^-1 A is unknown
-    if isinstance(solver, PCG) and solver.preconditioner == "multilevel":
+    if isinstance(solver, PCG) and solver.preconditioner in ("multilevel", "amg"):
         return math.nan  # of M^-1 A, whose dense form is not computed
     if isinstance(solver, PCG):
         low, high = block_extremes(A) if solver.preconditioner == "block" else extremes(A)

@@ -17,7 +17,7 @@ __all__ = ["PCG", "SOR", "AJacobi", "Anderson", "Chebyshev", "Direct", "GaussSei
 # the order of PD_LINEAR_TABLE in csrc/linear/linear_solver.h
 KINDS = ("Direct", "Jacobi", "GaussSeidel", "SymmetricGaussSeidel", "SOR", "PCG", "AJacobi", "SchurDirect", "LinearFunction")
 # the order of PD_PRECONDITIONER_TABLE there
-PRECONDITIONERS = ("jacobi", "block", "chebyshev", "multilevel", "function")
+PRECONDITIONERS = ("jacobi", "block", "chebyshev", "multilevel", "amg", "function")
 # of a field that files of earlier releases do not have
 WHERE_SET = {"written": "where set"}
 # a standalone solve looks at the residual so often where nothing asks for it
@@ -300,7 +300,7 @@ class PCG:
 
     Parameters
     ----------
-    preconditioner : "jacobi", "block", "chebyshev", "multilevel", a callable or a scipy LinearOperator
+    preconditioner : "jacobi", "block", "chebyshev", "multilevel", "amg", a callable or a scipy LinearOperator
         "jacobi": the inverse diagonal D^-1.
 
         "block": the inverses of the 3x3 blocks on the diagonal, for a matrix of 3n rows. In Projective Dynamics, where x, y and z share one
@@ -318,6 +318,13 @@ class PCG:
         bodies in `Newton`; in Projective Dynamics it was slower than "jacobi" on a CPU (docs/theory/solvers.md). The inverses need
         about as much memory as the Hessian of a tet mesh. In contact the Hessian is assembled on the CPU, with all pairs in the
         domains. In `pdgpu.linear` a matrix of full 3x3 blocks has vertices, any other matrix has rows.
+
+        "amg": a V-cycle of smoothed aggregation [Vanek, Mandel and Brezina 1996]. Strongly coupled rows or vertices form aggregates. An
+        aggregate is a node of the next level, with the motions of "multilevel", smoothed by one step of Jacobi's method. Its iterations
+        hardly grow with the size of the mesh and with the contrast of stiffness. It pays from some 30,000 vertices on
+        (docs/theory/solvers.md). An iteration has three products with A. In `Newton` aggregates are chosen in the first iteration of a
+        step, and again when contact adds pairs; every solve computes the coarser matrices again. They need about 2.5 times the
+        memory of the Hessian of a tet mesh. Contact and `pdgpu.linear` are as for "multilevel".
 
         A callable r -> z, or a `scipy.sparse.linalg.LinearOperator`, applies your own M^-1: an incomplete factor of SciPy, a multigrid
         cycle of pyamg. It must be symmetric, positive definite and the same in every call of a solve. r has the shape of the right-hand

@@ -117,7 +117,7 @@ class Newton(TimeStepSolver):
         method: every solve starts from 0 and ends after `PCG.iterations`, by default 1000, or at a residual of `PCG.tolerance` times the
         gradient; tolerance=0 leaves that to the forcing term min(0.01, sqrt(|g|/|g_0|)), which keeps the convergence superlinear [Nocedal
         and Wright 2006, Eq. 7.3]. Its preconditioners "block" and "chebyshev" take the vertices' 3x3 blocks, "multilevel" those of
-        domains of vertices. At negative curvature the solve starts again with projected elements.
+        domains of vertices, "amg" aggregates of vertices. At negative curvature the solve starts again with projected elements.
     hessian : "auto", "clamp", "absolute", "adaptive" or "exact"
         Filter of the eigenvalues of each element's and contact pair's Hessian. "auto": none, and "clamp" in a system that is not positive
         definite. "clamp": negative ones become 0. "absolute": they become their absolute values [Chen, Liu, Levin, Zheng, Jacobson 2024,
