@@ -9,13 +9,15 @@ contact  the same of two blocks, one above the other at 0.4 of the activation di
 Columns:
 
 vertices, contrast   of the mesh; Young's modulus jumps by `contrast` at half of the length (contact: between the blocks)
-iterations           of the solve; for Newton the products with the Hessian, of which each iteration has one
+iterations           of the solve; for Newton the products with the Hessian, of which each iteration has one, and with "amg" three
 growth               log of the ratio of iterations to those of the smaller mesh over log of the ratio of vertices; empty for the first
 seconds              processor time of the preparation and the solve, the least of `--repeat` turns; for Newton of the whole step
 relative             these seconds over those of "jacobi" (PD) or "block" (the others), from the same turns
 
     python benchmarks/multilevel.py [--out FILE.csv] [--most 100000] [--systems PD Newton contact] [--repeat 1]
-        [--tiny]
+        [--preconditioners jacobi block multilevel amg] [--contrasts 1 1e4] [--least 0] [--tiny]
+
+results/multilevel.csv and results/amg.csv are such tables of different preconditioners.
 """
 
 import argparse
@@ -30,9 +32,9 @@ from pdgpu import linear, shapes
 
 TOLERANCE, MOST = 1e-6, 20000
 NAMES = {
-    "PD": ("jacobi", "chebyshev", "multilevel"),
-    "Newton": ("jacobi", "block", "chebyshev", "multilevel"),
-    "contact": ("jacobi", "block", "chebyshev", "multilevel"),
+    "PD": ("jacobi", "chebyshev", "multilevel", "amg"),
+    "Newton": ("jacobi", "block", "chebyshev", "multilevel", "amg"),
+    "contact": ("jacobi", "block", "chebyshev", "multilevel", "amg"),
 }
 # vertices of the bar (4 k + 1) (k + 1)^2
 SIDES = (6, 13, 20, 28, 36, 62)
@@ -102,16 +104,16 @@ def cases(system, side, contrast):
     return len(mesh.points), lambda name: global_step(A, name)
 
 
-def measure(systems, most, repeat, sides=SIDES):
+def measure(systems, most, repeat, sides=SIDES, chosen=None, contrasts=(1.0, 1e4), smallest=0):
     before = {}
     for system in systems:
         base = "jacobi" if system == "PD" else "block"
-        for contrast in (1.0, 1e4):
+        for contrast in contrasts:
             for side in sides:
-                if (4 * side + 1) * (side + 1) ** 2 > (10 * most if system == "PD" else most):
+                if not smallest <= (4 * side + 1) * (side + 1) ** 2 <= (10 * most if system == "PD" else most):
                     continue
                 n, run = cases(system, side, contrast)
-                names = NAMES[system]
+                names = [name for name in NAMES[system] if chosen is None or name in chosen]
                 found = {name: [] for name in names}
                 for _ in range(repeat):  # in turns
                     for name in names:
@@ -131,13 +133,19 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--most", type=int, default=100_000, help="vertices of the bar; ten times as many for PD")
     parser.add_argument("--systems", nargs="+", choices=NAMES, default=list(NAMES))
+    parser.add_argument("--least", type=int, default=0, help="vertices of the smallest bar")
+    parser.add_argument("--contrasts", type=float, nargs="+", default=[1.0, 1e4])
+    parser.add_argument("--preconditioners", nargs="+", choices=NAMES["Newton"], help="by default all")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--tiny", action="store_true", help="two small meshes of each system")
     parser.add_argument("--note", default="", help="a line of the file, such as the load of the machine")
     options = parser.parse_args()
     header = ("system", "vertices", "contrast", "preconditioner", "iterations", "growth", "seconds", "relative")
     notes = [f"tolerance {TOLERANCE:g}", *(["tiny meshes"] if options.tiny else []), *([options.note] if options.note else [])]
-    write_table(options.out, header, measure(options.systems, options.most, options.repeat, (3, 4) if options.tiny else SIDES), notes)
+    sides = (3, 4) if options.tiny else SIDES
+    chosen, contrasts = options.preconditioners, options.contrasts
+    rows = measure(options.systems, options.most, options.repeat, sides, chosen, contrasts, options.least)
+    write_table(options.out, header, rows, notes)
 
 
 if __name__ == "__main__":

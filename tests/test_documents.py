@@ -250,6 +250,26 @@ def test_the_prose_gives_the_figures_of_preconditioners():
     assert f"{last['relative']} of the time of 3x3 blocks for a contrast of 1e4 in contact at 12138 vertices; {bar} of it" in text
 
 
+def test_the_prose_gives_the_figures_of_smoothed_aggregation():
+    """If not, it is recommended by iterations and times that no run had."""
+    page, text = (ROOT / "docs" / "theory" / "solvers.md").read_text(), prose()
+    rows = {(row["system"], row["vertices"], row["contrast"], row["preconditioner"]): row for row in results("amg.csv")}
+
+    def relative(*key, name="amg"):
+        return f"{float(rows[(*key, name)]['seconds']) / float(rows[(*key, 'jacobi')]['seconds']):.2f}"
+
+    for key in dict.fromkeys(key[:3] for key in rows if int(key[1]) > 3000):
+        counts = [rows[(*key, name)]["iterations"] if (*key, name) in rows else "-" for name in ("jacobi", "block", "multilevel", "amg")]
+        assert f"| {' | '.join(key)} | {', '.join(counts)} | {relative(*key, name='multilevel')}, {relative(*key)} |" in page
+    even, uneven = ([relative(system, "95033", contrast) for system in ("PD", "Newton")] for contrast in ("1", "10000"))
+    assert f"Time at 95033 vertices: {even[0]} of the diagonal in PD and {even[1]} in Newton" in text
+    assert f"With a contrast of 1e4 it is {uneven[0]} and {uneven[1]}." in text
+    assert f"{uneven[1]} of the time of the diagonal for a contrast of 1e4 at 95033 vertices in Newton, {uneven[0]} in" in text
+    first, last = (rows["PD", count, "1", "amg"]["iterations"] for count in ("10388", "988281"))
+    power = np.log(int(last) / int(first)) / np.log(988281 / 10388)
+    assert f"with a power of {power:.2f} of the vertices, from {first} at 10388 to {last} at 988281" in text
+
+
 def test_the_prose_gives_the_figures_of_grains():
     """If not, a cost of grains is claimed that is not what was measured."""
     text, rows = prose(), results("grains.csv")

@@ -312,19 +312,14 @@ class PCG:
         A instead of one, and replaces up to `degree` iterations with D^-1. So it needs about as many products but fewer sums over the
         vectors, each of which synchronises a GPU.
 
-        "multilevel": additive Schwarz on several levels [Wu, Wang and Wang 2022]: the sum of the exact inverses of domains of at
-        most 32 rows or 16 vertices, and the same on coarser levels, whose rows are the domains before. In `Newton` a domain moves
-        by translation and rotation, otherwise by translation. An iteration has one product with A. It is for stiff and uneven
-        bodies in `Newton`; in Projective Dynamics it was slower than "jacobi" on a CPU (docs/theory/solvers.md). The inverses need
-        about as much memory as the Hessian of a tet mesh. In contact the Hessian is assembled on the CPU, with all pairs in the
-        domains. In `pdgpu.linear` a matrix of full 3x3 blocks has vertices, any other matrix has rows.
+        "multilevel": additive Schwarz on several levels [Wu, Wang and Wang 2022]: the sum of the exact inverses of domains of at most 32
+        rows or 16 vertices, and the same on coarser levels, whose rows are the domains before. In `Newton` a domain moves by translation
+        and rotation, otherwise by translation. An iteration has one product with A. It is for stiff and uneven bodies in `Newton`
+        (docs/theory/solvers.md). The inverses need about as much memory as the Hessian of a tet mesh. In contact the Hessian is assembled
+        on the CPU, with all pairs. In `pdgpu.linear` a matrix of full 3x3 blocks has vertices, any other matrix has rows.
 
-        "amg": a V-cycle of smoothed aggregation [Vanek, Mandel and Brezina 1996]. Strongly coupled rows or vertices form aggregates. An
-        aggregate is a node of the next level, with the motions of "multilevel", smoothed by one step of Jacobi's method. Its iterations
-        hardly grow with the size of the mesh and with the contrast of stiffness. It pays from some 30,000 vertices on
-        (docs/theory/solvers.md). An iteration has three products with A. In `Newton` aggregates are chosen in the first iteration of a
-        step, and again when contact adds pairs; every solve computes the coarser matrices again. They need about 2.5 times the
-        memory of the Hessian of a tet mesh. Contact and `pdgpu.linear` are as for "multilevel".
+        "amg": a V-cycle of smoothed aggregation [Vanek, Mandel and Brezina 1996], with the motions and matrices of "multilevel". An
+        iteration has three products with A. Their number hardly grows with size and contrast. It pays from some 30,000 vertices on.
 
         A callable r -> z, or a `scipy.sparse.linalg.LinearOperator`, applies your own M^-1: an incomplete factor of SciPy, a multigrid
         cycle of pyamg. It must be symmetric, positive definite and the same in every call of a solve. r has the shape of the right-hand
