@@ -16,6 +16,16 @@ typedef enum pd_hessian_filter {
     PD_FILTER_ABSOLUTE /* they become their absolute values [Chen, Liu, Levin, Zheng, Jacobson 2024, Stabler Neo-Hookean] */
 } pd_hessian_filter;
 
+/* The setting `hessian` of a solver. AUTO: the solver's own rule. ADAPTIVE: one of two filters in each iteration. EXACT: none. */
+typedef enum pd_hessian_setting {
+    PD_HESSIAN_AUTO,
+    PD_HESSIAN_CLAMP,
+    PD_HESSIAN_ABSOLUTE,
+    PD_HESSIAN_ADAPTIVE,
+    PD_HESSIAN_EXACT,
+    PD_HESSIAN_SETTING_COUNT
+} pd_hessian_setting;
+
 /* The filtered eigenvalue; >= 0 for every filter but PD_FILTER_NONE. */
 PD_LANE_FUNCTION real pd_filter_eigenvalue(pd_hessian_filter filter, real eigenvalue) {
     switch (filter) {

@@ -284,8 +284,9 @@ PDGPU_API void pdgpu_solver_destroy(pdgpu_solver *solver); /* NULL is allowed */
  *                        check_every, initialization (0 previous, 1 inertia, 2 inertial_target, 3 adaptive), lower_guess (0, 1),
  *                        integrator (0 implicit_euler, 1 bdf2, 2 trapezoidal, 3 newmark, the same as 2)
  *   of single solvers    line_search (0, 1), reuse (0, 1: Newton's conjugate gradients by blocks, then by the last factor, for steps
- *                        without a step_tolerance), hessian (of Newton: 0 auto, 1 clamp, 2 absolute, 3 adaptive, 4 exact), history,
- *                        weight, relaxation (0: found from the scene), inner, active
+ *                        without a step_tolerance), hessian (of Newton, VertexBlockDescent, BlockJacobi, GradientDescent: 0 auto, 1 clamp,
+ *                        2 absolute, 3 adaptive, 4 exact; 3 of Newton only), history, weight, relaxation (0: found from the scene), inner,
+ *                        active
  *   "linear."            iterations, tolerance, check_every, weight, omega, rho, natural, preconditioner (0 jacobi, 1 block, 2 chebyshev,
  *                        3 multilevel, 4 amg), degree (of chebyshev), order, ..
  *   "chebyshev."         rho (< 1), start, under_relaxation: acceleration of the outer iteration, off until rho is set

@@ -44,6 +44,13 @@ typedef struct pd_sweep_damping {
     real *starts; /* B [n_vertices,4] scratch: x_t at each slot, written when a sweep gathers positions */
 } pd_sweep_damping;
 
+/* Blocks of a filtered Hessian: with sums != NULL the blocks of corners outside of groups are those of filtered_corner.h. */
+typedef struct pd_sweep_filter {
+    pd_hessian_filter filter;
+    real *sums;  /* B [n,9] scratch: gradient and block of the corners of each update, where a backend adds these in a loop of their own */
+    real *pairs; /* B [n,6] scratch: of the pairs of each update, filtered_pair.h; NULL without contact */
+} pd_sweep_filter;
+
 /* The content of an update, for a loop per kind: groups of corners of one family only, or anything else, including no corners. */
 typedef enum pd_update_kind { PD_UPDATES_NEO_HOOKEAN, PD_UPDATES_ROTATED, PD_UPDATES_MIXED, PD_UPDATE_KINDS } pd_update_kind;
 
@@ -74,6 +81,7 @@ typedef struct pd_vertex_sweep {
     pd_corner_groups groups[PD_CORNER_FAMILIES];
     pd_sweep_neighbours neighbours;
     pd_sweep_damping damping;
+    pd_sweep_filter filtered;
     int update_threads; /* threads per update on CUDA: 1, 4, 8, 16 or 32; 0: the loop decides */
     int *colours;       /* B [n_vertices] of each vertex, -1 for fixed ones; NULL without contact */
 } pd_vertex_sweep;
@@ -95,7 +103,7 @@ typedef struct pd_sweep_bounds {
 } pd_sweep_bounds;
 
 /* One sweep over the vertices of some colours, one colour after the other, the vertices of a colour in parallel: with g_i and H_ii the gradient of G and
- * its 3x3 block (the elements' indefinite parts clamped, pd_NAME_block or rotated_corner.h), d_i as `kind` says,
+ * its 3x3 block (the elements' indefinite parts clamped, pd_NAME_block or rotated_corner.h; or sweep->filtered), d_i as `kind` says,
  *     positions_i -= d_i (where in_place != 0),    direction_i = d_i, or offset_i -= d_i where the sweep moves.
  *   x  B [n_vertices,3]  m      offset  B [n_vertices,3]  in/out  m      positions  B [n_vertices,4]  in/out  m
  *   correction  B [n_vertices,3]  out  m, 0 at fixed vertices

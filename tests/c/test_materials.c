@@ -136,6 +136,17 @@ void test_materials_that_fail(void) {
     CHECK(pdgpu_simulation_prepare(simulation, &error) == PDGPU_ERROR_TYPE && strstr(error.text, "line_search"));
     pdgpu_simulation_destroy(simulation);
     pdgpu_solver_destroy(solver);
+    solver = solver_of("VertexBlockDescent", 5, 0);
+    OK(pdgpu_solver_set(solver, "hessian", 3.0, &error));
+    OK(pdgpu_simulation_create(&simulation, scene, solver, 0.02, 0, 1, &error));
+    CHECK(pdgpu_simulation_prepare(simulation, &error) == PDGPU_ERROR_VALUE && strstr(error.text, "hessian: adaptive (3)"));
+    pdgpu_simulation_destroy(simulation);
+    CHECK(pdgpu_solver_set(solver, "hessian", 5.0, &error) == PDGPU_ERROR_VALUE && strstr(error.text, "between 0 and 4"));
+    OK(pdgpu_solver_set(solver, "hessian", 2.0, &error));
+    OK(pdgpu_simulation_create(&simulation, scene, solver, 0.02, 0, 1, &error));
+    OK(pdgpu_simulation_step(simulation, NULL, NULL, NULL, &error));
+    pdgpu_simulation_destroy(simulation);
+    pdgpu_solver_destroy(solver);
 
     simulation = simulate(scene, solver_of("Newton", 5, 0), 0.02, 1);
     OK(pdgpu_simulation_step(simulation, NULL, NULL, NULL, &error));

@@ -6,10 +6,13 @@ It may grow by 1e-10 per iteration in float64. In float32 it may reach the floor
 may decide how often: 1e-3 then (on the CPU float32 was seen to be 2.3e-4 from float64).
 """
 
+import dataclasses
+
 import inputs
 import numpy as np
 import pytest
 import scenes
+from touching_rods import CONTACT, touching_rods
 
 import pdgpu
 
@@ -159,6 +162,36 @@ def test_vertices_on_lines_and_in_planes(hold, solver, dtype):
 def test_quasistatic(dtype):
     """If not, the load plays another part on the GPU."""
     assert_same_iterates(dtype, VBD, *solid(pdgpu.NeoHookean(2e4, 1e5)), dt=None)
+
+
+@pytest.mark.parametrize("name", ["clamp", "absolute", "exact"])
+@pytest.mark.parametrize("material", ["neo-hookean damped", "stvk", "corotated shell", "attachments and box", "everything"])
+@pytest.mark.parametrize("solver", ["vbd", "block-jacobi"])
+def test_filtered_blocks(solver, material, name, dtype):
+    """If not, the blocks of another filter, or of none, move the vertices on the GPU."""
+    scene, start = MATERIALS[material]()
+    filtered = dataclasses.replace(SOLVERS[solver], hessian=name, initialization="previous")
+    if (material, name, dtype) == ("everything", "exact", "float32"):  # whether a block is definite is up to rounding
+        assert np.isfinite(run("cuda", dtype, filtered, scene, start).positions).all()
+    else:
+        assert_same_iterates(dtype, filtered, scene, start)
+
+
+@pytest.mark.parametrize("name", ["clamp", "absolute", "exact"])
+@pytest.mark.parametrize("kind", [pdgpu.VertexBlockDescent, pdgpu.BlockJacobi])
+def test_filtered_blocks_in_contact(kind, name, dtype):
+    """If not, the curvature of a pair across its normal is another one on the GPU."""
+    scene, _, _, start = touching_rods()
+    solver = kind(iterations=4, hessian=name, initialization="previous")
+    found = []
+    for device, precision in (("cuda", dtype), ("cpu", "float64")):
+        sim = pdgpu.Simulation(scene, solver, dt=1 / 500, device=device, dtype=precision, contact=CONTACT)
+        sim.set_state(positions=start)
+        sim.step()
+        found.append(sim.positions - start)
+    moved = np.abs(found[1]).max()
+    assert moved > 1e-5
+    np.testing.assert_allclose(*found, rtol=0, atol=(1e-9 if dtype == "float64" else 2e-3) * moved)
 
 
 STARTS = {

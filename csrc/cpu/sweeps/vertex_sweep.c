@@ -6,6 +6,7 @@
 #include "updates/sweeps/vertex_update.h"
 
 #include "cpu/context.h"
+#include "cpu/sweeps/filtered_corners.h"
 #include "cpu/sweeps/vertex_lanes.h"
 
 enum { LANES = 8, STRIDE = PD_POSITION_STRIDE, AHEAD = 8 };
@@ -243,7 +244,10 @@ static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, co
     for (int i = 0; i < 9; i++) sum[i] = 0;
     add_groups(sweep, positions, update, sum);
     pd_vertex_update_add_neighbours(sweep, positions, update, 0, 1, sum);
-    pd_vertex_update_add_corners(model, sweep, positions, update, 0, 1, sum);
+    if (sweep->filtered.sums)
+        pd_sweep_add_filtered(model, sweep, positions, update, sum);
+    else
+        pd_vertex_update_add_corners(model, sweep, positions, update, 0, 1, sum);
     if (pd_is_damped(model, step)) {
         fetch_damping(&model->damping, sweep, update + AHEAD / 4);
         pd_vertex_update_add_damping(&model->damping, &sweep->damping, step->inverse_h, positions, sweep->updates + update, 0, 1, sum);
@@ -306,6 +310,7 @@ static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep
     pd_vertex_lanes_contact(&block, touching, energies);
     for (int v = 0; v < block.n; v++) {
         int vertex = sweep->updates[begin + v].vertex;
+        if (block.vertices[v] >= 0) pd_vertex_update_add_filtered_pairs(sweep, begin + v, touching[v]);
         pd_vertex_update_solve(model->subspace, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
         if (sweep->may_touch[begin + v])
             pd_vertex_update_limit(model, sweep, contact, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
@@ -336,6 +341,11 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
             start[3] = 0;
         }
         for (int colour = bounds.first_colour; colour < bounds.end_colour; colour++) {
+            if (contact && sweep->filtered.pairs) {
+#pragma omp for schedule(static)
+                for (int update = sweep->colour_start[colour]; update < sweep->colour_start[colour + 1]; update++)
+                    pd_sweep_filter_pairs(model, sweep, contact, update);
+            }
 #pragma omp for schedule(static)
             for (int update = sweep->colour_start[colour]; update < (in_blocks ? 0 : sweep->colour_start[colour + 1]); update++) {
                 real sum[9], d[3];

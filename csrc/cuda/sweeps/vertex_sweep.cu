@@ -27,6 +27,7 @@
 #include "base/rounded.h"
 #include "cuda/context.cuh"
 #include "cuda/record.cuh"
+#include "cuda/sweeps/filtered_corners.cuh"
 
 /* The threads of a warp that share an update with the calling one. Updates of a warp diverge in a line search: each waits for its own
  * threads. */
@@ -336,7 +337,10 @@ static __global__ void __launch_bounds__(PD_THREADS)
         if (sweep.groups[PD_CORNERS_STVK_TRIANGLE].start) call_stvk(sweep, positions, update, lane, lanes, sum);
         if (sweep.groups[PD_CORNERS_SPRING].start) call_springs(sweep, positions, update, lane, lanes, sum);
         pd_vertex_update_add_neighbours(&sweep, positions->c, update, lane, lanes, sum);
-        pd_vertex_update_add_corners(&model, &sweep, positions->c, update, lane, lanes, sum);
+        if (!sweep.filtered.sums)
+            pd_vertex_update_add_corners(&model, &sweep, positions->c, update, lane, lanes, sum);
+        else if (lane == 0) // summed over the threads already
+            for (int i = 0; i < 9; i++) sum[i] += sweep.filtered.sums[9 * (size_t)update + (size_t)i];
         if (pd_is_damped(&model, &step))
             pd_vertex_update_add_damping(&model.damping, &sweep.damping, step.inverse_h, positions->c, sweep.updates + update, lane, lanes,
                                          sum);
@@ -361,7 +365,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
     }
 }
 
-/* The part of a sweep and its contact that pd_vertex_update_commit reads: 88 bytes of 752. */
+/* The part of a sweep and its contact that pd_vertex_update_commit reads: 88 bytes of 776. */
 struct touching_sweep {
     pd_update *updates;
     unsigned char *may_touch;
@@ -417,6 +421,10 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
         PD_LAUNCH_OVERLAPPING(context, groups, update_blocks(plain - first, grouped_lanes), family);
         family.records = sweep->groups[PD_CORNERS_ROTATED].records, family.begin = plain, family.end = grouped;
         PD_LAUNCH_OVERLAPPING(context, rotated, update_blocks(grouped - plain, lanes), family, lanes);
+        if (sweep->filtered.sums) {
+            pd_status status = pd_sweep_sum_filtered(context, model, sweep, contact, positions, lanes, grouped, last);
+            if (status) return status;
+        }
         PD_LAUNCH_BLOCKS(context, corner_update_kernel, update_blocks(last - grouped, lanes), *model, *sweep, *step, touched, kind,
                          in_place, lanes, grouped, last, offset, slots, written);
         if (contact && in_place)

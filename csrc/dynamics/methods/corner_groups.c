@@ -37,6 +37,8 @@ int pd_corner_family(const pd_element_set *set, int element, int grouped) {
     pd_kind_shape shape = pd_kind_shape_of(set->kind);
     if (!grouped) return PD_CORNERS_SINGLE;
     if (shape.corners == PD_CORNERS_QUADRATIC && set->parameters[2 * (size_t)element + 1] > 0.0) return PD_CORNERS_SINGLE; // bent at rest
+    if (grouped == PD_GROUPS_EXACT && shape.corners != PD_CORNERS_NEO_HOOKEAN && shape.corners != PD_CORNERS_QUADRATIC)
+        return PD_CORNERS_SINGLE;
     return shape.corners;
 }
 

@@ -4,10 +4,13 @@
 
 #include "dynamics/problem/problem.h"
 
-/* The vertex of each update, in host memory; `grouped` as in vertex_sweep.h. */
+/* The corners of a sweep that are in groups: none, those of all families, or those of families whose blocks are exact. */
+enum { PD_GROUPS_NONE, PD_GROUPS_ALL, PD_GROUPS_EXACT };
+
+/* The vertex of each update, in host memory. */
 typedef struct pd_sweep_order {
     const pd_problem *problem;
-    int n, grouped;              /* updates */
+    int n, grouped;              /* updates; PD_GROUPS_NONE, .. */
     const int *vertices, *slots; /* [n] */
     const unsigned char *kinds;  /* [n] pd_update_kind */
     const int *slot_of;          /* [n_vertices] */

@@ -36,7 +36,14 @@ enum { MAX_SHIFTS = 8, LONGEST_PAUSE = 2 };
 /* The Hessians of the linear systems. AUTO: as it is, and clamped where that is not positive definite. ADAPTIVE: clamped where the quadratic
  * model of the iteration before, with the Hessian as it is, has predicted the decrease of G, and absolute elsewhere [Chen, Liu, Jacobson,
  * Levin, Zheng 2024, Trust-Region Eigenvalue Filtering for Projected Newton]. EXACT: as it is, or an error. */
-enum { AUTO, CLAMP, ABSOLUTE, ADAPTIVE, EXACT, HESSIAN_COUNT };
+enum {
+    AUTO = PD_HESSIAN_AUTO,
+    CLAMP = PD_HESSIAN_CLAMP,
+    ABSOLUTE = PD_HESSIAN_ABSOLUTE,
+    ADAPTIVE = PD_HESSIAN_ADAPTIVE,
+    EXACT = PD_HESSIAN_EXACT,
+    HESSIAN_COUNT = PD_HESSIAN_SETTING_COUNT
+};
 
 /* A ratio of actual and predicted decrease that is no further from 1 says that the model holds. */
 static const double MODEL_HOLDS = 0.01;

@@ -5,6 +5,9 @@
  * vertex is a convex quadratic and the step reaches its minimum: G decreases with every vertex, from any state, also inverted ones. The
  * extrapolation after the full sweep (Eqs. 18-19) is an accelerator (accelerator.h).
  *
+ * The setting `hessian` replaces these blocks by those on the diagonal of the exact Hessian, or of the one that Newton's method takes with
+ * the same filter; for contact pairs too. A vertex whose block is not positive definite does not move. Rigid bodies keep their blocks.
+ *
  * In contact a vertex adds the gradient and block of its pairs, at the present corners. It stays in its displacement bound
  * (vertex_bound.h), so that surfaces never touch, with any number of iterations. It halves its step until G decreases by a tenth of the
  * prediction of the slope (vertex_update.h). The block lacks the rotation of the normals: with a barrier a fraction (distance / edge)^2. If
@@ -41,11 +44,14 @@ static const double SHRINK = 0.7, DEMANDED = 0.4;
 /* Of all three methods; `colours` is for vertex block descent only. */
 typedef struct settings {
     int line_search;
+    int hessian;        /* pd_hessian_setting: of the blocks of the vertices */
     const int *colours; /* [n] */
 } settings;
 
-static const pd_option options[] = {PD_FLAG(settings, line_search), PD_OPTION(settings, colours, PD_OPTION_COLOURS, 0, 0), PD_OPTIONS_END};
-static const pd_option jacobi_options[] = {PD_FLAG(settings, line_search), PD_OPTIONS_END};
+#define HESSIAN PD_OPTION(settings, hessian, PD_OPTION_COUNT, PD_HESSIAN_AUTO, PD_HESSIAN_SETTING_COUNT - 1)
+static const pd_option options[] = {PD_FLAG(settings, line_search), HESSIAN, PD_OPTION(settings, colours, PD_OPTION_COLOURS, 0, 0),
+                                    PD_OPTIONS_END};
+static const pd_option jacobi_options[] = {PD_FLAG(settings, line_search), HESSIAN, PD_OPTIONS_END};
 
 typedef struct pd_descent {
     pd_vertex_sweep sweep;
@@ -81,7 +87,7 @@ static pd_status make(void **self, const pd_problem *problem, const settings *se
     if (!descent) return pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory");
     descent->line_search = settings->line_search;
     if (problem->contact) pd_contact_widen(problem->contact);
-    PD_TRY(pd_vertex_sweep_create(&descent->sweep, problem, settings->colours, grouped));
+    PD_TRY(pd_vertex_sweep_create(&descent->sweep, problem, settings->colours, grouped, (pd_hessian_setting)settings->hessian));
     if (problem->contact) pd_contact_share(problem->contact, descent->sweep.colours);
     if (!at_once) PD_TRY(pd_custom_colours_create(&descent->custom, problem, &descent->sweep, settings->colours));
     PD_TRY(pd_memory_create(problem->context, (void **)&descent->positions, n * 4 * sizeof(real)));

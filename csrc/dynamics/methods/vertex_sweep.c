@@ -13,7 +13,8 @@
 #include <string.h>
 
 void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
-    void *memory[] = {sweep->order, sweep->may_touch, sweep->colours, sweep->damping.slots, sweep->damping.starts};
+    void *memory[] = {sweep->order,          sweep->may_touch,     sweep->colours,       sweep->damping.slots,
+                      sweep->damping.starts, sweep->filtered.sums, sweep->filtered.pairs};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(context, sweep->corner_slots[k]);
     pd_corner_groups_destroy(sweep, context);
@@ -201,11 +202,31 @@ done:
     return status;
 }
 
-pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem, const int *colours, int grouped) {
+/* The filter of the blocks of the corners; none with PD_HESSIAN_AUTO. */
+static pd_status describe_filter(const builder *b, pd_vertex_sweep *out, pd_hessian_setting hessian) {
+    const pd_problem *self = b->problem;
+    if (hessian == PD_HESSIAN_AUTO) return PD_OK;
+    if (hessian == PD_HESSIAN_ADAPTIVE)
+        return pd_fail(
+            self->error, PD_ERROR_VALUE,
+            "hessian: adaptive (%d) compares G with the quadratic model of a whole iteration, and a sweep over vertices has none; "
+            "clamp (%d) and absolute (%d) are filters of its blocks",
+            PD_HESSIAN_ADAPTIVE, PD_HESSIAN_CLAMP, PD_HESSIAN_ABSOLUTE);
+    out->filtered.filter = hessian == PD_HESSIAN_CLAMP      ? PD_FILTER_CLAMP
+                           : hessian == PD_HESSIAN_ABSOLUTE ? PD_FILTER_ABSOLUTE
+                                                            : PD_FILTER_NONE;
+    pd_status status = pd_memory_create(self->context, (void **)&out->filtered.sums, (size_t)(b->n + 1) * 9 * sizeof(real));
+    if (status || !self->contact) return status;
+    return pd_memory_create(self->context, (void **)&out->filtered.pairs, (size_t)(b->n + 1) * 6 * sizeof(real));
+}
+
+pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem, const int *colours, int grouped,
+                                 pd_hessian_setting hessian) {
     pd_status status = PD_OK;
     size_t n = (size_t)problem->model->n_vertices;
     builder b = {.problem = problem};
     memset(out, 0, sizeof *out);
+    if (grouped && hessian != PD_HESSIAN_AUTO) grouped = hessian == PD_HESSIAN_EXACT ? PD_GROUPS_EXACT : PD_GROUPS_NONE;
     PD_TRY(read_update_threads(problem, &out->update_threads));
     b.order = malloc(n * sizeof(int) + 1);
     b.slot_of = malloc(n * sizeof(int) + 1);
@@ -225,6 +246,7 @@ pd_status pd_vertex_sweep_create(pd_vertex_sweep *out, const pd_problem *problem
     PD_TRY(pd_neighbour_rows_create(&sweep_order, out));
     PD_TRY(number_elements(&b, out, grouped));
     PD_TRY(describe_damping(&b, out));
+    PD_TRY(describe_filter(&b, out, hessian));
     if (problem->contact) PD_TRY(describe_contact(&b, out, colours));
     PD_TRY(pd_upload(problem->context, (void **)&out->order, b.order, n * sizeof(int)));
     out->colour_start = b.colour_start;

@@ -82,7 +82,7 @@ PD_FUNCTION void pd_element_add_block_from_F(int k, int d, real scale, const rea
 #define PD_VERTEX_RANK ((real)(sizeof(real) == sizeof(float) ? 1e-6 : 1e-12))
 
 /* d [3] = H^-1 g for a symmetric positive definite H, upper triangle {00, 01, 02, 11, 12, 22}, by its LDL^T factors; 0 if H is singular
- * to rounding: such a vertex waits for its neighbours to move. */
+ * to rounding or indefinite: such a vertex waits for its neighbours to move. */
 PD_FUNCTION void pd_vertex_correction(const real H[6], const real g[3], real d[3]) {
     real mean = (H[0] + H[3] + H[5]) / (real)3;
     real l1 = H[1] / H[0], l2 = H[2] / H[0];
@@ -90,7 +90,7 @@ PD_FUNCTION void pd_vertex_correction(const real H[6], const real g[3], real d[3
     real l3 = w / d1, d2 = H[5] - l2 * H[2] - l3 * w;
     // divided one by one: the product of three stiffnesses overflows in float. A pivot of 0, as of a spring along an axis, makes
     // the product NaN. Non-finite entries of H are passed on, for the frame to detect.
-    if (!((H[0] / mean) * (d1 / mean) * (d2 / mean) > PD_VERTEX_RANK)) {
+    if (!(((H[0] / mean) * (d1 / mean) * (d2 / mean) > PD_VERTEX_RANK) & (H[0] > 0) & (d1 > 0) & (d2 > 0))) {
         d[0] = d[1] = d[2] = (mean + H[1] + H[2] + H[4]) * 0;
         return;
     }

@@ -12,26 +12,12 @@
 #include "updates/contact/friction_update.h"
 #include "updates/contact/penalty_update.h"
 #include "updates/contact/vertex_bound.h"
+#include "updates/sweeps/update_function.h"
 
 enum { PD_SEARCH_HALVINGS = 30 };
 
 /* The minimum decrease for a vertex in contact, relative to the first-order prediction. */
 #define PD_SEARCH_WORTH 0.1
-
-#ifndef PD_UPDATE_TOTAL
-#define PD_UPDATE_TOTAL(lanes, value) (value) /* the sum of a double over the threads of an update */
-#define PD_UPDATE_LEAST(lanes, value) (value) /* the least of a double over them */
-#define PD_UPDATE_WAIT(lanes)         ((void)0)
-#endif
-
-/* One function per kind of element. In a kernel they are calls: inlining all of them takes a compiler many minutes. */
-#ifdef __CUDACC__
-#define PD_UPDATE_FUNCTION static __device__ __noinline__
-#define PD_UPDATE_INLINE   static __device__ __forceinline__
-#else
-#define PD_UPDATE_FUNCTION static inline
-#define PD_UPDATE_INLINE   static inline
-#endif
 
 PD_FUNCTION int pd_vertex_update_carries(const pd_contact_sweep *contact, int vertex) {
     const pd_embedding *embedding = &contact->embedding;

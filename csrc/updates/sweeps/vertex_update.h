@@ -20,8 +20,6 @@
 
 #include "updates/elements/vertex_correction.h"
 
-enum { PD_POSITION_STRIDE = 4 };
-
 /* ---- one corner of any element --------------------------------------------------------------------------------------------- */
 
 /* Adds gradient and block of one corner to sum, see vertex_correction.h; and the energy of its element. */
@@ -187,6 +185,12 @@ PD_FUNCTION void pd_vertex_update_solve(const real *subspaces, pd_sweep_step kin
     if (subspace) pd_vertex_project(subspace, d);
 }
 
+/* touching [9] += the difference of the filtered blocks of an update's pairs, which the sweep has summed before; see filtered_pair.h. */
+PD_FUNCTION void pd_vertex_update_add_filtered_pairs(const pd_vertex_sweep *sweep, int update, real touching[9]) {
+    if (!sweep->filtered.pairs) return;
+    for (int i = 0; i < 6; i++) touching[3 + i] += sweep->filtered.pairs[6 * (size_t)update + (size_t)i];
+}
+
 /* The correction d of an update; sum [9] in: that of all its corners, see vertex_correction.h. */
 PD_UPDATE_INLINE void pd_vertex_update_step(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                                             pd_sweep_step kind, const pd_contact_sweep *contact, const real *offset, int update, int lane,
@@ -200,6 +204,7 @@ PD_UPDATE_INLINE void pd_vertex_update_step(const pd_model *model, const pd_vert
         return;
     }
     double energy = pd_vertex_update_contact(model, sweep, contact, vertex, lane, lanes, touching);
+    pd_vertex_update_add_filtered_pairs(sweep, update, touching);
     pd_vertex_update_solve(model->subspace, kind, vertex, sum, touching, d);
     pd_vertex_update_limit(model, sweep, contact, kind, vertex, sum, touching, d);
     if (kind != PD_SWEEP_SEARCH && !(contact->frozen.stiffness > 0)) // a penalty is quadratic between two detections

@@ -11,12 +11,25 @@ from pdgpu.solvers.time_step_solver import (
     AFTER,
     COLOURINGS,
     CUSTOM,
+    FILTERS,
     HYPERELASTIC,
     ORIENTED,
     PENALTY,
     PROJECTIVE,
     TimeStepSolver,
 )
+
+BLOCK_FILTERS = tuple(name for name in FILTERS if name != "adaptive")
+
+
+def check_block_filter(name: str) -> None:
+    """ValueError for a `hessian` that has no meaning for the blocks of vertices."""
+    if name == "adaptive":
+        raise ValueError(
+            "hessian: 'adaptive' compares the potential with the quadratic model of a whole iteration, and a sweep over vertices has none; "
+            "Newton takes it; give 'auto', 'clamp', 'absolute' or 'exact' here"
+        )
+    choice("hessian", name, BLOCK_FILTERS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +50,27 @@ class VertexBlockDescent(TimeStepSolver):
         Halve a vertex's step until its own part of the incremental potential decreases [Chen et al. 2024, Sec. 3.2].
     colouring : "balanced" or "greedy"
         Vertices of a colour share no element and move in parallel; "balanced" equalises the sizes of the colours.
+    hessian : "auto", "clamp", "absolute" or "exact"
+        The 3x3 block of a vertex. "auto": a formula for each material, in which parts that may be negative are clamped. The others: the
+        vertex's block on the diagonal of the Hessian of `Newton` with the same filter, of elements and contact pairs. "clamp": negative
+        eigenvalues of an element become 0. "absolute": they become their absolute values [Chen, Liu, Levin, Zheng, Jacobson 2024, Stabler
+        Neo-Hookean Simulation]. "exact": no filter; a vertex whose block is not positive definite does not move, and from inverted starts
+        nothing may. Filtered sweeps take several times as long, since they decompose the Hessian of each element for each of its corners.
+        docs/theory/solvers.md has the numbers of sweeps. Rigid bodies keep their rule.
     tolerance, check_every
         As for ProjectiveDynamics.
     initialization : str
         As for ProjectiveDynamics; "adaptive" by default [Chen et al. 2024, Eq. 17].
+
+    Raises
+    ------
+    ValueError
+        hessian="adaptive", which compares the potential with the quadratic model of a whole iteration; a sweep has none.
+
+    Examples
+    --------
+    >>> pdgpu.VertexBlockDescent(iterations=100, hessian="absolute").hessian
+    'absolute'
     """
 
     iterations: int = 20
@@ -48,6 +78,7 @@ class VertexBlockDescent(TimeStepSolver):
     acceleration: Anderson | Chebyshev | None = field(default=None, metadata=WHERE_SET)
     line_search: bool = False
     colouring: str = "balanced"
+    hessian: str = field(default="auto", metadata=WHERE_SET)
     initialization: str = "adaptive"
 
     materials = PROJECTIVE + HYPERELASTIC + ORIENTED + CUSTOM
@@ -58,6 +89,7 @@ class VertexBlockDescent(TimeStepSolver):
     def __post_init__(self) -> None:
         super().__post_init__()
         choice("colouring", self.colouring, COLOURINGS)
+        check_block_filter(self.hessian)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +100,16 @@ class _AllAtOnce(TimeStepSolver):
     chebyshev: Chebyshev | None = None
     acceleration: Anderson | Chebyshev | None = field(default=None, metadata=WHERE_SET)
     line_search: bool = True
+    hessian: str = field(default="auto", metadata=WHERE_SET)
 
     materials = PROJECTIVE + HYPERELASTIC + ORIENTED + CUSTOM
     rigid = True
     contacts = (*POTENTIALS, PENALTY, *AFTER)
     embedded = ("cpu",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_block_filter(self.hessian)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +127,8 @@ class BlockJacobi(_AllAtOnce):
         the prediction in the first of these iterations, restore the last accepted state and multiply alpha by 0.7 [Wang and Yang 2016,
         Algorithm 1, with Armijo's condition]. A step ends with a test. If it fails, a line search from the last accepted state follows: G
         ends below the first guess, unless no direction lowers it. Without this option most scenes diverge.
+    hessian : "auto", "clamp", "absolute" or "exact"
+        As for VertexBlockDescent.
     tolerance, initialization, check_every
         As for ProjectiveDynamics.
     """
@@ -103,4 +142,6 @@ class GradientDescent(_AllAtOnce):
     ----------
     iterations, acceleration, chebyshev, line_search, tolerance, initialization, check_every
         As for BlockJacobi.
+    hessian : "auto", "clamp", "absolute" or "exact"
+        As for VertexBlockDescent; the diagonal of that block.
     """

@@ -99,8 +99,9 @@ def settings_of(solver, device, n_vertices=0, integrator="implicit_euler"):
     settings["anderson"] = anderson_settings(solver.acceleration)
     if "linear" in settings or hasattr(solver, "preconditioner"):
         settings["linear"] = linear_settings(_linear_of(solver), iterations=1000 if newton else 1, device=device, blocks=newton)
+    if "hessian" in settings:
+        settings["hessian"] = FILTERS.index(settings["hessian"])
     if newton:  # a step tolerance asks how far the exact direction leads
-        settings["hessian"] = FILTERS.index(solver.hessian)
         settings["reuse"] = solver.linear == "auto" and not solver.step_tolerance > 0.0
     if isinstance(solver, ProjectiveDynamics):
         settings |= {

@@ -19,7 +19,7 @@ AFTER = ("TwoWayContact",)  # contacts after any solver
 PROXIES = "ProxyContact"  # springs that are a term only of the matrix of Projective Dynamics
 
 INITIALIZATIONS = ("previous", "inertia", "inertial_target", "adaptive")  # order of PD_GUESS_... in csrc/updates/time_step.h
-FILTERS = ("auto", "clamp", "absolute", "adaptive", "exact")  # order of the enumeration in csrc/dynamics/methods/newton.c
+FILTERS = ("auto", "clamp", "absolute", "adaptive", "exact")  # order of pd_hessian_setting in csrc/base/hessian_filter.h
 PRECONDITIONERS = ("jacobi", "direct")
 COLOURINGS = ("greedy", "balanced")
 # materials whose energy is the distance to a constraint set, and those without a closest point in a set, so no PD and no PBD
