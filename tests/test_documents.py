@@ -232,6 +232,30 @@ def test_the_theory_gives_the_figures_of_accelerations_and_filters():
         assert f"| {start} | {poisson} | {' | '.join(cells)} |" in page
 
 
+def test_the_theory_gives_the_figures_of_filtered_blocks():
+    """If not, a filter of vertex blocks is described by sweeps that no run needed."""
+    names, columns = ("auto", "clamp", "absolute", "exact"), ("solver", "material", "start", "poisson", "hessian")
+    page = (ROOT / "docs" / "theory" / "solvers.md").read_text()
+    found = {tuple(row[name] for name in columns): row for row in results("hessian_filters_blocks.csv")}
+    cases = [case for case in dict.fromkeys(key[:4] for key in found) if case[0] == "VertexBlockDescent"]
+    counts = {case: [[found[*case, name][f"to {part}"] for name in names] for part in ("0.01", "1e-06")] for case in cases}
+    for case in cases:
+        line = f"| {' | '.join(case[1:])} | {' | '.join(', '.join(cell) for cell in counts[case])} |"
+        assert (line in page) == (case[3] in ("0.3", "0.45", "0.499")), line
+        assert case[1] != "NeoHookean" or all(cell[0] == cell[3] for cell in counts[case])
+    stalled = [case for case in cases if found[*case, "exact"]["status"] == "stalled"]
+    assert stalled == [case for case in cases if case[1] != "NeoHookean" and case[2] == "inverted"]
+    assert f"All {len(stalled)} inverted StVK and co-rotated beams stall" in page
+    number = [[np.inf if cell == "-" else int(cell) for cell in counts[case][1]] for case in cases]
+    fewer, more = sum(n[2] < 0.9 * n[0] for n in number), sum(0.9 * n[2] > n[0] for n in number)
+    assert f'10 % fewer sweeps than `"auto"` in {fewer} of {len(cases)} runs, and at least 10 % more in {more}.' in page
+    near = counts["VertexBlockDescent", "NeoHookean", "inverted", "0.499"][0]
+    assert f'needs {near[1]} sweeps with\n  `"clamp"` and {near[0]} with' in page
+    assert f"{near[1]} instead of {near[0]} sweeps to a gradient norm of 1e-2" in (ROOT / "docs" / "choose_a_solver.md").read_text()
+    jacobi = [found["BlockJacobi", "NeoHookean", "random", "0.3", name]["to 1e-08"] for name in names[:3]]
+    assert f"needs {jacobi[0]}, {jacobi[1]} and {jacobi[2]} iterations" in page
+
+
 def test_the_prose_gives_the_figures_of_preconditioners():
     """If not, a preconditioner is recommended by iterations and times that no run had."""
     page, text = (ROOT / "docs" / "theory" / "solvers.md").read_text(), prose()

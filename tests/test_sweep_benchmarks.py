@@ -111,6 +111,9 @@ def test_filters_of_the_hessian_are_compared_in_every_case(tmp_path):
     rows = tiny_run("hessian_filters", tmp_path / "filters.csv")
     assert len(rows) == 12 and {row["hessian"] for row in rows} == {"auto", "clamp", "absolute", "adaptive"}
     assert all(row["to 0.01"] != "-" for row in rows)
+    rows = tiny_run("hessian_filters", tmp_path / "blocks.csv", "--blocks")
+    assert len(rows) == 2 * 3 * 3 * 4 and {row["hessian"] for row in rows} == {"auto", "clamp", "absolute", "exact"}
+    assert len({row["potential"] for row in rows}) > 30
 
 
 def test_preconditioners_are_compared_on_every_system(tmp_path):
