@@ -21,6 +21,7 @@ SOLVERS = {
     "ProjectiveDynamics by Jacobi": pdgpu.ProjectiveDynamics(**TIGHT, linear=pdgpu.Jacobi(iterations=30)),
     "VertexBlockDescent": pdgpu.VertexBlockDescent(**TIGHT),
     "VertexBlockDescent, searching": pdgpu.VertexBlockDescent(**TIGHT, line_search=True),
+    "VertexBlockDescent, absolute": pdgpu.VertexBlockDescent(**TIGHT, hessian="absolute"),
     "BlockJacobi": pdgpu.BlockJacobi(**TIGHT),
     "GradientDescent": pdgpu.GradientDescent(**TIGHT),
 }

@@ -258,6 +258,29 @@ def test_one_answer_in_contact(kind, name):
     np.testing.assert_allclose(*ends, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("contact", ["barrier", "penalty"])
+@pytest.mark.parametrize("name", ["clamp", "absolute"])
+def test_one_answer_with_a_rigid_body_and_a_penalty(name, contact):
+    """If not, a filter of vertices moves a rigid body elsewhere, or changes the blocks of penalties, which have no curvature across."""
+    mesh, box = pdgpu.shapes.beam((0.3, 0.3, 0.3), cells=(2, 2, 2)), pdgpu.shapes.box((0.1, 0.1, 0.1))
+    scene = pdgpu.Scene(gravity=(0.0, -9.81, 0.0))
+    body = scene.add_solid(mesh, pdgpu.StVK.from_young(1e5, 0.3), density=1000.0)
+    body.pin(mesh.points[:, 1] == 0.0)
+    law = pdgpu.PenaltyContact(1e-3, stiffness=1e4)
+    if contact == "barrier":
+        law = pdgpu.BarrierContact(1e-3, stiffness=1e4)
+        scene.add_rigid(pdgpu.Mesh(box.points + [0.11, 0.3507, 0.13], triangles=box.triangles), density=500.0)
+    else:
+        scene.add_obstacle(pdgpu.Plane((0, 0.2995, 0), (0, -1.0, 0)))
+    ends = []
+    for solver in (pdgpu.Newton(iterations=200, tolerance=1e-9), pdgpu.VertexBlockDescent(iterations=3000, tolerance=1e-8, hessian=name)):
+        sim = pdgpu.Simulation(scene, solver, dt=1 / 200, contact=law)
+        sim.step(3)
+        ends.append(sim.positions)
+    assert np.abs(ends[0][: len(mesh.points)] - mesh.points).max() > 1e-5
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", [pdgpu.VertexBlockDescent, pdgpu.BlockJacobi])
 def test_every_element_takes_a_filter(kind):
     """If not, a kind of element, a joint's or a hinge's, has no filtered block, or the number of threads decides the result."""
