@@ -1,5 +1,6 @@
 """Short runs of every solver that together go through the whole of a step: what test_golden.py hashes."""
 
+import dataclasses
 import os
 import tempfile
 
@@ -14,6 +15,8 @@ import pdgpu
 LEFT_OUT = ("block_jacobi, resident", "newton_chebyshev", "pcg chebyshev, resident")
 ALL = {**scenes.SOLVERS, **{f"{name}, resident": solver for name, solver in scenes.RESIDENT.items()}}
 SOLVERS = {name: solver for name, solver in ALL.items() if name not in LEFT_OUT and not name.endswith("anderson, resident")}
+SOLVERS |= {f"vbd, {name}": dataclasses.replace(ALL["vbd"], hessian=name) for name in ("absolute", "exact")}
+SOLVERS["block_jacobi, clamp"] = dataclasses.replace(ALL["block_jacobi"], hessian="clamp")
 FIBRES = [[0.8, 0.6, 0.0], [-0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]
 WOOD = pdgpu.OrthotropicSolid((9e4, 5e4, 2e4), (0.3, 0.5, 0.4), (2e4, 3e4, 8e3), axes=FIBRES)
 
