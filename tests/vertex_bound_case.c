@@ -1,6 +1,6 @@
 /* One vertex and planes around it, for tests/contact/test_vertex_bounds.py: reads n cases of PLANES planes, writes the bounded steps.
  *
- *   in   n, then of each case: H [6], g [3], radius, normals [PLANES,3], rooms [PLANES], all double
+ *   in   n, then of each case: H [6], g [3], radius, normals [PLANES,3], slacks [PLANES], all double
  *   out  d [n,3] double */
 #include "updates/contact/vertex_bound.h"
 
@@ -9,17 +9,17 @@
 enum { PLANES = 6 };
 
 typedef struct bound_case {
-    double H[6], g[3], radius, normals[3 * PLANES], rooms[PLANES];
+    double H[6], g[3], radius, normals[3 * PLANES], slacks[PLANES];
 } bound_case;
 
 static void solve(const bound_case *given, double out[3]) {
     int start[2] = {0, PLANES}, none[2] = {0, 0}, roles[PLANES], kind[PLANES], corners[4 * PLANES];
     real points[3 + 6 * PLANES] = {0}, separation[PLANES] = {0}, activation[PLANES], d[3];
-    for (int p = 0; p < PLANES; p++) { // a plane that stands `rooms` away from the vertex; with the fraction 2 that is its share
+    for (int p = 0; p < PLANES; p++) { // a plane that stands `slacks` away from the vertex; with the fraction 2 that is its share
         kind[p] = PD_VERTEX_PLANE, activation[p] = 1, roles[p] = 4 * p;
         corners[4 * p] = 0, corners[4 * p + 1] = 1 + 2 * p, corners[4 * p + 2] = 2 + 2 * p, corners[4 * p + 3] = -1;
         for (int c = 0; c < 3; c++) {
-            points[3 + 6 * p + c] = (real)(-given->rooms[p] * given->normals[3 * p + c]);
+            points[3 + 6 * p + c] = (real)(-given->slacks[p] * given->normals[3 * p + c]);
             points[6 + 6 * p + c] = (real)given->normals[3 * p + c];
         }
     }

@@ -16,15 +16,15 @@ PLANES = 6
 
 @pytest.fixture(scope="module")
 def bounded_steps(tmp_path_factory):
-    """f(H, g, radius, normals, rooms) of n cases: the steps that the core takes, (n, 3)."""
+    """f(H, g, radius, normals, slacks) of n cases: the steps that the core takes, (n, 3)."""
     program = tmp_path_factory.mktemp("bounds") / "vertex_bound_case"
     flags = ["-O2", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-array-bounds", "-DPD_REAL=double", f"-I{ROOT / 'csrc'}"]
     source = ROOT / "tests" / "vertex_bound_case.c"
     subprocess.run([os.environ.get("CC", "cc"), *flags, str(source), "-o", str(program), "-lm"], check=True)
 
-    def steps(H, g, radius, normals, rooms):
+    def steps(H, g, radius, normals, slacks):
         upper = H[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-        cases = np.hstack([upper, g, radius[:, None], normals.reshape(len(g), -1), rooms])
+        cases = np.hstack([upper, g, radius[:, None], normals.reshape(len(g), -1), slacks])
         output = subprocess.run(
             [str(program)], input=np.r_[float(len(g)), cases.ravel()].tobytes(), stdout=subprocess.PIPE, check=True
         ).stdout
@@ -45,9 +45,9 @@ def random_cases(n, stiffness, seed):
     return H, rng.normal(size=(n, 3)), normals, 10.0 ** rng.uniform(-6, 0, size=(n, PLANES))
 
 
-def answer(H, g, normals, rooms, radius):
+def answer(H, g, normals, slacks, radius):
     """The minimum by SLSQP."""
-    limits = [{"type": "ineq", "fun": lambda d: rooms - normals @ d, "jac": lambda d: -normals}]
+    limits = [{"type": "ineq", "fun": lambda d: slacks - normals @ d, "jac": lambda d: -normals}]
     if np.isfinite(radius):
         limits.append({"type": "ineq", "fun": lambda d: radius**2 - d @ d, "jac": lambda d: -2.0 * d})
     found = minimize(lambda d: 0.5 * d @ H @ d - g @ d, np.zeros(3), jac=lambda d: H @ d - g, constraints=limits, method="SLSQP", tol=1e-14)
@@ -57,14 +57,14 @@ def answer(H, g, normals, rooms, radius):
 @pytest.mark.parametrize("stiffness", [0.0, 1e4])
 def test_the_step_is_the_minimum_between_the_planes(bounded_steps, stiffness):
     """If not, a vertex in contact goes through a plane, or stops although its quadratic falls."""
-    H, g, normals, rooms = random_cases(300, stiffness, 1)
-    d = bounded_steps(H, g, np.full(len(g), np.inf), normals, rooms)
-    assert (np.einsum("nkc,nc->nk", normals, d) <= rooms * (1.0 + 1e-9)).all()
+    H, g, normals, slacks = random_cases(300, stiffness, 1)
+    d = bounded_steps(H, g, np.full(len(g), np.inf), normals, slacks)
+    assert (np.einsum("nkc,nc->nk", normals, d) <= slacks * (1.0 + 1e-9)).all()
     value = 0.5 * np.einsum("ni,nij,nj->n", d, H, d) - (g * d).sum(1)
     for n in range(len(g)):
-        other = answer(H[n], g[n], normals[n], rooms[n], np.inf)
-        beyond = normals[n] @ other > rooms[n]
-        other *= (rooms[n][beyond] / (normals[n] @ other)[beyond]).min() if beyond.any() else 1.0
+        other = answer(H[n], g[n], normals[n], slacks[n], np.inf)
+        beyond = normals[n] @ other > slacks[n]
+        other *= (slacks[n][beyond] / (normals[n] @ other)[beyond]).min() if beyond.any() else 1.0
         least = 0.5 * other @ H[n] @ other - g[n] @ other
         assert value[n] <= least + 1e-6 * abs(least) + 1e-12, n
 
@@ -72,13 +72,13 @@ def test_the_step_is_the_minimum_between_the_planes(bounded_steps, stiffness):
 @pytest.mark.parametrize("stiffness", [0.0, 1e4])
 def test_a_ball_does_not_eat_the_normal_part(bounded_steps, stiffness):
     """If not, a long tangential step leaves nothing of the move that opens a gap."""
-    H, g, normals, rooms = random_cases(200, stiffness, 2)
+    H, g, normals, slacks = random_cases(200, stiffness, 2)
     radius = np.full(len(g), 1e-2)
-    d = bounded_steps(H, 10.0 * g, radius, normals, rooms)
+    d = bounded_steps(H, 10.0 * g, radius, normals, slacks)
     assert (np.linalg.norm(d, axis=1) <= radius * (1.0 + 1e-12)).all()
-    assert (np.einsum("nkc,nc->nk", normals, d) <= rooms * (1.0 + 1e-9)).all()
+    assert (np.einsum("nkc,nc->nk", normals, d) <= slacks * (1.0 + 1e-9)).all()
     value = 0.5 * np.einsum("ni,nij,nj->n", d, H, d) - 10.0 * (g * d).sum(1)
-    least = np.array([answer(H[n], 10.0 * g[n], normals[n], rooms[n], radius[n]) for n in range(len(g))])
+    least = np.array([answer(H[n], 10.0 * g[n], normals[n], slacks[n], radius[n]) for n in range(len(g))])
     best = 0.5 * np.einsum("ni,nij,nj->n", least, H, least) - 10.0 * (g * least).sum(1)
     assert (value < 0.0).all()
     assert np.median(value / best) > 0.98 and (value / best > 0.8).mean() > 0.97

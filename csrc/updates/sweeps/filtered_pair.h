@@ -30,7 +30,7 @@ PD_UPDATE_FUNCTION void pd_filtered_pairs_add(const pd_model *model, const pd_ve
     for (int k = embedding->start ? embedding->start[vertex] + lane : 0; embedding->start && k < embedding->start[vertex + 1]; k += lanes)
         for (int r = incidence->start[embedding->points[k]]; r < incidence->start[embedding->points[k] + 1]; r++) {
             const pd_contact_record *pair = contact->records + incidence->roles[r] / 4;
-            if (pd_vertex_update_room(contact, pair) > 0) continue;
+            if (pd_vertex_update_slack(contact, pair) > 0) continue;
             pd_filtered_pair_add(contact, pair, incidence->roles[r] % 4, pd_vertex_update_carriers(sweep, embedding, pair->points, vertex),
                                  pd_fabs(embedding->shares[k]), sweep->filtered.filter, more);
         }
@@ -38,7 +38,7 @@ PD_UPDATE_FUNCTION void pd_filtered_pairs_add(const pd_model *model, const pd_ve
 #endif
     for (int r = incidence->start[vertex] + lane; r < incidence->start[vertex + 1]; r += lanes) {
         const pd_contact_record *pair = contact->records + incidence->roles[r] / 4;
-        if (pd_vertex_update_room(contact, pair) > 0) continue;
+        if (pd_vertex_update_slack(contact, pair) > 0) continue;
         pd_filtered_pair_add(contact, pair, incidence->roles[r] % 4, pd_vertex_update_partners(sweep, model, pair->points, vertex), 1,
                              sweep->filtered.filter, more);
     }

@@ -43,7 +43,7 @@ def present_colliders(core: SimulationCore) -> list[Collider]:
 def _held_back(collider: Any, here: Floats, there: Floats, time: float) -> Collider:
     """Return a collider with its points in contact at `here` instead of at their targets `there`, m."""
     if isinstance(collider, VertexCollider):
-        return replace(collider, motion=lambda time, rest: here.copy())
+        return replace(collider, motion=lambda time, rest: here.copy())  # type: ignore[type-var]  # its subclasses are dataclasses
     turn, shift = collider.placement(time)
     if isinstance(collider, Plane):  # its point, and its constant normal
         shift = shift + here[0] - there[0]
