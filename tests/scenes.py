@@ -18,6 +18,7 @@ NEWTON_AUTO = pdgpu.Newton(iterations=5, linear="auto")
 NEWTON_CG = pdgpu.Newton(iterations=5, linear=pdgpu.PCG(preconditioner="block"))
 NEWTON_CHEBYSHEV = pdgpu.Newton(iterations=5, linear=pdgpu.PCG(preconditioner="chebyshev"))
 NEWTON_MULTILEVEL = pdgpu.Newton(iterations=5, linear=pdgpu.PCG(preconditioner="multilevel"))
+NEWTON_AMG = pdgpu.Newton(iterations=5, linear=pdgpu.PCG(preconditioner="amg"))
 QUASI_NEWTON = pdgpu.QuasiNewton(iterations=8, history=3)
 VBD = pdgpu.VertexBlockDescent(iterations=8, initialization="inertial_target")
 VBD_SEARCH = pdgpu.VertexBlockDescent(iterations=8, line_search=True, initialization="inertial_target")
@@ -32,7 +33,7 @@ ADMM = pdgpu.ADMM(iterations=8)
 # those that minimise the incremental potential, and all
 MINIMISERS = {"direct": DIRECT, "chebyshev": CHEBYSHEV, "jacobi": JACOBI, "newton": NEWTON, "cg": CG, "cg_direct": CG_DIRECT}
 MINIMISERS.update(newton_auto=NEWTON_AUTO, newton_cg=NEWTON_CG, newton_chebyshev=NEWTON_CHEBYSHEV, quasi_newton=QUASI_NEWTON)
-MINIMISERS.update(newton_multilevel=NEWTON_MULTILEVEL)
+MINIMISERS.update(newton_multilevel=NEWTON_MULTILEVEL, newton_amg=NEWTON_AMG)
 MINIMISERS.update(vbd=VBD, vbd_search=VBD_SEARCH, block_jacobi=BLOCK_JACOBI, gradient_descent=GRADIENT_DESCENT)
 SOLVERS = {**MINIMISERS, "pbd": PBD, "xpbd": XPBD, "admm": ADMM}
 COMBINED = {
@@ -50,6 +51,7 @@ LINEAR_SOLVERS = {
     "pcg": pdgpu.PCG(iterations=6),
     "pcg chebyshev": pdgpu.PCG(iterations=3, preconditioner="chebyshev"),
     "pcg multilevel": pdgpu.PCG(iterations=4, preconditioner="multilevel"),
+    "pcg amg": pdgpu.PCG(iterations=4, preconditioner="amg"),
     "a-jacobi 2": pdgpu.AJacobi(order=2, weight=0.6, iterations=3),
     "a-jacobi 3": pdgpu.AJacobi(order=3, weight=0.6, variant="composed", iterations=3, chebyshev=pdgpu.Chebyshev(rho=0.9, start=1)),
     "suppressed": pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=3),
@@ -73,6 +75,7 @@ RESIDENT = {
     "pcg": pdgpu.ProjectiveDynamics(linear=pdgpu.PCG(iterations=4)),
     "pcg chebyshev": pdgpu.ProjectiveDynamics(linear=pdgpu.PCG(iterations=2, preconditioner="chebyshev")),
     "pcg multilevel": pdgpu.ProjectiveDynamics(linear=pdgpu.PCG(iterations=3, preconditioner="multilevel")),
+    "pcg amg": pdgpu.ProjectiveDynamics(linear=pdgpu.PCG(iterations=3, preconditioner="amg")),
     "a-jacobi": pdgpu.ProjectiveDynamics(linear=pdgpu.AJacobi(order=2, weight=0.6, iterations=3)),
     "suppressed": pdgpu.ProjectiveDynamics(linear=pdgpu.AJacobi(order=2, weight=0.6, suppression=0.05, iterations=2)),
     "vbd": pdgpu.VertexBlockDescent(),

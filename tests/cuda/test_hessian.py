@@ -122,9 +122,12 @@ def test_conjugate_gradients_end_by_themselves_between_two_looks(dtype, monkeypa
 
 HELD = [
     pdgpu.Newton(iterations=6, linear=linear)
-    for linear in (pdgpu.Direct(), *(pdgpu.PCG(iterations=200, preconditioner=p) for p in ("block", "jacobi", "chebyshev", "multilevel")))
+    for linear in (
+        pdgpu.Direct(),
+        *(pdgpu.PCG(iterations=200, preconditioner=p) for p in ("block", "jacobi", "chebyshev", "multilevel", "amg")),
+    )
 ]
-PROJECTIVE = ("jacobi", "gauss-seidel", "symmetric", "pcg", "pcg chebyshev", "pcg multilevel")
+PROJECTIVE = ("jacobi", "gauss-seidel", "symmetric", "pcg", "pcg chebyshev", "pcg multilevel", "pcg amg")
 HELD += [
     pdgpu.ProjectiveDynamics(iterations=6, linear=linear)
     for linear in (pdgpu.Direct(), *(scenes.LINEAR_SOLVERS[name] for name in PROJECTIVE))

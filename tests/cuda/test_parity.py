@@ -94,7 +94,7 @@ def run(device, dtype, solver, dt=0.01, steps=1, damping=0.01):
 
 ON_CUDA = [name for name, solver in scenes.SOLVERS.items() if "cuda" in solver.devices]
 # their systems and searches multiply what rounding leaves by the condition of a matrix; ADMM's element minimisations end by a tolerance
-SENSITIVE = ("newton", "newton_cg", "newton_multilevel", "quasi_newton", "cg_direct", "admm", "admm anderson")
+SENSITIVE = ("newton", "newton_cg", "newton_multilevel", "newton_amg", "quasi_newton", "cg_direct", "admm", "admm anderson")
 # when it factorises again depends on the library: up to then iterates are the same, and then they differ by its forcing term
 INEXACT = {"newton_auto": 1e-3}
 

@@ -15,6 +15,7 @@ SOLVERS = {
     "conjugate gradients": pdgpu.Newton(iterations=4, linear=pdgpu.PCG(preconditioner="block")),
     "conjugate gradients, polynomial": pdgpu.Newton(iterations=4, linear=pdgpu.PCG(preconditioner="chebyshev")),
     "conjugate gradients, multilevel": pdgpu.Newton(iterations=4, linear=pdgpu.PCG(preconditioner="multilevel")),
+    "conjugate gradients, amg": pdgpu.Newton(iterations=4, linear=pdgpu.PCG(preconditioner="amg")),
     "QuasiNewton": pdgpu.QuasiNewton(iterations=4),
     "VertexBlockDescent": pdgpu.VertexBlockDescent(iterations=4),
     "BlockJacobi": pdgpu.BlockJacobi(iterations=4),
