@@ -18,9 +18,10 @@ PLANES = 6
 def bounded_steps(tmp_path_factory):
     """f(H, g, radius, normals, slacks) of n cases: the steps that the core takes, (n, 3)."""
     program = tmp_path_factory.mktemp("bounds") / "vertex_bound_case"
-    flags = ["-O2", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-array-bounds", "-DPD_REAL=double", f"-I{ROOT / 'csrc'}"]
-    source = ROOT / "tests" / "vertex_bound_case.c"
-    subprocess.run([os.environ.get("CC", "cc"), *flags, str(source), "-o", str(program), "-lm"], check=True)
+    flags = ["-O2", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fopenmp", "-Wno-array-bounds", "-DPD_REAL=double", f"-I{ROOT / 'csrc'}"]
+    sources = [ROOT / "tests" / "vertex_bound_case.c", ROOT / "csrc" / "cpu" / "contact" / "plane_lanes.c"]
+    sources.append(ROOT / "csrc" / "threads" / "team.c")
+    subprocess.run([os.environ.get("CC", "cc"), *flags, *map(str, sources), "-o", str(program), "-lm", "-lpthread"], check=True)
 
     def steps(H, g, radius, normals, slacks):
         upper = H[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]

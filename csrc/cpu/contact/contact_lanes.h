@@ -14,8 +14,8 @@ typedef struct pd_contact_lanes {
 } pd_contact_lanes;
 
 /* Columns without a pair repeat the last one. Corners that the kind does not have repeat the first. */
-PD_INLINE void pd_contact_lanes_gather(const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen, int count,
-                                       pd_contact_lanes *out) {
+PD_INLINE void pd_contact_lanes_gather_corners(const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen, int count,
+                                               pd_contact_lanes *out) {
     int corners = pd_contact_corners(kind);
     for (int l = 0; l < PD_CONTACT_LANES; l++) {
         size_t p = (size_t)chosen[l < count ? l : count - 1];
@@ -23,6 +23,14 @@ PD_INLINE void pd_contact_lanes_gather(const pd_contact_pairs *pairs, const real
             const real *at = x + 3 * (size_t)pairs->points[4 * p + (size_t)(j < corners ? j : 0)];
             for (int i = 0; i < 3; i++) out->x[3 * j + i][l] = at[i];
         }
+    }
+}
+
+PD_INLINE void pd_contact_lanes_gather(const pd_contact_pairs *pairs, const real *x, int kind, const int *chosen, int count,
+                                       pd_contact_lanes *out) {
+    pd_contact_lanes_gather_corners(pairs, x, kind, chosen, count, out);
+    for (int l = 0; l < PD_CONTACT_LANES; l++) {
+        size_t p = (size_t)chosen[l < count ? l : count - 1];
         out->activation[l] = pairs->activation[p], out->separation[l] = pairs->separation[p];
         out->weight[l] = pairs->weight[p], out->threshold[l] = pairs->threshold[p];
     }

@@ -1,6 +1,6 @@
 /* Loops that select the neighbour pairs. */
-#include "cpu/contact/contact_lanes.h"
-#include "updates/contact/vertex_bound.h"
+#include "cpu/contact/plane_lanes.h"
+#include "cpu/context.h"
 
 enum { POINTS = 1024 /* points whose roles are read in sequence, so that only the first needs a search */ };
 
@@ -21,68 +21,6 @@ pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, c
         most = here > most ? here : most;
     }
     *used = most;
-    return PD_OK;
-}
-
-/* Normal and heights of pairs of one kind. */
-typedef struct lane_planes {
-    real number[8][PD_CONTACT_LANES];
-    int plain[PD_CONTACT_LANES]; /* 0: the numbers are undefined */
-} lane_planes;
-
-PD_INLINE void planes_of_kind(int kind, const pd_contact_lanes *lanes, lane_planes *out) {
-#pragma omp simd
-    for (int l = 0; l < PD_CONTACT_LANES; l++) {
-        pd_points4 x = pd_contact_lanes_corners(lanes, l);
-        pd_nearest nearest = pd_contact_nearest(kind, x);
-        pd_side_heights heights = pd_side_heights_of(kind, x, nearest.normal, nearest.distance);
-        out->plain[l] = pd_contact_is_plain(kind, x, nearest);
-        out->number[0][l] = nearest.normal.x, out->number[1][l] = nearest.normal.y, out->number[2][l] = nearest.normal.z;
-        out->number[3][l] = heights.a, out->number[4][l] = heights.b, out->number[5][l] = heights.c, out->number[6][l] = heights.d;
-        out->number[7][l] = heights.margin;
-    }
-}
-
-static __attribute__((noinline)) void lane_planes_of(int kind, const pd_contact_lanes *lanes, lane_planes *out) {
-#define PD_CALL(KIND) planes_of_kind(KIND, lanes, out)
-    PD_CONTACT_OF_KIND(kind, PD_CALL)
-#undef PD_CALL
-}
-
-static void set_planes(const pd_contact_pairs *pairs, const real *x, double rounding, double fraction, int kind, const int *chosen, int n,
-                       pd_separating_plane *planes) {
-    pd_contact_lanes lanes;
-    lane_planes found;
-    for (int first = 0; first < n; first += PD_CONTACT_LANES) {
-        int count = n - first < PD_CONTACT_LANES ? n - first : PD_CONTACT_LANES;
-        pd_contact_lanes_gather(pairs, x, kind, chosen + first, count, &lanes);
-        lane_planes_of(kind, &lanes, &found);
-        for (int l = 0; l < count; l++) {
-            int p = chosen[first + l];
-            pd_separating_plane *plane = planes + p;
-            if (!found.plain[l]) {
-                pd_contact_update_plane(pairs, x, rounding, fraction, 0, p, plane);
-                continue;
-            }
-            const real normal[3] = {found.number[0][l], found.number[1][l], found.number[2][l]};
-            const pd_side_heights heights = {found.number[3][l], found.number[4][l], found.number[5][l], found.number[6][l],
-                                             found.number[7][l]};
-            pd_separating_plane_set(heights, pairs->separation[p], rounding, fraction, (double)INFINITY, normal, plane);
-        }
-    }
-}
-
-pd_status pd_contact_planes(pd_context *context, const pd_contact_pairs *pairs, const real *x, double rounding, double fraction,
-                            pd_separating_plane *planes) {
-    int n = pairs->n, blocks = (n + PD_CONTACT_MOST - 1) / PD_CONTACT_MOST;
-#pragma omp parallel for num_threads(pd_threads(context, n, 40)) schedule(static)
-    for (int block = 0; block < blocks; block++) {
-        int first = PD_CONTACT_MOST * block, end = n - first < PD_CONTACT_MOST ? n : first + PD_CONTACT_MOST;
-        pd_contact_kinds chosen;
-        pd_contact_sort_kinds(pairs, first, end, &chosen);
-        for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++)
-            set_planes(pairs, x, rounding, fraction, kind, chosen.pairs[kind], chosen.n[kind], planes);
-    }
     return PD_OK;
 }
 
@@ -125,8 +63,18 @@ pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, 
 }
 
 pd_status pd_contact_bound_moves(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, real *d) {
-#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, 20)) schedule(static)
-    for (int i = 0; i < model->n_vertices; i++) pd_bound_move(model, contact, i, d + 3 * (size_t)i);
+#pragma omp parallel num_threads(pd_threads(context, model->n_vertices, 20))
+    {
+        pd_separating_plane room[PD_BOUND_KEPT];
+        pd_bound_planes planes;
+#pragma omp for schedule(dynamic, 64)
+        for (int i = 0; i < model->n_vertices; i++) {
+            real *move = d + 3 * (size_t)i;
+            int exceeds = !model->fixed[i] && pd_bound_exceeds(pd_bound_most(contact, i), move);
+            if (exceeds) pd_plane_lanes(contact, i, room, &planes);
+            pd_bound_move(model, contact, i, exceeds ? &planes : NULL, move);
+        }
+    }
     return PD_OK;
 }
 

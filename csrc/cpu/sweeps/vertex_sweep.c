@@ -5,6 +5,7 @@
  * fixed order of sums, so the bits do not depend on the threads. */
 #include "updates/sweeps/vertex_update.h"
 
+#include "cpu/contact/plane_lanes.h"
 #include "cpu/context.h"
 #include "cpu/sweeps/filtered_corners.h"
 #include "cpu/sweeps/vertex_lanes.h"
@@ -293,7 +294,9 @@ static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep
                              const real *correction, real *stiffness, real (*d)[3]) {
     real elastic[PD_BLOCK_VERTICES][9], touching[PD_BLOCK_VERTICES][9];
     double energies[PD_BLOCK_VERTICES];
-    pd_vertex_block block; // large: left uninitialised
+    pd_vertex_block block; // large: left uninitialised, as these:
+    pd_separating_plane room[PD_BOUND_KEPT];
+    pd_bound_planes planes;
     block.model = model, block.sweep = sweep, block.contact = contact, block.n = end - begin;
     for (int v = 0; v < block.n; v++) {
         int vertex = sweep->updates[begin + v].vertex;
@@ -312,8 +315,12 @@ static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep
         int vertex = sweep->updates[begin + v].vertex;
         if (block.vertices[v] >= 0) pd_vertex_update_add_filtered_pairs(sweep, begin + v, touching[v]);
         pd_vertex_update_solve(model->subspace, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
-        if (sweep->may_touch[begin + v])
-            pd_vertex_update_limit(model, sweep, contact, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
+        if (sweep->may_touch[begin + v]) {
+            int exceeds = pd_vertex_update_exceeds(contact, vertex, d[v]);
+            if (exceeds) pd_plane_lanes(contact, vertex, room, &planes);
+            pd_vertex_update_limit(model, sweep, contact, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v],
+                                   exceeds ? &planes : NULL, d[v]);
+        }
         stiffness[v] = pd_vertex_update_stiffness(elastic[v]);
     }
     if (kind != PD_SWEEP_SEARCH) search_block(&block, (const real(*)[9])elastic, (const real(*)[9])touching, energies, d);

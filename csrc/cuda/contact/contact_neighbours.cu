@@ -97,7 +97,7 @@ pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, 
 static __global__ void bound_moves_kernel(const __grid_constant__ pd_model model, const __grid_constant__ pd_contact_sweep contact,
                                           real *d) {
     int i = item();
-    if (i < model.n_vertices) pd_bound_move(&model, &contact, i, d + 3 * (size_t)i);
+    if (i < model.n_vertices) pd_bound_move(&model, &contact, i, NULL, d + 3 * (size_t)i);
 }
 
 pd_status pd_contact_bound_moves(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, real *d) {

@@ -53,16 +53,35 @@ typedef struct pd_bound_plane {
 #ifdef __CUDACC__
 #define PD_BOUND_KEPT 0
 #else
-#define PD_BOUND_KEPT 192
+#define PD_BOUND_KEPT 512
 #endif
 #endif
 
 typedef struct pd_bound_planes {
     int n; /* -1: not computed; above PD_BOUND_KEPT: too many to store */
 #if PD_BOUND_KEPT
+    const pd_separating_plane *ready; /* [<= PD_BOUND_KEPT] of the pairs in the order of pd_bound_meet_point; NULL: computed there */
     pd_bound_plane kept[PD_BOUND_KEPT];
 #endif
 } pd_bound_planes;
+
+PD_FUNCTION void pd_bound_planes_begin(pd_bound_planes *planes) {
+    planes->n = -1;
+#if PD_BOUND_KEPT
+    planes->ready = NULL;
+#endif
+}
+
+/* Takes the next plane from those that are ready; returns 0 without these. */
+PD_FUNCTION int pd_bound_take_ready(const pd_bound_planes *planes, pd_separating_plane *plane) {
+#if PD_BOUND_KEPT
+    if (planes->ready) *plane = planes->ready[planes->n];
+    return planes->ready != NULL;
+#else
+    (void)planes, (void)plane;
+    return 0;
+#endif
+}
 
 PD_FUNCTION void pd_bound_meet(const pd_bound_plane *plane, pd_bound_way *out) {
     double speed = pd_bound_dot(plane->way, out->along);
@@ -97,7 +116,8 @@ PD_FUNCTION void pd_bound_meet_point(const pd_contact_sweep *contact, const pd_v
     for (int r = contact->incidence.start[point]; r < contact->incidence.start[point + 1]; r++) {
         int p = contact->incidence.roles[r] / 4, corner = contact->incidence.roles[r] % 4;
         double movers = (double)pd_vertex_update_movers(sweep, contact, n_vertices, bounds->pairs.points + 4 * (size_t)p, vertex);
-        pd_contact_update_plane(&bounds->pairs, bounds->begun, bounds->rounding, bounds->fraction, 0, p, &plane);
+        if (!pd_bound_take_ready(planes, &plane))
+            pd_contact_update_plane(&bounds->pairs, bounds->begun, bounds->rounding, bounds->fraction, 0, p, &plane);
         double slack = (double)plane.slacks[corner] / (movers > size ? movers : size);
         pd_bound_meet_found(&plane, sign * pd_corner_side(bounds->pairs.kind[p], corner), slack, planes, out);
     }
@@ -105,7 +125,8 @@ PD_FUNCTION void pd_bound_meet_point(const pd_contact_sweep *contact, const pd_v
     for (int r = far->incidence.start[point]; r < far->incidence.start[point + 1]; r++) {
         int p = far->incidence.roles[r] / 4, corner = far->incidence.roles[r] % 4;
         if (far->near[p]) continue;
-        pd_contact_update_plane(&far->pairs, far->start, bounds->rounding, bounds->fraction, 1, p, &plane);
+        if (!pd_bound_take_ready(planes, &plane))
+            pd_contact_update_plane(&far->pairs, far->start, bounds->rounding, bounds->fraction, 1, p, &plane);
         double side = pd_corner_side(far->pairs.kind[p], corner), gone = 0.0;
         for (int c = 0; c < 3; c++) gone += (double)plane.normal[c] * ((double)at[c] - (double)start[c]);
         double slack = (double)plane.slacks[corner] + side * gone;
@@ -311,33 +332,46 @@ PD_FUNCTION void pd_bound_minimise_in_ball(const pd_contact_sweep *contact, cons
         for (int c = 0; c < 3; c++) d[c] *= radius / size;
 }
 
-/* out [3] = the step of a vertex whose own one exceeds its bound, from H [6] and g. */
+/* out [3] = the step of a vertex whose own one exceeds its bound, from H [6] and g. planes: of the vertex; NULL: computed here. */
 PD_FUNCTION_APART void pd_bound_correction(const pd_contact_sweep *contact, const pd_vertex_sweep *sweep, int n_vertices, int vertex,
-                                           const real *P, const double H[6], const double g[3], real out[3]) {
+                                           const real *P, const double H[6], const double g[3], pd_bound_planes *planes, real out[3]) {
     const double none[3] = {0.0, 0.0, 0.0};
     double d[3] = {0.0, 0.0, 0.0}, radius = pd_bound_radius(contact, vertex);
     pd_bound_way way;
-    pd_bound_planes planes;
-    planes.n = -1;
-    if (radius > 0.0) pd_bound_minimise_in_ball(contact, sweep, n_vertices, vertex, P, H, g, radius, &planes, d);
+    pd_bound_planes own;
+    pd_bound_planes_begin(&own);
+    if (!planes) planes = &own;
+    if (radius > 0.0) pd_bound_minimise_in_ball(contact, sweep, n_vertices, vertex, P, H, g, radius, planes, d);
     pd_bound_begin(&way, none, d, 1);
-    pd_bound_meet_all(contact, sweep, n_vertices, vertex, &planes, &way);
+    pd_bound_meet_all(contact, sweep, n_vertices, vertex, planes, &way);
     for (int c = 0; c < 3; c++) out[c] = (real)(way.fraction * d[c]);
     if (P) pd_vertex_project(P, out);
 }
 
-/* d [3] of free vertex i, which may move `most` in any direction, becomes the nearest move to -d in its displacement bound. */
-PD_FUNCTION void pd_bound_nearest(const pd_model *model, const pd_contact_sweep *contact, int i, double most, real d[3]) {
-    const double H[6] = {1.0, 0.0, 0.0, 1.0, 0.0, 1.0}, g[3] = {(double)d[0], (double)d[1], (double)d[2]};
-    if (!(pd_bound_dot(g, g) > most * most)) return;
-    pd_bound_correction(contact, NULL, model->n_vertices, i, model->subspace ? model->subspace + 9 * (size_t)i : NULL, H, g, d);
+/* Tells whether the move -d is longer than `most`, m. */
+PD_FUNCTION int pd_bound_exceeds(double most, const real d[3]) {
+    const double g[3] = {(double)d[0], (double)d[1], (double)d[2]};
+    return pd_bound_dot(g, g) > most * most;
 }
 
-/* Row i of pd_contact_bound_moves. */
-PD_FUNCTION void pd_bound_move(const pd_model *model, const pd_contact_sweep *contact, int i, real d[3]) {
+/* The displacement bound of vertex i in any direction, m. */
+PD_FUNCTION double pd_bound_most(const pd_contact_sweep *contact, int i) {
+    return contact->displacement_bound ? (double)contact->displacement_bound[i] : (double)INFINITY;
+}
+
+/* d [3] of free vertex i, which may move `most` in any direction, becomes the nearest move to -d in its displacement bound. */
+PD_FUNCTION void pd_bound_nearest(const pd_model *model, const pd_contact_sweep *contact, int i, double most, pd_bound_planes *planes,
+                                  real d[3]) {
+    const double H[6] = {1.0, 0.0, 0.0, 1.0, 0.0, 1.0}, g[3] = {(double)d[0], (double)d[1], (double)d[2]};
+    const real *P = model->subspace ? model->subspace + 9 * (size_t)i : NULL;
+    if (!pd_bound_exceeds(most, d)) return;
+    pd_bound_correction(contact, NULL, model->n_vertices, i, P, H, g, planes, d);
+}
+
+/* Row i of pd_contact_bound_moves. planes: of the vertex; NULL: computed here. */
+PD_FUNCTION void pd_bound_move(const pd_model *model, const pd_contact_sweep *contact, int i, pd_bound_planes *planes, real d[3]) {
     const real before[3] = {d[0], d[1], d[2]};
-    if (!model->fixed[i])
-        pd_bound_nearest(model, contact, i, contact->displacement_bound ? (double)contact->displacement_bound[i] : (double)INFINITY, d);
+    if (!model->fixed[i]) pd_bound_nearest(model, contact, i, pd_bound_most(contact, i), planes, d);
     real cut[3] = {before[0] - d[0], before[1] - d[1], before[2] - d[2]};
     if (contact->held) contact->held[i] = pd_sqrt(cut[0] * cut[0] + cut[1] * cut[1] + cut[2] * cut[2]);
 }
@@ -347,7 +381,7 @@ PD_FUNCTION void pd_bound_move_towards(const pd_model *model, const pd_contact_s
     const real *to = target + 3 * (size_t)i;
     real *at = x + 3 * (size_t)i, d[3] = {at[0] - to[0], at[1] - to[1], at[2] - to[2]}, before[3] = {d[0], d[1], d[2]};
     if (model->fixed[i]) return;
-    pd_bound_nearest(model, contact, i, fmin((double)contact->displacement_bound[i], pd_bound_radius(contact, i)), d);
+    pd_bound_nearest(model, contact, i, fmin((double)contact->displacement_bound[i], pd_bound_radius(contact, i)), NULL, d);
     for (int c = 0; c < 3; c++) at[c] = d[c] == before[c] ? to[c] : at[c] - d[c];
 }
 

@@ -268,14 +268,21 @@ PD_UPDATE_INLINE double pd_vertex_update_contact_energy(const pd_model *model, c
     return pd_vertex_update_own_contact_energy(model, sweep, contact, vertex, lane, lanes, d);
 }
 
+/* Tells whether d of a vertex exceeds its displacement bound. */
+PD_FUNCTION int pd_vertex_update_exceeds(const pd_contact_sweep *contact, int vertex, const real d[3]) {
+    real bound = contact->displacement_bound ? contact->displacement_bound[vertex] : (real)INFINITY;
+    return d[0] * d[0] + d[1] * d[1] + d[2] * d[2] > bound * bound;
+}
+
 /* Limits d of a vertex to its displacement bound. sums [9]: the system of d (pd_vertex_update_solve), touching NULL without contact. A
- * step by the diagonal block minimises another quadratic; in a subspace it is the nearest one along which g decreases. */
+ * step by the diagonal block minimises another quadratic; in a subspace it is the nearest one along which g decreases. planes: as in
+ * pd_bound_correction. */
 PD_UPDATE_FUNCTION void pd_vertex_update_limit(const pd_model *model, const pd_vertex_sweep *sweep, const pd_contact_sweep *contact,
-                                               pd_sweep_step kind, int vertex, const real elastic[9], const real *touching, real d[3]) {
-    real bound = contact->displacement_bound ? contact->displacement_bound[vertex] : (real)INFINITY,
-         square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+                                               pd_sweep_step kind, int vertex, const real elastic[9], const real *touching,
+                                               pd_bound_planes *planes, real d[3]) {
     if (contact->held) contact->held[vertex] = 0;
-    if (!(square > bound * bound)) return;
+    if (!pd_vertex_update_exceeds(contact, vertex, d)) return;
+    real before = pd_vertex_update_length(d);
     const real *P = model->subspace ? model->subspace + 9 * (size_t)vertex : NULL;
     double H[6], g[3];
     for (int c = 0; c < 3; c++) g[c] = (double)elastic[c] + (touching ? (double)touching[c] : 0.0);
@@ -288,8 +295,8 @@ PD_UPDATE_FUNCTION void pd_vertex_update_limit(const pd_model *model, const pd_v
             for (int c = 0; c < 3; c++) g[c] = most * (double)d[c];
         }
     }
-    pd_bound_correction(contact, sweep, model->n_vertices, vertex, P, H, g, d);
-    if (contact->held) contact->held[vertex] = pd_max(pd_sqrt(square) - pd_vertex_update_length(d), (real)0);
+    pd_bound_correction(contact, sweep, model->n_vertices, vertex, P, H, g, planes, d);
+    if (contact->held) contact->held[vertex] = pd_max(before - pd_vertex_update_length(d), (real)0);
 }
 
 /* The line search of a vertex in contact. */

@@ -200,13 +200,13 @@ PD_UPDATE_INLINE void pd_vertex_update_step(const pd_model *model, const pd_vert
     pd_vertex_update_add_constant(sweep->updates + update, step->inverse_h, pd_vertex_update_drive(step, offset, vertex), sum);
     if (!pd_vertex_update_touches(contact, vertex)) {
         pd_vertex_update_solve(model->subspace, kind, vertex, sum, NULL, d);
-        if (contact) pd_vertex_update_limit(model, sweep, contact, kind, vertex, sum, NULL, d);
+        if (contact) pd_vertex_update_limit(model, sweep, contact, kind, vertex, sum, NULL, NULL, d);
         return;
     }
     double energy = pd_vertex_update_contact(model, sweep, contact, vertex, lane, lanes, touching);
     pd_vertex_update_add_filtered_pairs(sweep, update, touching);
     pd_vertex_update_solve(model->subspace, kind, vertex, sum, touching, d);
-    pd_vertex_update_limit(model, sweep, contact, kind, vertex, sum, touching, d);
+    pd_vertex_update_limit(model, sweep, contact, kind, vertex, sum, touching, NULL, d);
     if (kind != PD_SWEEP_SEARCH && !(contact->frozen.stiffness > 0)) // a penalty is quadratic between two detections
         pd_vertex_update_contact_search(model, sweep, contact, sum, touching, energy, vertex, lane, lanes, d);
 }
