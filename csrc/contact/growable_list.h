@@ -17,8 +17,12 @@ typedef struct pd_growable {
 /* The number of arrays and the arrays: two arguments of pd_growables_grow. */
 #define PD_GROWABLES(lists) (int)(sizeof(lists) / sizeof *(lists)), lists
 
-/* Increases the capacity of all n <= PD_MOST_GROWABLES arrays of a list to at least `needed` elements, by doubling. *revision (or NULL)
- * counts the changes of *capacity. An increase loses the contents. The old arrays are freed after the allocation of the new ones, so
+/* The next capacity of a list of at least `needed` elements. Up to 2^20 elements it doubles. From there on it grows by an eighth of
+ * `needed`, or by a quarter if that is more, since half of a large list would often stay empty. */
+size_t pd_grown_capacity(size_t capacity, size_t needed);
+
+/* Increases the capacity of all n <= PD_MOST_GROWABLES arrays of a list to at least `needed` elements (pd_grown_capacity). *revision (or
+ * NULL) counts the changes of *capacity. An increase loses the contents. The old arrays are freed after the allocation of the new ones, so
  * that a failure leaves the list unchanged. Errors: PD_ERROR_MEMORY, with the number and `of`, the noun for the elements. */
 pd_status pd_growables_grow(pd_context *context, size_t needed, const char *of, int n, const pd_growable *lists, size_t *capacity,
                             long long *revision);

@@ -119,8 +119,9 @@ pd_status pd_mark_first(pd_context *context, size_t n, const uint64_t *names, in
 
 /* The roles of each point, ascending: of n active pairs, 4 pair + corner. Missing corners, and those of pairs beyond active->count, come
  * last.
- *   role_bits, point_bits  of 4 n, and of n_points + 1      keys, scratch  B [4 n]  scratch, for the sort on a device      work: for 4 n
- *   keys */
+ *   role_bits, point_bits  of 4 n, and of n_points + 1      keys, scratch  B [pd_role_keys(n)]  scratch, for the sort on a device
+ *   work: for as many keys */
+size_t pd_role_keys(size_t n);
 pd_status pd_role_lists(pd_context *context, size_t n, const pd_active_pairs *active, int n_points, int role_bits, int point_bits,
                         uint64_t *keys, uint64_t *scratch, const pd_work *work, pd_incidence *out);
 

@@ -141,6 +141,17 @@ def test_room_grows_and_no_pair_is_lost(method):
     assert phase.counts["retries"] == counts["retries"]
 
 
+def test_a_large_list_has_little_empty_room():
+    """If lists of millions of pairs doubled, layers of cloth would take up to twice the memory of their pairs."""
+    rng = np.random.default_rng(17)
+    points = rng.random((1950, 3))
+    phase = BroadPhase(points, np.arange(1950).reshape(-1, 3))
+    found = phase.pairs(points, distance=2.0)
+    needed = len(found.vertex_triangle) + len(found.edge_edge)
+    assert len(found.vertex_triangle) == 1950 * 649 and len(found.edge_edge) == 1950 * 1947 // 2
+    assert needed <= phase.counts["pair_capacity"] <= 1.13 * needed
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_few_primitives(method, dtype):

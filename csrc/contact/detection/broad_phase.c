@@ -1,6 +1,8 @@
 /* The broad phase; see broad_phase.h. */
 #include "contact/detection/broad_phase_parts.h"
 
+#include "contact/growable_list.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,12 +221,10 @@ static pd_status append_pairs(pd_broad_phase *phase, int which) {
 }
 
 pd_status pd_broad_phase_lengthen(pd_broad_phase *phase, pair_list *list, size_t found) {
-    size_t capacity = list->buffer.capacity > 0 ? list->buffer.capacity : FEWEST_PAIRS; /* a capacity of 0 follows a failed allocation */
     pd_status status = PD_OK;
     if (found > UINT32_MAX)
         return pd_fail(pd_context_error(phase->context), PD_ERROR_MEMORY, "broad phase: %zu pairs are more than a list can store", found);
-    while (capacity < found) capacity *= 2;
-    status = resize(phase, list, capacity);
+    status = resize(phase, list, pd_grown_capacity(list->buffer.capacity, found));
     if (status) {
         pd_error cause = *pd_context_error(phase->context);
         return pd_fail(pd_context_error(phase->context), status, "no memory for %zu candidate pairs: %.300s", found, cause.text);

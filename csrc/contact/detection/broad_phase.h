@@ -43,7 +43,7 @@ typedef struct pd_broad_phase_counts {
     size_t pair_capacity; /* of both kinds */
 } pd_broad_phase_counts;
 
-/* Memory: allocates everything here, except the lists of pairs. These double when they overflow and never shrink.
+/* Memory: allocates everything here, except the lists of pairs. These grow when they overflow and never shrink.
  * Errors: PD_ERROR_MEMORY; PD_ERROR_VALUE for more than 2^27 primitives of a kind. */
 pd_status pd_broad_phase_create(pd_broad_phase **out, pd_context *context, const pd_broad_phase_description *description);
 void pd_broad_phase_destroy(pd_broad_phase *phase); /* NULL is allowed */

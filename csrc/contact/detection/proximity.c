@@ -350,7 +350,7 @@ pd_status pd_proximity_incidence(pd_proximity *p, const int *points, pd_incidenc
     const pd_growable lists[] = {PD_GROWABLE(p->incidence.roles, 1)};
     pd_status status;
     if (points) active.points = (int *)(uintptr_t)points;
-    PD_TRY(ensure_key_capacity(p, n));
+    PD_TRY(ensure_key_capacity(p, pd_role_keys(p->n_active)));
     PD_TRY(pd_growables_grow(p->context, n, "corners of pairs that are near", PD_GROWABLES(lists), &p->incidence.capacity, &p->revision));
     PD_TRY(pd_incidence_list(context, p->n_active, &active, n_points, p->keys, p->scratch, &p->work, &p->incidence));
     *out = p->incidence;

@@ -5,8 +5,8 @@
  *     active      the candidates at most a given distance apart, sorted by (kind, first, second)
  *     incidence   for every point the active pairs that have it as a corner
  *
- * Lists grow by doubling and never shrink. Their addresses change only when they grow, which `revision` counts. A recorded graph stays
- * valid while `revision` is constant. A failed allocation leaves the lists unchanged. */
+ * Lists grow (pd_grown_capacity) and never shrink. Their addresses change only when they grow, which `revision` counts. A recorded graph
+ * stays valid while `revision` is constant. A failed allocation leaves the lists unchanged. */
 #ifndef PD_CONTACT_DETECTION_PROXIMITY_H
 #define PD_CONTACT_DETECTION_PROXIMITY_H
 

@@ -248,14 +248,19 @@ pd_status pd_contact_set_points(const pd_contact *self, const real *x, const rea
 
 pd_status pd_contact_ensure_capacity(pd_contact *self, size_t n) {
     pd_contact_columns *c = &self->columns;
-    const pd_growable lists[] = {PD_GROWABLE(c->kind, 1),       PD_GROWABLE(c->points, 4),     PD_GROWABLE(c->activation, 1),
-                                 PD_GROWABLE(c->separation, 1), PD_GROWABLE(c->weight, 1),     PD_GROWABLE(c->threshold, 1),
-                                 PD_GROWABLE(self->values, 1),  PD_GROWABLE(self->corners, 12)};
+    const pd_growable lists[] = {PD_GROWABLE(c->kind, 1),       PD_GROWABLE(c->points, 4), PD_GROWABLE(c->activation, 1),
+                                 PD_GROWABLE(c->separation, 1), PD_GROWABLE(c->weight, 1), PD_GROWABLE(c->threshold, 1),
+                                 PD_GROWABLE(self->values, 1)};
     const pd_growable partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
     pd_status status = pd_growables_grow(self->context, n, "pairs in contact", PD_GROWABLES(lists), &self->capacity, NULL);
     if (!status)
         status = pd_growables_grow(self->context, n, "sums over pairs in contact", PD_GROWABLES(partial), &self->partial_capacity, NULL);
     return status;
+}
+
+pd_status pd_contact_ensure_corners(pd_contact *self, size_t n) {
+    const pd_growable lists[] = {PD_GROWABLE(self->corners, 12)};
+    return pd_growables_grow(self->context, n, "corners of pairs in contact", PD_GROWABLES(lists), &self->corner_capacity, NULL);
 }
 
 /* m */

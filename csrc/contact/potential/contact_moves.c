@@ -77,6 +77,7 @@ pd_status pd_contact_closing_of(pd_contact *self, const real *x_0, const real *x
     *closing = (pd_closing){(double)INFINITY, (double)INFINITY, 1.0};
     PD_TRY(pd_contact_find(self, x_0));
     if (!self->n) return PD_OK;
+    PD_TRY(pd_contact_ensure_corners(self, (size_t)self->n));
     PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, PD_FILTER_NONE, self->values));
     PD_TRY(pd_contact_set_points(self, x_1, prescribed_1, end));
     pd_contact_pairs pairs = pd_contact_listed(self);

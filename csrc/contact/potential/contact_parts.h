@@ -46,9 +46,9 @@ struct pd_contact {
     int ahead;
 
     int n, listed; /* pairs; listed: those of the surface's points */
-    size_t capacity, hessian_capacity, partial_capacity;
+    size_t capacity, corner_capacity, hessian_capacity, partial_capacity;
     pd_contact_columns columns;
-    real *values, *corners; /* B [capacity], [capacity,4,3] */
+    real *values, *corners; /* B [capacity], [corner_capacity,4,3] */
     double *partial;        /* B [capacity / PD_SUM_BLOCK + 2] */
     real *hessians;         /* B [hessian_capacity,12,12] */
     pd_incidence incidence;
@@ -75,6 +75,8 @@ int pd_contact_is_thick(const pd_contact_description *description);
 
 /* Increases the capacity to n pairs. Memory: grows. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_ensure_capacity(pd_contact *self, size_t n);
+/* The same for self->corners, which a sweep over vertices does not need. */
+pd_status pd_contact_ensure_corners(pd_contact *self, size_t n);
 
 /* The pairs of the contact potential at the last detection, and one of their quantities at the surface's points; `filter` as in
  * contact_loops.h. */

@@ -29,6 +29,7 @@ static pd_status add_gradient(pd_contact *self, const pd_model *model, real *gra
     pd_status status = PD_OK;
     if (self->penalty[self->lag]) PD_TRY(pd_penalty_add_gradient(self->penalty[self->lag], model, self->surface->points, gradient));
     if (self->n > 0) {
+        PD_TRY(pd_contact_ensure_corners(self, (size_t)self->n));
         PD_TRY(pd_contact_evaluate(self, PD_CONTACT_GRADIENT, PD_FILTER_NONE, self->corners));
         PD_TRY(pd_contact_gather(self->context, model, &self->incidence, self->corners, gradient));
     }
@@ -56,6 +57,7 @@ pd_status pd_contact_hessians(pd_contact *self, const real *x, pd_hessian_filter
     const pd_growable lists[] = {PD_GROWABLE(self->hessians, 144)};
     size_t n = (size_t)pd_contact_acting(self, &view).n;
     PD_TRY(pd_contact_ensure_capacity(self, n));
+    PD_TRY(pd_contact_ensure_corners(self, n)); // for products
     PD_TRY(pd_growables_grow(self->context, n, "Hessians of pairs in contact", PD_GROWABLES(lists), &self->hessian_capacity, NULL));
     if (self->penalty[self->lag])
         PD_TRY(pd_penalty_hessians(self->penalty[self->lag], self->surface->points, self->hessians));
@@ -143,8 +145,9 @@ pd_status pd_contact_add_curvature(pd_contact *self, const pd_model *model, cons
 pd_status pd_contact_read(pd_contact *self, int quantity, real *out) {
     size_t size = (size_t)pd_contact_quantity_size(quantity), n = (size_t)self->n;
     pd_status status = PD_OK;
-    real *memory = size == 1 ? self->values : self->corners;
     if (size != 1 && size != 12) return pd_fail(pd_context_error(self->context), PD_ERROR_VALUE, "quantity: %d is not read back", quantity);
+    if (size == 12) PD_TRY(pd_contact_ensure_corners(self, n));
+    real *memory = size == 1 ? self->values : self->corners;
     PD_TRY(pd_contact_evaluate(self, quantity, PD_FILTER_NONE, memory));
     PD_TRY(pd_memory_download(self->context, out, memory, n * size * sizeof(real)));
 done:

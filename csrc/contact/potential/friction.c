@@ -26,12 +26,13 @@ struct pd_friction {
     pd_work work;
     uint64_t *found; /* B [1] */
     uint64_t *keys;
-    size_t capacity, partial_capacity;
-    real *values, *corners, *matrices; /* B [capacity], [capacity,4,3], [capacity,3,3] */
-    real *before, *tried;              /* B [capacity,3] pd_slipping */
-    int remembers, has_tried;          /* they are those of this lag */
-    double *partial;                   /* B [capacity / PD_SUM_BLOCK + 2] */
-    double *energy;                    /* B [2] */
+    size_t capacity, derivative_capacity, partial_capacity;
+    real *values;             /* B [capacity] */
+    real *corners, *matrices; /* B [derivative_capacity,4,3], [.,3,3] */
+    real *before, *tried;     /* B [derivative_capacity,3] pd_slipping */
+    int remembers, has_tried; /* they are those of this lag */
+    double *partial;          /* B [capacity / PD_SUM_BLOCK + 2] */
+    double *energy;           /* B [2] */
 };
 
 pd_status pd_friction_create(pd_friction **out, pd_context *context, const pd_friction_description *d, int n_points) {
@@ -104,15 +105,22 @@ pd_status pd_friction_begin(pd_friction *self, const real *y) {
 
 static pd_status ensure_capacity(pd_friction *self, size_t n) {
     pd_lagged_pairs *p = &self->pairs;
-    const pd_growable lists[] = {
-        PD_GROWABLE(p->points, 4),    PD_GROWABLE(p->weights, 4),     PD_GROWABLE(p->normals, 3),     PD_GROWABLE(p->strength, 1),
-        PD_GROWABLE(self->values, 1), PD_GROWABLE(self->corners, 12), PD_GROWABLE(self->matrices, 9), PD_GROWABLE(self->incidence.roles, 4),
-        PD_GROWABLE(self->keys, 1),   PD_GROWABLE(self->before, 3),   PD_GROWABLE(self->tried, 3)};
+    const pd_growable lists[] = {PD_GROWABLE(p->points, 4),   PD_GROWABLE(p->weights, 4),   PD_GROWABLE(p->normals, 3),
+                                 PD_GROWABLE(p->strength, 1), PD_GROWABLE(self->values, 1), PD_GROWABLE(self->incidence.roles, 4),
+                                 PD_GROWABLE(self->keys, 1)};
     const pd_growable partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
     pd_status status = pd_growables_grow(self->context, n, "pairs with friction", PD_GROWABLES(lists), &self->capacity, NULL);
     if (!status)
         status = pd_growables_grow(self->context, n, "sums over pairs with friction", PD_GROWABLES(partial), &self->partial_capacity, NULL);
     return status;
+}
+
+/* The arrays that a sweep over vertices does not need. */
+static pd_status ensure_derivatives(pd_friction *self) {
+    const pd_growable lists[] = {PD_GROWABLE(self->corners, 12), PD_GROWABLE(self->matrices, 9), PD_GROWABLE(self->before, 3),
+                                 PD_GROWABLE(self->tried, 3)};
+    return pd_growables_grow(self->context, (size_t)self->pairs.n, "derivatives of pairs with friction", PD_GROWABLES(lists),
+                             &self->derivative_capacity, NULL);
 }
 
 /* Lists n roles as sweeps read them. */
@@ -187,7 +195,8 @@ pd_status pd_friction_lag_frozen(pd_friction *self, const pd_frozen_pairs *pairs
     PD_TRY(pd_memory_copy(context, self->incidence.start, incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
     PD_TRY(pd_memory_copy(context, self->incidence.roles, incidence->roles, 4 * n * sizeof(int)));
     self->pairs.count = from->count;
-    status = take_names(self, n, keys);
+    PD_TRY(take_names(self, n, keys));
+    status = ensure_derivatives(self); // here, since a recorded graph may compute the gradient
 done:
     return status;
 }
@@ -220,17 +229,19 @@ done:
 
 pd_status pd_friction_add_gradient(pd_friction *self, const pd_model *model, const real *y, real *gradient) {
     if (self->pairs.n == 0) return PD_OK;
-    pd_status status = evaluate(self, PD_FRICTION_GRADIENT, y, self->corners);
+    pd_status status = ensure_derivatives(self);
+    if (!status) status = evaluate(self, PD_FRICTION_GRADIENT, y, self->corners);
     return status ? status : pd_contact_gather(self->context, model, &self->incidence, self->corners, gradient);
 }
 
 pd_status pd_friction_hessians(pd_friction *self, const real *y) {
-    return self->pairs.n > 0 ? evaluate(self, PD_FRICTION_MATRIX, y, self->matrices) : PD_OK;
+    pd_status status = ensure_derivatives(self);
+    return status || self->pairs.n == 0 ? status : evaluate(self, PD_FRICTION_MATRIX, y, self->matrices);
 }
 
 pd_status pd_friction_remember_slips(pd_friction *self, const real *y) {
-    pd_status status = PD_OK;
-    if (self->pairs.n > 0) status = evaluate(self, PD_FRICTION_SLIP, y, self->before);
+    pd_status status = ensure_derivatives(self);
+    if (!status && self->pairs.n > 0) status = evaluate(self, PD_FRICTION_SLIP, y, self->before);
     self->remembers = status == PD_OK && self->pairs.n > 0;
     return status;
 }
@@ -277,6 +288,7 @@ pd_status pd_friction_read(pd_friction *self, int quantity, const real *y, real 
     size_t size = (size_t)pd_friction_quantity_size(quantity);
     pd_status status = PD_OK;
     if (self->pairs.n == 0) return PD_OK;
+    PD_TRY(ensure_derivatives(self));
     PD_TRY(evaluate(self, quantity, y, self->corners)); // its capacity suffices for every quantity
     PD_TRY(pd_memory_download(self->context, out, self->corners, (size_t)self->pairs.n * size * sizeof(real)));
 done:

@@ -65,13 +65,13 @@ pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, 
 pd_status pd_contact_bound_moves(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, real *d) {
 #pragma omp parallel num_threads(pd_threads(context, model->n_vertices, 20))
     {
-        pd_separating_plane room[PD_BOUND_KEPT];
+        pd_separating_plane kept[PD_BOUND_KEPT];
         pd_bound_planes planes;
 #pragma omp for schedule(dynamic, 64)
         for (int i = 0; i < model->n_vertices; i++) {
             real *move = d + 3 * (size_t)i;
             int exceeds = !model->fixed[i] && pd_bound_exceeds(pd_bound_most(contact, i), move);
-            if (exceeds) pd_plane_lanes(contact, i, room, &planes);
+            if (exceeds) pd_plane_lanes(contact, i, kept, &planes);
             pd_bound_move(model, contact, i, exceeds ? &planes : NULL, move);
         }
     }

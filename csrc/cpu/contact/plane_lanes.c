@@ -101,14 +101,14 @@ static int planes_of_point(const plane_rule *rule, const pd_incidence *incidence
     return n;
 }
 
-void pd_plane_lanes(const pd_contact_sweep *contact, int vertex, pd_separating_plane *memory, pd_bound_planes *planes) {
+void pd_plane_lanes(const pd_contact_sweep *contact, int vertex, pd_separating_plane *kept, pd_bound_planes *planes) {
     const pd_vertex_bounds *bounds = &contact->bounds;
     const pd_far_pairs *far = &bounds->far;
     const plane_rule near = {&bounds->pairs, bounds->begun, bounds->rounding, bounds->fraction, 0},
                      beyond = {&far->pairs, far->start, bounds->rounding, bounds->fraction, 1};
     pd_bound_planes_begin(planes);
     if (contact->embedding.start) return;
-    int n = planes_of_point(&near, &contact->incidence, NULL, vertex, 0, memory);
-    if (n >= 0) n = planes_of_point(&beyond, &far->incidence, far->near, vertex, n, memory);
-    if (n >= 0) planes->ready = memory;
+    int n = planes_of_point(&near, &contact->incidence, NULL, vertex, 0, kept);
+    if (n >= 0) n = planes_of_point(&beyond, &far->incidence, far->near, vertex, n, kept);
+    if (n >= 0) planes->ready = kept;
 }

@@ -5,8 +5,8 @@
 #include "cpu/contact/contact_lanes.h"
 #include "updates/contact/vertex_bound.h"
 
-/* *planes: those of a vertex (pd_bound_meet_point), in `memory` [PD_BOUND_KEPT]. They are computed on demand instead if they are too many,
+/* *planes: those of a vertex (pd_bound_meet_point), in `kept` [PD_BOUND_KEPT]. They are computed on demand instead if they are too many,
  * or if the vertex has embedded points. */
-void pd_plane_lanes(const pd_contact_sweep *contact, int vertex, pd_separating_plane *memory, pd_bound_planes *planes);
+void pd_plane_lanes(const pd_contact_sweep *contact, int vertex, pd_separating_plane *kept, pd_bound_planes *planes);
 
 #endif

@@ -295,7 +295,7 @@ static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep
     real elastic[PD_BLOCK_VERTICES][9], touching[PD_BLOCK_VERTICES][9];
     double energies[PD_BLOCK_VERTICES];
     pd_vertex_block block; // large: left uninitialised, as these:
-    pd_separating_plane room[PD_BOUND_KEPT];
+    pd_separating_plane kept[PD_BOUND_KEPT];
     pd_bound_planes planes;
     block.model = model, block.sweep = sweep, block.contact = contact, block.n = end - begin;
     for (int v = 0; v < block.n; v++) {
@@ -317,7 +317,7 @@ static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep
         pd_vertex_update_solve(model->subspace, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
         if (sweep->may_touch[begin + v]) {
             int exceeds = pd_vertex_update_exceeds(contact, vertex, d[v]);
-            if (exceeds) pd_plane_lanes(contact, vertex, room, &planes);
+            if (exceeds) pd_plane_lanes(contact, vertex, kept, &planes);
             pd_vertex_update_limit(model, sweep, contact, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v],
                                    exceeds ? &planes : NULL, d[v]);
         }

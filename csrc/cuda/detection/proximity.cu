@@ -230,6 +230,8 @@ static __global__ void role_start_kernel(size_t n, int n_points, int role_bits, 
     if (i < n) out.roles[i] = (int)(keys[i] & (((uint64_t)1 << role_bits) - 1));
 }
 
+size_t pd_role_keys(size_t n) { return 4 * n; }
+
 pd_status pd_role_lists(pd_context *context, size_t n, const pd_active_pairs *active, int n_points, int role_bits, int point_bits,
                         uint64_t *keys, uint64_t *scratch, const pd_work *work, pd_incidence *out) {
     size_t n_roles = 4 * n;
