@@ -20,6 +20,7 @@
  * NOT COMPUTED HERE. The Python package does the following, and a C program does it by itself:
  *   - Check that no surfaces intersect at the start. A barrier keeps surfaces apart only if they are apart.
  *   - Choose the stiffness of a contact, the rho of Chebyshev, and omega of SOR. Each is a number here.
+ *   - Join the triangles of plane faces of obstacles. Each triangle and each edge inside a face has its own pairs here.
  *   - Shift the origin. In float, keep the coordinates near zero.
  *   - Refuse pins and obstacles whose prescribed motions meet each other.
  *   - Check that a quasistatic scene (dt = 0) is held. The step fails if its matrix is singular.

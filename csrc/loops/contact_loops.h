@@ -16,7 +16,7 @@ typedef struct pd_contact_pairs {
     const int *points;      /* [n,4]  rows of x; missing corners are not read */
     const real *activation; /* [n]    dhat, m */
     const real *separation; /* [n]    xi, m */
-    const real *weight;     /* [n] */
+    const real *weight;     /* [n]    negative: 0, pd_contact_choose_triangles */
     const real *threshold;  /* [n]    of the mollifier, m^4; 0: none */
     const uint64_t *count;  /* [1]    number of valid pairs among the n, for pd_contact_batch; NULL: all */
 } pd_contact_pairs;
@@ -72,6 +72,7 @@ typedef struct pd_contact_scene {
     const real *areas;          /* [n_points]  m^2, of a vertex; < 0 for a vertex without triangles, or without weights */
     const real *edge_areas;     /* [n_edges]  the same of edges */
     const real *triangle_areas; /* [n_triangles]  m^2; < 0 without weights */
+    const int *panels;          /* [n_triangles]  of a panel (updates/contact/panel_update.h), -1: none; NULL: no panels */
     const int *planes;          /* [n_planes]  the row of a plane's point, followed by that of its normal */
     real activation;            /* dhat, m */
     real separation;            /* xi, m */
@@ -82,6 +83,7 @@ typedef struct pd_contact_scene {
 /* Arrays of the pairs of a scene, in the layout of pd_contact_pairs; B [capacity,..]. */
 typedef struct pd_contact_columns {
     int *kind, *points; /* points [capacity,4], -1 for missing corners */
+    int *panel;         /* pd_contact_scene, -1: none; may be NULL */
     real *activation, *separation, *weight, *threshold;
 } pd_contact_columns;
 
@@ -92,7 +94,7 @@ static inline pd_contact_pairs pd_contact_columns_pairs(const pd_contact_columns
 }
 
 static inline void pd_contact_columns_destroy(pd_context *context, const pd_contact_columns *c) {
-    void *const memory[] = {c->kind, c->points, c->activation, c->separation, c->weight, c->threshold};
+    void *const memory[] = {c->kind, c->points, c->panel, c->activation, c->separation, c->weight, c->threshold};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
 }
 
@@ -100,6 +102,12 @@ static inline void pd_contact_columns_destroy(pd_context *context, const pd_cont
  * particle, becomes one with a vertex. A pair with a collider becomes one with plane `first`. Weights: updates/contact/pair_weight.h. */
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
                               const pd_contact_columns *out);
+
+/* Chooses the triangle with the term of a vertex and a panel at x B [n_points,3] m: weight [n] B becomes negative for the others, and
+ * 0 in the records [n] B unless NULL.
+ *   panels  B [n] of the pairs, -1: none      order  B [n] scratch */
+pd_status pd_contact_choose_triangles(pd_context *context, const pd_contact_pairs *pairs, const int *panels, const real *x, real *order,
+                                      real *weight, pd_contact_record *records);
 
 /* values  B [n]  in/out: replaces the distance of each pair, m, by 1 for a gap below PD_COLLAPSED_GAP, otherwise 0. Does not read
  * pairs->count. */
@@ -166,9 +174,10 @@ pd_status pd_contact_neighbour_flags(pd_context *context, const pd_contact_pairs
                                      const real *distance, double rounding, double cut, int n_points, unsigned char *flags,
                                      unsigned char *role_flags);
 
-/* out and records = the n pairs with the given rows, without their slacks, and ranks [pairs]: the place of each of them among these. */
-pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_contact_pairs *pairs, const pd_contact_columns *out,
-                          pd_contact_record *records, int *ranks);
+/* out and records = the n pairs with the given rows, without their slacks, and ranks [pairs]: the place of each of them among these.
+ * panel [pairs]: that of each pair; may be NULL. */
+pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_contact_pairs *pairs, const int *panel,
+                          const pd_contact_columns *out, pd_contact_record *records, int *ranks);
 
 /* out = the incidence of these pairs, from the n_roles roles of the complete one in role_rows, ascending; ranks NULL: all pairs are
  * selected. */

@@ -156,13 +156,14 @@ def test_a_moving_wall_pushes():
 
 
 def test_what_blocks_a_pin_holds_it_back():
-    """If not, a scripted pin goes through a wall that does not yield."""
+    """If not, a scripted pin goes through a wall that does not yield. The wall has a motion, so that all of its edges have pairs."""
     grid = pdgpu.shapes.grid((1, 1), cells=(4, 4))
     points = grid.points[:, [0, 2, 1]] + [0.0, 0.2, 0.0]
     scene = pdgpu.Scene(gravity=(0, 0, 0))
     cloth = scene.add_shell(pdgpu.Mesh(points, triangles=grid.triangles), pdgpu.Spring(1e2), density=0.2)
     cloth.pin([0], motion=lambda time, rest: rest - [0.0, 2.0 * time, 0.0])
-    scene.add_obstacle(pdgpu.Box((3, 0.2, 3), (0.5, -0.1, 0.5)))
+    wall = pdgpu.shapes.box((3, 0.2, 3))
+    scene.add_obstacle(pdgpu.Mesh(wall.points - [1.0, 0.2, 1.0], triangles=wall.triangles), lambda time, rest: rest)
     sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=40, step_tolerance=1e-4), dt=1 / 50, contact=pdgpu.BarrierContact(0.01))
     frames = [sim.positions]
     for _ in range(8):
@@ -346,6 +347,6 @@ def test_a_mesh_whose_motion_begins_elsewhere_starts_there(dtype):
         return first, sim.positions
 
     lifted = settled(points + [0.0, -5.0, 0.0], lambda time, rest: rest + [0.0, 5.0, 0.0])
-    there = settled((points + [0.0, -5.0, 0.0]) + [0.0, 5.0, 0.0], None)
+    there = settled((points + [0.0, -5.0, 0.0]) + [0.0, 5.0, 0.0], lambda time, rest: rest)
     for moved, stood in zip(lifted, there, strict=True):
         np.testing.assert_array_equal(moved, stood)

@@ -20,6 +20,11 @@ def slab(gap=GAP, below=(0.75, 0.8)):
     return pdgpu.Mesh(mesh.points - [*below, 0.2 + gap], triangles=mesh.surface)
 
 
+def still(_time, points):
+    """A motion that may deform a mesh: its flat edges keep their pairs."""
+    return points
+
+
 MIDDLE = (1.52, 1.47)  # the vertex in the middle of the slab is below the block
 
 
@@ -63,7 +68,7 @@ def edge_areas(scene):
 def test_edges_weigh_as_the_smaller_side(dtype):
     """If not, the edges of a coarse floor push a thousand times as hard as what lies next to them, and no step gets on."""
     for weighting in ("harmonic", "sum"):
-        kind, vertices, weight, touching = weights(block_before(slab()), dtype=dtype, weighting=weighting)
+        kind, vertices, weight, touching = weights(block_before(slab(), motion=still), dtype=dtype, weighting=weighting)
         of_edges, rows = edge_areas(touching), np.flatnonzero(kind == EDGE_EDGE)
         assert len(rows) > 10
         a, b = (np.array([of_edges[frozenset(vertices[row, corners].tolist())] for row in rows]) for corners in ([0, 1], [2, 3]))
@@ -79,7 +84,7 @@ def test_edges_weigh_as_the_smaller_side(dtype):
 def test_a_vertex_weighs_at_most_as_the_triangle(dtype):
     """If not, the vertices of a coarse floor are as much too stiff as its edges were."""
     for weighting in ("harmonic", "sum"):
-        scene = block_before(slab(below=MIDDLE))
+        scene = block_before(slab(below=MIDDLE), motion=still)
         kind, vertices, weight, touching = weights(scene, dtype=dtype, weighting=weighting)
         rows = np.flatnonzero(kind == VERTEX_TRIANGLE)
         quarter = touching.areas[vertices[rows, 0]] / 4.0
@@ -90,6 +95,25 @@ def test_a_vertex_weighs_at_most_as_the_triangle(dtype):
         x, triangles = touching.rest, touching.triangles
         pairs = pdgpu.contact.find_pairs(pdgpu.BarrierContact(2e-3, stiffness=1e5), x, triangles, rest=x, weighting=weighting)
         assert pairs.weight.sum() == pytest.approx(weight.sum(), rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_flat_face_of_an_obstacle_weighs_as_a_plane(dtype):
+    """If not, a box as a floor is a quarter as stiff as a plane, and as stiff as its triangles are many."""
+    fine = slab()
+    coarse = pdgpu.Box(size=(3.0, 3.0, 0.2), centre=(0.75, 0.7, -0.1 - GAP))
+    found = []
+    for floor in (fine, coarse, pdgpu.Plane((0.0, 0.0, -GAP), (0.0, 0.0, 1.0))):
+        kind, vertices, weight, touching = weights(block_before(floor), dtype=dtype)
+        plane = isinstance(floor, pdgpu.Plane)
+        assert plane or set(kind) == {VERTEX_TRIANGLE}  # the edges and vertices of the slab are inside its face or far from the block
+        of = touching.areas[vertices[:, 0]]
+        expected = of if plane else of * 9.0 / (9.0 + 3.0 * of)
+        counts = weight > 0.0  # of the pairs of a vertex, one
+        np.testing.assert_allclose(weight[counts], expected[counts], rtol=8.0 * np.finfo(dtype).eps)
+        assert np.bincount(vertices[counts, 0]).max() == 1
+        found.append(weight.sum())
+    assert found[0] == pytest.approx(found[1], rel=1e-6) and found[0] == pytest.approx(found[2], rel=2e-3)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -102,6 +102,23 @@ def test_friction_of_a_spinning_ball_drives_the_plank_below_it():
     assert sim.rigid.spins[1, 2] == pytest.approx(impulse * radius / inertia(wheel)[2, 2] - spin, rel=0.02)
 
 
+@pytest.mark.filterwarnings("ignore:friction")  # the wheels start pressed together
+def test_friction_wheels_end_with_one_speed_of_the_rim():
+    """Two equal balls on axes: the impulse of friction has the same moment on both, so that the second takes half of the spin."""
+    scene, radius, spin = at_rest(), 0.1, 20.0
+    for x, turns in ((0.0, spin), (2.0 * radius + 1e-3, 0.0)):
+        mesh = ball(radius, (x, 0.0, 0.0), 3)
+        points = np.concatenate([mesh.points, [[x, 0.0, -0.05], [x, 0.0, 0.05]]])
+        wheel = scene.add_rigid(pdgpu.Mesh(points, triangles=mesh.triangles), density=1000.0, spin=(0.0, 0.0, turns))
+        wheel.pin([len(points) - 2, len(points) - 1])
+    sim = simulated(scene, 2e-3, distance=4e-3, stiffness=1e4, friction=0.4)
+    sim.step(6)
+    first, second = sim.rigid.spins[:, 2]
+    assert first > 15.0 and spin - first == pytest.approx(-second, rel=0.1)
+    sim.step(40)
+    np.testing.assert_allclose(sim.rigid.spins[:, 2], [0.5 * spin, -0.5 * spin], rtol=0.05)
+
+
 @pytest.mark.parametrize("angle", [3.0, 3.2, 7.0])
 def test_a_spin_near_half_a_turn_a_step_is_exact(angle):
     """And beyond it: the rotation of a step is not read off the ends of the step."""

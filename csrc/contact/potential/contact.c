@@ -20,6 +20,12 @@ static const double SEARCH_FACTOR = 2.0, SEARCH_FACTOR_OF_WIDE = 1.2;
 
 static size_t prescribed_bytes(const pd_contact *self) { return 3 * (size_t)self->n_prescribed * sizeof(real); }
 
+static int has_panels(const pd_contact_description *d) {
+    for (int t = 0; d->panels && t < d->phase.n[PD_TRIANGLES]; t++)
+        if (d->panels[t] >= 0) return 1;
+    return 0;
+}
+
 static pd_status create_scene(pd_contact_scene *scene, pd_context *context, const pd_contact_description *d, int n_moving) {
     pd_status status = PD_OK;
     size_t n = (size_t)d->phase.n_points;
@@ -32,6 +38,8 @@ static pd_status create_scene(pd_contact_scene *scene, pd_context *context, cons
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->edge_areas, d->edge_areas, (size_t)d->phase.n[PD_EDGES] * sizeof(real)));
     PD_TRY(
         pd_upload(context, (void **)(uintptr_t)&scene->triangle_areas, d->triangle_areas, (size_t)d->phase.n[PD_TRIANGLES] * sizeof(real)));
+    if (has_panels(d))
+        PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->panels, d->panels, (size_t)d->phase.n[PD_TRIANGLES] * sizeof(int)));
     PD_TRY(pd_upload(context, (void **)(uintptr_t)&scene->planes, d->planes, (size_t)d->n_planes * sizeof(int)));
 done:
     return status;
@@ -164,7 +172,7 @@ void pd_contact_destroy(pd_contact *self) {
                             self->hessians,   self->energy,          self->displacement_bounds,
                             self->touching,   self->chosen.rows,     self->found_at,
                             self->closing,    scene->triangle_areas, self->planes_of_listed,
-                            self->held};
+                            self->held,       scene->panels};
     for (int lag = 0; lag < PD_LAG_COUNT; lag++) {
         pd_friction_destroy(self->friction[lag]);
         pd_penalty_destroy(self->penalty[lag]);
@@ -250,7 +258,7 @@ pd_status pd_contact_ensure_capacity(pd_contact *self, size_t n) {
     pd_contact_columns *c = &self->columns;
     const pd_growable lists[] = {PD_GROWABLE(c->kind, 1),       PD_GROWABLE(c->points, 4), PD_GROWABLE(c->activation, 1),
                                  PD_GROWABLE(c->separation, 1), PD_GROWABLE(c->weight, 1), PD_GROWABLE(c->threshold, 1),
-                                 PD_GROWABLE(self->values, 1)};
+                                 PD_GROWABLE(self->values, 1),  PD_GROWABLE(c->panel, 1)};
     const pd_growable partial[] = {{(void **)&self->partial, sizeof *self->partial, PD_SUM_BLOCK}};
     pd_status status = pd_growables_grow(self->context, n, "pairs in contact", PD_GROWABLES(lists), &self->capacity, NULL);
     if (!status)
@@ -276,6 +284,15 @@ static void count_search(pd_contact *self, int searched) {
     self->uncounted = 0;
 }
 
+/* The columns of the first n active pairs, or of active->count if that is less. */
+static pd_status describe_active(pd_contact *self, const pd_active_pairs *active, int n) {
+    const pd_contact_columns *c = &self->columns;
+    const pd_contact_pairs pairs = pd_contact_columns_pairs(c, n, active->count);
+    pd_status status = pd_contact_describe(self->context, &self->scene, active, n, c);
+    if (status || !self->scene.panels) return status;
+    return pd_contact_choose_triangles(self->context, &pairs, c->panel, self->surface->points, self->values, c->weight, NULL);
+}
+
 /* The list of all pairs of the surface's points nearer than `range`. A search covers the widest list. */
 static pd_status list_pairs(pd_contact *self, double range) {
     pd_status status;
@@ -288,7 +305,7 @@ static pd_status list_pairs(pd_contact *self, double range) {
     PD_TRY(pd_proximity_activate(self->proximity, range));
     const pd_active_pairs *active = pd_proximity_active(self->proximity, &n);
     PD_TRY(pd_contact_ensure_capacity(self, n));
-    PD_TRY(pd_contact_describe(self->context, &self->scene, active, (int)n, &self->columns));
+    PD_TRY(describe_active(self, active, (int)n));
     PD_TRY(pd_proximity_incidence(self->proximity, self->columns.points, &self->incidence));
     self->n = (int)n;
     self->listed = 1;
@@ -341,7 +358,7 @@ pd_status pd_contact_find_async(pd_contact *self, const real *x, double expected
     PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->prescribed, self->surface->points));
     PD_TRY(pd_proximity_activate_async(self->proximity, self->range, search_up_to(self, self->range), expected, near));
     PD_TRY(pd_contact_ensure_capacity(self, near->capacity));
-    PD_TRY(pd_contact_describe(self->context, &self->scene, near, (int)near->capacity, c));
+    PD_TRY(describe_active(self, near, (int)near->capacity));
     *limits = pd_contact_columns_pairs(c, (int)near->capacity, near->count);
     PD_TRY(pd_contact_batch(self->context, &self->potential, PD_CONTACT_DISTANCE, PD_FILTER_NONE, limits, self->surface->points,
                             self->values));

@@ -90,6 +90,7 @@ typedef struct pd_contact_description {
     const real *areas; /* [n_points] m^2, pd_contact_scene */
     const real *edge_areas, *triangle_areas;
     int weighting;     /* PD_WEIGHTING_... */
+    const int *panels; /* [triangles] pd_contact_scene; NULL: no panels */
     const int *planes; /* [n_planes] */
     int n_planes;
     const int *asked; /* [n_asked] the points tested against planes, ascending */

@@ -259,6 +259,7 @@ static pd_status list_neighbour_pairs(pd_contact *self, const real *x) {
     if (self->n) PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, PD_FILTER_NONE, self->values));
     double certain = pd_contact_certain_bound(self);
     const pd_neighbour_pairs list = {.pairs = &pairs,
+                                     .panel = self->scene.panels ? self->columns.panel : NULL,
                                      .incidence = &self->incidence,
                                      .distance = self->values,
                                      .points = self->surface->points,

@@ -171,6 +171,7 @@ pd_status pd_contact_read_columns(pd_contact *self, const pd_contact_columns *ou
                    {keys, pd_contact_pairs_of(self).keys, sizeof *keys}};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         if (columns[i].host) PD_TRY(pd_memory_download(self->context, columns[i].host, columns[i].memory, n * columns[i].bytes));
+    for (size_t i = 0; i < n && out->weight; i++) out->weight[i] = pd_max(out->weight[i], 0);
 done:
     return status;
 }

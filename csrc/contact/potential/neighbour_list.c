@@ -15,7 +15,7 @@ struct pd_neighbour_list {
     pd_context *context;
     int n_vertices, n_points;
     pd_chosen_points chosen;
-    int known;
+    int known, panelled;
     double certain, rounding, fraction;
     double gone;         /* the largest used fraction of a ball at the last check */
     real *start, *balls; /* B [n_points,3] x_0, [n_points] radii, m */
@@ -93,7 +93,8 @@ static pd_status ensure_neighbour_capacity(pd_neighbour_list *self, size_t n) {
     pd_contact_columns *c = &self->columns;
     const pd_growable lists[] = {PD_GROWABLE(c->kind, 1),        PD_GROWABLE(c->points, 4),     PD_GROWABLE(c->activation, 1),
                                  PD_GROWABLE(c->separation, 1),  PD_GROWABLE(c->weight, 1),     PD_GROWABLE(c->threshold, 1),
-                                 PD_GROWABLE(self->distance, 1), PD_GROWABLE(self->records, 1), PD_GROWABLE(self->incidence.roles, 4)};
+                                 PD_GROWABLE(self->distance, 1), PD_GROWABLE(self->records, 1), PD_GROWABLE(self->incidence.roles, 4),
+                                 PD_GROWABLE(c->panel, 1)};
     return pd_growables_grow(self->context, n, "pairs that are near", PD_GROWABLES(lists), &self->capacity, NULL);
 }
 
@@ -135,6 +136,7 @@ pd_status pd_neighbour_list_rebuild(pd_neighbour_list *self, const pd_neighbour_
     uint64_t found[2] = {0, 0};
     pd_status status = PD_OK;
     self->known = 0;
+    self->panelled = list->panel != NULL;
     self->certain = list->certain, self->rounding = list->rounding, self->fraction = list->fraction;
     PD_TRY(ensure_capacity(self, n));
     PD_TRY(pd_contact_balls(context, &self->chosen, list->incidence, list->distance, pairs, list->cut, list->far, list->rounding,
@@ -151,7 +153,7 @@ pd_status pd_neighbour_list_rebuild(pd_neighbour_list *self, const pd_neighbour_
     }
     PD_TRY(keep_all(self, list));
     self->n = (int)found[0];
-    PD_TRY(pd_contact_take(context, self->n, self->rows, pairs, &self->columns, self->records, self->ranks));
+    PD_TRY(pd_contact_take(context, self->n, self->rows, pairs, list->panel, &self->columns, self->records, self->ranks));
     PD_TRY(pd_contact_take_roles(context, self->n_points, (int)found[1], self->role_rows, self->ranks, list->incidence, &self->incidence));
     self->known = 1, self->gone = 0.0;
 done:
@@ -162,7 +164,10 @@ pd_status pd_neighbour_list_bounds(pd_neighbour_list *self, const pd_pair_potent
                                    unsigned char *touching, pd_contact_sweep *sweep) {
     pd_context *context = self->context;
     const pd_contact_pairs pairs = pd_contact_columns_pairs(&self->columns, self->n, NULL);
+    const pd_contact_columns *c = &self->columns;
     pd_status status = PD_OK;
+    if (self->n && self->panelled) // self->distance is scratch here
+        PD_TRY(pd_contact_choose_triangles(context, &pairs, c->panel, points, self->distance, c->weight, self->records));
     if (self->n) PD_TRY(pd_contact_batch(context, potential, PD_CONTACT_DISTANCE, PD_FILTER_NONE, &pairs, points, self->distance));
     if (self->n) PD_TRY(pd_contact_slacks(context, &pairs, self->distance, self->rounding, self->records));
     PD_TRY(pd_contact_displacement_bounds(context, &self->chosen, &self->incidence, self->distance, &pairs, self->balls, self->start,

@@ -16,6 +16,7 @@ typedef struct pd_neighbour_list pd_neighbour_list;
 /* All pairs at x_0. */
 typedef struct pd_neighbour_pairs {
     const pd_contact_pairs *pairs;
+    const int *panel; /* B [pairs->n] of each pair, -1: none; NULL: no panels */
     const pd_incidence *incidence;
     const real *distance; /* B [pairs->n] m */
     const real *points;   /* B [n_points,3] x_0, m */

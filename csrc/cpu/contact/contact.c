@@ -4,6 +4,7 @@
  * depends on the pair only, and all lanes run the same instructions. So the bits of a pair do not depend on its neighbours in the
  * register. */
 #include "cpu/contact/contact_lanes.h"
+#include "updates/contact/panel_update.h"
 #include "updates/contact/separating_plane.h"
 
 enum { LANES = PD_CONTACT_LANES, BLOCK = PD_CONTACT_MOST };
@@ -138,6 +139,19 @@ pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene
     n = (int)pd_counted((size_t)n, active->count);
 #pragma omp parallel for num_threads(pd_threads(context, n, ENERGY_NANOSECONDS)) schedule(static)
     for (int p = 0; p < n; p++) pd_contact_update_describe(scene, active, (size_t)p, out);
+    return PD_OK;
+}
+
+pd_status pd_contact_choose_triangles(pd_context *context, const pd_contact_pairs *pairs, const int *panels, const real *x, real *order,
+                                      real *weight, pd_contact_record *records) {
+    int n = (int)pd_counted((size_t)pairs->n, pairs->count);
+#pragma omp parallel num_threads(pd_threads(context, n, ENERGY_NANOSECONDS))
+    {
+#pragma omp for schedule(static)
+        for (int p = 0; p < n; p++) order[p] = pd_panel_update_order(pairs, panels, x, p);
+#pragma omp for schedule(static)
+        for (int p = 0; p < n; p++) pd_panel_update_weight(pairs, panels, order, n, weight, records, p);
+    }
     return PD_OK;
 }
 

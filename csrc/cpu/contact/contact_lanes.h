@@ -32,7 +32,7 @@ PD_INLINE void pd_contact_lanes_gather(const pd_contact_pairs *pairs, const real
     for (int l = 0; l < PD_CONTACT_LANES; l++) {
         size_t p = (size_t)chosen[l < count ? l : count - 1];
         out->activation[l] = pairs->activation[p], out->separation[l] = pairs->separation[p];
-        out->weight[l] = pairs->weight[p], out->threshold[l] = pairs->threshold[p];
+        out->weight[l] = pd_contact_update_weight(pairs->weight[p]), out->threshold[l] = pairs->threshold[p];
     }
 }
 

@@ -39,11 +39,11 @@ pd_status pd_contact_neighbour_flags(pd_context *context, const pd_contact_pairs
     return PD_OK;
 }
 
-pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_contact_pairs *pairs, const pd_contact_columns *out,
-                          pd_contact_record *records, int *ranks) {
+pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_contact_pairs *pairs, const int *panel,
+                          const pd_contact_columns *out, pd_contact_record *records, int *ranks) {
 #pragma omp parallel for num_threads(pd_threads(context, n, 10)) schedule(static)
     for (int to = 0; to < n; to++) {
-        pd_contact_update_take(pairs, rows[to], out, records, to);
+        pd_contact_update_take(pairs, panel, rows[to], out, records, to);
         ranks[rows[to]] = to;
     }
     return PD_OK;

@@ -2,6 +2,7 @@
 #include "cuda/block_sum.cuh"
 #include "cuda/context.cuh"
 #include "cuda/vertices.cuh"
+#include "updates/contact/panel_update.h"
 #include "updates/contact/separating_plane.h"
 
 #include <cstring>
@@ -56,6 +57,25 @@ static __global__ void describe_kernel(pd_contact_scene scene, pd_active_pairs a
 pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene, const pd_active_pairs *active, int n,
                               const pd_contact_columns *out) {
     PD_LAUNCH(context, describe_kernel, n, *scene, *active, n, *out);
+    return PD_OK;
+}
+
+static __global__ void panel_order_kernel(pd_contact_pairs pairs, const int *panels, const real *x, real *order) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (exists(pairs, p)) order[p] = pd_panel_update_order(&pairs, panels, x, p);
+}
+
+static __global__ void panel_weight_kernel(pd_contact_pairs pairs, const int *panels, const real *order, real *weight,
+                                           pd_contact_record *records) {
+    int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    int n = (int)pd_counted((size_t)pairs.n, pairs.count);
+    if (p < n) pd_panel_update_weight(&pairs, panels, order, n, weight, records, p);
+}
+
+pd_status pd_contact_choose_triangles(pd_context *context, const pd_contact_pairs *pairs, const int *panels, const real *x, real *order,
+                                      real *weight, pd_contact_record *records) {
+    PD_LAUNCH(context, panel_order_kernel, pairs->n, *pairs, panels, x, order);
+    PD_LAUNCH(context, panel_weight_kernel, pairs->n, *pairs, panels, order, weight, records);
     return PD_OK;
 }
 

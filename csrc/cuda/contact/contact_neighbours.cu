@@ -66,17 +66,17 @@ pd_status pd_contact_planes(pd_context *context, const pd_contact_pairs *pairs, 
     return PD_OK;
 }
 
-static __global__ void take_kernel(int n, const int *rows, pd_contact_pairs pairs, pd_contact_columns out, pd_contact_record *records,
-                                   int *ranks) {
+static __global__ void take_kernel(int n, const int *rows, pd_contact_pairs pairs, const int *panel, pd_contact_columns out,
+                                   pd_contact_record *records, int *ranks) {
     int to = item();
     if (to >= n) return;
-    pd_contact_update_take(&pairs, rows[to], &out, records, to);
+    pd_contact_update_take(&pairs, panel, rows[to], &out, records, to);
     ranks[rows[to]] = to;
 }
 
-pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_contact_pairs *pairs, const pd_contact_columns *out,
-                          pd_contact_record *records, int *ranks) {
-    PD_LAUNCH(context, take_kernel, n, n, rows, *pairs, *out, records, ranks);
+pd_status pd_contact_take(pd_context *context, int n, const int *rows, const pd_contact_pairs *pairs, const int *panel,
+                          const pd_contact_columns *out, pd_contact_record *records, int *ranks) {
+    PD_LAUNCH(context, take_kernel, n, n, rows, *pairs, panel, *out, records, ranks);
     return PD_OK;
 }
 

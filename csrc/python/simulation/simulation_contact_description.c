@@ -337,6 +337,7 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     if (!array_of(kept, object, "edge_areas", PD_NPY_REAL, 1, one, &out->edge_areas)) return 0;
     one[0] = out->phase.n[PD_TRIANGLES];
     if (!array_of(kept, object, "triangle_areas", PD_NPY_REAL, 1, one, &out->triangle_areas)) return 0;
+    if (!array_of(kept, object, "panels", NPY_INT32, 1, one, &out->panels)) return 0;
     // the row after the point of a plane is its normal
     if (!indices_of(kept, object, "planes", 0, n - 1, &rows, &out->planes)) return 0;
     out->n_planes = (int)rows;

@@ -33,7 +33,7 @@ PD_FUNCTION void pd_contact_update_describe(const pd_contact_scene *scene, const
     real weight = 1, threshold = 0, at[12];
     for (int j = 0; j < 4; j++) points[j] = from[j];
     if (kind == PD_VERTEX_TRIANGLE) {
-        weight = pd_pair_weight_of_triangle(scene, from[0], second);
+        weight = pd_pair_weight_of_triangle(scene, from[0], second, from[1]);
     } else if (kind == PD_EDGE_EDGE) {
         weight = pd_pair_weight_of_edges(scene, from, first, second);
         int a = pd_edge_is_point(from), b = pd_edge_is_point(from + 2);
@@ -61,6 +61,7 @@ PD_FUNCTION void pd_contact_update_describe(const pd_contact_scene *scene, const
             activation = pd_contact_activation(activation, separation, pd_contact_closest(kind, at).distance);
     }
     out->kind[p] = kind;
+    if (out->panel) out->panel[p] = kind == PD_VERTEX_TRIANGLE && scene->panels ? scene->panels[second] : -1;
     out->activation[p] = activation, out->separation[p] = separation;
     out->weight[p] = weight, out->threshold[p] = threshold;
 }
@@ -145,15 +146,18 @@ PD_FUNCTION double pd_contact_update_used(int prescribed, const real *balls, dou
     return !prescribed && move < radius ? move / radius : INFINITY; // infinite also for a NaN coordinate
 }
 
+/* The weight of a pair in the contact potential, from its column. */
+PD_FUNCTION real pd_contact_update_weight(real weight) { return pd_max(weight, (real)0); }
+
 /* Copies row p of a list of pairs to row `to` of another, and to its records. */
-PD_FUNCTION void pd_contact_update_take(const pd_contact_pairs *pairs, int p, const pd_contact_columns *out, pd_contact_record *records,
-                                        int to) {
+PD_FUNCTION void pd_contact_update_take(const pd_contact_pairs *pairs, const int *panel, int p, const pd_contact_columns *out,
+                                        pd_contact_record *records, int to) {
     pd_contact_record *record = records + to;
     for (int j = 0; j < 4; j++) record->points[j] = pairs->points[4 * (size_t)p + (size_t)j];
     record->activation = pairs->activation[p], record->separation = pairs->separation[p];
-    record->weight = pairs->weight[p], record->threshold = pairs->threshold[p];
+    record->weight = pd_contact_update_weight(pairs->weight[p]), record->threshold = pairs->threshold[p];
     record->slack = 0, record->kind = pairs->kind[p];
-    out->kind[to] = pairs->kind[p];
+    out->kind[to] = pairs->kind[p], out->panel[to] = panel ? panel[p] : -1;
     for (int j = 0; j < 4; j++) out->points[4 * (size_t)to + (size_t)j] = pairs->points[4 * (size_t)p + (size_t)j];
     out->activation[to] = pairs->activation[p], out->separation[to] = pairs->separation[p];
     out->weight[to] = pairs->weight[p], out->threshold[to] = pairs->threshold[p];
@@ -237,7 +241,7 @@ PD_FUNCTION void pd_contact_update_gather(const pd_contact_pairs *pairs, const r
     pd_contact_update_corners(x, pairs->points + 4 * (size_t)p, pd_contact_corners(pairs->kind[p]), at);
     limits->activation = pairs->activation[p];
     limits->separation = pairs->separation[p];
-    limits->weight = pairs->weight[p];
+    limits->weight = pd_contact_update_weight(pairs->weight[p]);
     limits->threshold = pairs->threshold[p];
 }
 

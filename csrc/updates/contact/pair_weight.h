@@ -6,15 +6,17 @@
  *     vertex, triangle    A_v/4            two meshes count four times: vertices of either side, and edges twice
  *                                          [Li et al. 2023, convergent IPC]
  *                         min(A_v/4, A_t)  "harmonic": a vertex of a coarse mesh is no stiffer than a sphere
+ *     vertex, panel of    A_v A_p/(A_p + 3 A_v)  "harmonic": inside a large panel (panel_update.h) there are no edges and vertices
+ *     an obstacle         that count too. So it is as stiff as a plane; A_v/4 for equal areas
  *     edge, edge          (A1 + A2)/4      "sum", as in ipctk
  *                         A1 A2/(A1 + A2)  "harmonic", half the harmonic mean: the same for equal areas, else at most the smaller one
  *     sphere, triangle    A_t              "harmonic"; the end of a capsule likewise. A sphere has no other pairs with a mesh
  *     capsule, edge       A_e              "harmonic"; the limit of A1 A2/(A1 + A2) for an infinitely large side
  *     all others          1                rods, particles; with "sum" also spheres and capsules
  *
- * A_v, A_e: a third of each triangle at a vertex, at an edge; A_t: the triangle. Below a capsule's end both its pairs count, so that it
- * is up to twice as stiff there. An edge parallel to a capsule's axis has no force (mollifier), so that a regular grid loses up to a
- * third. */
+ * A_v, A_e: a third of each triangle at a vertex, at an edge; A_t: the triangle; A_p: the panel. Below a capsule's end both its pairs
+ * count, so that it is up to twice as stiff there. An edge parallel to a capsule's axis has no force (mollifier), so that a regular grid
+ * loses up to a third. */
 #ifndef PD_UPDATES_CONTACT_PAIR_WEIGHT_H
 #define PD_UPDATES_CONTACT_PAIR_WEIGHT_H
 
@@ -42,11 +44,13 @@ PD_FUNCTION real pd_pair_weight_of_edges(const pd_contact_scene *scene, const in
     return a >= 0 && b >= 0 ? pd_pair_weight_harmonic(a, b) : (real)1;
 }
 
-/* For a vertex and a triangle. */
-PD_FUNCTION real pd_pair_weight_of_triangle(const pd_contact_scene *scene, int vertex, int triangle) {
+/* For a vertex and a triangle, with one of its corners; the area of a triangle in a panel is that of the panel. */
+PD_FUNCTION real pd_pair_weight_of_triangle(const pd_contact_scene *scene, int vertex, int triangle, int corner) {
     real area = scene->areas[vertex], other = scene->triangle_areas[triangle], weight = pd_pair_weight_mean(area, 0, 4);
     if (scene->weighting == PD_WEIGHTING_SUM || !(other > 0)) return weight;
     if (pd_pair_weight_is_round(scene, vertex, area)) return other;
+    if (area >= 0 && corner >= scene->n_moving && scene->panels && scene->panels[triangle] >= 0)
+        return area * (other / (other + (real)3 * area));
     return area >= 0 ? pd_min(weight, other) : weight;
 }
 

@@ -258,7 +258,7 @@ PD_FUNCTION pd_penalty_pair pd_penalty_detect_pair(const pd_penalty_search *sear
     int kind = pair, n_first = pair == PD_EDGE_EDGE ? 2 : 1, others = 0, fat = 0, t = (int)(key & 0x7fffffff), // the second: a triangle
         points[4] = {corners[0], corners[1], corners[2], corners[3]};
     pd_active_pairs active;
-    pd_contact_columns columns = {&out.kind, out.points, &activation, &separation, &weight, &threshold};
+    pd_contact_columns columns = {&out.kind, out.points, NULL, &activation, &separation, &weight, &threshold};
     out.kind = pair, out.keeps = out.beside = 0, out.side = PD_PENALTY_NO_SIDE, out.gap = out.offset = out.began = 0;
     if (pair == PD_VERTEX_TRIANGLE || pair == PD_EDGE_EDGE) { // a cheap test rejects most
         real radius = search->scene.radii[corners[0]] + search->scene.radii[corners[n_first]];

@@ -23,7 +23,7 @@ from pdgpu.contact.flat_faces import FlatFaces
 from pdgpu.contact.penalty_contact import PenaltyContact, outward, rings
 from pdgpu.mesh.shapes import box
 from pdgpu.mesh.tet_neighbours import tet_neighbours
-from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere, numbers_of
+from pdgpu.scene.colliders import Box, Capsule, Plane, Sphere, VertexCollider, numbers_of
 from pdgpu.scene.signed_distance_field import SignedDistanceField
 from pdgpu.scene.surface import SceneSurface
 
@@ -115,14 +115,20 @@ class ContactScene:
         self._fixed = np.ones(n, bool)
         self._fixed[: len(surface.rest)] = surface.held(fixed)
         areas = SurfaceAreas(n, self.triangles, self.edges)
-        self.areas, self._edge_areas, self._triangle_areas = areas.of(self.rest)
-        rigid = np.zeros(n, bool)
-        for body in scene.bodies:
-            rigid[body.slice] = body.type == "rigid"
-        faces = FlatFaces(areas, self.rest, rigid)
-        self.areas, self._edge_areas = faces.with_areas(self.areas, self._edge_areas)
-        self._meets = ~faces.inside  # edges that have pairs
+        faces = FlatFaces(areas, self.rest, self._keep_shape(scene, contact))
+        self.areas, self._edge_areas, self._triangle_areas = faces.with_areas(*areas.of(self.rest))
+        self._meets, self._panels = ~faces.inside, faces.panels  # edges that have pairs
+        alone = np.ones(n, bool)  # vertices inside a face of an obstacle have no pairs with triangles, for the same reason
+        alone[self.edges[self._meets]] = False
+        alone[self.particles] = False
+        self._corners = self.vertices[~alone[self.vertices] | (self.owner[self.vertices] < len(scene.bodies))]
         self._check_rest(contact)
+
+    def _keep_shape(self, scene, contact):
+        """Whether each point belongs to a body or an obstacle that keeps its shape, (n,); for a penalty, which has no areas, to a body."""
+        rigid, soft = [body.type == "rigid" for body in scene.bodies], isinstance(contact, PenaltyContact)
+        rigid += [not soft and (not isinstance(each.collider, VertexCollider) or each.collider.motion is None) for each in scene.obstacles]
+        return np.array(rigid, bool)[self.owner]
 
     @property
     def n_driven(self):
@@ -156,7 +162,7 @@ class ContactScene:
         deforms = np.array([body.type != "rigid" for body in self._bodies] + [True] * (len(self.names) - len(self._bodies)))
         tags = self.owner << BODY_SHIFT | np.where(deforms[self.owner], SELF, 0) | np.where(self._fixed, FIXED, 0)
         edges = self.edges[self._meets]
-        corners = {"vertices": self.vertices.reshape(-1, 1), "edges": edges, "triangles": self.triangles}
+        corners = {"vertices": self._corners.reshape(-1, 1), "edges": edges, "triangles": self.triangles}
         parts = self._parts_of()
         potential = self._penalty(contact, parts) if isinstance(contact, PenaltyContact) else self._barrier(contact)
         fields = [field for field in self._fields if field is not None]
@@ -171,6 +177,7 @@ class ContactScene:
             "areas": _known(areas[0], len(self.rest)),
             "edge_areas": _known(areas[1], len(self.edges))[self._meets],
             "triangle_areas": _known(areas[2], len(self.triangles)),
+            "panels": self._panels,
             "planes": self.planes,
             "fields_of_planes": np.array([-1 if field is None else fields.index(field) for field in self._fields], np.int32),
             "fields": tuple((*reversed(numbers_of(field, np.dtype(dtype))[4:]), _side(field)) for field in fields),

@@ -144,7 +144,7 @@ def _second(columns):
 def _nearest(core, x):
     """Return the active pairs of a contact potential, with their present closest points."""
     columns = core.backend.contact_columns()
-    acts = columns["distance"] < columns["separation"] + columns["activation"]
+    acts = (columns["distance"] < columns["separation"] + columns["activation"]) & (columns["weight"] > 0.0)
     columns = {name: column[acts] for name, column in columns.items()}
     kind, vertices = columns["kind"], columns["vertices"]
     k = len(kind)
