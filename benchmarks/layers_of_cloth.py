@@ -6,14 +6,24 @@ vertices on a CPU. Their mesh, materials and processor are not these, so the fig
 
 Vertex Block Descent with `BarrierContact` and friction. The sheets begin inside each other's activation distance. After `fall` steps, by
 which the lowest sheets hang over the sphere, `steps` are timed: "s/step" is the median of the clock's seconds, "cpu s/step" that of the
-processor's. "pairs" act at the end, "iterations" are those of a step. "intersections" is the judge's count in the last state.
+processor's. "peak GB" is the largest memory of the process so far. "pairs" act at the end, "iterations" are those of a step.
+"intersections" is the judge's count in the last state.
+
+Each number of layers has processes of its own. With `before`, the folder of another installation's package, both take their steps in
+turn, and "x before" is the median of the ratios of the processor's seconds.
 
     python benchmarks/layers_of_cloth.py [--out FILE.csv] [--layers 5 50] [--fall 20] [--steps 5] [--iterations 10] [--threads 2]
-                                         [--dtype float32] [--tiny]
+                                         [--dtype float32] [--before FOLDER] [--tiny]
 """
 
 import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
 import time
+import warnings
 
 import numpy as np
 from machine import write_table
@@ -26,7 +36,8 @@ SIDE, DENSITY, LAME, BENDING, FRICTION = 1.0, 0.2, 1e3, 1e-5, 0.2  # m, kg/m^2, 
 ACTIVATION, GAP = 0.2, 0.9  # activation distance / edge, gap / activation distance
 STIFFNESS = 10.0  # N/m: so that some 50 sheets press no gap to nothing
 RADIUS, SPEED = 0.25, 0.5  # of the sphere, m, and of the fall, m/s
-HEADER = ("layers", "vertices", "triangles", "dtype", "threads", "iterations", "s/step", "cpu s/step", "most s", "pairs", "intersections")
+HEADER = ("program", "layers", "vertices", "triangles", "dtype", "threads", "iterations", "fall")
+HEADER += ("s/step", "cpu s/step", "most s", "x before", "peak GB", "pairs", "intersections")
 
 
 def stack(layers, cells, level):
@@ -53,24 +64,85 @@ def intersections(sim, scene, sphere):
     return len(pdgpu.geometry.find_intersections(points, np.concatenate([*meshes, sphere.triangles + shift[-1]])))
 
 
-def row(layers, chosen):
+# ---- in the process of one installation ---------------------------------------------------------------------------------------------
+
+
+def peak_memory():
+    """GB; None where the system does not tell."""
+    try:
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) * 1.024e-6
+    except (OSError, StopIteration):
+        return None
+
+
+def child(layers, chosen):
+    """Takes a step for each line of the input, and writes its seconds; then the numbers of the last state."""
+    warnings.simplefilter("ignore")
     scene, sphere, distance = stack(layers, *((6, 1) if chosen.tiny else (69, 4)))
     solver = pdgpu.VertexBlockDescent(iterations=chosen.iterations)
     contact = pdgpu.BarrierContact(distance, stiffness=STIFFNESS, friction=FRICTION)
     sim = pdgpu.Simulation(scene, solver, dt=DT, contact=contact, dtype=chosen.dtype, threads=chosen.threads)
-    for _ in range(1 if chosen.tiny else chosen.fall):
-        sim.step()
-    clock, processor = [], []
-    for _ in range(1 if chosen.tiny else chosen.steps):
+    for _ in sys.stdin:
         begun, spent = time.perf_counter(), time.process_time()
         sim.step()
-        clock.append(time.perf_counter() - begun)
-        processor.append(time.process_time() - spent)
+        print(json.dumps((time.perf_counter() - begun, time.process_time() - spent)), flush=True)
     triangles = sum(len(body.mesh.triangles) for body in scene.bodies)
-    seconds = (f"{np.median(clock):.3f}", f"{np.median(processor):.3f}", f"{max(clock):.3f}")
-    judged = intersections(sim, scene, sphere)
-    size = (scene.n_vertices, triangles, chosen.dtype, chosen.threads, chosen.iterations)
-    return layers, *size, *seconds, len(sim.contact_forces()), judged
+    peak = peak_memory()  # before the judge
+    print(json.dumps((scene.n_vertices, triangles, peak, len(sim.contact_forces()), intersections(sim, scene, sphere))), flush=True)
+
+
+# ---- in turn ------------------------------------------------------------------------------------------------------------------------
+
+
+def begin(folder, layers, chosen):
+    command = [
+        sys.executable,
+        __file__,
+        "--child",
+        "--layers",
+        str(layers),
+        "--iterations",
+        str(chosen.iterations),
+        "--dtype",
+        chosen.dtype,
+    ]
+    environment = {**os.environ, "PYTHONPATH": folder} if folder else None
+    command += ["--threads", str(chosen.threads), *["--tiny"] * chosen.tiny]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def answer(process):
+    line = process.stdout.readline()
+    if not line:
+        sys.exit(f"a run ended with status {process.wait()}; see its message above")
+    return json.loads(line)
+
+
+def step(process):
+    process.stdin.write("step\n")
+    process.stdin.flush()
+    return answer(process)
+
+
+def rows(layers, chosen):
+    fall, steps = (1, 1) if chosen.tiny else (chosen.fall, chosen.steps)
+    programs = {"before": chosen.before, "now": None} if chosen.before else {"now": None}
+    processes = {name: begin(folder, layers, chosen) for name, folder in programs.items()}
+    taken = {name: [] for name in processes}
+    for _ in range(fall + steps):
+        for name, process in processes.items():
+            taken[name].append(step(process))
+    for name, process in processes.items():
+        process.stdin.close()
+        vertices, triangles, peak, pairs, judged = answer(process)
+        clock, processor = zip(*taken[name][fall:], strict=True)
+        first = [spent for _, spent in taken[next(iter(taken))][fall:]]
+        ratio = statistics.median(here / there for here, there in zip(processor, first, strict=True))
+        size = (layers, vertices, triangles, chosen.dtype, chosen.threads, chosen.iterations, fall)
+        seconds = (f"{statistics.median(clock):.3f}", f"{statistics.median(processor):.3f}", f"{max(clock):.3f}")
+        yield name, *size, *seconds, f"{ratio:.2f}" if chosen.before else "", f"{peak:.2f}" if peak else "", pairs, judged
+        process.wait()
 
 
 def main():
@@ -82,10 +154,15 @@ def main():
     parser.add_argument("--iterations", type=int, default=10)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--dtype", default="float32", choices=("float32", "float64"))
+    parser.add_argument("--before", help="the folder with the package of another installation, to take steps in turn with this one")
     parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     layers = [2] if chosen.tiny else chosen.layers
-    write_table(chosen.out, HEADER, (row(each, chosen) for each in layers), ["tiny: the figures mean nothing"] * chosen.tiny)
+    if chosen.child:
+        return child(layers[0], chosen)
+    notes = [f"load {os.getloadavg()[0]:.1f}", *["tiny: the figures mean nothing"] * chosen.tiny]
+    write_table(chosen.out, HEADER, (row for each in layers for row in rows(each, chosen)), notes)
 
 
 if __name__ == "__main__":
