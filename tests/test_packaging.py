@@ -107,6 +107,13 @@ def test_extras_are_named_as_they_can_be_had():
     assert not [str(path) for path in files if re.search(r"pip install \W*pdgpu\b", path.read_text())]
 
 
+def test_a_part_that_is_left_out_is_named_by_its_option():
+    """If not, tests/conftest.py does not know why a test fails in a build without CHOLMOD or GMP, and a user not what to change."""
+    texts = [text for path in (ROOT / "csrc").rglob("*.c") for text in re.findall(r'"[^"\n]*this build[^"\n]*"', path.read_text())]
+    refusals = [text for text in texts if re.search("GMP|CHOLMOD|LAPACK", text)]
+    assert len(refusals) >= 4 and all(re.search("PDGPU_(CHOLMOD|GMP)=OFF", text) for text in refusals), refusals
+
+
 def test_the_version_is_the_same_everywhere():
     """If not, a paper cites another version than it used."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

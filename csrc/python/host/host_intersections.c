@@ -82,13 +82,13 @@ static PyObject *pairs_out(const pd_pair_list *list) {
 
 #define UNLESS_GMP(module)
 #else
-#define UNLESS_GMP(module)                                                                                                                 \
-    do {                                                                                                                                   \
-        pd_error missing;                                                                                                                  \
-        return pd_raise(                                                                                                                   \
-            module,                                                                                                                        \
-            pd_fail(&missing, PD_ERROR_UNSUPPORTED, "this build of pdgpu has no GMP, which exact intersection tests need (PDGPU_GMP=ON)"), \
-            &missing);                                                                                                                     \
+#define UNLESS_GMP(module)                                                                                                             \
+    do {                                                                                                                               \
+        pd_error missing;                                                                                                              \
+        return pd_raise(                                                                                                               \
+            module,                                                                                                                    \
+            pd_fail(&missing, PD_ERROR_UNSUPPORTED, "exact intersection tests need GMP, which this build leaves out (PDGPU_GMP=OFF)"), \
+            &missing);                                                                                                                 \
     } while (0)
 #endif
 

@@ -54,8 +54,7 @@ static int surface_in(PyObject *module, PyObject *points, PyObject *triangles, p
 static PyObject *without_gmp(PyObject *module) {
     pd_error missing;
     return pd_raise(
-        module,
-        pd_fail(&missing, PD_ERROR_UNSUPPORTED, "this build of pdgpu has no GMP, which the sign of a distance needs (PDGPU_GMP=ON)"),
+        module, pd_fail(&missing, PD_ERROR_UNSUPPORTED, "the sign of a distance needs GMP, which this build leaves out (PDGPU_GMP=OFF)"),
         &missing);
 }
 #endif
