@@ -163,7 +163,7 @@ def test_with_a_barrier_it_finds_the_answer(name):
     """If not, a method in Python lacks a part of G, or its limits: it would end elsewhere, or pass through."""
     case = contact_scenes.SCENES[name](False)
     own, built_in = (case.simulation(method=method, iterations=100, tolerance=1e-7) for method in (Projected, pdgpu.Newton))
-    for _ in range(3):
+    for _ in range(2 if name == "funnel" else 3):  # the third step in the funnel has two minima
         for sim in (own, built_in):
             sim.step(record=True)
         assert own.last_step.status == built_in.last_step.status == "converged"

@@ -63,7 +63,8 @@ def scene_of(kind, at=None):
         plate = pdgpu.shapes.box((0.1, 0.02, 0.2))
         plate = pdgpu.Mesh(plate.points - plate.points.mean(0) + [0.1, -0.08, 0.0], triangles=plate.triangles)
         still = plate if at is None else pdgpu.Mesh(plate.points + lifted(at)[1], triangles=plate.triangles)
-        scene.add_obstacle(still, raised if at is None else None, name="plate")
+        # an obstacle without a motion has no pairs inside its faces
+        scene.add_obstacle(still, raised if at is None else lambda time, rest: rest, name="plate")
     return scene
 
 

@@ -125,9 +125,13 @@ class ContactScene:
         self._check_rest(contact)
 
     def _keep_shape(self, scene, contact):
-        """Whether each point belongs to a body or an obstacle that keeps its shape, (n,); for a penalty, which has no areas, to a body."""
-        rigid, soft = [body.type == "rigid" for body in scene.bodies], isinstance(contact, PenaltyContact)
-        rigid += [not soft and (not isinstance(each.collider, VertexCollider) or each.collider.motion is None) for each in scene.obstacles]
+        """Whether each point belongs to a body or an obstacle that keeps its shape, (n,). Only to a body for a penalty, which has no areas,
+        and for ipctk's form of the weights, which has all pairs.
+        """
+        rigid = [body.type == "rigid" for body in scene.bodies]
+        all_pairs = isinstance(contact, PenaltyContact) or getattr(contact, "weighting", "harmonic") == "sum"
+        still = [not isinstance(each.collider, VertexCollider) or each.collider.motion is None for each in scene.obstacles]
+        rigid += [keeps and not all_pairs for keeps in still]
         return np.array(rigid, bool)[self.owner]
 
     @property
