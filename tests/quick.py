@@ -46,7 +46,7 @@ QUICK = {
         "tests/contact/test_driven.py::test_the_verification_finds_an_obstacle_that_goes_through_the_block",
         "tests/contact/test_thin_obstacles.py::test_a_bar_on_two_wires_is_a_lever",
         "tests/contact/test_thin_obstacles.py::test_moving_wires_carry_a_block",
-        "tests/geometry/test_thin_colliders.py::test_the_judge_finds_what_passes_between_two_frames",
+        "tests/geometry/test_thin_colliders.py::test_the_verifier_finds_what_passes_between_two_frames",
         "tests/ccd/test_unit_cases.py",
     ),
     "inversion": ("tests/dynamics/test_orientation.py",),

@@ -61,7 +61,7 @@ def test_every_minimiser_finds_what_newton_finds(hold):
     for name in MINIMISERS:
         x = cmp.positions[name]
         assert np.abs(x - cmp.reference).max() < 1e-9 * size, name
-        assert away((x - start)[end], hold) < 5e-15, name
+        assert away((x - start)[end], hold) < 1e-14, name
 
 
 @pytest.mark.parametrize("name", ["quasi-Newton", "ADMM"])

@@ -226,7 +226,7 @@ BAD_OPTIONS = [
     (pdgpu.SymmetricGaussSeidel, "order", ("random", None, 1)),
     (pdgpu.SOR, "order", ("random", None, 1)),
     (pdgpu.SOR, "omega", (0.0, 2.0, -0.5, 2.5, np.nan, "best", None)),
-    (pdgpu.PCG, "preconditioner", ("ilu", "amg", None, 3)),
+    (pdgpu.PCG, "preconditioner", ("ilu", "amgx", None, 3)),
     (pdgpu.Chebyshev, "start", (0, -1, 1.5, None)),
     (pdgpu.Chebyshev, "under_relaxation", (0.0, -1.0, 1.5, np.nan)),
     (pdgpu.Chebyshev, "interval", ("negative", None, 1)),

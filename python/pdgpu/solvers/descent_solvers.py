@@ -24,7 +24,7 @@ BLOCK_FILTERS = tuple(name for name in FILTERS if name != "adaptive")
 
 def check_block_filter(name: str) -> None:
     """ValueError for a `hessian` that has no meaning for the blocks of vertices."""
-    if name == "adaptive":
+    if isinstance(name, str) and name == "adaptive":
         raise ValueError(
             "hessian: 'adaptive' compares the potential with the quadratic model of a whole iteration, and a sweep over vertices has none; "
             "Newton takes it; give 'auto', 'clamp', 'absolute' or 'exact' here"
