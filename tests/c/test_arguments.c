@@ -169,7 +169,7 @@ void test_solver_options(void) {
     OK(pdgpu_solver_set(solver, "linear.preconditioner", 1.0, &error));
     OK(pdgpu_solver_get(solver, "linear.preconditioner", &value, &error));
     CHECK(value == 1.0);
-    REFUSED(pdgpu_solver_set(solver, "linear.preconditioner", 4.0, &error), PDGPU_ERROR_VALUE, "between 0 and 3, got 4");
+    REFUSED(pdgpu_solver_set(solver, "linear.preconditioner", 5.0, &error), PDGPU_ERROR_VALUE, "between 0 and 4, got 5");
     REFUSED(pdgpu_solver_set(solver, "iterations", 0.0, &error), PDGPU_ERROR_VALUE, "iterations: must be between 1");
     REFUSED(pdgpu_solver_set(solver, "iterations", 2.5, &error), PDGPU_ERROR_VALUE, "whole number, got 2.5");
     REFUSED(pdgpu_solver_set(solver, "line_search", 2.0, &error), PDGPU_ERROR_VALUE, "between 0 and 1");

@@ -32,7 +32,7 @@ typedef struct amg {
     pd_amg_level levels[PD_MOST_LEVELS];
     pd_schwarz_level coarsest; /* the domains of the last level */
     int workers;
-    pd_arena matrices[PD_MOST_LEVELS], transfers[PD_MOST_LEVELS], domains;
+    pd_level_memory matrices[PD_MOST_LEVELS], transfers[PD_MOST_LEVELS], domains;
     void *scratch;       /* B in `domains` */
     unsigned char *held; /* B [n_held] */
     double *flags;       /* B [2 n] negative pivots of the nodes of the first level, and of the domains of the last one */
@@ -87,15 +87,15 @@ static void lay_out_matrix(amg *self, int l, const pattern *of, char *memory, si
     size_t vector = n * numbers * (size_t)self->columns * sizeof(real), blocks = numbers * numbers * sizeof(double);
     *used = 0;
     level->n = of->n, level->n_entries = of->row_start[of->n];
-    level->row_start = pd_arena_take(memory, used, (n + 1) * sizeof(int));
-    level->columns = pd_arena_take(memory, used, entries * sizeof(int));
-    level->inverses = pd_arena_take(memory, used, n * blocks);
-    level->smoother = pd_arena_take(memory, used, n * blocks);
-    level->strengths = pd_arena_take(memory, used, entries * sizeof(float));
-    level->values = l ? pd_arena_take(memory, used, entries * blocks) : NULL;
-    level->r = l ? pd_arena_take(memory, used, vector) : NULL;
-    level->z = l ? pd_arena_take(memory, used, vector) : NULL;
-    level->q = l ? pd_arena_take(memory, used, vector) : self->q;
+    level->row_start = pd_level_memory_take(memory, used, (n + 1) * sizeof(int));
+    level->columns = pd_level_memory_take(memory, used, entries * sizeof(int));
+    level->inverses = pd_level_memory_take(memory, used, n * blocks);
+    level->smoother = pd_level_memory_take(memory, used, n * blocks);
+    level->strengths = pd_level_memory_take(memory, used, entries * sizeof(float));
+    level->values = l ? pd_level_memory_take(memory, used, entries * blocks) : NULL;
+    level->r = l ? pd_level_memory_take(memory, used, vector) : NULL;
+    level->z = l ? pd_level_memory_take(memory, used, vector) : NULL;
+    level->q = l ? pd_level_memory_take(memory, used, vector) : self->q;
     level->held = l ? NULL : self->held;
     level->indefinite = l ? NULL : self->flags;
 }
@@ -105,7 +105,7 @@ static pd_status make_matrix(amg *self, pd_context *context, int l, const patter
     pd_status status = PD_OK;
     size_t used;
     lay_out_matrix(self, l, of, NULL, &used);
-    PD_TRY(pd_arena_reserve(&self->matrices[l], context, used, used / SPARE));
+    PD_TRY(pd_level_memory_reserve(&self->matrices[l], context, used, used / SPARE));
     lay_out_matrix(self, l, of, self->matrices[l].memory, &used);
     PD_TRY(pd_memory_upload(context, level->row_start, of->row_start, ((size_t)of->n + 1) * sizeof(int)));
     status = pd_memory_upload(context, level->columns, of->columns, (size_t)level->n_entries * sizeof(int));
@@ -120,20 +120,20 @@ static void lay_out_transfer(amg *self, int l, const pd_aggregates *of, int turn
     size_t extensions = (size_t)of->extension.row_start[of->n], products = (size_t)of->product.row_start[of->n];
     *used = 0;
     level->n_aggregates = of->n_aggregates;
-    level->aggregate = pd_arena_take(memory, used, n * sizeof(int));
-    level->start = pd_arena_take(memory, used, (count + 1) * sizeof(int));
-    level->nodes = pd_arena_take(memory, used, n * sizeof(int));
-    level->arms = turns ? pd_arena_take(memory, used, 3 * n * sizeof(real)) : NULL;
-    level->centres = turns ? pd_arena_take(memory, used, 3 * count * sizeof(real)) : NULL;
-    level->extension_start = pd_arena_take(memory, used, (n + 1) * sizeof(int));
-    level->extension_columns = pd_arena_take(memory, used, extensions * sizeof(int));
-    level->extension = pd_arena_take(memory, used, extensions * block * sizeof(real));
-    level->source_start = pd_arena_take(memory, used, (count + 1) * sizeof(int));
-    level->sources = pd_arena_take(memory, used, extensions * sizeof(int));
-    level->source_rows = pd_arena_take(memory, used, extensions * sizeof(int));
-    level->product_start = pd_arena_take(memory, used, (n + 1) * sizeof(int));
-    level->product_columns = pd_arena_take(memory, used, products * sizeof(int));
-    level->product = pd_arena_take(memory, used, products * block * sizeof(double));
+    level->aggregate = pd_level_memory_take(memory, used, n * sizeof(int));
+    level->start = pd_level_memory_take(memory, used, (count + 1) * sizeof(int));
+    level->nodes = pd_level_memory_take(memory, used, n * sizeof(int));
+    level->arms = turns ? pd_level_memory_take(memory, used, 3 * n * sizeof(real)) : NULL;
+    level->centres = turns ? pd_level_memory_take(memory, used, 3 * count * sizeof(real)) : NULL;
+    level->extension_start = pd_level_memory_take(memory, used, (n + 1) * sizeof(int));
+    level->extension_columns = pd_level_memory_take(memory, used, extensions * sizeof(int));
+    level->extension = pd_level_memory_take(memory, used, extensions * block * sizeof(real));
+    level->source_start = pd_level_memory_take(memory, used, (count + 1) * sizeof(int));
+    level->sources = pd_level_memory_take(memory, used, extensions * sizeof(int));
+    level->source_rows = pd_level_memory_take(memory, used, extensions * sizeof(int));
+    level->product_start = pd_level_memory_take(memory, used, (n + 1) * sizeof(int));
+    level->product_columns = pd_level_memory_take(memory, used, products * sizeof(int));
+    level->product = pd_level_memory_take(memory, used, products * block * sizeof(double));
 }
 
 static pd_status make_transfer(amg *self, pd_context *context, int l, const pd_aggregates *of, int turns) {
@@ -143,7 +143,7 @@ static pd_status make_transfer(amg *self, pd_context *context, int l, const pd_a
     const pattern coarser = {of->coarser.n, of->coarser.row_start, of->coarser.columns};
     pd_status status = PD_OK;
     lay_out_transfer(self, l, of, turns, NULL, &used);
-    PD_TRY(pd_arena_reserve(&self->transfers[l], context, used, used / SPARE));
+    PD_TRY(pd_level_memory_reserve(&self->transfers[l], context, used, used / SPARE));
     lay_out_transfer(self, l, of, turns, self->transfers[l].memory, &used);
     PD_TRY(pd_memory_upload(context, level->aggregate, of->aggregate, n * sizeof(int)));
     PD_TRY(pd_memory_upload(context, level->start, of->start, (count + 1) * sizeof(int)));
@@ -218,11 +218,11 @@ static pd_status make_domains(amg *self, const pd_operator *A, int l, const patt
     const pd_domain_level *first = &domains.levels[0];
     self->coarsest.numbers = self->coarsest.coarser = self->levels[l].numbers;
     size_t scratch = pd_schwarz_scratch(context, first->n_domains, first->largest * self->coarsest.numbers, &self->workers);
-    pd_arena_take(NULL, &used, scratch);
+    pd_level_memory_take(NULL, &used, scratch);
     pd_schwarz_lay_out(&self->coarsest, first, self->columns, 0, 0, NULL, &used);
-    PD_TRY(pd_arena_reserve(&self->domains, context, used, used / SPARE));
+    PD_TRY(pd_level_memory_reserve(&self->domains, context, used, used / SPARE));
     used = 0;
-    self->scratch = pd_arena_take(self->domains.memory, &used, scratch);
+    self->scratch = pd_level_memory_take(self->domains.memory, &used, scratch);
     pd_schwarz_lay_out(&self->coarsest, first, self->columns, 0, 0, self->domains.memory, &used);
     self->coarsest.values = self->levels[l].values;
     self->coarsest.indefinite = self->flags + self->levels[0].n;

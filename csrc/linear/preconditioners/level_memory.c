@@ -6,13 +6,13 @@
 /* Arrays begin at multiples of these bytes. */
 enum { ALIGNMENT = 256 };
 
-void *pd_arena_take(char *memory, size_t *used, size_t bytes) {
+void *pd_level_memory_take(char *memory, size_t *used, size_t bytes) {
     void *out = memory ? memory + *used : NULL;
     *used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     return out;
 }
 
-pd_status pd_arena_reserve(pd_arena *self, pd_context *context, size_t used, size_t spare) {
+pd_status pd_level_memory_reserve(pd_level_memory *self, pd_context *context, size_t used, size_t spare) {
     if (used <= self->capacity) return PD_OK;
     size_t bytes = self->memory ? 2 * used : used + spare; // it has grown once, and may do so again
     pd_memory_destroy(context, self->memory);
@@ -36,27 +36,27 @@ void pd_schwarz_lay_out(pd_schwarz_level *level, const pd_domain_level *of, int 
     size_t n = (size_t)of->n, domains = (size_t)of->n_domains, entries = (size_t)of->row_start[of->n];
     size_t numbers = (size_t)level->numbers, vector = n * numbers * (size_t)columns * sizeof(real);
     level->n = of->n, level->n_domains = of->n_domains, level->largest = of->largest, level->n_entries = of->row_start[of->n];
-    level->domain_start = pd_arena_take(memory, used, (domains + 1) * sizeof(int));
-    level->nodes = pd_arena_take(memory, used, n * sizeof(int));
-    level->domain = pd_arena_take(memory, used, n * sizeof(int));
-    level->places = pd_arena_take(memory, used, n * sizeof(int));
-    level->row_start = pd_arena_take(memory, used, (n + 1) * sizeof(int));
-    level->columns = pd_arena_take(memory, used, entries * sizeof(int));
-    level->rows = pd_arena_take(memory, used, entries * sizeof(int));
-    level->inverse_start = pd_arena_take(memory, used, (domains + 1) * sizeof(long long));
-    level->inverses = pd_arena_take(memory, used, inverse_numbers(of, level->numbers) * sizeof(real));
+    level->domain_start = pd_level_memory_take(memory, used, (domains + 1) * sizeof(int));
+    level->nodes = pd_level_memory_take(memory, used, n * sizeof(int));
+    level->domain = pd_level_memory_take(memory, used, n * sizeof(int));
+    level->places = pd_level_memory_take(memory, used, n * sizeof(int));
+    level->row_start = pd_level_memory_take(memory, used, (n + 1) * sizeof(int));
+    level->columns = pd_level_memory_take(memory, used, entries * sizeof(int));
+    level->rows = pd_level_memory_take(memory, used, entries * sizeof(int));
+    level->inverse_start = pd_level_memory_take(memory, used, (domains + 1) * sizeof(long long));
+    level->inverses = pd_level_memory_take(memory, used, inverse_numbers(of, level->numbers) * sizeof(real));
     level->source_start = NULL, level->sources = NULL, level->values = NULL, level->r = level->z = NULL,
     level->arms = level->centres = NULL;
     if (inner) {
-        level->source_start = pd_arena_take(memory, used, (entries + 1) * sizeof(int));
-        level->sources = pd_arena_take(memory, used, (size_t)of->source_start[entries] * sizeof(int));
-        level->values = pd_arena_take(memory, used, entries * numbers * numbers * sizeof(double));
-        level->r = pd_arena_take(memory, used, vector);
-        level->z = pd_arena_take(memory, used, vector);
+        level->source_start = pd_level_memory_take(memory, used, (entries + 1) * sizeof(int));
+        level->sources = pd_level_memory_take(memory, used, (size_t)of->source_start[entries] * sizeof(int));
+        level->values = pd_level_memory_take(memory, used, entries * numbers * numbers * sizeof(double));
+        level->r = pd_level_memory_take(memory, used, vector);
+        level->z = pd_level_memory_take(memory, used, vector);
     }
     if (turns) {
-        level->arms = pd_arena_take(memory, used, 3 * n * sizeof(real));
-        level->centres = pd_arena_take(memory, used, 3 * domains * sizeof(real));
+        level->arms = pd_level_memory_take(memory, used, 3 * n * sizeof(real));
+        level->centres = pd_level_memory_take(memory, used, 3 * domains * sizeof(real));
     }
 }
 

@@ -10,15 +10,15 @@
 enum { PD_DOMAIN_NODES = 32, PD_DOMAIN_NODES_OF_BLOCKS = PD_MOST_DOMAIN_UNKNOWNS / 6 };
 
 /* An array of bytes in backend memory that only grows. */
-typedef struct pd_arena {
+typedef struct pd_level_memory {
     char *memory; /* B */
     size_t capacity;
-} pd_arena;
+} pd_level_memory;
 
 /* The next `bytes` of an arena: their address, or without memory only their place. */
-void *pd_arena_take(char *memory, size_t *used, size_t bytes);
+void *pd_level_memory_take(char *memory, size_t *used, size_t bytes);
 /* Makes the arena hold `used` bytes, the first time with `spare` more; it loses its contents if it must grow. Errors: PD_ERROR_MEMORY. */
-pd_status pd_arena_reserve(pd_arena *self, pd_context *context, size_t used, size_t spare);
+pd_status pd_level_memory_reserve(pd_level_memory *self, pd_context *context, size_t used, size_t spare);
 
 /* Takes the arrays of a level whose numbers are set. `inner`: not the first level, so that it has values and vectors of `columns` columns;
  * `turns`: there is a coarser level with rotations. */

@@ -20,10 +20,10 @@ typedef struct multilevel {
     int columns;        /* right-hand sides that are systems of their own */
     int n_levels, n_flags, workers;
     pd_schwarz_level levels[PD_MOST_LEVELS];
-    pd_arena arena; /* all arrays of the levels */
-    double *flags;  /* B in it [n_flags] `indefinite` of all levels, one after another */
-    void *scratch;  /* B in it */
-    real *inside;   /* B [n,width] a residual without its rounding across lines and planes; NULL: no lines and planes */
+    pd_level_memory arena; /* all arrays of the levels */
+    double *flags;         /* B in it [n_flags] `indefinite` of all levels, one after another */
+    void *scratch;         /* B in it */
+    real *inside;          /* B [n,width] a residual without its rounding across lines and planes; NULL: no lines and planes */
 } multilevel;
 
 static size_t vector_bytes(const pd_operator *A) { return (size_t)A->rows->n * (size_t)A->width * sizeof(real); }
@@ -40,8 +40,8 @@ static void lay_out_all(multilevel *self, const pd_operator_entries *entries, co
                         size_t *used) {
     int begin = 0;
     *used = 0;
-    self->flags = pd_arena_take(memory, used, (size_t)self->n_flags * sizeof(double));
-    self->scratch = pd_arena_take(memory, used, scratch);
+    self->flags = pd_level_memory_take(memory, used, (size_t)self->n_flags * sizeof(double));
+    self->scratch = pd_level_memory_take(memory, used, scratch);
     for (int l = 0; l < domains->n_levels; l++) {
         pd_schwarz_lay_out(&self->levels[l], &domains->levels[l], self->columns, l > 0, entries->turns && l + 1 < domains->n_levels, memory,
                            used);
@@ -73,7 +73,7 @@ static pd_status find_domains(multilevel *self, const pd_operator *A, const pd_o
     }
     size_t scratch = pd_schwarz_scratch(context, most, largest, &self->workers);
     lay_out_all(self, entries, &domains, scratch, NULL, &used);
-    PD_TRY(pd_arena_reserve(&self->arena, context, used, 0));
+    PD_TRY(pd_level_memory_reserve(&self->arena, context, used, 0));
     lay_out_all(self, entries, &domains, scratch, self->arena.memory, &used);
     for (int l = 0; l < domains.n_levels; l++) PD_TRY(pd_schwarz_upload(context, &domains.levels[l], &self->levels[l]));
     self->revision = entries->revision;
