@@ -53,7 +53,7 @@ class FlatFaces:
         self._links = pairs[flat] // 3
         self.inside = np.zeros(len(surface.edges), bool)
         self.inside[shared[count == 2][flat]] = True
-        self._mine = mine
+        self._axes = None  # of the faces, for their panels
         self._find_faces()
         self.panels = np.full(len(surface.triangles), -1, np.int32)
         self.panels[mine] = self._panels(pairs[flat])
@@ -115,7 +115,7 @@ class FlatFaces:
         """Joins panels across flat edges, one edge after the other, while their union is convex."""
         outline, area = {}, {}
         for triangle in np.unique(links):
-            outline[panel[triangle]], area[panel[triangle]] = self._rest[self._rows[triangle]], self._area[triangle]
+            outline[panel[triangle]], area[panel[triangle]] = self._in_plane(triangle), float(self._area[triangle])
         joined = {key: key for key in outline}
 
         def root(key):
@@ -126,15 +126,26 @@ class FlatFaces:
         changed = True
         while changed:
             changed = False
-            for one, other in panel[links]:
+            for one, other in panel[links].tolist():
                 a, b = root(one), root(other)
                 if a == b:
                     continue
-                hull, size = _hull(np.concatenate([outline[a], outline[b]]))
+                hull, size = _hull(outline[a] + outline[b])
                 if size <= (area[a] + area[b]) * (1.0 + CONVEX):
                     joined[b], outline[a], area[a], changed = a, hull, area[a] + area[b], True
         for triangle in np.unique(links):
             panel[triangle] = root(panel[triangle])
+
+    def _in_plane(self, triangle):
+        """The corners of a triangle in the plane of its face, a list of (x, y), m."""
+        if self._axes is None:
+            first = np.unique(self._face, return_index=True)[1]
+            along, up = self._ahead[first, 0], np.cross(self._ahead[first, 0], self._ahead[first, 1])
+            axes = np.stack([along, np.cross(up, along)], axis=1)
+            self._axes = axes / np.linalg.norm(axes, axis=2, keepdims=True)
+            self._origins = self._rest[self._rows[first, 0]]
+        face = self._face[triangle]
+        return [tuple(at) for at in ((self._rest[self._rows[triangle]] - self._origins[face]) @ self._axes[face].T).tolist()]
 
     def with_areas(self, of_vertices, of_edges, of_triangles):
         """The areas of vertices (n,), edges (e,) and triangles (t,), m^2; each triangle has given a third to vertices and edges.
@@ -163,22 +174,19 @@ class FlatFaces:
 
 
 def _hull(points):
-    """The convex hull of points (k, 3) in a plane, as some of them, and its area, m^2 [Andrew 1979, monotone chain]."""
-    _, _, axes = np.linalg.svd(points - points.mean(axis=0))
-    at = (points - points[0]) @ axes[:2].T
-    order = np.lexsort(at.T[::-1])
+    """The convex hull of a list of points (x, y), as some of them, and its area, m^2 [Andrew 1979, monotone chain]."""
+    points = sorted(set(points))
 
     def chain(rows):
         kept = []
-        for row in rows:
-            while len(kept) > 1 and _turn(at[kept[-2]], at[kept[-1]], at[row]) <= 0.0:
+        for at in rows:
+            while len(kept) > 1 and _turn(kept[-2], kept[-1], at) <= 0.0:
                 kept.pop()
-            kept.append(row)
+            kept.append(at)
         return kept[:-1]
 
-    rows = chain(order) + chain(order[::-1])
-    corners = at[rows]
-    return points[rows], 0.5 * abs(sum(_turn(corners[0], a, b) for a, b in pairwise(corners)))
+    corners = chain(points) + chain(points[::-1])
+    return corners, 0.5 * abs(sum(_turn(corners[0], a, b) for a, b in pairwise(corners)))
 
 
 def _turn(a, b, c):
