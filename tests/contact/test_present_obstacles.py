@@ -51,6 +51,7 @@ def test_contacts_and_surfaces_have_a_late_obstacle_where_it_is(shape, dtype):
     sim = pressed(shape, dtype)
     sim.step(10)
     assert sim.last_step.behind > 0.02
+    sim.gradient()  # has the obstacles at the end of the next step
     found = sim.contacts(5e-3).of("block", "press")
     assert len(found) and found.distance.min() > 0.0  # at its motion it is 0.1 m inside
     if shape in ("mesh", "box", "plane"):  # of spheres and capsules only vertices are near, but edges and triangles act
@@ -77,6 +78,24 @@ def test_a_late_box_that_turns_is_the_nearest_rigid_box():
     motion_turn, motion_shift = SHAPES["box"](down(2.0, 20.0)).placement(sim.time)
     late = np.abs((PLATE.points - [0.15, 0.02, 0.15] + box.centre) @ motion_turn.T + motion_shift - here).max()
     assert np.abs(corners - here).max() < 0.2 * late
+    other, to = corners - corners.mean(axis=0), here - here.mean(axis=0)  # no rotation brings the corners nearer
+    np.testing.assert_allclose(other.T @ to, to.T @ other, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("far", [0.0, 1e4])
+def test_an_obstacle_that_is_not_late_keeps_its_motion(far, dtype):
+    """If not, rounding or a query of the next step moves an obstacle by a step."""
+    scene = pdgpu.Scene((0.0, 0.0, 0.0))
+    block = pdgpu.shapes.beam((0.1, 0.1, 0.1), (1, 1, 1))
+    scene.add_solid(pdgpu.Mesh(block.points + [far, 0.0, 0.0], tets=block.tets), pdgpu.ARAP(mu=1e5), density=1000.0)
+    scene.add_obstacle(pdgpu.Box((0.3, 0.04, 0.3), centre=(far + 0.05, 0.225, 0.05), motion=down(0.1)), name="box")
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=5), dt=0.01, contact=pdgpu.BarrierContact(1e-3), dtype=dtype, threads=1)
+    sim.step(3)
+    sim.gradient()
+    core = core_of(sim)
+    with asking(core):
+        assert present_colliders(core) == [obstacle.collider for obstacle in core.scene.obstacles]
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

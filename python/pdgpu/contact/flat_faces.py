@@ -162,7 +162,8 @@ class FlatFaces:
 
         border = ~self.inside[self._edge_of].reshape(-1, 3)
         length = np.linalg.norm(self._ahead, axis=2) * border
-        part = length / np.bincount(face, length.sum(axis=1))[face][:, None]
+        of_border = np.maximum(np.bincount(face, length.sum(axis=1)), np.finfo(float).tiny)  # 0: all corners in one point
+        part = length / of_border[face][:, None]
         change = np.where(several[:, None], np.bincount(face, area)[face][:, None] * part - area[:, None] / 3.0, 0.0)
         of_edges = of_edges + np.bincount(self._edge_of, change.ravel(), len(of_edges))
 
@@ -176,6 +177,8 @@ class FlatFaces:
 def _hull(points):
     """The convex hull of a list of points (x, y), as some of them, and its area, m^2 [Andrew 1979, monotone chain]."""
     points = sorted(set(points))
+    if len(points) < 3:
+        return points, 0.0
 
     def chain(rows):
         kept = []

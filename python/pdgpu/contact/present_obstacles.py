@@ -29,9 +29,9 @@ def present_colliders(core: SimulationCore) -> list[Collider]:
     touching = core.touching
     if touching is None or not touching.n_driven:
         return found
-    targets = core.memory.aimed[1]
-    targets = core.cast_positions(touching.driven(core.time)) if targets is None else targets
-    here, there = core.backend.driven().astype(np.float64), targets.astype(np.float64)
+    shifts = touching.shifts[touching.n_moving :]
+    here = core.backend.driven().astype(np.float64)
+    there = (touching.driven(core.time) - shifts).astype(core.dtype) + shifts  # with the rounding of the core
     owner = touching.owner[touching.n_moving :]
     for place in np.unique(owner[(here != there).any(axis=1)]):
         if core.scene.obstacles[place - first].collides:  # contact has the others at rest
@@ -59,4 +59,6 @@ def _rotation_of(there: Floats, here: Floats) -> Floats:
         return np.eye(3)
     from scipy.spatial.transform import Rotation
 
-    return Rotation.align_vectors(here[1:] - here[0], there[1:] - there[0])[0].as_matrix()
+    if len(there) == 2:
+        return Rotation.align_vectors(here[1:] - here[0], there[1:] - there[0])[0].as_matrix()
+    return Rotation.align_vectors(here - here.mean(axis=0), there - there.mean(axis=0))[0].as_matrix()

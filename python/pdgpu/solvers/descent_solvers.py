@@ -55,7 +55,7 @@ class VertexBlockDescent(TimeStepSolver):
         vertex's block on the diagonal of the Hessian of `Newton` with the same filter, of elements and contact pairs. "clamp": negative
         eigenvalues of an element become 0. "absolute": they become their absolute values [Chen, Liu, Levin, Zheng, Jacobson 2024, Stabler
         Neo-Hookean Simulation]. "exact": no filter; a vertex whose block is not positive definite does not move, and from inverted starts
-        nothing may. Filtered sweeps take several times as long, since they decompose the Hessian of each element for each of its corners.
+        nothing may. Filtered sweeps take 10 to 70 times as long, since they decompose the Hessian of each element for each of its corners.
         docs/theory/solvers.md has the numbers of sweeps. Rigid bodies keep their rule.
     tolerance, check_every
         As for ProjectiveDynamics.
