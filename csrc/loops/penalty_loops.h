@@ -69,7 +69,7 @@ pd_status pd_penalty_touching(pd_context *context, int n_vertices, const pd_inci
 pd_status pd_penalty_strengths(pd_context *context, const pd_friction_scene *scene, const pd_frozen_pairs *pairs, const real *y,
                                real *strength);
 
-/* Pairs as constraints with compliance (contact_constraint_update.h), all at once: positions_i += dx_i and direction_i -= dx_i.
+/* Pairs as constraints with compliance (contact_constraint_update.h), all at once: positions_i += dx_i and correction_i -= dx_i.
  *   multipliers [n,4]  B  in/out  lambda and tau, kg m      changes [n,4]  B  scratch      shares [n_vertices]  B  scratch
  * contact->points do not change. */
 pd_status pd_penalty_constrain(pd_context *context, const pd_model *model, const pd_contact_sweep *contact, double inverse_h2,

@@ -104,7 +104,7 @@ typedef struct pd_sweep_bounds {
 
 /* One sweep over the vertices of some colours, one colour after the other, the vertices of a colour in parallel: with g_i and H_ii the gradient of G and
  * its 3x3 block (the elements' indefinite parts clamped, pd_NAME_block or rotated_corner.h; or sweep->filtered), d_i as `kind` says,
- *     positions_i -= d_i (where in_place != 0),    direction_i = d_i, or offset_i -= d_i where the sweep moves.
+ *     positions_i -= d_i (where in_place != 0),    correction_i = d_i, or offset_i -= d_i where the sweep moves.
  *   x  B [n_vertices,3]  m      offset  B [n_vertices,3]  in/out  m      positions  B [n_vertices,4]  in/out  m
  *   correction  B [n_vertices,3]  out  m, 0 at fixed vertices
  * contact: contact data, NULL: none; vertex_update.h documents their effect. [Chen et al. 2024, VBD, Algorithm 1; in_place = 0: Block
@@ -126,7 +126,7 @@ typedef struct pd_constraint_sweep {
 } pd_constraint_sweep;
 
 /* One Gauss-Seidel sweep over all constraints by updates/sweeps/xpbd.h, the elements of a colour in parallel: positions_i += dx_i and
- * direction_i -= dx_i for every move dx_i of a free vertex. Without damping.
+ * correction_i -= dx_i for every move dx_i of a free vertex. Without damping.
  *   compliance  1/h^2, 1/s^2      positions, correction  B [n_vertices,3]  in/out  m */
 pd_status pd_sweep_constraints(pd_context *context, const pd_model *model, const pd_constraint_sweep *sweep, double compliance,
                                real *positions, real *correction);

@@ -103,7 +103,7 @@ static void next_weights(pd_simulation *self, int n, double (*weights)[2]) {
 
 /* The correction of the method, then of the accelerator. A method that goes back (iterate->replaced) restarts the sequence, in a chunk of
  * one iteration. */
-static pd_status find_direction(pd_simulation *self, double weights[2]) {
+static pd_status find_correction(pd_simulation *self, double weights[2]) {
     pd_iterate *iterate = &self->iterate;
     const int replaced = iterate->replaced;
     pd_status status = self->method->correction(self->method_memory, self->problem, iterate);
@@ -137,7 +137,7 @@ static pd_status run_loops(pd_simulation *self, int n, pd_device_read device_rea
         iterate->move = within ? &move : NULL;
         iterate->first = j == 0;
         iterate->last = j == n - 1 || self->accelerator; // the accelerator reads the previous step
-        status = find_direction(self, weights[j]);
+        status = find_correction(self, weights[j]);
         const int moved = self->method->commits || (within && !iterate->move);
         iterate->move = NULL;
         middle = pd_seconds();

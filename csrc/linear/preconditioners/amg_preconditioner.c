@@ -9,8 +9,9 @@
  * As omega S is below 2 A^-1 by construction, M is symmetric and positive definite for every symmetric positive definite A.
  *
  * An application needs two products with A. It does not synchronise. Aggregates and patterns are found again when the pattern of the
- * operator changes or a step begins (pd_operator_entries.choice): so they depend on no earlier step. That works on the host, needs the
- * strengths of every level there, and allocates: the memory doubles where it is too small. Otherwise only numbers are computed. */
+ * operator changes or a step of Newton's method begins (pd_operator_entries.choice), so that they depend on no earlier step; the global
+ * step keeps its first ones. That works on the host, needs the strengths of every level there, and allocates: the memory doubles where it
+ * is too small. Otherwise only numbers are computed. */
 #include "linear/preconditioner.h"
 #include "linear/preconditioners/level_memory.h"
 #include "loops/amg_loops.h"
@@ -284,6 +285,8 @@ static pd_status refresh(void *self, const pd_operator *A, double *indefinite) {
     made->last = l;
     PD_TRY(pd_schwarz_invert(context, &entries.matrix, &made->coarsest, made->scratch, made->workers));
     made->revision = entries.revision, made->choice = entries.choice;
+    // without aggregates the flags of the first level are those of its last build
+    if (l == 0) PD_TRY(pd_memory_clear(context, made->flags, (size_t)entries.n * sizeof(double)));
     if (indefinite) status = pd_schwarz_count(context, made->flags, entries.n + made->coarsest.n_domains, indefinite);
 done:
     pd_aggregates_destroy(&previous);

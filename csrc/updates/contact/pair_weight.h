@@ -14,9 +14,9 @@
  *     capsule, edge       A_e              "harmonic"; the limit of A1 A2/(A1 + A2) for an infinitely large side
  *     all others          1                rods, particles; with "sum" also spheres and capsules
  *
- * A_v, A_e: a third of each triangle at a vertex, at an edge; A_t: the triangle; A_p: the panel. Below a capsule's end both its pairs
- * count, so that it is up to twice as stiff there. An edge parallel to a capsule's axis has no force (mollifier), so that a regular grid
- * loses up to a third. */
+ * A_v, A_e: a third of each triangle at a vertex, at an edge; A_t: the triangle or its panel; A_p: the panel. Below a capsule's end both
+ * its pairs count, so that it is up to twice as stiff there. An edge parallel to a capsule's axis has no force (mollifier), so that a
+ * regular grid loses up to a third. */
 #ifndef PD_UPDATES_CONTACT_PAIR_WEIGHT_H
 #define PD_UPDATES_CONTACT_PAIR_WEIGHT_H
 

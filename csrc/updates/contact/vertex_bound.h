@@ -4,7 +4,7 @@
  * away from unlisted pairs. So it slides freely along a surface. If its Newton step H^-1 g leaves that region, the vertex minimises its
  * quadratic there:
  *
- *     min 1/2 d.Hd - g.d     way_k . d <= room_k,   |d| <= radius            (the vertex moves by -d)
+ *     min 1/2 d.Hd - g.d     way_k . d <= slack_k,   |d| <= radius            (the vertex moves by -d)
  *
  * by a primal active-set method [Nocedal and Wright 2006, Algorithm 16.3] with at most three planes at a time. Each iterate is feasible
  * and no worse than the last, so that it may end early. Outside the ball the same is done with H + lambda I, lambda by Newton's method
