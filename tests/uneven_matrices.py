@@ -40,6 +40,25 @@ def first_iterate(A, M, b):
     return z * ((b * z).sum(axis=0) / (z * (A @ z)).sum(axis=0))
 
 
+SYSTEMS = {"rows": (lambda: laplacian(), 1), "contrast": (lambda: laplacian(contrast=1e4), 1), "blocks": (lambda: blocks(laplacian()), 3)}
+
+
+def assert_first_iterate(A, oracle, solve, *, symmetric, multiple, entries):
+    """One iteration of conjugate gradients by solve(A, b) has the preconditioner M = oracle(A) of NumPy.
+
+    M is symmetric to a part of its size, and the step length has a relative error `multiple`: A z cancels. Then `entries` bounds z.
+    """
+    b = np.random.default_rng(1).standard_normal(A.shape[0]).astype(A.dtype)
+    M = oracle(A.astype(float))
+    np.testing.assert_allclose(M, M.T, atol=symmetric * np.abs(M).max())
+    assert np.linalg.eigvalsh((M + M.T) / 2).min() > 0
+    found = solve(A, b)
+    expected = first_iterate(A.astype(float), M, b.astype(float))
+    length = (found @ expected) / (expected @ expected)
+    assert abs(length - 1.0) <= multiple
+    np.testing.assert_allclose(found, length * expected, atol=entries * np.abs(expected).max(), rtol=0)
+
+
 def truss(stiffness, dtype, seed, n=12):
     """Twelve points in space, springs between all of them, and 1 on the diagonal: one domain."""
     rng = np.random.default_rng(seed)

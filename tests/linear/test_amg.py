@@ -4,7 +4,7 @@ import amg_oracle
 import numpy as np
 import pytest
 import scipy.sparse
-from uneven_matrices import blocks, first_iterate, laplacian, neighbours_of, truss
+from uneven_matrices import SYSTEMS, assert_first_iterate, blocks, first_iterate, laplacian, neighbours_of, truss
 
 import pdgpu
 from pdgpu import linear, shapes
@@ -18,35 +18,25 @@ def oracle(A, numbers, dtype="float64"):
     return amg_oracle.preconditioner(A.toarray(), neighbours_of(A, numbers), numbers, epsilon=np.finfo(dtype).eps / 2)
 
 
-CASES = {
-    "rows": (lambda: laplacian(), 1),
-    "contrast": (lambda: laplacian(contrast=1e4), 1),
-    "blocks": (lambda: blocks(laplacian()), 3),
-}
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", SYSTEMS)
 def test_it_is_its_definition(case, dtype):
     """If not, strengths, aggregates, coarser matrices or the cycle are others than documented."""
-    make, numbers = CASES[case]
-    A = make().astype(dtype)
-    b = np.random.default_rng(1).standard_normal(A.shape[0]).astype(dtype)
-    M = oracle(A.astype(float), numbers, dtype)
-    np.testing.assert_allclose(M, M.T, atol=1e-11 * np.abs(M).max())
-    assert np.linalg.eigvalsh((M + M.T) / 2).min() > 0
-    found = linear.solve(A, b, amg(iterations=1)).x
-    expected = first_iterate(A.astype(float), M, b.astype(float))
-    # the multiple has the rounding errors of A z, of which most cancels; z itself has those of the residuals
-    multiple = (found @ expected) / (expected @ expected)
-    assert multiple == pytest.approx(1.0, abs=1e-11 if dtype == "float64" else 1e-2)
-    bound = (1e-12 if dtype == "float64" else 1e-3) * np.abs(expected).max()
-    np.testing.assert_allclose(found, multiple * expected, atol=bound, rtol=0)
+    make, numbers = SYSTEMS[case]
+    exact = dtype == "float64"
+    assert_first_iterate(
+        make().astype(dtype),
+        lambda A: oracle(A, numbers, dtype),
+        lambda A, b: linear.solve(A, b, amg(iterations=1)).x,
+        symmetric=1e-11,
+        multiple=1e-11 if exact else 1e-2,
+        entries=1e-12 if exact else 1e-3,
+    )
 
 
 def test_the_cases_have_several_levels():
     """If not, the comparisons say nothing of a coarser matrix."""
-    found = [len(amg_oracle.levels_of(A.toarray(), neighbours_of(A, n), n)[0]) for A, n in ((make(), n) for make, n in CASES.values())]
+    found = [len(amg_oracle.levels_of(A.toarray(), neighbours_of(A, n), n)[0]) for A, n in ((make(), n) for make, n in SYSTEMS.values())]
     assert min(found) == 1 and max(found) >= 2
 
 
@@ -151,7 +141,7 @@ def test_many_separate_parts():
 @pytest.mark.parametrize("case", ["rows", "contrast", "blocks"])
 def test_an_added_diagonal_is_in_it(case):
     """If not, the preconditioner is that of the matrix before a contact. Its aggregates stay."""
-    A = CASES[case][0]()
+    A = SYSTEMS[case][0]()
     added = np.where(np.arange(A.shape[0]) % 7 == 0, 1e3, 0.0)
     b = np.random.default_rng(6).standard_normal(A.shape[0])
     system = linear.System(A, amg(tolerance=1e-9))
