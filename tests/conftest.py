@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gc
 import os
 import warnings
 from pathlib import Path
@@ -115,6 +116,10 @@ def pytest_collection_modifyitems(config, items):
         leave_out(config, items, repeated(items))
     if continued := config.pluginmanager.get_plugin("continued"):
         leave_out(config, items, [item for item in items if item.nodeid in continued.before])
+
+
+def pytest_collection_finish():
+    gc.freeze()  # a full collection in a test does not visit ten thousand tests
 
 
 def leave_out(config, items, left):

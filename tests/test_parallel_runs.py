@@ -49,7 +49,7 @@ needs_cholesky = pytest.mark.skipif(not pdgpu._host.HAS_CHOLMOD, reason="this bu
     [
         ("fork", 2, {}),
         pytest.param("fork", 1, {"OMP_NUM_THREADS": "1"}, marks=pytest.mark.stress),
-        ("spawn", 2, {}),
+        pytest.param("spawn", 2, {}, marks=pytest.mark.stress),
         pytest.param("forkserver", 2, {}, marks=pytest.mark.stress),
     ],
     ids=["fork", "fork with one thread", "spawn", "forkserver"],
@@ -106,7 +106,7 @@ def test_eight_threads_solve_with_sparse_factors_of_their_own():
             np.testing.assert_array_equal(future.result(), alone)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.stress)])
 def test_eight_threads_over_every_solver(dtype):
     """If not, runs that have nothing to do with each other disturb each other."""
 

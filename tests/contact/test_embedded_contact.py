@@ -164,7 +164,7 @@ def test_solvers_reach_the_same_step(name, friction, guard):
     np.testing.assert_allclose(ends[1], ends[0], rtol=0, atol=1e-6 * abs(ends[0] - before.positions).max())
 
 
-@pytest.mark.parametrize("name", ["VertexBlockDescent", "BlockJacobi", "GradientDescent"])
+@pytest.mark.parametrize("name", ["VertexBlockDescent", "BlockJacobi", pytest.param("GradientDescent", marks=pytest.mark.stress)])
 def test_sweeps_descend_and_stay_clear(name):
     """If not, vertices of a colour that move the same pair go too far together: G grows in an iteration, or a pair is passed."""
     scene = balls(extrapolate=True)

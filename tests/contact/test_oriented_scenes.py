@@ -69,9 +69,16 @@ def least_volumes(scene_name, kind, size, solver, dtype):
 NEWTON = pdgpu.Newton(iterations=30, tolerance=1e-4)
 
 
-@pytest.mark.parametrize("scene", SCENES)
-@pytest.mark.parametrize("kind", ORIENTED)
-def test_every_volume_stays_positive(scene, kind):
+@pytest.mark.parametrize(
+    ("kind", "scene"),
+    [
+        ("FixedCorotated", "mat twist"),
+        ("LogNeoHookean", "pin cushion"),
+        pytest.param("LogNeoHookean", "mat twist", marks=pytest.mark.stress),
+        pytest.param("FixedCorotated", "pin cushion", marks=pytest.mark.stress),
+    ],
+)
+def test_every_volume_stays_positive(kind, scene):
     """If not, the scenes of IPC invert here."""
     least, sim = least_volumes(scene, ORIENTED[kind], SMALL, NEWTON, "float64")
     assert least.min() > 0.0

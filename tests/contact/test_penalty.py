@@ -416,7 +416,7 @@ def piled(offset=0.0):
     return sim._core.scene, (sim.positions + offset, sim.velocities)
 
 
-@pytest.mark.parametrize("interval", [1, 10])
+@pytest.mark.parametrize("interval", [pytest.param(1, marks=pytest.mark.stress), 10])
 def test_comparison(interval):
     """All solvers have one objective, that of the pairs at the answer: they end there, and none of them below it, however often each would
     look for pairs by itself. If not, a curve would end at an answer of its own."""

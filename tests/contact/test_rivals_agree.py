@@ -7,7 +7,7 @@ from proxy_scenes import BODIES, OBSTACLES, answers
 AWAY = 1e-7  # of what the farthest vertex moves by; the force that is left is 1e-10 of that at the start
 SCENES = OBSTACLES | BODIES
 # an obstacle of each kind of distance and bodies of each kind are in the others
-LONG = ("plane", "grid", "two bars", "ball")
+LONG = ("plane", "grid", "two bars", "ball", "two bodies")
 
 
 @pytest.mark.filterwarnings("ignore:linear. SchurDirect")  # two factors: slow, and the tolerance tells

@@ -556,6 +556,6 @@ def test_thousands_of_steps_leak_nothing():
     run(500)
     gc.collect()
     before = resident()
-    run(5000)
+    run(2500)
     gc.collect()
     assert resident() - before < 2e6  # an array of the scene is 480 bytes, and a step has ten

@@ -90,7 +90,7 @@ def stretched(solver, damping):
     return sim
 
 
-@pytest.mark.parametrize("damping", [0.0, 0.01])
+@pytest.mark.parametrize("damping", [pytest.param(0.0, marks=pytest.mark.stress), 0.01])
 def test_all_minimisers_have_one_answer(damping):
     """If not, a block, a weight or a filter of the energy is that of another energy."""
     reference = stretched(pdgpu.Newton(iterations=60, initialization="previous"), damping)

@@ -86,14 +86,14 @@ def test_groups_of_an_obj_cost_what_they_hold(tmp_path):
 
 def test_many_groups_of_gmsh_are_written_and_read_in_linear_time(tmp_path):
     """If not, a file in which each element is a group of its own takes minutes."""
-    path, k = tmp_path / "groups.msh", 20000
+    path, k = tmp_path / "groups.msh", 8000
     rows = np.tile([[0, 1, 2]], (k, 1))
     points = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
     mesh = pdgpu.Mesh(points, triangles=rows, groups={f"part {number}": {"triangles": [number]} for number in range(k)})
     start = time.process_time()
     mesh.write(path)
     assert len(pdgpu.read_mesh(path).groups) == k
-    assert time.process_time() - start < 15.0
+    assert time.process_time() - start < 6.0
 
 
 @pytest.mark.parametrize("name", ["pipe.obj", "pipe.msh", "pipe.npz", "pipe.ply.gz", "pipe.node"])
