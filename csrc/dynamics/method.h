@@ -3,24 +3,26 @@
 #define PD_DYNAMICS_METHOD_H
 
 #include "base/option.h"
-#include "dynamics/problem/problem.h"
+#include "dynamics/problem/potential.h"
 #include "linear/linear_solver.h"
 
 /* The data of an iteration. Vectors B [n,3], at constant addresses for the life of the simulation. */
 typedef struct pd_iterate {
-    real *x, *offset;    /* the start of the iteration, and x - y */
-    real *correction;    /* the frame subtracts it from x */
-    real *gradient;      /* dG/dx at x, by methods that compute it; scratch for the others */
-    real *increment;     /* the move of the previous iteration; the frame extrapolates by it */
-    double limit;        /* the contact-free fraction of its correction that a method has applied itself; 0: not computed */
-    double fraction;     /* the fraction of its correction that a line search has accepted */
-    int cut;             /* the step limiter of contact has shortened the correction of a line search */
-    int beyond;          /* a method with keeps_bounds exceeded a displacement bound: the step limiter must check the whole path */
-    int number;          /* of the iteration in the step being solved, from 0 */
-    int drives;          /* the number of moves of prescribed points in the step. Each changes G, and earlier iterates are invalid */
-    int detections;      /* the number of detections of penalty pairs in the step. Each changes G, which is defined at all positions */
-    int displaced;       /* 0 before a correction; 1: the correction starts from another point than x */
-    int replaced;        /* x differs from the result of the previous move: contact shortened that move, or a method or a response
+    real *x, *offset;            /* the start of the iteration, and x - y */
+    real *correction;            /* the frame subtracts it from x */
+    real *gradient;              /* dG/dx at x, by methods that compute it; scratch for the others */
+    double potential, magnitude; /* G at x and the sum of the magnitudes of its parts, J, while `evaluated` */
+    int evaluated;   /* the frame has computed them and, for a method that takes_gradient, `gradient`. Nothing has changed G or x since */
+    real *increment; /* the move of the previous iteration; the frame extrapolates by it */
+    double limit;    /* the contact-free fraction of its correction that a method has applied itself; 0: not computed */
+    double fraction; /* the fraction of its correction that a line search has accepted */
+    int cut;         /* the step limiter of contact has shortened the correction of a line search */
+    int beyond;      /* a method with keeps_bounds exceeded a displacement bound: the step limiter must check the whole path */
+    int number;      /* of the iteration in the step being solved, from 0 */
+    int drives;      /* the number of moves of prescribed points in the step. Each changes G, and earlier iterates are invalid */
+    int detections;  /* the number of detections of penalty pairs in the step. Each changes G, which is defined at all positions */
+    int displaced;   /* 0 before a correction; 1: the correction starts from another point than x */
+    int replaced;    /* x differs from the result of the previous move: contact shortened that move, or a method or a response
                           * replaced x. The accelerator restarts. An iteration ends with 0 */
     const pd_move *move; /* the loop that follows the correction; NULL: the frame moves, or a method that `moves` has moved already */
     int first, last;     /* of consecutive iterations between two reads of x: the first starts from x, the last writes it */
@@ -28,6 +30,23 @@ typedef struct pd_iterate {
     double setup;        /* s, 0 before a correction: the time of work that is done once. It does not count as time of the iteration */
     const struct pd_callback *callback; /* of the step being solved (callback.h), for the method that calls it; NULL: none */
 } pd_iterate;
+
+/* iterate->gradient at the start of an iteration, unless the frame has evaluated it there. Counted in both cases, so that the counts do not
+ * depend on records. */
+static inline pd_status pd_iterate_gradient(const pd_problem *problem, const pd_iterate *iterate) {
+    pd_tally *tally = pd_context_tally(problem->context);
+    if (!iterate->evaluated) return pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient);
+    tally->gradients++;
+    return PD_OK;
+}
+
+/* The same for iterate->potential and magnitude. */
+static inline pd_status pd_iterate_potential(const pd_problem *problem, pd_iterate *iterate) {
+    pd_tally *tally = pd_context_tally(problem->context);
+    if (!iterate->evaluated) return pd_problem_potential(problem, iterate->x, iterate->offset, &iterate->potential, &iterate->magnitude);
+    tally->potentials++;
+    return PD_OK;
+}
 
 /* The move of an iteration: pd_advance by weights [2] of correction and increment. With a report it writes the scalars of the problem. */
 static inline pd_status pd_iterate_advance(const pd_problem *problem, const pd_iterate *iterate, const pd_step_data *data,
@@ -104,6 +123,7 @@ typedef struct pd_method {
     int commits;        /* correction moves x and offset within the step limiter. It writes the move to iterate->increment, and the report
                               * of pd_advance to the scalars of the problem. No accelerator */
     int fills_gradient; /* correction writes dG/dx at the start of the iteration to iterate->gradient */
+    int takes_gradient; /* correction uses pd_iterate_gradient, and needs no gradient of an earlier iteration in iterate->gradient */
 } pd_method;
 
 /* For methods that can be captured with any settings. */

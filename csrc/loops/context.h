@@ -67,6 +67,13 @@ typedef struct pd_tally {
     int counting;                              /* 0 outside steps, and while a step is recorded: counts of that time are reset */
 } pd_tally;
 pd_tally *pd_context_tally(pd_context *context);
+/* Stops counting, and returns the counts for pd_tally_resume: records and stopping rules are no part of a step. */
+static inline pd_tally pd_tally_pause(pd_context *context) {
+    pd_tally *tally = pd_context_tally(context), before = *tally;
+    tally->counting = 0;
+    return before;
+}
+static inline void pd_tally_resume(pd_context *context, const pd_tally *before) { *pd_context_tally(context) = *before; }
 static inline void pd_tally_add(pd_tally *tally, const pd_tally *more) {
     tally->potentials += more->potentials, tally->gradients += more->gradients, tally->hessians += more->hessians;
     tally->products += more->products, tally->factorizations += more->factorizations, tally->solves += more->solves;

@@ -96,6 +96,29 @@ def test_single_precision(name):
     np.testing.assert_allclose(sims[0].positions, sims[1].positions, rtol=0.0, atol=2e-5)
 
 
+@pytest.mark.parametrize("name", ["newton", "quasi-newton"])
+def test_a_record_and_the_next_iteration_share_an_evaluation(name):
+    """If not, each iterate of a recorded run is evaluated twice, and its functions are called twice."""
+    calls = []
+
+    def stress(F, mu, lam):
+        calls.append(len(F))
+        return own_materials.NEO_HOOKEAN[1](F, mu, lam)
+
+    functions = (own_materials.NEO_HOOKEAN[0], stress, own_materials.NEO_HOOKEAN[2])
+    material = pdgpu.CustomMaterial(*functions, parameters={"mu": 1e4, "lam": 4e4})
+    scene, x = scene_of(material)
+    sims = [pdgpu.Simulation(scene, SOLVERS[name], dt=1 / 50) for _ in range(2)]
+    of_stress = []
+    for sim, record in zip(sims, (False, True), strict=True):
+        sim.set_state(positions=x)
+        calls.clear()
+        sim.step(record=record)
+        of_stress.append(sum(calls))
+    assert np.array_equal(sims[0].positions, sims[1].positions)
+    assert of_stress[1] == of_stress[0] + len(BEAM.tets)  # the record has the last iterate, too
+
+
 @pytest.mark.parametrize("law", ["barrier", "penalty"])
 @pytest.mark.parametrize("name", ["newton", "vbd", "gradient descent"])
 def test_contact(name, law):

@@ -307,7 +307,7 @@ static pd_status correction(void *self, const pd_problem *problem, pd_iterate *i
     pd_status status = PD_OK;
     int exact = 1;
     if (newton->model) PD_TRY(assess_model(newton, problem, iterate));
-    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
+    PD_TRY(pd_iterate_gradient(problem, iterate));
     if (newton->n_free == 0) {
         iterate->stalled = 1;
         return PD_OK;
@@ -341,4 +341,5 @@ const pd_method pd_newton_method = {.name = "Newton",
                                     .takes_custom = 1,
                                     .takes_oriented = 1,
                                     .minimises_potential = 1,
-                                    .fills_gradient = 1};
+                                    .fills_gradient = 1,
+                                    .takes_gradient = 1};

@@ -115,7 +115,7 @@ static int searches(const pd_problem *problem) { return problem->contact || prob
 static pd_status correction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_nonlinear_cg *cg = self;
     pd_status status = PD_OK;
-    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
+    PD_TRY(pd_iterate_gradient(problem, iterate));
     PD_TRY(pd_global_step_refresh(&cg->global, problem, iterate->x, iterate->number == 0));
     PD_TRY(go_on(cg, problem, iterate, iterate->number > 0 && !cg->cut));
     if (!searches(problem)) goto done;
@@ -143,4 +143,5 @@ const pd_method pd_nonlinear_cg_method = {.name = "NonlinearCG",
                                           .linear = preconditioner,
                                           .takes_custom = 1,
                                           .minimises_potential = 1,
-                                          .fills_gradient = 1};
+                                          .fills_gradient = 1,
+                                          .takes_gradient = 1};

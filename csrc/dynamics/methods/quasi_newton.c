@@ -145,7 +145,7 @@ static pd_status correction(void *self, const pd_problem *problem, pd_iterate *i
     pd_quasi_newton *memory = self;
     pd_status status = PD_OK;
     double slope = 1.0;
-    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient));
+    PD_TRY(pd_iterate_gradient(problem, iterate));
     if (iterate->number == 0)
         memory->count = memory->next = 0;
     else if (memory->size && !(problem->rigid && iterate->replaced)) // bodies moved by a part of that correction, on arcs
@@ -179,4 +179,5 @@ const pd_method pd_quasi_newton_method = {.name = "QuasiNewton",
                                           .takes_custom = 1,
                                           .takes_oriented = 1,
                                           .minimises_potential = 1,
-                                          .fills_gradient = 1};
+                                          .fills_gradient = 1,
+                                          .takes_gradient = 1};

@@ -138,6 +138,7 @@ static pd_status run_loops(pd_simulation *self, int n, pd_device_read device_rea
         iterate->first = j == 0;
         iterate->last = j == n - 1 || self->accelerator; // the accelerator reads the previous step
         status = find_correction(self, weights[j]);
+        iterate->evaluated = 0;
         const int moved = self->method->commits || (within && !iterate->move);
         iterate->move = NULL;
         middle = pd_seconds();
@@ -220,6 +221,7 @@ pd_status pd_chunk_run(pd_simulation *self, int n, pd_device_read device_read, i
     }
     next_weights(self, n, weights);
     if (!capturable(self)) return run_loops(self, n, device_read, weights, seconds);
+    self->iterate.evaluated = 0; // a graph is replayed at other iterates
 
     int revision = self->method->linear ? pd_linear_revision(self->method->linear(self->method_memory)) : 0;
     if (revision != self->chunks->revision) pd_chunks_forget(self->chunks, self->problem->context);

@@ -35,6 +35,7 @@ pd_status pd_contact_step_before(pd_simulation *self, int *moved) {
     iterate->beyond = 0;
     if (response->before_iteration) PD_TRY(response->before_iteration(self, moved));
     PD_TRY(pd_oriented_advance(self, moved));
+    if (*moved || iterate->drives != self->limiter.drives || iterate->detections != self->limiter.detections) iterate->evaluated = 0;
     iterate->drives = self->limiter.drives;
     iterate->detections = self->limiter.detections;
     PD_TRY(keep_start(self));

@@ -6,6 +6,24 @@
 #include "dynamics/problem/potential.h"
 #include "dynamics/response.h"
 
+pd_status pd_convergence_evaluate(pd_simulation *self, double *potential, double *norm) {
+    const pd_problem *problem = self->problem;
+    pd_iterate *iterate = &self->iterate;
+    real *gradient = self->method->takes_gradient ? iterate->gradient : problem->trial_gradient;
+    const pd_tally before = pd_tally_pause(problem->context);
+    pd_status status = PD_OK;
+    iterate->evaluated = 0;
+    PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &iterate->potential, &iterate->magnitude));
+    PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, gradient));
+    PD_TRY(pd_problem_norm(problem, gradient, norm));
+    *potential = iterate->potential;
+    iterate->evaluated = self->method->takes_gradient;
+    iterate->drives = self->limiter.drives, iterate->detections = self->limiter.detections; // of this G
+done:
+    pd_tally_resume(problem->context, &before);
+    return status;
+}
+
 pd_status pd_convergence_within(pd_simulation *self, pd_reference *reference, double norm, int *within) {
     const pd_problem *problem = self->problem;
     double tolerance = self->settings.tolerance, elastic;

@@ -18,6 +18,8 @@ typedef struct pd_reference {
 
 static const pd_reference PD_REFERENCE_EMPTY = {0.0, -1.0};
 
+/* G, J, and its gradient norm, N, at the iterate, for records and stopping rules. They stay in the iterate for its next correction. */
+pd_status pd_convergence_evaluate(pd_simulation *self, double *potential, double *norm);
 /* Tells whether a gradient norm is within the tolerance at the iterate; false for a norm that is not finite. Changes the scratch of the
  * problem. */
 pd_status pd_convergence_within(pd_simulation *self, pd_reference *reference, double norm, int *within);

@@ -38,21 +38,13 @@ typedef struct run {
     const real *guess;      /* H [n,3], replaces the first guess; or NULL */
 } run;
 
-/* Stops counting work: records and stopping rules are no part of the step. */
-static pd_tally stop_counting(const pd_simulation *self) {
-    pd_tally *tally = pd_context_tally(self->problem->context), before = *tally;
-    tally->counting = 0;
-    return before;
-}
-
-static void count_again(const pd_simulation *self, const pd_tally *before) { *pd_context_tally(self->problem->context) = *before; }
-
 static pd_status first_guess(run *r, const real *targets) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
     size_t bytes = pd_problem_bytes(problem);
     double start = pd_seconds();
+    self->iterate.evaluated = 0;
     if (targets)
         PD_TRY(pd_send(problem->context, &self->sent, self->targets, targets, bytes));
     else
@@ -81,25 +73,12 @@ static pd_status measure_prescribed(run *r) {
     return status ? status : pd_step_limiter_target_lag(r->simulation, &r->row.target_lag);
 }
 
-/* G, the sum of the magnitudes of its parts unless NULL, and the gradient norm at the iterate, for records and stopping rules. */
-static pd_status evaluate(const pd_simulation *self, double *potential, double *magnitude, double *gradient_norm) {
-    const pd_problem *problem = self->problem;
-    const pd_iterate *iterate = &self->iterate;
-    const pd_tally before = stop_counting(self);
-    pd_status status = pd_problem_potential(problem, iterate->x, iterate->offset, potential, magnitude);
-    // trial_gradient, not gradient: a method may still need its own
-    if (!status) status = pd_problem_gradient(problem, iterate->x, iterate->offset, problem->trial_gradient);
-    if (!status) status = pd_problem_norm(problem, problem->trial_gradient, gradient_norm);
-    count_again(self, &before);
-    return status;
-}
-
 /* Passes on the row. */
 static pd_status pass_row(run *r) {
     pd_simulation *self = r->simulation;
-    const pd_tally before = stop_counting(self);
+    const pd_tally before = pd_tally_pause(self->problem->context);
     pd_status status = r->observer->record(r->observer->user, self, &r->row);
-    count_again(self, &before);
+    pd_tally_resume(self->problem->context, &before);
     return status;
 }
 
@@ -108,7 +87,7 @@ static pd_status record_row(run *r) {
     pd_simulation *self = r->simulation;
     pd_status status = PD_OK;
     PD_TRY(measure_prescribed(r));
-    PD_TRY(evaluate(self, &r->growth.potential, NULL, &r->growth.norm));
+    PD_TRY(pd_convergence_evaluate(self, &r->growth.potential, &r->growth.norm));
     r->row.potential = r->growth.potential, r->row.gradient_norm = r->growth.norm;
     r->unrecorded = 0;
     PD_TRY(pass_row(r));
@@ -134,7 +113,8 @@ static pd_status read_first_guess(run *r) {
         self->method->has_safeguard &&
         self->method->has_safeguard(self->method_memory); // a method with its own safeguard needs a finite initial objective
     if (r->recording || self->settings.tolerance > 0 || has_safeguard) {
-        PD_TRY(evaluate(self, &growth->first_potential, &growth->first_magnitude, &growth->first_norm));
+        PD_TRY(pd_convergence_evaluate(self, &growth->first_potential, &growth->first_norm));
+        growth->first_magnitude = self->iterate.magnitude;
         r->row.potential = growth->first_potential, r->row.gradient_norm = growth->first_norm;
         r->reference.first_norm = growth->first_norm;
         if (self->problem->rigid) r->result->rigid.guess = growth->first_potential;
@@ -154,10 +134,10 @@ static pd_status end_without_decrease(run *r, int iteration) {
     const pd_problem *problem = self->problem;
     pd_status status = PD_OK;
     double norm = 0.0;
-    const pd_tally before = stop_counting(self);
+    const pd_tally before = pd_tally_pause(self->problem->context);
     PD_TRY(pd_problem_gradient(problem, self->iterate.x, self->iterate.offset, problem->trial_gradient));
     PD_TRY(pd_problem_norm(problem, problem->trial_gradient, &norm));
-    count_again(self, &before);
+    pd_tally_resume(self->problem->context, &before);
     if (!isfinite(norm)) return pd_diverged(self, iteration, "the gradient is not finite");
     int is_free, within;
     PD_TRY(pd_step_limiter_is_free(self, &is_free));
@@ -229,7 +209,7 @@ static pd_status read_iterate(run *r, pd_device_read device_read, const double r
     if (r->recording && is_chosen(r, iteration))
         PD_TRY(record_row(r));
     else if (check && settings->tolerance > 0)
-        PD_TRY(evaluate(self, &growth->potential, NULL, &growth->norm));
+        PD_TRY(pd_convergence_evaluate(self, &growth->potential, &growth->norm));
     PD_TRY(pd_divergence_of_iterate(self, growth, report[0], iteration));
     if (self->problem->response->rounds) return PD_OK; // such a response has its own rule
     if (!self->limiter.arrived) return PD_OK; // a solution for the present positions of pins and obstacles is not yet that of the step
@@ -283,6 +263,7 @@ static pd_status iterate(run *r) {
         if (result->stop == PD_STOP_ITERATION_CAP && pd_contact_step_is_due(self, end)) {
             int ignored; // they continue in any case
             PD_TRY(pd_contact_step_update(self, r->observer, result, &ignored));
+            self->iterate.evaluated = 0;
         }
         if (self->limiter.rounds == PD_ROUNDS_SETTLED) result->stop = PD_STOP_CONVERGED;
     }
@@ -306,11 +287,12 @@ static pd_status iterations(run *r) {
 static pd_status begin_pass(run *r) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
-    const pd_tally before = stop_counting(self);
+    const pd_tally before = pd_tally_pause(self->problem->context);
     pd_status status;
+    self->iterate.evaluated = 0;
     PD_TRY(pd_memory_clear(problem->context, self->iterate.increment, pd_problem_bytes(problem)));
     PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &r->growth.first_potential, &r->growth.first_magnitude));
-    count_again(self, &before);
+    pd_tally_resume(self->problem->context, &before);
     PD_TRY(pd_chunks_begin(self));
     r->growth.potential = r->growth.first_potential; // of a pass that has nothing to do
     r->before = r->result->iterations;
@@ -327,7 +309,8 @@ static pd_status begin_loaded_pass(run *r) {
     double norm;
     pd_status status;
     PD_TRY(begin_pass(r));
-    PD_TRY(evaluate(self, &growth->first_potential, &growth->first_magnitude, &norm));
+    PD_TRY(pd_convergence_evaluate(self, &growth->first_potential, &norm));
+    growth->first_magnitude = self->iterate.magnitude;
     growth->first_norm = fmax(growth->first_norm, norm);
     growth->first_moves = 0.0;
 done:
