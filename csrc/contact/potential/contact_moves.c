@@ -34,24 +34,35 @@ static pd_status set_way(const pd_contact *self, const real *x_0, const real *x_
     return set_way_to(self, x_0, x_1, prescribed ? self->targets : self->prescribed);
 }
 
+/* The distance, m, up to which no move brings a point to a pair that is not listed. */
+static double outer_bound(const pd_contact *self) {
+    return 0.5 * GAP_FRACTION * (self->range - (double)self->scene.separation - pd_contact_rounding(self));
+}
+
+/* The fraction on which all points stay on their sides of the planes of the listed pairs at x_0. */
+static pd_status bound_by_planes(pd_contact *self, const real *x_0, const real *x_1, const real *prescribed_1, int curved,
+                                 double *fraction) {
+    const pd_growable planes[] = {PD_GROWABLE(self->planes_of_listed, 1)};
+    real *end = pd_ccd_limiter_end(self->limiter);
+    pd_status status;
+    PD_TRY(pd_contact_find(self, x_0));
+    pd_contact_pairs pairs = pd_contact_listed(self);
+    PD_TRY(pd_growables_grow(self->context, (size_t)self->n, "pairs in contact", PD_GROWABLES(planes), &self->plane_capacity, NULL));
+    PD_TRY(
+        pd_contact_planes(self->context, &pairs, self->surface->points, pd_contact_rounding(self), GAP_FRACTION, self->planes_of_listed));
+    PD_TRY(pd_contact_set_points(self, x_1, prescribed_1, end));
+    PD_TRY(pd_contact_bound_fraction(self->context, pd_contact_n_points(self), &self->incidence, pairs.kind, self->planes_of_listed,
+                                     outer_bound(self), curved, self->surface->points, end, self->energy));
+    PD_TRY(pd_memory_download(self->context, fraction, self->energy, sizeof *fraction));
+done:
+    return status;
+}
+
 static pd_status limit_to(pd_contact *self, const real *x_0, const real *x_1, const real *prescribed_1, int curved, double *fraction) {
     pd_status status;
     *fraction = 1.0;
     if (self->interval >= 0) return PD_OK;
-    if (self->by_bounds) {
-        int n_points = pd_contact_n_points(self);
-        double rounding = pd_contact_rounding(self), outer = 0.5 * GAP_FRACTION * (self->range - (double)self->scene.separation - rounding);
-        PD_TRY(pd_contact_find(self, x_0));
-        const pd_growable planes[] = {PD_GROWABLE(self->planes_of_listed, 1)};
-        pd_contact_pairs pairs = pd_contact_listed(self);
-        PD_TRY(pd_growables_grow(self->context, (size_t)self->n, "pairs in contact", PD_GROWABLES(planes), &self->plane_capacity, NULL));
-        PD_TRY(pd_contact_planes(self->context, &pairs, self->surface->points, rounding, GAP_FRACTION, self->planes_of_listed));
-        PD_TRY(pd_contact_set_points(self, x_1, prescribed_1, pd_ccd_limiter_end(self->limiter)));
-        PD_TRY(pd_contact_bound_fraction(self->context, n_points, &self->incidence, pairs.kind, self->planes_of_listed, outer, curved,
-                                         self->surface->points, pd_ccd_limiter_end(self->limiter), self->energy));
-        PD_TRY(pd_memory_download(self->context, fraction, self->energy, sizeof *fraction));
-        return PD_OK;
-    }
+    if (self->by_bounds) return bound_by_planes(self, x_0, x_1, prescribed_1, curved, fraction);
     PD_TRY(set_way_to(self, x_0, x_1, prescribed_1));
     PD_TRY(pd_ccd_limiter_fraction(self->limiter, rounding_of_way(self), NULL, self->n_vertices, fraction));
 done:
@@ -64,6 +75,19 @@ pd_status pd_contact_limit_to(pd_contact *self, const real *x_0, const real *x_1
 
 pd_status pd_contact_limit(pd_contact *self, const real *x_0, const real *x_1, int prescribed, double *fraction) {
     return limit_to(self, x_0, x_1, prescribed ? self->targets : self->prescribed, 0, fraction);
+}
+
+pd_status pd_contact_limit_short(pd_contact *self, const real *x_0, const real *x_1, double *fraction) {
+    pd_status status;
+    double move[2] = {0.0};
+    if (self->interval >= 0 || self->by_bounds) return pd_contact_limit(self, x_0, x_1, 0, fraction);
+    PD_TRY(pd_contact_largest_move(self, x_1, x_0, self->energy));
+    PD_TRY(pd_memory_download(self->context, move, self->energy, sizeof move));
+    *fraction = 0.0;
+    if (sqrt(move[0]) <= outer_bound(self)) PD_TRY(bound_by_planes(self, x_0, x_1, self->prescribed, 0, fraction));
+    if (!(*fraction >= 1.0)) PD_TRY(pd_contact_limit(self, x_0, x_1, 0, fraction));
+done:
+    return status;
 }
 
 pd_status pd_contact_limit_arcs(pd_contact *self, const real *x_0, const real *x_1, int prescribed, double *fraction) {

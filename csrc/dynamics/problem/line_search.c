@@ -73,23 +73,22 @@ static pd_status lengthen(const pd_problem *problem, const pd_iterate *iterate, 
     if (problem->rigid) PD_TRY(pd_rigid_largest_turn(problem, iterate->correction, &turn));
     if (LONGER * turn > LARGEST_TURN) return PD_OK;
     PD_TRY(pd_point_along(problem, iterate, LONGER, problem->trial, problem->trial_offset));
-    PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, &fraction));
-    if (fraction < 1.0) return PD_OK;
-    PD_TRY(pd_point_along(problem, iterate, LONGER, problem->trial, problem->trial_offset));
     PD_TRY(pd_problem_potential(problem, problem->trial, problem->trial_offset, &potential, NULL));
-    if (potential < trial) *alpha = LONGER;
+    if (!(potential < trial)) return PD_OK; // less work than the time of impact
+    PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, &fraction));
+    if (fraction >= 1.0) *alpha = LONGER;
 done:
     return status;
 }
 
 pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near) {
     pd_status status = PD_OK;
-    double start, magnitude, slope, gradient_norm, alpha = 1.0;
+    double slope, gradient_norm, alpha = 1.0;
     int lengthens = problem->response->lengthens;
-    PD_TRY(pd_problem_potential(problem, iterate->x, iterate->offset, &start, &magnitude));
+    PD_TRY(pd_iterate_potential(problem, iterate));
+    const double start = iterate->potential, rounding = pd_rounding_of_potential(problem, iterate->magnitude);
     PD_TRY(pd_problem_norm(problem, iterate->gradient, &gradient_norm));
     PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->correction, &slope));
-    double rounding = pd_rounding_of_potential(problem, magnitude);
     iterate->stalled = 1;
     if (problem->contact || problem->model->is_oriented) { // within the step limit
         double fraction;
