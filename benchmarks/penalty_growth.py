@@ -2,11 +2,11 @@
 
 "blocks": two blocks lie on each other, finer and finer, so that a shrinking part of the vertices touches. "stacks": more and more stacks
 of four small blocks of 1,296 tets, each nearer to the next than the thickness, so that the same part touches at every size. Neo-Hookean,
-steps of 1/300 s, ten iterations, detection every five; the same step is taken again and again. Processor seconds on one
-thread; "exponent" is the slope between a size and the smallest of its scene,
+steps of 1/300 s, ten iterations, detection every five; the same step is taken again and again. "--damping" is the stiffness damping of
+all bodies, s. Processor seconds on one thread; "exponent" is the slope between a size and the smallest of its scene,
 of the least times, which other processes disturb least.
 
-    python benchmarks/penalty_growth.py [--out FILE.csv] [--plot FILE.png] [--steps 3] [--dtype float32] [--tiny]
+    python benchmarks/penalty_growth.py [--out FILE.csv] [--plot FILE.png] [--steps 3] [--dtype float32] [--damping 0.001] [--tiny]
     python benchmarks/penalty_growth.py --from FILE.csv --plot FILE.png
 """
 
@@ -33,16 +33,16 @@ def turned(points, angle):
     return points @ np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
-def blocks(cells):
+def blocks(cells, damping):
     mesh, edge = pdgpu.shapes.beam((0.2, 0.1, 0.2), (cells, cells // 2, cells)), 0.2 / cells
     upper = pdgpu.Mesh(turned(mesh.points - [0.1, 0.0, 0.1], 0.3) + [0.1, 0.1 + 0.05 * edge, 0.1], tets=mesh.tets)
     scene = pdgpu.Scene()
-    scene.add_solid(mesh, pdgpu.NeoHookean(5e4, 2e5), density=1000.0, name="lower").pin(mesh.points[:, 1] < 1e-9)
-    scene.add_solid(upper, pdgpu.NeoHookean(5e4, 2e5), density=1000.0, name="upper")
+    scene.add_solid(mesh, pdgpu.NeoHookean(5e4, 2e5), density=1000.0, damping=damping, name="lower").pin(mesh.points[:, 1] < 1e-9)
+    scene.add_solid(upper, pdgpu.NeoHookean(5e4, 2e5), density=1000.0, damping=damping, name="upper")
     return scene, 0.1 * edge
 
 
-def stacks(number):
+def stacks(number, damping):
     side, cells, high = 0.05, 6, 4
     mesh, edge = pdgpu.shapes.beam((side,) * 3, (cells,) * 3), side / cells
     row = math.ceil(math.sqrt(number))
@@ -50,7 +50,8 @@ def stacks(number):
     for k, y in itertools.product(range(number), range(high)):
         place = [1.5 * side * (k % row), (side + 0.05 * edge) * y + 0.5 * side, 1.5 * side * (k // row)]
         points = turned(mesh.points - 0.5 * side, 0.1 * y) + place
-        body = scene.add_solid(pdgpu.Mesh(points, tets=mesh.tets), pdgpu.NeoHookean(5e4, 2e5), density=1000.0, name=f"block {k} {y}")
+        material, block = pdgpu.NeoHookean(5e4, 2e5), pdgpu.Mesh(points, tets=mesh.tets)
+        body = scene.add_solid(block, material, density=1000.0, damping=damping, name=f"block {k} {y}")
         if y == 0:
             body.pin(mesh.points[:, 1] < 1e-9)
     return scene, 0.1 * edge
@@ -72,11 +73,11 @@ def measured(scene, contact, dtype, steps):
     return seconds, 0 if contact is None else len(simulation.contact_forces())
 
 
-def rows(sizes, dtypes, steps):
+def rows(sizes, dtypes, steps, damping):
     first = {}
     for name, dtype in itertools.product(sizes, dtypes):
         for size in sizes[name]:
-            scene, thickness = {"blocks": blocks, "stacks": stacks}[name](size)
+            scene, thickness = {"blocks": blocks, "stacks": stacks}[name](size, damping)
             contact = pdgpu.PenaltyContact(
                 thickness, stiffness=1e6 * thickness, detection_interval=INTERVAL, friction=0.2, friction_velocity=1e-2
             )
@@ -122,6 +123,7 @@ def main():
     parser.add_argument("--from", dest="table", help="a table to draw, instead of measurements")
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--dtype", nargs="+", default=["float32"], choices=("float32", "float64"))
+    parser.add_argument("--damping", type=float, default=0.0, help="stiffness damping of all bodies, s")
     parser.add_argument("--tiny", action="store_true", help="sizes that show only that everything runs")
     chosen = parser.parse_args()
     if chosen.plot and not (chosen.out or chosen.table):
@@ -129,9 +131,10 @@ def main():
     if not chosen.table:
         notes = [
             f"{ITERATIONS} iterations, detection every {INTERVAL}, {chosen.steps} steps, one thread, load {os.getloadavg()[0]:.1f}",
+            *[f"stiffness damping {chosen.damping:g} s"] * (chosen.damping > 0),
             *["tiny: the figures mean nothing"] * chosen.tiny,
         ]
-        write_table(chosen.out, HEADER, rows(TINY if chosen.tiny else SIZES, chosen.dtype, chosen.steps), notes)
+        write_table(chosen.out, HEADER, rows(TINY if chosen.tiny else SIZES, chosen.dtype, chosen.steps, chosen.damping), notes)
     if chosen.plot:
         plot(chosen.table or chosen.out, chosen.plot)
 
