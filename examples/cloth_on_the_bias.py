@@ -20,7 +20,7 @@ parser.add_argument("--quick", action="store_true", help="a coarse cloth")
 options = parser.parse_args()
 os.makedirs(options.out, exist_ok=True)
 
-N = 16 if options.quick else 32  # cells along each side
+N = 12 if options.quick else 32  # cells along each side
 STIFFNESS = dict(warp=300.0, weft=60.0, shear=6.0, poisson=0.2)  # N/m
 DIRECTIONS = {"warp upright": (0.0, 1.0, 0.0), "warp across": (1.0, 0.0, 0.0), "on the bias": (1.0, 1.0, 0.0)}
 SECONDS = 4.0

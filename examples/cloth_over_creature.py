@@ -25,7 +25,7 @@ parser.add_argument("--quick", action="store_true", help="a coarse cloth, and no
 arguments = parser.parse_args()
 os.makedirs(arguments.out, exist_ok=True)
 
-N, SECONDS, DT = (16, 0.1, 1 / 60) if arguments.quick else (arguments.cells, arguments.seconds, 1 / 60)
+N, SECONDS, DT = (16, 0.05, 1 / 60) if arguments.quick else (arguments.cells, arguments.seconds, 1 / 60)
 with as_file(files("pdgpu") / "data" / "creature.vtu") as path:
     creature = pdgpu.read_mesh(path)
 skin = pdgpu.Mesh(creature.points, triangles=creature.surface).without_unused_vertices()

@@ -21,10 +21,10 @@ from pdgpu.plotting import draw_simulation
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--out", default="out")
 parser.add_argument("--seconds", type=float, default=0.5)
-parser.add_argument("--quick", action="store_true", help="a coarser cage, 0.05 s")
+parser.add_argument("--quick", action="store_true", help="a coarser cage, 0.03 s")
 arguments = parser.parse_args()
 os.makedirs(arguments.out, exist_ok=True)
-DT, SECONDS, CUBES = 1 / 100, 0.05 if arguments.quick else arguments.seconds, 8 if arguments.quick else 12
+DT, SECONDS, CUBES = 1 / 100, 0.03 if arguments.quick else arguments.seconds, 8 if arguments.quick else 12
 LENGTH = 0.4  # of the creature, m
 
 with as_file(files("pdgpu") / "data" / "creature.vtu") as path:

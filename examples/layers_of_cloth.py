@@ -22,7 +22,7 @@ parser.add_argument("--cells", type=int, default=28, help="along each side of a 
 parser.add_argument("--quick", action="store_true", help="coarse cloths, few steps")
 arguments = parser.parse_args()
 os.makedirs(arguments.out, exist_ok=True)
-N, STEPS, DT = (12, 12, 1 / 100) if arguments.quick else (arguments.cells, 55, 1 / 100)
+N, STEPS, DT = (8, 10, 1 / 100) if arguments.quick else (arguments.cells, 55, 1 / 100)
 
 scene = pdgpu.Scene()
 names = ("lower", "middle", "upper")

@@ -18,10 +18,10 @@ from pdgpu.plotting import draw_simulation
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--out", default="out")
 parser.add_argument("--cells", type=int, default=30, help="along each side of the cloth")
-parser.add_argument("--quick", action="store_true", help="a coarse cloth, a third of the time")
+parser.add_argument("--quick", action="store_true", help="a coarse cloth, a third of the steps")
 options = parser.parse_args()
 os.makedirs(options.out, exist_ok=True)
-N, STEPS, DT = (18, 40, 1 / 100) if options.quick else (options.cells, 120, 1 / 100)
+N, STEPS, DT = (12, 40, 1 / 100) if options.quick else (options.cells, 120, 1 / 100)
 
 axis = np.linspace(-0.12, 0.12, 7)
 tips = np.stack([each.ravel() for each in np.meshgrid(axis, 0.0, axis)], axis=1)

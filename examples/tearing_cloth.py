@@ -25,7 +25,7 @@ os.makedirs(out, exist_ok=True)
 LIMIT = 1.15  # stretch across an edge that cuts it
 MOST = 2  # edges cut in one step, those with the largest stretch
 SPEED = 0.5  # m/s, of the right side
-N = 26 if options.quick else 50
+N = 18 if options.quick else 50
 
 mesh = pdgpu.shapes.grid((1.0, 1.0), cells=(N - 1, N - 1))
 scene = pdgpu.Scene()
