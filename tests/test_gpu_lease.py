@@ -36,7 +36,7 @@ def test_a_step_that_fails_or_hangs_ends_no_other(lease, tmp_path):
     steps = [
         module.Step("broken", 60, broken),
         module.Step("failing", 60, run("print('said before'); raise SystemExit(3)")),
-        module.Step("hanging", 3, run("import time; print('begun', flush=True); time.sleep(600)")),
+        module.Step("hanging", 5, run("import time; print('begun', flush=True); time.sleep(600)")),
         module.Step("good", 60, run("print('done')"), lambda lease: "a figure", "a goal"),
     ]
     for step in steps:
