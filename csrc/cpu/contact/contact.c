@@ -7,6 +7,8 @@
 #include "updates/contact/panel_update.h"
 #include "updates/contact/separating_plane.h"
 
+#include <string.h>
+
 enum { LANES = PD_CONTACT_LANES, BLOCK = PD_CONTACT_MOST };
 enum { ENERGY_NANOSECONDS = 30, GRADIENT_NANOSECONDS = 50, HESSIAN_NANOSECONDS = 400 };
 
@@ -96,11 +98,25 @@ static void lanes_of_kind(const pd_pair_potential *potential, int quantity, cons
     }
 }
 
+/* Sets the Hessians of vertex-triangle pairs without weight to zero, and leaves these pairs out. */
+static void drop_weightless(const pd_contact_pairs *pairs, pd_contact_kinds *chosen, real *out) {
+    int kept = 0, *here = chosen->pairs[PD_VERTEX_TRIANGLE];
+    for (int k = 0; k < chosen->n[PD_VERTEX_TRIANGLE]; k++) {
+        int p = here[k];
+        if (pairs->weight[p] < 0)
+            memset(out + 144 * (size_t)p, 0, 144 * sizeof *out);
+        else
+            here[kept++] = p;
+    }
+    chosen->n[PD_VERTEX_TRIANGLE] = kept;
+}
+
 /* Pairs first .. end - 1, at most BLOCK, kind by kind. */
 static void lanes_of_block(const pd_pair_potential *potential, int quantity, const pd_contact_pairs *pairs, const real *x, int first,
                            int end, real *out) {
     pd_contact_kinds chosen;
     pd_contact_sort_kinds(pairs, first, end, &chosen);
+    if (quantity == PD_CONTACT_HESSIAN) drop_weightless(pairs, &chosen, out);
     for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++)
         if (quantity == PD_CONTACT_HESSIAN)
             pd_contact_clamped_hessians(potential, pairs, x, kind, chosen.pairs[kind], chosen.n[kind], out);
@@ -142,13 +158,46 @@ pd_status pd_contact_describe(pd_context *context, const pd_contact_scene *scene
     return PD_OK;
 }
 
+/* The distances of vertex-triangle pairs, and the numbers of free parameters of their closest points. */
+static __attribute__((noinline)) void panel_orders(const pd_contact_lanes *lanes, results *out) {
+#pragma omp simd
+    for (int l = 0; l < LANES; l++) {
+        pd_points4 x = pd_contact_lanes_corners(lanes, l);
+        pd_nearest nearest = pd_contact_nearest(PD_VERTEX_TRIANGLE, x);
+        out->plain[l] = pd_contact_is_plain(PD_VERTEX_TRIANGLE, x, nearest);
+        out->number[0][l] = nearest.distance, out->number[1][l] = nearest.n_free;
+    }
+}
+
+/* order [first .. end - 1], at most BLOCK pairs. */
+static void order_block(const pd_contact_pairs *pairs, const int *panels, const real *x, int first, int end, real *order) {
+    int chosen[BLOCK], n = 0;
+    for (int p = first; p < end; p++) {
+        order[p] = 0;
+        if (panels[p] >= 0) chosen[n++] = p;
+    }
+    for (int start = 0; start < n; start += LANES) {
+        int count = n - start < LANES ? n - start : LANES;
+        pd_contact_lanes lanes;
+        results found;
+        pd_contact_lanes_gather_corners(pairs, x, PD_VERTEX_TRIANGLE, chosen + start, count, &lanes);
+        panel_orders(&lanes, &found);
+        for (int l = 0; l < count; l++) {
+            int p = chosen[start + l];
+            order[p] = found.plain[l] ? pd_panel_update_order_of(found.number[0][l], found.number[1][l])
+                                      : pd_panel_update_order(pairs, panels, x, p);
+        }
+    }
+}
+
 pd_status pd_contact_choose_triangles(pd_context *context, const pd_contact_pairs *pairs, const int *panels, const real *x, real *order,
                                       real *weight, pd_contact_record *records) {
-    int n = (int)pd_counted((size_t)pairs->n, pairs->count);
+    int n = (int)pd_counted((size_t)pairs->n, pairs->count), blocks = (n + BLOCK - 1) / BLOCK;
 #pragma omp parallel num_threads(pd_threads(context, n, ENERGY_NANOSECONDS))
     {
 #pragma omp for schedule(static)
-        for (int p = 0; p < n; p++) order[p] = pd_panel_update_order(pairs, panels, x, p);
+        for (int block = 0; block < blocks; block++)
+            order_block(pairs, panels, x, BLOCK * block, n - BLOCK * block < BLOCK ? n : BLOCK * (block + 1), order);
 #pragma omp for schedule(static)
         for (int p = 0; p < n; p++) pd_panel_update_weight(pairs, panels, order, n, weight, records, p);
     }

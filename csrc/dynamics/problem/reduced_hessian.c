@@ -216,6 +216,15 @@ static void read_pair(const pd_assembled_hessian *assembled, pd_pair_counts n, i
     for (int c = 0; c < 36 && !diagonal; c++) H[39 * (c / 9) + 12 * (c % 9 / 3) + c % 3] = 0.0;
 }
 
+/* Tells whether pair p has no Hessian: one of several triangles of a panel, an inactive pair, friction without normal force. */
+static int is_without_hessian(const pd_assembled_hessian *assembled, pd_pair_counts n, int p) {
+    int friction = p >= n.contact, count = friction ? 9 : 144;
+    const real *values = friction ? assembled->matrices + 9 * (size_t)(p - n.contact) : assembled->hessians + 144 * (size_t)p;
+    for (int i = 0; i < count; i++)
+        if (values[i] != 0) return 0;
+    return 1;
+}
+
 /* blocks += the mapped Hessian of each pair. */
 static void add_pairs(const pd_problem *problem, const pd_contact_rows *carried, pd_pair_counts n) {
     const pd_rigid *self = problem->rigid;
@@ -224,6 +233,7 @@ static void add_pairs(const pd_problem *problem, const pd_contact_rows *carried,
         pd_movers movers;
         pair_map map;
         double H[144], rows[36], C[9];
+        if (is_without_hessian(assembled, n, p)) continue;
         pd_assembled_find_movers(assembled, carried, p, &movers);
         if (movers.n < 2 && !carried->rows) continue; // contained in the elements' blocks
         map.n = 0;

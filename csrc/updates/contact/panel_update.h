@@ -9,16 +9,21 @@
 
 #include "updates/contact/contact_update.h"
 
-/* The order of pair p among those of its vertex with its panel. A triangle below the vertex is the nearest one, also where rounding gives
+/* The order of a pair among those of its vertex with its panel. A triangle below the vertex is the nearest one, also where rounding gives
  * a neighbour the same distance. A NaN comes first: its pair must have a term. */
+PD_FUNCTION real pd_panel_update_order_of(real distance, real n_free) {
+    const real inside = 2; /* free parameters of the closest point, geometry/pair.h */
+    if (!(distance >= 0)) return (real)-2;
+    return n_free == inside ? (real)-1 : distance;
+}
+
+/* The same for pair p. */
 PD_FUNCTION real pd_panel_update_order(const pd_contact_pairs *pairs, const int *panels, const real *x, int p) {
-    const int inside = 6; /* geometry/pair.h */
     real at[12];
     if (panels[p] < 0) return 0;
     pd_contact_update_corners(x, pairs->points + 4 * (size_t)p, 4, at);
     pd_nearest nearest = pd_contact_nearest_of(PD_VERTEX_TRIANGLE, at);
-    if (!(nearest.distance >= 0)) return (real)-2;
-    return (int)nearest.feature == inside ? (real)-1 : nearest.distance;
+    return pd_panel_update_order_of(nearest.distance, nearest.n_free);
 }
 
 /* Tells whether pair p of a panel has the term. The pairs of a vertex are neighbours in the list, by ascending triangle. */
