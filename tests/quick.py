@@ -23,6 +23,7 @@ QUICK = {
         "tests/dynamics/test_derivatives.py",
         "tests/geometry/test_derivatives.py",
         "tests/contact/test_potential_derivatives.py",
+        "tests/elements/test_pair_motion.py",
     ),
     "convergence": (
         "tests/test_iteration_counts.py",

@@ -18,11 +18,13 @@ typedef struct pd_body_way {
     double extent;            /* the largest distance of its rows from the pivot, m */
     double gone[3], turned[9];
     double shift[3], turn[3];
-    double went;     /* the length of its path since the start of the sweep, m */
-    double arc;      /* an upper bound of that of its next move, m */
-    double after[9]; /* the rotation until the end of a trial path */
-    int held;        /* the number of pinned points, 0 to 2 */
-    int own, n_own;  /* its pairs: sweep->own[own .. own + n_own - 1] */
+    double went;            /* the length of its path since the start of the sweep, m */
+    double arc;             /* an upper bound of that of its next move, m */
+    double after[9];        /* the rotation until the end of a trial path */
+    int held;               /* the number of pinned points, 0 to 2 */
+    int own, n_own;         /* its pairs within reach: sweep->own[own .. own + n_own - 1] */
+    int rest, rest_end;     /* the others, which have no energy before it has gone `reach`: sweep->own[rest .. rest_end - 1] */
+    double reach, rest_gap; /* m; the smallest gap of the others */
 } pd_body_way;
 
 /* Sums over the terms of G with a body. */

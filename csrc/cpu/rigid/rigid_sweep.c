@@ -1,5 +1,5 @@
 /* Sweeps over groups of rigid bodies, the groups of a colour in parallel. */
-#include "cpu/context.h"
+#include "cpu/rigid/pair_lanes.h"
 #include "updates/rigid/rigid_descent.h"
 
 enum { BODY_NANOSECONDS = 20000 };

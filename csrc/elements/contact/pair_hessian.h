@@ -37,16 +37,23 @@ typedef struct pd_contact_factor {
     int n_axes;                 /* number of a_k */
 } pd_contact_factor;
 
-PD_LANE_FUNCTION pd_contact_parts pd_contact_parts_of(pd_contact_terms terms, pd_nearest nearest, pd_points4 x) {
-    pd_contact_parts out;
+/* The a_k and e_k of a pair, b and f the second ones; zero for missing ones. */
+typedef struct pd_contact_axes {
+    pd_vector a, b;
+    pd_per_corner e, f;
+    int one, two;
+} pd_contact_axes;
+
+PD_LANE_FUNCTION pd_contact_axes pd_contact_axes_of(pd_nearest nearest, pd_points4 x) {
+    pd_contact_axes out;
     pd_vector n = nearest.normal, none = pd_vector_of(0, 0, 0);
-    pd_per_corner beta = nearest.weights, nothing = pd_per_corner_of(0, 0, 0, 0);
+    pd_per_corner nothing = pd_per_corner_of(0, 0, 0, 0);
     pd_vector g = pd_gap_slope(nearest.first, x), h = pd_gap_slope(nearest.second, x), across_both = pd_vector_cross(g, h);
-    real gg = pd_vector_dot(g, g), d = nearest.distance, p = terms.p;
+    real gg = pd_vector_dot(g, g);
     int one = gg > 0; /* missing slopes are zero */
     int two = pd_slopes_are_two(gg, pd_vector_dot(h, h), pd_vector_dot(across_both, across_both));
 
-    /* a_k and e_k. In a sliver n is the direction of the gap, which is not quite perpendicular to the g_k. */
+    /* In a sliver n is the direction of the gap, which is not quite perpendicular to the g_k. */
     pd_vector a = pd_vector_along(g, -pd_vector_dot(n, g), n);
     real length = pd_sqrt(pd_vector_dot(a, a));
     one &= length > 0; /* otherwise a sliver, whose g_k is rounding noise along n */
@@ -54,10 +61,19 @@ PD_LANE_FUNCTION pd_contact_parts pd_contact_parts_of(pd_contact_terms terms, pd
     pd_vector b = pd_vector_cross(n, a);
     real along = pd_vector_dot(h, a), across = pd_vector_dot(h, b);
     two &= one & (across != 0);
-    b = pd_vector_choose(two, b, none);
+    out.a = a, out.b = pd_vector_choose(two, b, none);
     pd_per_corner e = pd_per_corner_choose(one, pd_per_corner_scale((real)1 / length, nearest.first), nothing);
     pd_per_corner f = pd_per_corner_scale((real)1 / across, pd_per_corner_along(nearest.second, -along, e));
-    f = pd_per_corner_choose(two, f, nothing);
+    out.e = e, out.f = pd_per_corner_choose(two, f, nothing);
+    out.one = one, out.two = two;
+    return out;
+}
+
+PD_LANE_FUNCTION pd_contact_parts pd_contact_parts_of(pd_contact_terms terms, pd_nearest nearest, pd_points4 x) {
+    pd_contact_parts out;
+    pd_contact_axes axes = pd_contact_axes_of(nearest, x);
+    pd_per_corner beta = nearest.weights, nothing = pd_per_corner_of(0, 0, 0, 0), e = axes.e, f = axes.f;
+    real d = nearest.distance, p = terms.p;
 
     /* the basis, and the e_k in it */
     real size = pd_sqrt(pd_per_corner_dot(beta, beta));
@@ -71,7 +87,7 @@ PD_LANE_FUNCTION pd_contact_parts pd_contact_parts_of(pd_contact_terms terms, pd
     real f2 = pd_sqrt(pd_per_corner_dot(f, f));
     out.basis0 = b0, out.basis1 = b1;
     out.basis2 = pd_per_corner_choose(f2 > 0, pd_per_corner_scale((real)1 / f2, f), nothing);
-    out.normal = n, out.axis0 = a, out.axis1 = b;
+    out.normal = nearest.normal, out.axis0 = axes.a, out.axis1 = axes.b;
 
     real by_both = p * d * d, by_axis = p * d * size;
     out.s00 = terms.q * size * size + by_both * (e0 * e0 + f0 * f0);
@@ -80,7 +96,7 @@ PD_LANE_FUNCTION pd_contact_parts pd_contact_parts_of(pd_contact_terms terms, pd
     out.s03 = by_axis * e0, out.s13 = by_axis * e1;
     out.s04 = by_axis * f0, out.s14 = by_axis * f1, out.s24 = by_axis * f2;
     out.across = nearest.n_free > 1 ? (real)0 : -p * size * size;
-    out.n_axes = two ? (real)2 : one ? (real)1 : (real)0;
+    out.n_axes = axes.two ? (real)2 : axes.one ? (real)1 : (real)0;
     return out;
 }
 

@@ -233,7 +233,8 @@ PD_UPDATE_FUNCTION double pd_group_free(const pd_model *model, const pd_body_swe
         }
         for (int place = group->first; place < group->end; place++) {
             const pd_body_way *way = &sweep->groups.ways[place];
-            for (int k = way->own; k < way->own + way->n_own; k++) {
+            for (int i = 0; i < pd_body_listed(way); i++) {
+                int k = pd_body_listed_at(way, i);
                 const pd_body_way *other = sweep->others[k] < 0 ? NULL : &sweep->groups.ways[sweep->others[k]];
                 double went = way->went + (other ? other->went : 0.0), arcs = way->arc + (other ? other->arc : 0.0);
                 if (length * arcs <= PD_BODY_GAP_FRACTION * (sweep->gaps[k] - went)) continue;

@@ -54,7 +54,7 @@ PD_FUNCTION void pd_body_begin(const pd_body_sweep *sweep, int place) {
         double length = pd_body_length(way->axis);
         for (int c = 0; c < 3; c++) way->axis[c] /= length;
     }
-    way->extent = way->went = way->arc = 0.0, way->own = way->n_own = 0;
+    way->extent = way->went = way->arc = 0.0, way->own = way->n_own = way->rest = way->rest_end = 0;
     for (int i = body->rows.first; i < end; i++) {
         double arm[3], far;
         pd_body_arm(way, x, i, arm);
