@@ -123,12 +123,12 @@ PD_FUNCTION void pd_symmetric3_eigen(const real S[9], real lambda[3], real Q[9])
 /* 1 if the minors of S show that its eigenvalues are above 64 rounding errors of its trace: those of pd_symmetric3_eigen are then
  * positive. A third row of zeros, as for a triangle, has the eigenvalue 0 and counts as positive. 0 if the minors do not show it, also
  * for S not finite. */
-PD_FUNCTION int pd_symmetric3_is_definite(const real S[9]) {
+PD_LANE_FUNCTION int pd_symmetric3_is_definite(const real S[9]) {
     const real least = (real)64 * PD_EPSILON, scale = (real)1 / (S[0] + S[4] + S[8]); /* a trace of 1: no product over- or underflows */
     real A[9];
     for (int i = 0; i < 9; i++) A[i] = S[i] * scale;
-    if (!(scale > 0 && A[0] > 0 && A[0] * A[4] - A[1] * A[1] > least)) return 0;
-    return (S[2] == 0 && S[5] == 0 && S[8] == 0) || pd_matrix3_determinant(A) > least;
+    return (scale > 0) & (A[0] > 0) & (A[0] * A[4] - A[1] * A[1] > least) &
+           (((S[2] == 0) & (S[5] == 0) & (S[8] == 0)) | (pd_matrix3_determinant(A) > least));
 }
 
 /* Filters the eigenvalues of S. A matrix without negative ones is unchanged, to the bit. */

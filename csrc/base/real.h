@@ -28,6 +28,14 @@ typedef PD_REAL real;
 #define PD_LANE_FUNCTION PD_FUNCTION
 #endif
 
+/* Before the innermost loop of a function that processes several elements at once, number i of element l at [lanes i + l]. A caller with
+ * one element passes lanes = 1. */
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#define PD_LANE_LOOP _Pragma("omp simd")
+#else
+#define PD_LANE_LOOP
+#endif
+
 /* A function that is never inlined, so that it has the same rounding for all callers: the fusion of products depends on the surrounding
  * code. */
 #if defined(__clang__) && !defined(__CUDACC__)

@@ -68,47 +68,54 @@ PD_LANE_FUNCTION real pd_svd_rotate_lane(int stride, real *B, real *V, int p, in
     return exchanged | turns ? (real)1 : (real)0;
 }
 
-/* U and sigma from the orthogonal columns of B, longest first, B scaled so that the longest is at least 1. */
-PD_FUNCTION void pd_svd_finish(const real B[9], const real V[9], real U[9], real sigma[3]) {
-    real b_0[3], b_1[3], b_2[3], u_0[3], u_1[3], u_2[3];
+/* U and sigma from unit vectors along the first two columns of B. The clamps only repair the order of values that are equal to rounding. */
+PD_LANE_FUNCTION void pd_svd_values(int stride, const real *B, const real u_0[3], const real u_1[3], real *U, real *sigma) {
+    const real b_0[3] = {B[0], B[3 * stride], B[6 * stride]}, b_1[3] = {B[stride], B[4 * stride], B[7 * stride]};
+    const real b_2[3] = {B[2 * stride], B[5 * stride], B[8 * stride]};
+    real u_2[3];
+    pd_cross3(u_0, u_1, u_2);
+    const real s_1 = pd_max(pd_dot3(u_1, b_1), 0), s_2 = pd_dot3(u_2, b_2);
+    sigma[0] = pd_max(pd_dot3(u_0, b_0), s_1);
+    sigma[stride] = s_1;
+    sigma[2 * stride] = pd_max(-s_1, pd_min(s_1, s_2));
     for (int i = 0; i < 3; i++) {
-        b_0[i] = B[3 * i];
-        b_1[i] = B[3 * i + 1];
-        b_2[i] = B[3 * i + 2];
+        U[3 * i * stride] = u_0[i];
+        U[(3 * i + 1) * stride] = u_1[i];
+        U[(3 * i + 2) * stride] = u_2[i];
     }
-    real length = pd_norm3(b_0);
-    for (int i = 0; i < 3; i++) u_0[i] = b_0[i] / length;
+}
+
+/* U and sigma from the orthogonal columns of B, longest first, B scaled so that the longest is at least 1: one lane, without a branch.
+ * Returns 0 for rank one: only the first column of U is then defined. */
+PD_LANE_FUNCTION int pd_svd_finish_lane(int stride, const real *B, real *U, real *sigma) {
+    real u_0[3], u_1[3];
+    for (int i = 0; i < 3; i++) u_0[i] = B[3 * i * stride], u_1[i] = B[(3 * i + 1) * stride];
+    real length = pd_norm3(u_0);
+    for (int i = 0; i < 3; i++) u_0[i] /= length;
 
     /* Divide by the largest entry first: the square of a tiny column would underflow. */
-    real largest = pd_largest(b_1, 3), along = 0;
-    if (largest > 0) {
-        for (int i = 0; i < 3; i++) u_1[i] = b_1[i] / largest;
-        along = pd_dot3(u_0, u_1);
-        for (int i = 0; i < 3; i++) u_1[i] -= along * u_0[i];
-        length = pd_norm3(u_1);
-    }
-    if (!(largest > 0 && length > (real)0.5)) {
-        /* Rank one: any unit vector perpendicular to u_0 is valid. The better of v_1 and v_2 keeps at least 1/sqrt(2). */
-        real v_1[3] = {V[1], V[4], V[7]}, v_2[3] = {V[2], V[5], V[8]};
-        int first = pd_fabs(pd_dot3(u_0, v_1)) <= pd_fabs(pd_dot3(u_0, v_2));
-        for (int i = 0; i < 3; i++) u_1[i] = first ? v_1[i] : v_2[i];
-        along = pd_dot3(u_0, u_1);
-        for (int i = 0; i < 3; i++) u_1[i] -= along * u_0[i];
-        length = pd_norm3(u_1);
-    }
+    const real largest = pd_largest(u_1, 3), divisor = largest > 0 ? largest : (real)1;
+    for (int i = 0; i < 3; i++) u_1[i] /= divisor;
+    const real along = pd_dot3(u_0, u_1);
+    for (int i = 0; i < 3; i++) u_1[i] -= along * u_0[i];
+    length = pd_norm3(u_1);
     for (int i = 0; i < 3; i++) u_1[i] /= length;
-    pd_cross3(u_0, u_1, u_2);
+    pd_svd_values(stride, B, u_0, u_1, U, sigma);
+    return length > (real)0.5;
+}
 
-    /* The clamps only repair the order of values that are equal to rounding. */
-    real s_2 = pd_dot3(u_2, b_2);
-    sigma[1] = pd_max(pd_dot3(u_1, b_1), 0);
-    sigma[0] = pd_max(pd_dot3(u_0, b_0), sigma[1]);
-    sigma[2] = pd_max(-sigma[1], pd_min(sigma[1], s_2));
-    for (int i = 0; i < 3; i++) {
-        U[3 * i] = u_0[i];
-        U[3 * i + 1] = u_1[i];
-        U[3 * i + 2] = u_2[i];
-    }
+/* The same for any rank. */
+PD_FUNCTION void pd_svd_finish(const real B[9], const real V[9], real U[9], real sigma[3]) {
+    if (pd_svd_finish_lane(1, B, U, sigma)) return;
+    /* Rank one: any unit vector perpendicular to u_0 is valid. The better of v_1 and v_2 keeps at least 1/sqrt(2). */
+    real u_0[3] = {U[0], U[3], U[6]}, u_1[3], v_1[3] = {V[1], V[4], V[7]}, v_2[3] = {V[2], V[5], V[8]};
+    const int first = pd_fabs(pd_dot3(u_0, v_1)) <= pd_fabs(pd_dot3(u_0, v_2));
+    for (int i = 0; i < 3; i++) u_1[i] = first ? v_1[i] : v_2[i];
+    const real along = pd_dot3(u_0, u_1);
+    for (int i = 0; i < 3; i++) u_1[i] -= along * u_0[i];
+    const real length = pd_norm3(u_1);
+    for (int i = 0; i < 3; i++) u_1[i] /= length;
+    pd_svd_values(1, B, u_0, u_1, U, sigma);
 }
 
 /* F = U diag(sigma) V^T, det U = det V = +1, sigma_0 >= sigma_1 >= |sigma_2|; only sigma_2 may be negative, with det F.

@@ -35,13 +35,14 @@ PD_FUNCTION real pd_arap_tet_energy(const real *F, const real *p) {
 }
 
 /* The second derivatives by the singular values s; see isotropic.h. */
-PD_FUNCTION void pd_arap_tet_quotients(const real s[3], const real *p, real block[9], real symmetric[3], real twist[3]) {
+PD_LANE_FUNCTION void pd_arap_tet_quotients(int stride, const real *sigma, const real *p, real *block, real *symmetric, real *twist) {
+    const real s[3] = {sigma[0], sigma[stride], sigma[2 * stride]};
     real w = p[0];
-    for (int i = 0; i < 9; i++) block[i] = i % 4 == 0 ? w : 0;
+    for (int i = 0; i < 9; i++) block[stride * i] = i % 4 == 0 ? w : 0;
     for (int pair = 0; pair < 3; pair++) {
         int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2;
-        symmetric[pair] = w;
-        twist[pair] = w * ((real)1 - pd_singular_quotient(2, s[i] + s[j]));
+        symmetric[stride * pair] = w;
+        twist[stride * pair] = w * ((real)1 - pd_singular_quotient(2, s[i] + s[j]));
     }
 }
 

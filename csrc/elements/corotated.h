@@ -46,13 +46,14 @@ PD_FUNCTION void pd_corotated_tet_gradient(const real *F, const real *p, real *P
     pd_corotated_gradient(3, F, R, p, P);
 }
 
-PD_FUNCTION void pd_corotated_tet_quotients(const real s[3], const real *p, real block[9], real symmetric[3], real twist[3]) {
-    real t = p[1] * (s[0] + s[1] + s[2] - (real)3);
-    for (int i = 0; i < 9; i++) block[i] = p[1] + (i % 4 == 0 ? p[0] : 0);
+PD_LANE_FUNCTION void pd_corotated_tet_quotients(int stride, const real *sigma, const real *p, real *block, real *symmetric, real *twist) {
+    const real s[3] = {sigma[0], sigma[stride], sigma[2 * stride]};
+    real t = p[stride] * (s[0] + s[1] + s[2] - (real)3);
+    for (int i = 0; i < 9; i++) block[stride * i] = p[stride] + (i % 4 == 0 ? p[0] : 0);
     for (int pair = 0; pair < 3; pair++) {
         int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2;
-        symmetric[pair] = p[0];
-        twist[pair] = pd_corotated_quotient(t, 2, s[i] + s[j], p);
+        symmetric[stride * pair] = p[0];
+        twist[stride * pair] = pd_corotated_quotient(t, 2, s[i] + s[j], p);
     }
 }
 

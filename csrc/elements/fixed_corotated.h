@@ -28,14 +28,16 @@ PD_FUNCTION void pd_fixed_corotated_tet_gradient(const real *F, const real *p, r
 }
 
 /* The second derivatives by the singular values s; see isotropic.h. */
-PD_FUNCTION void pd_fixed_corotated_tet_quotients(const real s[3], const real *p, real block[9], real symmetric[3], real twist[3]) {
-    real pressure = p[1] * (s[0] * s[1] * s[2] - (real)1);
+PD_LANE_FUNCTION void pd_fixed_corotated_tet_quotients(int stride, const real *sigma, const real *p, real *block, real *symmetric,
+                                                       real *twist) {
+    const real s[3] = {sigma[0], sigma[stride], sigma[2 * stride]};
+    real pressure = p[stride] * (s[0] * s[1] * s[2] - (real)1);
     for (int pair = 0; pair < 3; pair++) {
         int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2, k = 3 - i - j;
-        block[4 * k] = p[0] + p[1] * (s[i] * s[j]) * (s[i] * s[j]);
-        block[3 * i + j] = block[3 * j + i] = p[1] * (s[i] * s[k]) * (s[j] * s[k]) + pressure * s[k];
-        symmetric[pair] = p[0] - pressure * s[k];
-        twist[pair] = p[0] + pressure * s[k] - p[0] * pd_singular_quotient(2, s[i] + s[j]);
+        block[4 * stride * k] = p[0] + p[stride] * (s[i] * s[j]) * (s[i] * s[j]);
+        block[stride * (3 * i + j)] = block[stride * (3 * j + i)] = p[stride] * (s[i] * s[k]) * (s[j] * s[k]) + pressure * s[k];
+        symmetric[stride * pair] = p[0] - pressure * s[k];
+        twist[stride * pair] = p[0] + pressure * s[k] - p[0] * pd_singular_quotient(2, s[i] + s[j]);
     }
 }
 

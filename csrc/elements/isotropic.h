@@ -19,38 +19,70 @@
 /* a / b for b >= 0, with b at least 16 rounding errors: a smaller b is the noise of the singular values (stretches, near 1). */
 PD_FUNCTION real pd_singular_quotient(real a, real b) { return a / pd_max(b, (real)16 * PD_EPSILON); }
 
+/* Work arrays of an assembly of one element. */
+enum { PD_ISOTROPIC_WORK = 54 };
+
+/* These functions process `lanes` elements at once: number i of element l is at [lanes i + l]. The last function below documents H. */
+
 /* Adds coefficient m m^T to the upper triangle of H, with m = D_ij + sign D_ji as a vector of length 3d. D_ij = u_i v_j^T; U is 3x3, V
- * is d x d; sign = 0 uses D_ij only. */
-PD_FUNCTION void pd_isotropic_add_mode(int d, const real *U, const real *V, int i, int j, real sign, real coefficient, real *H) {
-    real mode[9];
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < d; b++) {
-            real m = U[3 * a + i] * V[d * b + j];
-            if (sign != 0) m += sign * U[3 * a + j] * V[d * b + i];
-            mode[d * a + b] = m;
+ * is d x d; sign = 0 uses D_ij only. work [9] */
+PD_LANE_FUNCTION void pd_isotropic_add_mode(int lanes, int d, const real *U, const real *V, int i, int j, real sign,
+                                            const real *coefficient, real *work, real *H) {
+    for (int r = 0; r < 3 * d; r++) {
+        const int a = r / d, b = r % d;
+        PD_LANE_LOOP
+        for (int l = 0; l < lanes; l++) {
+            real m = U[lanes * (3 * a + i) + l] * V[lanes * (d * b + j) + l];
+            if (sign != 0) m += sign * U[lanes * (3 * a + j) + l] * V[lanes * (d * b + i) + l];
+            work[lanes * r + l] = m;
         }
+    }
     for (int r = 0; r < 3 * d; r++)
-        for (int c = r; c < 3 * d; c++) H[3 * d * r + c] += coefficient * mode[r] * mode[c];
+        for (int c = r; c < 3 * d; c++) {
+            PD_LANE_LOOP
+            for (int l = 0; l < lanes; l++) H[lanes * (3 * d * r + c) + l] += coefficient[l] * work[lanes * r + l] * work[lanes * c + l];
+        }
 }
 
-/* Sets H to the block span{D_ii}: H = sum_ij B_ij D_ii D_jj^T, upper triangle; B [9] with row length 3 for both d. */
-PD_FUNCTION void pd_isotropic_set_block(int d, const real *U, const real *V, const real *B, real *H) {
-    real D[27], G[27]; /* row i: D_ii, and sum_j B_ij D_jj, as vectors of length 3d <= 9 */
-    for (int i = 0; i < d; i++)
-        for (int a = 0; a < 3; a++)
-            for (int b = 0; b < d; b++) D[9 * i + d * a + b] = U[3 * a + i] * V[d * b + i];
+/* Sets H to the block span{D_ii}: H = sum_ij B_ij D_ii D_jj^T, upper triangle; B [9] with row length 3 for both d. work [54] */
+PD_LANE_FUNCTION void pd_isotropic_set_block(int lanes, int d, const real *U, const real *V, const real *B, real *work, real *H) {
+    real *D = work, *G = work + 27 * lanes; /* row i: D_ii, and sum_j B_ij D_jj, as vectors of length 3d <= 9 */
     for (int i = 0; i < d; i++)
         for (int r = 0; r < 3 * d; r++) {
-            real sum = 0;
-            for (int j = 0; j < d; j++) sum += B[3 * i + j] * D[9 * j + r];
-            G[9 * i + r] = sum;
+            PD_LANE_LOOP
+            for (int l = 0; l < lanes; l++)
+                D[lanes * (9 * i + r) + l] = U[lanes * (3 * (r / d) + i) + l] * V[lanes * (d * (r % d) + i) + l];
+        }
+    for (int i = 0; i < d; i++)
+        for (int r = 0; r < 3 * d; r++) {
+            PD_LANE_LOOP
+            for (int l = 0; l < lanes; l++) {
+                real sum = 0;
+                for (int j = 0; j < d; j++) sum += B[lanes * (3 * i + j) + l] * D[lanes * (9 * j + r) + l];
+                G[lanes * (9 * i + r) + l] = sum;
+            }
         }
     for (int r = 0; r < 3 * d; r++)
         for (int c = r; c < 3 * d; c++) {
-            real sum = 0;
-            for (int i = 0; i < d; i++) sum += D[9 * i + r] * G[9 * i + c];
-            H[3 * d * r + c] = sum;
+            PD_LANE_LOOP
+            for (int l = 0; l < lanes; l++) {
+                real sum = 0;
+                for (int i = 0; i < d; i++) sum += D[lanes * (9 * i + r) + l] * G[lanes * (9 * i + c) + l];
+                H[lanes * (3 * d * r + c) + l] = sum;
+            }
         }
+}
+
+/* The 9x9 Hessians of 3x3 matrices F, upper triangle, from filtered parts.
+ *   block [9] in      symmetric, twist [3]  in  halved      work [PD_ISOTROPIC_WORK] */
+PD_LANE_FUNCTION void pd_isotropic_assemble3(int lanes, const real *U, const real *V, const real *block, const real *symmetric,
+                                             const real *twist, real *work, real *H) {
+    pd_isotropic_set_block(lanes, 3, U, V, block, work, H);
+    for (int pair = 0; pair < 3; pair++) {
+        const int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2;
+        pd_isotropic_add_mode(lanes, 3, U, V, i, j, 1, symmetric + lanes * pair, work, H);
+        pd_isotropic_add_mode(lanes, 3, U, V, i, j, -1, twist + lanes * pair, work, H);
+    }
 }
 
 PD_FUNCTION void pd_isotropic_mirror(int n, real *H) {
@@ -65,16 +97,14 @@ PD_FUNCTION void pd_isotropic_mirror(int n, real *H) {
  * The modes and the block are orthogonal, so filtering each is exact. */
 PD_LARGE_FUNCTION void pd_isotropic_hessian3(const real U[9], const real V[9], const real B[9], const real symmetric[3],
                                              const real twist[3], pd_hessian_filter filter, real H[81]) {
-    real block[9];
+    real block[9], s[3], t[3], work[PD_ISOTROPIC_WORK];
     for (int i = 0; i < 9; i++) block[i] = B[i];
     pd_symmetric3_filter(block, filter);
-    pd_isotropic_set_block(3, U, V, block, H);
     for (int pair = 0; pair < 3; pair++) {
-        int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2;
-        real s = pd_filter_eigenvalue(filter, symmetric[pair]), t = pd_filter_eigenvalue(filter, twist[pair]);
-        pd_isotropic_add_mode(3, U, V, i, j, 1, (real)0.5 * s, H);
-        pd_isotropic_add_mode(3, U, V, i, j, -1, (real)0.5 * t, H);
+        s[pair] = (real)0.5 * pd_filter_eigenvalue(filter, symmetric[pair]);
+        t[pair] = (real)0.5 * pd_filter_eigenvalue(filter, twist[pair]);
     }
+    pd_isotropic_assemble3(1, U, V, block, s, t, work, H);
     pd_isotropic_mirror(9, H);
 }
 
@@ -82,12 +112,16 @@ PD_LARGE_FUNCTION void pd_isotropic_hessian3(const real U[9], const real V[9], c
  *   U [9], V [4]  in      B [4]  in      symmetric, twist  in      normal [2]  in      H [36]  out, row index 2a+b */
 PD_LARGE_FUNCTION void pd_isotropic_hessian32(const real U[9], const real V[4], const real B[4], real symmetric, real twist,
                                               const real normal[2], pd_hessian_filter filter, real H[36]) {
-    real block[9] = {B[0], B[1], 0, B[2], B[3], 0, 0, 0, 0};
+    real block[9] = {B[0], B[1], 0, B[2], B[3], 0, 0, 0, 0}, work[PD_ISOTROPIC_WORK];
+    const real s = (real)0.5 * pd_filter_eigenvalue(filter, symmetric), t = (real)0.5 * pd_filter_eigenvalue(filter, twist);
     pd_symmetric3_filter(block, filter);
-    pd_isotropic_set_block(2, U, V, block, H);
-    pd_isotropic_add_mode(2, U, V, 0, 1, 1, (real)0.5 * pd_filter_eigenvalue(filter, symmetric), H);
-    pd_isotropic_add_mode(2, U, V, 0, 1, -1, (real)0.5 * pd_filter_eigenvalue(filter, twist), H);
-    for (int i = 0; i < 2; i++) pd_isotropic_add_mode(2, U, V, 2, i, 0, pd_filter_eigenvalue(filter, normal[i]), H);
+    pd_isotropic_set_block(1, 2, U, V, block, work, H);
+    pd_isotropic_add_mode(1, 2, U, V, 0, 1, 1, &s, work, H);
+    pd_isotropic_add_mode(1, 2, U, V, 0, 1, -1, &t, work, H);
+    for (int i = 0; i < 2; i++) {
+        const real across = pd_filter_eigenvalue(filter, normal[i]);
+        pd_isotropic_add_mode(1, 2, U, V, 2, i, 0, &across, work, H);
+    }
     pd_isotropic_mirror(6, H);
 }
 
@@ -135,13 +169,14 @@ PD_LARGE_FUNCTION void pd_isotropic_block32(const real U[9], const real V[4], co
     B[3] = B[1], B[6] = B[2], B[7] = B[5];
 }
 
-/* pd_NAME_parts of a tet, from the derivatives that pd_NAME_quotients finds at singular values s. */
+/* pd_NAME_parts of a tet, from the derivatives that pd_NAME_quotients finds at singular values s. Its number i of an array is at
+ * [stride i]. */
 #define PD_ISOTROPIC_TET_PARTS(name)                                                                                         \
     PD_FUNCTION void pd_##name##_parts(const real *F, const real *p, real U[9], real V[9], real block[9], real symmetric[3], \
                                        real twist[3]) {                                                                      \
         real s[3];                                                                                                           \
         pd_svd3(F, U, s, V);                                                                                                 \
-        pd_##name##_quotients(s, p, block, symmetric, twist);                                                                \
+        pd_##name##_quotients(1, s, p, block, symmetric, twist);                                                             \
     }
 
 /* pd_NAME_hessian of a tet, from the singular vectors and the derivatives by the singular values that pd_NAME_parts finds. */

@@ -37,15 +37,17 @@ PD_FUNCTION void pd_log_neo_hookean_tet_gradient(const real *F, const real *p, r
 }
 
 /* The second derivatives by the singular values s; see isotropic.h. */
-PD_FUNCTION void pd_log_neo_hookean_tet_quotients(const real s[3], const real *p, real block[9], real symmetric[3], real twist[3]) {
-    real mu = (real)0.5 * p[0], J = s[0] * s[1] * s[2], g = p[1] * pd_log_volume(J, J - (real)1) - mu;
+PD_LANE_FUNCTION void pd_log_neo_hookean_tet_quotients(int stride, const real *sigma, const real *p, real *block, real *symmetric,
+                                                       real *twist) {
+    const real s[3] = {sigma[0], sigma[stride], sigma[2 * stride]};
+    real mu = (real)0.5 * p[0], J = s[0] * s[1] * s[2], g = p[stride] * pd_log_volume(J, J - (real)1) - mu;
     for (int pair = 0; pair < 3; pair++) {
         int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2, k = 3 - i - j;
         real product = s[i] * s[j];
-        block[4 * k] = mu + (p[1] - g) / (s[k] * s[k]);
-        block[3 * i + j] = block[3 * j + i] = p[1] / product;
-        symmetric[pair] = mu - g / product;
-        twist[pair] = mu + g / product;
+        block[4 * stride * k] = mu + (p[stride] - g) / (s[k] * s[k]);
+        block[stride * (3 * i + j)] = block[stride * (3 * j + i)] = p[stride] / product;
+        symmetric[stride * pair] = mu - g / product;
+        twist[stride * pair] = mu + g / product;
     }
 }
 

@@ -22,19 +22,41 @@ typedef struct pd_elements {
     real *parameters;      /* B [n,count], see elements/table.h */
     real *damping;         /* B [n] s, or NULL */
     real *damping_hessian; /* B [n,3d,3d] scratch, J: K+ = d2E/dF2 at x_t, filled by pd_damping_prepare; NULL where damping is */
-    int *damping_entries;  /* B [n,k,k] of corners a and b: the entry of pd_damping; -1: undamped, or a = b; k = 1: that of the fixed
-                            * world */
+    real *damping_blocks;  /* B borrowed, scratch: the elements' part of element_blocks of pd_damping; NULL where damping is */
 } pd_elements;
 
 /* The damping matrix D = sum k_d S^T K+(x_t) S of a step over the vertices, N s/m. Its damping potential is u.D u/(2h), u = x - x_t
  * [api: incremental potential]. Rows have no diagonal: D maps a translation to 0, so that
  *     (D u)_i = sum_j D_ij (u_j - u_i),    D_ii = -sum_j D_ij.
- * An attachment couples its vertex with the fixed world: an entry with column -1 and u = 0. */
+ * An attachment couples its vertex with the fixed world: an entry with column -1 and u = 0. The entries are stored in groups of
+ * PD_DAMPING_LANES, field by field: number c of entry s is at pd_damping_number. A row begins with a group; its last one is filled with
+ * zero blocks of the own vertex.
+ *
+ * pd_damping_prepare computes the blocks of each element once, for its pairs of corners (0,1), (0,2), (1,2), (0,3), ..; of an attachment
+ * one. A pair of vertices then sums the blocks of its elements, in the order of the elements, and both of its rows copy the sum: D is
+ * symmetric to the bit. */
 typedef struct pd_damping {
-    int *start;   /* B [n_vertices+1] entries of each row; NULL: no damping */
-    int *columns; /* B [entries] vertex, or -1 */
-    real *blocks; /* B [entries,3,3] scratch, by columns, N s/m; one number more, since reads are of four at a time */
+    int *start;           /* B [n_vertices+1] entries of each row; NULL: no damping */
+    int *columns;         /* B [entries] vertex, or -1 */
+    int *entry_pairs;     /* B [entries] twice the pair of vertices, plus 1 in the row of the higher one; 2 n_pairs: fills a group */
+    real *blocks;         /* B [groups,3,3,PD_DAMPING_LANES] scratch, by columns, N s/m */
+    real *diagonals;      /* B [n_vertices,6] scratch: upper triangle of D_ii */
+    real *element_blocks; /* B [.,3,3] scratch, by columns, in the row of the lower vertex */
+    int n_pairs;          /* of vertices, or of a vertex and the world */
+    int *source_start;    /* B [n_pairs+1] element blocks of each pair */
+    int *sources;         /* B [.] */
+    real *pair_blocks;    /* B [n_pairs+1,3,3] scratch, by columns, in the row of the lower vertex; the last is zero */
 } pd_damping;
+
+enum { PD_DAMPING_LANES = 8 };
+
+/* The place of number c of the block of entry s. */
+PD_FUNCTION size_t pd_damping_number(int s, int c) {
+    return (size_t)(s / PD_DAMPING_LANES) * 9 * PD_DAMPING_LANES + (size_t)(PD_DAMPING_LANES * c + s % PD_DAMPING_LANES);
+}
+
+/* The element blocks of an element of k vertices. */
+#define PD_DAMPING_PAIRS(k) ((k) == 1 ? 1 : (k) * ((k) - 1) / 2)
 
 typedef struct pd_model {
     int n_vertices, n_kinds, n_corners;

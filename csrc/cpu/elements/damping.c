@@ -1,4 +1,4 @@
-/* Loops over the rows of the damping matrix: its assembly at the begin of a step, its force and its energy. */
+/* Loops of the damping matrix: its assembly at the begin of a step, its force and its energy. */
 #include "updates/elements/damping_update.h"
 #include "updates/elements/element_update.h"
 
@@ -6,45 +6,57 @@
 #include "cpu/elements/damping.h"
 #include "cpu/elements/isotropic_lanes.h"
 
-/* Work of an element's K+, and of the rows of a vertex, in ns. */
-enum { HESSIAN_NANOSECONDS = 600, LANE_NANOSECONDS = 200, ROW_NANOSECONDS = 1500, PRODUCT_NANOSECONDS = 60 };
+/* Work of an element's K+ and blocks, of a pair and of a row, in ns. */
+enum { ELEMENT_NANOSECONDS = 700, LANE_NANOSECONDS = 200, PAIR_NANOSECONDS = 20, PRODUCT_NANOSECONDS = 60 };
+enum { AHEAD = 32 };
 
-#define PD_DAMPING_HESSIANS(KIND, name, k, d, count, ...)                                                                    \
-    static void hessians_##name(pd_context *context, const pd_elements *g, const real *x_t) {                                \
-        const int team = pd_threads(context, g->n, HESSIAN_NANOSECONDS);                                                     \
-        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < g->n; e++) if (g->damping[e] > 0) \
-            pd_element_update_hessian_##name(g, 0, x_t, PD_FILTER_CLAMP, e, NULL);                                           \
+#define PD_DAMPING_ELEMENTS(KIND, name, k, d, count, ...)                                               \
+    static void elements_##name(pd_context *context, const pd_elements *g, const real *x_t) {           \
+        const int team = pd_threads(context, g->n, ELEMENT_NANOSECONDS);                                \
+        _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = 0; e < g->n; e++) { \
+            if (!(g->damping[e] > 0)) continue;                                                         \
+            pd_element_update_hessian_##name(g, 0, x_t, PD_FILTER_CLAMP, e, NULL);                      \
+            pd_damping_update_element(k, d, g, e);                                                      \
+        }                                                                                               \
     }
-PD_ELEMENT_TABLE(PD_DAMPING_HESSIANS)
+PD_ELEMENT_TABLE(PD_DAMPING_ELEMENTS)
 
-typedef void lane_hessians(const pd_elements *g, const real *x, int block);
+typedef void damp_lanes(const pd_elements *g, const real *x, int pack);
 
 /* 1 for a kind with a path in vector lanes. */
-static int hessians_in_lanes(pd_context *context, const pd_elements *g, const real *x_t) {
-    int blocks = (g->n + PD_ISOTROPIC_LANES - 1) / PD_ISOTROPIC_LANES;
-    lane_hessians *set = NULL;
+static int elements_in_lanes(pd_context *context, const pd_elements *g, const real *x_t) {
+    int packs = (g->n + PD_ISOTROPIC_LANES - 1) / PD_ISOTROPIC_LANES;
+    damp_lanes *damp = NULL;
 #define PD_CHOOSE(KIND, name, count) \
-    if (g->kind == KIND) set = pd_##name##_lane_hessians;
+    if (g->kind == KIND) damp = pd_##name##_damp_lanes;
     PD_ISOTROPIC_LANES_TABLE(PD_CHOOSE)
 #undef PD_CHOOSE
-    if (!set) return 0;
+    if (!damp) return 0;
 #pragma omp parallel for num_threads(pd_threads(context, g->n, LANE_NANOSECONDS)) schedule(static)
-    for (int block = 0; block < blocks; block++) set(g, x_t, block);
+    for (int pack = 0; pack < packs; pack++) damp(g, x_t, pack);
     return 1;
 }
 
 pd_status pd_damping_prepare(pd_context *context, const pd_model *model, const real *x_t) {
-    if (!model->damping.start) return PD_OK;
+    const pd_damping *damping = &model->damping;
+    if (!damping->start) return PD_OK;
     for (int kind = 0; kind < model->n_kinds; kind++) {
         const pd_elements *g = &model->kinds[kind];
-        if (!g->damping || hessians_in_lanes(context, g, x_t)) continue;
+        if (!g->damping || elements_in_lanes(context, g, x_t)) continue;
 #define PD_CASE(KIND, name, k, d, count, ...) \
-    case KIND: hessians_##name(context, g, x_t); break;
+    case KIND: elements_##name(context, g, x_t); break;
         PD_SWITCH(g->kind, PD_ELEMENT_TABLE, PD_CASE)
 #undef PD_CASE
     }
-#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, ROW_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < model->n_vertices; i++) pd_damping_update_row(model, i);
+    const int n_sources = damping->source_start[damping->n_pairs];
+#pragma omp parallel for num_threads(pd_threads(context, damping->n_pairs, PAIR_NANOSECONDS)) schedule(static)
+    for (int pair = 0; pair < damping->n_pairs; pair++) {
+        for (int s = damping->source_start[pair] + AHEAD; s < damping->source_start[pair + 1] + AHEAD && s < n_sources; s++)
+            __builtin_prefetch(damping->element_blocks + 9 * (size_t)damping->sources[s]);
+        pd_damping_update_pair(damping, pair);
+    }
+#pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, PRODUCT_NANOSECONDS)) schedule(static)
+    for (int i = 0; i < model->n_vertices; i++) pd_damping_update_row(damping, i);
     return PD_OK;
 }
 

@@ -1,4 +1,4 @@
-/* K+ of isotropic tets for the damping matrix, several tets per vector register. */
+/* K+ of isotropic tets and its blocks for the damping matrix, several tets per vector register. */
 #ifndef PD_CPU_ELEMENTS_ISOTROPIC_LANES_H
 #define PD_CPU_ELEMENTS_ISOTROPIC_LANES_H
 
@@ -14,8 +14,8 @@
 
 enum { PD_ISOTROPIC_LANES = 16 };
 
-/* damping_hessian of tets LANES block .. LANES (block + 1) - 1 at x [n,3], by PD_FILTER_CLAMP, if one of them has damping. */
-#define PD_ISOTROPIC_LANES_DECLARE(KIND, name, count) void pd_##name##_lane_hessians(const pd_elements *g, const real *x, int block);
+/* damping_hessian and damping_blocks of tets LANES pack .. LANES (pack + 1) - 1 at x [n,3], by PD_FILTER_CLAMP, if one has damping. */
+#define PD_ISOTROPIC_LANES_DECLARE(KIND, name, count) void pd_##name##_damp_lanes(const pd_elements *g, const real *x, int pack);
 PD_ISOTROPIC_LANES_TABLE(PD_ISOTROPIC_LANES_DECLARE)
 #undef PD_ISOTROPIC_LANES_DECLARE
 

@@ -7,10 +7,13 @@
 
 #include "cpu/contact/plane_lanes.h"
 #include "cpu/context.h"
+#include "cpu/sweeps/corner_lanes.h"
 #include "cpu/sweeps/filtered_corners.h"
 #include "cpu/sweeps/vertex_lanes.h"
 
-enum { LANES = 8, STRIDE = PD_POSITION_STRIDE, AHEAD = 8 };
+_Static_assert((int)PD_SWEEP_LANES == (int)PD_DAMPING_LANES, "a group of the damping matrix is one of lanes");
+
+enum { LANES = PD_SWEEP_LANES, STRIDE = PD_POSITION_STRIDE, AHEAD = 8 };
 
 int pd_corner_lanes(void) { return LANES; }
 
@@ -25,25 +28,13 @@ static inline __attribute__((always_inline)) const real *gather_group(const pd_c
     const real *numbers = (const real *)record;
     const int *slots = (const int *)(numbers + count * LANES);
     for (size_t line = 0; line < bytes; line += 64) __builtin_prefetch(record + AHEAD * bytes + line);
-    for (int j = 0; j < others; j++)
-        for (int l = 0; l < LANES; l++) {
-            const real *other = positions + STRIDE * (size_t)slots[LANES * j + l];
-            for (int c = 0; c < 3; c++) edges[3 * j + c][l] = other[c] - here[c];
-        }
+    for (int j = 0; j < others; j++) pd_corner_edges(positions, slots + LANES * j, here, edges + 3 * j);
     return numbers;
 }
 
 static inline void clear_lanes(real lanes[9][LANES]) {
     for (int i = 0; i < 9; i++)
         for (int l = 0; l < LANES; l++) lanes[i][l] = 0;
-}
-
-static inline void add_lanes(real lanes[9][LANES], real sum[9]) {
-    for (int i = 0; i < 9; i++) {
-        real total = 0;
-        for (int l = 0; l < LANES; l++) total += lanes[i][l];
-        sum[i] += total;
-    }
 }
 
 /* Corners that need one pass over the lanes only. Inlined for each kind, with constant numbers. */
@@ -59,7 +50,7 @@ static inline __attribute__((always_inline)) void add_corners(const pd_corner_gr
 #pragma omp simd
         for (int l = 0; l < LANES; l++) corner(LANES, &edges[0][l], numbers + l, &lanes[0][l]);
     }
-    add_lanes(lanes, sum);
+    pd_corner_sums((const real(*)[LANES])lanes, sum);
 }
 
 static void add_neo_hookean(const pd_corner_groups *groups, const real *positions, const real *here, int update, real sum[9]) {
@@ -107,7 +98,7 @@ static __attribute__((noinline)) void add_rotated(const pd_corner_groups *groups
             some += left[l] = pd_rotated_add_lane(LANES, &F[0][l], &parts[0][l], numbers + l, &lanes[0][l], good + l);
         if (some > 0) finish_rotated(F, numbers, left, good, lanes);
     }
-    add_lanes(lanes, sum);
+    pd_corner_sums((const real(*)[LANES])lanes, sum);
 }
 
 /* The stretches [6][LANES] of a group's tets. */
@@ -151,7 +142,7 @@ static __attribute__((noinline)) void add_targets(const pd_corner_groups *groups
             some += left[l] = pd_shape_target_add_lane(LANES, &F[0][l], &M[0][l], &parts[0][l], numbers + l, &lanes[0][l]);
         if (some > 0) finish_targets(F, S, numbers, left, lanes);
     }
-    add_lanes(lanes, sum);
+    pd_corner_sums((const real(*)[LANES])lanes, sum);
 }
 
 static __attribute__((noinline)) void add_stvk(const pd_corner_groups *groups, const real *positions, const real *here, int update,
@@ -235,32 +226,58 @@ static inline __attribute__((always_inline)) void fetch_damping(const pd_damping
     if (update >= sweep->n) return;
     size_t vertex = (size_t)sweep->updates[update].vertex;
     size_t first = (size_t)damping->start[vertex], end = (size_t)damping->start[vertex + 1];
-    const char *blocks = (const char *)(damping->blocks + 9 * first);
+    const char *blocks = (const char *)(damping->blocks + 9 * first); // rows begin with a group
     for (size_t line = 0; line < 9 * (end - first) * sizeof(real); line += 64) __builtin_prefetch(blocks + line);
     __builtin_prefetch(sweep->damping.slots + first);
+}
+
+/* pd_vertex_update_add_damping with one entry per lane. */
+static void add_damping(const pd_damping *damping, const pd_sweep_damping *at, double inverse_h, const pd_update *update, real sum[9]) {
+    const real *here = at->displacements + STRIDE * (size_t)update->slot;
+    real force[3][LANES] = {{0}}, total[3];
+    for (int s = damping->start[update->vertex]; s < damping->start[update->vertex + 1]; s += LANES) {
+        const real *blocks = damping->blocks + pd_damping_number(s, 0);
+        real u[3][LANES];
+        pd_corner_edges(at->displacements, at->slots + s, here, u);
+#pragma omp simd
+        for (int l = 0; l < LANES; l++) pd_damping_add_product(LANES, blocks + l, &u[0][l], &force[0][l]);
+    }
+    for (int width = LANES / 2; width > 0; width /= 2)
+        for (int c = 0; c < 3; c++)
+            for (int l = 0; l < width; l++) force[c][l] += force[c][l + width];
+    for (int c = 0; c < 3; c++) total[c] = force[c][0];
+    pd_vertex_update_add_damping_force(damping, inverse_h, update->vertex, total, sum);
 }
 
 static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step, const real *positions, int update,
                          real sum[9]) {
     for (int i = 0; i < 9; i++) sum[i] = 0;
+    if (pd_is_damped(model, step)) { // first, since a load of several sums would wait for their separate stores
+        fetch_damping(&model->damping, sweep, update + AHEAD / 4);
+        add_damping(&model->damping, &sweep->damping, step->inverse_h, sweep->updates + update, sum);
+    }
     add_groups(sweep, positions, update, sum);
     pd_vertex_update_add_neighbours(sweep, positions, update, 0, 1, sum);
     if (sweep->filtered.sums)
         pd_sweep_add_filtered(model, sweep, positions, update, sum);
     else
         pd_vertex_update_add_corners(model, sweep, positions, update, 0, 1, sum);
-    if (pd_is_damped(model, step)) {
-        fetch_damping(&model->damping, sweep, update + AHEAD / 4);
-        pd_vertex_update_add_damping(&model->damping, &sweep->damping, step->inverse_h, positions, sweep->updates + update, 0, 1, sum);
-    }
 }
 
 static void finish_update(const pd_vertex_sweep *sweep, const pd_step_data *step, const pd_contact_sweep *contact, const real *offset,
-                          int update, int in_place, const real d[3], real *positions, real *correction) {
-    int vertex = sweep->updates[update].vertex;
-    real *here = positions + STRIDE * (size_t)sweep->updates[update].slot;
-    for (int c = 0; c < 3 && in_place; c++) here[c] = pd_vertex_update_moved(step, contact, offset, vertex, c, here[c], d[c]);
-    for (int c = 0; c < 3; c++) correction[3 * (size_t)vertex + (size_t)c] = d[c];
+                          int update, pd_sweep_step kind, int in_place, const real d[3], real *positions, real *correction) {
+    const pd_sweep_damping *damping = &sweep->damping;
+    const int vertex = sweep->updates[update].vertex;
+    const size_t row = STRIDE * (size_t)sweep->updates[update].slot;
+    for (size_t c = 0; c < 3; c++) {
+        const real start = positions[row + c];
+        const real end =
+            in_place && kind != PD_SWEEP_SEARCH ? pd_vertex_update_moved(step, contact, offset, vertex, (int)c, start, d[c]) : start;
+        correction[3 * (size_t)vertex + c] = d[c];
+        if (!in_place && kind != PD_SWEEP_SEARCH) continue; // the sweep reads the positions of all vertices
+        positions[row + c] = end;
+        if (damping->slots) damping->displacements[row + c] = end - damping->starts[row + c];
+    }
 }
 
 /* pd_vertex_update_contact_search for all vertices of a block at once. */
@@ -346,6 +363,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
             real *start = sweep->damping.starts + STRIDE * (size_t)slot;
             for (int c = 0; c < 3; c++) start[c] = step->x_t[3 * (size_t)sweep->order[slot] + (size_t)c];
             start[3] = 0;
+            pd_vertex_update_displace(&sweep->damping, positions, slot);
         }
         for (int colour = bounds.first_colour; colour < bounds.end_colour; colour++) {
             if (contact && sweep->filtered.pairs) {
@@ -364,7 +382,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                 if (kind == PD_SWEEP_SEARCH)
                     pd_vertex_update_search(model, sweep, step, contact, offset, pd_vertex_update_stiffness(sum), positions, update, 0, 1,
                                             d);
-                finish_update(sweep, step, contact, offset, update, kind != PD_SWEEP_SEARCH && in_place, d, positions, correction);
+                finish_update(sweep, step, contact, offset, update, kind, in_place, d, positions, correction);
                 real *away = offset + 3 * (size_t)sweep->updates[update].vertex;
                 for (int c = 0; c < 3 && bounds.moves; c++) away[c] -= d[c];
             }
@@ -381,7 +399,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                     if (kind == PD_SWEEP_SEARCH)
                         pd_vertex_update_search(model, sweep, step, contact, offset, stiffness[update - begin], positions, update, 0, 1,
                                                 here);
-                    finish_update(sweep, step, contact, offset, update, kind != PD_SWEEP_SEARCH && in_place, here, positions, correction);
+                    finish_update(sweep, step, contact, offset, update, kind, in_place, here, positions, correction);
                 }
             }
             if (!in_place) continue;

@@ -1,4 +1,4 @@
-/* Loops over the rows of the damping matrix: its blocks, its force and its energy; one thread per row. */
+/* Loops of the damping matrix: over elements and pairs of vertices for its blocks, over rows for its force, over elements for its energy. */
 #include "updates/elements/damping_update.h"
 
 #include "cuda/block_sum.cuh"
@@ -6,16 +6,37 @@
 #include "cuda/elements/damping.cuh"
 #include "cuda/elements/element_hessian.cuh"
 
-static __global__ void rows_kernel(const __grid_constant__ pd_model model) {
+#define PD_BLOCKS_KERNEL(KIND, name, k, d, count, ...)                           \
+    static __global__ void name##_blocks_kernel(pd_elements g) {                 \
+        int e = (int)(blockIdx.x * PD_THREADS + threadIdx.x);                    \
+        if (e < g.n && g.damping[e] > 0) pd_damping_update_element(k, d, &g, e); \
+    }
+PD_ELEMENT_TABLE(PD_BLOCKS_KERNEL)
+
+static __global__ void pairs_kernel(pd_damping damping) {
+    int pair = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (pair < damping.n_pairs) pd_damping_update_pair(&damping, pair);
+}
+
+static __global__ void rows_kernel(int n, pd_damping damping) {
     int i = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (i < model.n_vertices) pd_damping_update_row(&model, i);
+    if (i < n) pd_damping_update_row(&damping, i);
 }
 
 pd_status pd_damping_prepare(pd_context *context, const pd_model *model, const real *x_t) {
     if (!model->damping.start) return PD_OK;
     pd_status status = pd_damping_hessians(context, model, x_t);
     if (status) return status;
-    PD_LAUNCH(context, rows_kernel, model->n_vertices, *model);
+    for (int kind = 0; kind < model->n_kinds; kind++) {
+        const pd_elements g = model->kinds[kind];
+        if (!g.damping) continue;
+#define PD_CASE(KIND, name, k, d, count, ...) \
+    case KIND: PD_LAUNCH(context, name##_blocks_kernel, g.n, g); break;
+        PD_SWITCH(g.kind, PD_ELEMENT_TABLE, PD_CASE)
+#undef PD_CASE
+    }
+    PD_LAUNCH(context, pairs_kernel, model->damping.n_pairs, model->damping);
+    PD_LAUNCH(context, rows_kernel, model->n_vertices, model->n_vertices, model->damping);
     return PD_OK;
 }
 

@@ -70,6 +70,11 @@ static __global__ void gather_kernel(int n, const int *order, const real *x, pd_
     positions[slot] = pd_padded_row{{from[0], from[1], from[2], 0}};
 }
 
+static __global__ void displace_kernel(int n, pd_sweep_damping damping, const real *positions) {
+    int slot = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
+    if (slot < n) pd_vertex_update_displace(&damping, positions, slot);
+}
+
 /* ---- corners ----------------------------------------------------------------------------------------------------------------------- */
 
 /* Each corner is its own group here: a record of one thread, in transfers of 16 bytes. */
@@ -342,8 +347,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
         else if (lane == 0) // summed over the threads already
             for (int i = 0; i < 9; i++) sum[i] += sweep.filtered.sums[9 * (size_t)update + (size_t)i];
         if (pd_is_damped(&model, &step))
-            pd_vertex_update_add_damping(&model.damping, &sweep.damping, step.inverse_h, positions->c, sweep.updates + update, lane, lanes,
-                                         sum);
+            pd_vertex_update_add_damping(&model.damping, &sweep.damping, step.inverse_h, sweep.updates + update, lane, lanes, sum);
     }
     for (int shift = lanes / 2; shift > 0; shift /= 2)
         for (int i = 0; i < 9; i++) sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], shift);
@@ -356,6 +360,7 @@ static __global__ void __launch_bounds__(PD_THREADS)
     if (!correction) PD_UPDATE_WAIT(lanes); // all threads of the update have read the offset, which one of them writes
     if (lane > 0) return;
     if (!search && in_place) move_vertex(sweep, step, contact, offset, update, d, positions);
+    if (sweep.damping.slots && (search || in_place)) pd_vertex_update_displace(&sweep.damping, positions->c, sweep.updates[update].slot);
     const size_t row = 3 * (size_t)sweep.updates[update].vertex;
     for (int c = 0; c < 3; c++) {
         if (correction)
@@ -409,9 +414,11 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
     family_sweep family = {sweep->updates, NULL, model->subspace, *step, offset, slots, written, kind, in_place, 0, 0};
 
     if (bounds.gathers) PD_LAUNCH(context, gather_kernel, model->n_vertices, model->n_vertices, sweep->order, x, slots);
-    if (bounds.gathers && sweep->damping.slots)
+    if (bounds.gathers && sweep->damping.slots) {
         PD_LAUNCH(context, gather_kernel, model->n_vertices, model->n_vertices, sweep->order, step->x_t,
                   (pd_padded_row *)sweep->damping.starts);
+        PD_LAUNCH(context, displace_kernel, model->n_vertices, model->n_vertices, sweep->damping, positions);
+    }
     for (int colour = bounds.first_colour; colour < bounds.end_colour; colour++) {
         const int *ends = sweep->kind_end + (size_t)colour * PD_UPDATE_KINDS;
         const int first = sweep->colour_start[colour], last = sweep->colour_start[colour + 1];

@@ -13,8 +13,9 @@
 #include <string.h>
 
 void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
-    void *memory[] = {sweep->order,          sweep->may_touch,     sweep->colours,       sweep->damping.slots,
-                      sweep->damping.starts, sweep->filtered.sums, sweep->filtered.pairs};
+    void *memory[] = {sweep->order,         sweep->may_touch,      sweep->colours,
+                      sweep->damping.slots, sweep->damping.starts, sweep->damping.displacements,
+                      sweep->filtered.sums, sweep->filtered.pairs};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(context, sweep->corner_slots[k]);
     pd_corner_groups_destroy(sweep, context);
@@ -174,9 +175,11 @@ static pd_status describe_damping(const builder *b, pd_vertex_sweep *out) {
     if (!(slots = malloc((size_t)count * sizeof(int) + 1)))
         PD_TRY(pd_fail(self->error, PD_ERROR_MEMORY, "out of memory for the damping of %d vertices", n));
     PD_TRY(pd_memory_download(self->context, slots, self->model->damping.columns, (size_t)count * sizeof(int)));
-    for (int s = 0; s < count; s++) slots[s] = slots[s] < 0 ? -1 : b->slot_of[slots[s]];
+    for (int s = 0; s < count; s++) slots[s] = slots[s] < 0 ? n : b->slot_of[slots[s]];
     PD_TRY(pd_upload(self->context, (void **)&out->damping.slots, slots, (size_t)count * sizeof(int)));
     PD_TRY(pd_memory_create(self->context, (void **)&out->damping.starts, (size_t)n * 4 * sizeof(real)));
+    PD_TRY(pd_memory_create(self->context, (void **)&out->damping.displacements, ((size_t)n + 1) * 4 * sizeof(real)));
+    PD_TRY(pd_memory_clear(self->context, out->damping.displacements, ((size_t)n + 1) * 4 * sizeof(real)));
 done:
     free(slots);
     return status;

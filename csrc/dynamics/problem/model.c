@@ -9,9 +9,11 @@
 void pd_model_destroy(pd_model *model, pd_context *context) {
     for (int s = 0; s < model->n_kinds; s++) {
         PD_MEMORIES_DESTROY(context, model->kinds[s].vertices, model->kinds[s].rest, model->kinds[s].parameters, model->kinds[s].damping,
-                            model->kinds[s].damping_hessian, model->kinds[s].damping_entries);
+                            model->kinds[s].damping_hessian);
     }
-    PD_MEMORIES_DESTROY(context, model->damping.start, model->damping.columns, model->damping.blocks);
+    PD_MEMORIES_DESTROY(context, model->damping.start, model->damping.columns, model->damping.blocks, model->damping.diagonals,
+                        model->damping.element_blocks, model->damping.entry_pairs, model->damping.source_start, model->damping.sources,
+                        model->damping.pair_blocks);
     PD_MEMORIES_DESTROY(context, model->masses, model->fixed, model->subspace, model->corner_start, model->corners, model->corner_forces,
                         model->partial_sums, model->element_hessians);
     memset(model, 0, sizeof *model);

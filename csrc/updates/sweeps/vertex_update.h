@@ -87,26 +87,35 @@ PD_UPDATE_FUNCTION void pd_vertex_update_add_corners(const pd_model *model, cons
         pd_vertex_update_add_corner(model, sweep, positions, sweep->corners + 2 * (size_t)s, sum);
 }
 
-/* Adds this thread's share of the damping of the update's vertex to sum [9]: (D u)_i / h, and the block D_ii / h = -sum_j D_ij / h. Four
- * numbers of each position and column, so that they use one register. */
-PD_LANE_FUNCTION void pd_vertex_update_add_damping(const pd_damping *damping, const pd_sweep_damping *at, double inverse_h,
-                                                   const real *positions, const pd_update *update, int lane, int lanes, real sum[9]) {
-    const size_t stride = PD_POSITION_STRIDE, own = stride * (size_t)update->slot;
-    real force[PD_POSITION_STRIDE] = {0}, block[9] = {0}, scale = (real)inverse_h;
-    real here[PD_POSITION_STRIDE];
-    for (size_t c = 0; c < stride; c++) here[c] = positions[own + c] - at->starts[own + c];
+/* sum [9] += the damping of an update's vertex from its force D u; and the block D_ii / h. */
+PD_LANE_FUNCTION void pd_vertex_update_add_damping_force(const pd_damping *damping, double inverse_h, int vertex, const real force[3],
+                                                         real sum[9]) {
+    const real *diagonal = damping->diagonals + 6 * (size_t)vertex, scale = (real)inverse_h;
+    for (int c = 0; c < 3; c++) sum[c] += scale * force[c];
+    for (int c = 0; c < 6; c++) sum[3 + c] += scale * diagonal[c];
+}
+
+/* Adds this thread's share of the damping of the update's vertex to sum [9]: (D u)_i / h, and the block D_ii / h. */
+PD_FUNCTION void pd_vertex_update_add_damping(const pd_damping *damping, const pd_sweep_damping *at, double inverse_h,
+                                              const pd_update *update, int lane, int lanes, real sum[9]) {
+    const real *here = at->displacements + PD_POSITION_STRIDE * (size_t)update->slot;
+    real force[3] = {0, 0, 0}, D[9], u[3];
     for (int s = damping->start[update->vertex] + lane; s < damping->start[update->vertex + 1]; s += lanes) {
-        const real *columns = damping->blocks + 9 * (size_t)s;
-        const int slot = at->slots[s];
-        const size_t other = stride * (size_t)(slot < 0 ? 0 : slot);
-        real u[PD_POSITION_STRIDE];
-        for (size_t c = 0; c < stride; c++) u[c] = (slot < 0 ? 0 : positions[other + c] - at->starts[other + c]) - here[c];
-        for (size_t c = 0; c < stride; c++) force[c] += columns[c] * u[0] + columns[3 + c] * u[1] + columns[6 + c] * u[2];
-        for (size_t c = 0; c < 9; c++) block[c] -= columns[c];
+        const real *other = at->displacements + PD_POSITION_STRIDE * (size_t)at->slots[s];
+        pd_damping_read(damping, s, D);
+        for (int c = 0; c < 3; c++) u[c] = other[c] - here[c];
+        pd_damping_add_product(1, D, u, force);
     }
-    for (size_t c = 0; c < 3; c++) sum[c] += scale * force[c];
-    sum[3] += scale * block[0], sum[4] += scale * block[1], sum[5] += scale * block[2];
-    sum[6] += scale * block[4], sum[7] += scale * block[5], sum[8] += scale * block[8];
+    if (lane == 0)
+        pd_vertex_update_add_damping_force(damping, inverse_h, update->vertex, force, sum);
+    else
+        for (int c = 0; c < 3; c++) sum[c] += (real)inverse_h * force[c];
+}
+
+/* The displacement of the vertex at a slot since the start of the step. */
+PD_FUNCTION void pd_vertex_update_displace(const pd_sweep_damping *at, const real *positions, int slot) {
+    const size_t row = PD_POSITION_STRIDE * (size_t)slot;
+    for (size_t c = 0; c < PD_POSITION_STRIDE; c++) at->displacements[row + c] = positions[row + c] - at->starts[row + c];
 }
 
 /* Sum of the energies of an update's elements, undamped, and of their absolute values. Only for sweeps without groups. */
@@ -267,8 +276,7 @@ PD_UPDATE_FUNCTION void pd_vertex_update_search(const pd_model *model, const pd_
     int touches = pd_vertex_update_touches(contact, vertex);
     real damped[9] = {0}; // the quadratic of this vertex's damping
     if (pd_is_damped(model, step)) {
-        pd_vertex_update_add_damping(&model->damping, &sweep->damping, step->inverse_h, positions, sweep->updates + update, lane, lanes,
-                                     damped);
+        pd_vertex_update_add_damping(&model->damping, &sweep->damping, step->inverse_h, sweep->updates + update, lane, lanes, damped);
         for (int i = 0; i < 9; i++) damped[i] = (real)PD_UPDATE_TOTAL(lanes, (double)damped[i]);
     }
     before = pd_vertex_update_energy(model, sweep, positions, update, lane, lanes, &magnitude);
