@@ -56,7 +56,7 @@ typedef struct pd_vertex_block {
     const pd_contact_sweep *contact;
     int n, vertices[PD_BLOCK_VERTICES];
     real expected[PD_BLOCK_VERTICES]; /* m: expected displacement of each; pairs that may act within it are gathered with the active ones */
-    pd_contact_run run;
+    pd_contact_run run, more;         /* more: of a displacement beyond the expected one */
     pd_friction_run friction;
 } pd_vertex_block;
 
@@ -92,19 +92,6 @@ static inline int pd_block_next_range(const pd_vertex_block *block, const pd_inc
         if (out->end > out->begin) return 1;
     }
     return 0;
-}
-
-/* The next roles of a block in an incidence, up to the length of a list. Returns their number. */
-static inline int pd_block_next_roles(const pd_vertex_block *block, const pd_incidence *incidence, pd_block_cursor *next,
-                                      pd_role_list *list) {
-    pd_block_range range;
-    int begins = next->v == 0 && next->r < 0;
-    list->n = 0;
-    while (list->n < PD_BLOCK_ROLES && pd_block_next_range(block, incidence, next, PD_BLOCK_ROLES - list->n, &range))
-        for (int r = range.begin; r < range.end; r++, list->n++)
-            list->roles[list->n] = incidence->roles[r], list->owners[list->n] = range.owner;
-    list->whole = begins && next->v == block->n;
-    return list->n;
 }
 
 /* Prefetches the data of the roles of a vertex with friction. */

@@ -4,6 +4,8 @@
 
 #include "updates/sweeps/vertex_update.h"
 
+#include <limits.h>
+
 enum { LANES = PD_CONTACT_LANES, NUMBERS = 8, AHEAD = 8, RECORDS_AHEAD = 32 };
 
 /* Results of the roles of some lanes; plain 0: undefined. */
@@ -118,25 +120,32 @@ static void repeat_last(pd_role_lanes *lanes) {
 /* The displacement to assume for a vertex that moves by -d: at most two partners move. */
 static real farthest(const real d[3]) { return 2 * pd_vertex_update_length(d); }
 
-/* Gathers the next run of the roles that may act: for displacements -d of the vertices if d is not NULL, otherwise for the expected
- * ones. Returns 0 if there is none, and the last one stays. */
-static int gather_run(pd_vertex_block *block, const real (*d)[3], pd_block_cursor *next) {
+/* The roles that a run gathers: those with a slack above that of `beyond` (NULL: all), up to the displacement to assume for -d, or up to
+ * the expected displacement if d is NULL. */
+typedef struct role_choice {
+    const real (*d)[3];
+    const pd_contact_run *beyond;
+} role_choice;
+
+/* Tells whether a run has all roles of row v that may act for displacement -d[v]. */
+static int suffices(const pd_contact_run *run, const real (*d)[3], int v) { return farthest(d[v]) < run->slack[v]; }
+
+/* Gathers a part of the roles of one row, up to the length of a run. Returns the end of the roles that were considered. */
+static int gather_range(const pd_vertex_block *block, const role_choice *choice, const pd_block_range *range,
+                        int open[PD_CONTACT_PAIR_COUNT], pd_contact_run *run) {
     const pd_contact_sweep *contact = block->contact;
-    pd_contact_run *run = &block->run;
+    const int *roles = contact->incidence.roles, owner = range->owner, vertex = block->vertices[owner];
+    const real most = choice->d ? farthest(choice->d[owner]) : block->expected[owner];
+    const real least = choice->beyond ? block->expected[owner] : (real)-1;
     pd_role_list *list = &run->list;
-    if (next->v == block->n) return 0;
-    int open[PD_CONTACT_PAIR_COUNT], listed = pd_block_next_roles(block, &contact->incidence, next, list), n = 0;
-    for (int i = 0; i < listed && i < RECORDS_AHEAD; i++) PD_FETCH_RECORD(contact->records, list->roles[i]);
-    for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) open[kind] = -1;
-    for (int v = 0; v < block->n; v++) run->slack[v] = (real)INFINITY;
-    run->n_lanes = 0;
-    for (int i = 0; i < listed; i++) {
-        int role = list->roles[i], owner = list->owners[i], vertex = block->vertices[owner];
-        const pd_contact_record *pair = contact->records + role / 4;
-        if (i + RECORDS_AHEAD < listed) PD_FETCH_RECORD(contact->records, list->roles[i + RECORDS_AHEAD]);
-        if (i + AHEAD < listed) FETCH_POINTS(block, list->roles[i + AHEAD]);
+    int r = range->begin;
+    for (; r < range->end && list->n < PD_BLOCK_ROLES; r++) {
+        const pd_contact_record *pair = contact->records + roles[r] / 4;
+        if (r + RECORDS_AHEAD < range->end) PD_FETCH_RECORD(contact->records, roles[r + RECORDS_AHEAD]);
+        if (r + AHEAD < range->end) FETCH_POINTS(block, roles[r + AHEAD]);
         real slack = pd_vertex_update_slack(contact, pair);
-        if (slack > (d ? farthest(d[owner]) : block->expected[owner])) {
+        if (slack <= least) continue;
+        if (slack > most) {
             run->slack[owner] = pd_min(run->slack[owner], slack);
             continue;
         }
@@ -145,19 +154,32 @@ static int gather_run(pd_vertex_block *block, const real (*d)[3], pd_block_curso
             *lanes = run->n_lanes++;
             run->lanes[*lanes].kind = pair->kind, run->lanes[*lanes].count = 0;
         }
-        list->roles[n] = role, list->owners[n] = owner;
-        put_role(block, pair, role % 4, n++, vertex, run->lanes + *lanes);
+        list->roles[list->n] = roles[r], list->owners[list->n] = owner;
+        put_role(block, pair, roles[r] % 4, list->n++, vertex, run->lanes + *lanes);
     }
+    return r;
+}
+
+/* Gathers the next run of the chosen roles. Returns 0 if there is none, and the last one stays. */
+static int gather_run(const pd_vertex_block *block, const role_choice *choice, pd_block_cursor *next, pd_contact_run *run) {
+    pd_role_list *list = &run->list;
+    pd_block_range range;
+    int open[PD_CONTACT_PAIR_COUNT], begins = next->v == 0 && next->r < 0;
+    if (next->v == block->n) return 0;
+    for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) open[kind] = -1;
+    for (int v = 0; v < block->n; v++) run->slack[v] = (real)INFINITY;
+    run->n_lanes = list->n = 0;
+    while (list->n < PD_BLOCK_ROLES && pd_block_next_range(block, &block->contact->incidence, next, INT_MAX, &range))
+        if (!choice->beyond || !suffices(choice->beyond, choice->d, range.owner)) next->r = gather_range(block, choice, &range, open, run);
+    list->whole = begins && next->v == block->n;
     for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++)
         if (open[kind] >= 0) repeat_last(run->lanes + open[kind]);
-    list->n = n;
     return 1;
 }
 
 /* ---- evaluation ---------------------------------------------------------------------------------------------------------------------- */
 
-static void add_corners(pd_vertex_block *block, real (*sums)[9], double *total) {
-    pd_contact_run *run = &block->run;
+static void add_corners(const pd_vertex_block *block, pd_contact_run *run, real (*sums)[9], double *total) {
     for (int k = 0; k < run->n_lanes; k++) {
         const pd_role_lanes *lanes = run->lanes + k;
         results found;
@@ -177,26 +199,25 @@ static void add_corners(pd_vertex_block *block, real (*sums)[9], double *total) 
     }
 }
 
-static int takes_part(const pd_vertex_block *block, const pd_role_lanes *lanes) {
+static int takes_part(const pd_vertex_block *block, const pd_role_list *list, const pd_role_lanes *lanes) {
     for (int l = 0; l < lanes->count; l++)
-        if (block->vertices[block->run.list.owners[lanes->rows[l]]] >= 0) return 1;
+        if (block->vertices[list->owners[lanes->rows[l]]] >= 0) return 1;
     return 0;
 }
 
-/* Tells whether the run has all roles that may act for displacements -d of the vertices. */
-static int is_whole(const pd_vertex_block *block, const real (*d)[3]) {
-    int whole = block->run.list.whole;
-    for (int v = 0; v < block->n && whole; v++) whole = block->vertices[v] < 0 || farthest(d[v]) < block->run.slack[v];
-    return whole;
+/* Tells whether a run has all roles that may act for displacements -d of the vertices. */
+static int is_enough(const pd_vertex_block *block, const pd_contact_run *run, const real (*d)[3]) {
+    int enough = 1;
+    for (int v = 0; v < block->n && enough; v++) enough = block->vertices[v] < 0 || suffices(run, d, v);
+    return enough;
 }
 
-static void add_energies(pd_vertex_block *block, const real (*d)[3], double *total) {
-    pd_contact_run *run = &block->run;
+static void add_energies(const pd_vertex_block *block, const real (*d)[3], pd_contact_run *run, double *total) {
     for (int k = 0; k < run->n_lanes; k++) {
         const pd_role_lanes *lanes = run->lanes + k;
         pd_contact_lanes there = lanes->pairs;
         results found;
-        if (!takes_part(block, lanes)) continue;
+        if (!takes_part(block, &run->list, lanes)) continue;
         for (int l = 0; l < lanes->count; l++) {
             const real *move = d[run->list.owners[lanes->rows[l]]];
             for (int c = 0; c < 3; c++) there.x[3 * lanes->corners[l] + c][l] -= lanes->partners[l] * move[c];
@@ -219,16 +240,19 @@ void pd_vertex_lanes_contact(pd_vertex_block *block, real (*sums)[9], double *to
         for (int i = 0; i < 9; i++) sums[v][i] = 0;
         total[v] = 0.0;
     }
-    while (gather_run(block, NULL, &next)) add_corners(block, sums, total);
+    const role_choice expected = {NULL, NULL};
+    while (gather_run(block, &expected, &next, &block->run)) add_corners(block, &block->run, sums, total);
     if (block->contact->lagged.n > 0) pd_vertex_block_add_friction(block, sums, total);
 }
 
+/* The gathered roles, and only those roles that may act in addition. */
 void pd_vertex_lanes_energies(pd_vertex_block *block, const real (*d)[3], double *total) {
     pd_block_cursor next = {0, -1};
+    const int whole = block->run.list.whole;
+    const role_choice choice = {d, whole ? &block->run : NULL};
     for (int v = 0; v < block->n; v++) total[v] = 0.0;
-    if (is_whole(block, d))
-        add_energies(block, d, total);
-    else
-        while (gather_run(block, d, &next)) add_energies(block, d, total);
+    if (whole) add_energies(block, d, &block->run, total);
+    if (!whole || !is_enough(block, &block->run, d))
+        while (gather_run(block, &choice, &next, &block->more)) add_energies(block, d, &block->more, total);
     if (block->contact->lagged.n > 0) pd_vertex_block_add_friction_energies(block, d, total);
 }

@@ -387,7 +387,8 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                 for (int c = 0; c < 3 && bounds.moves; c++) away[c] -= d[c];
             }
             if (!contact) continue;
-#pragma omp for schedule(static)
+                // the number of pairs varies between vertices
+#pragma omp for schedule(dynamic, 1)
             for (int block = 0; block < (in_blocks ? blocks_of(sweep, colour) : 0); block++) {
                 int begin = sweep->colour_start[colour] + PD_BLOCK_VERTICES * block, last = sweep->colour_start[colour + 1];
                 int end = last - begin < PD_BLOCK_VERTICES ? last : begin + PD_BLOCK_VERTICES;
