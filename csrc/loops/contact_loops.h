@@ -153,26 +153,41 @@ typedef struct pd_chosen_points {
 
 /* The same as a displacement bound of each chosen vertex, m, also limited by a ball, and its contact flag: it stays set once a pair of
  * it acts.
+ *   reaches  B [pairs] m, of pd_contact_reaches
  *   balls, start  B [n_vertices] m, [n_vertices,3] m: radius and centre of each ball; infinite for points with another limiter
  *   points  B [n_vertices,3] m      bound  B [n_vertices] m  out      touching  B [n_vertices]  in/out */
 pd_status pd_contact_displacement_bounds(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence,
-                                         const real *distance, const pd_contact_pairs *pairs, const real *balls, const real *start,
-                                         const real *points, double rounding, double fraction, real *bound, unsigned char *touching);
+                                         const real *reaches, const real *balls, const real *start, const real *points, real *bound,
+                                         unsigned char *touching);
 
-/* balls [n_points]  B  out: the displacement bound of each chosen point, m, at most `far`: within it no pair with a slack above `cut`
- * becomes active or loses more than `fraction` of its gap. */
-pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
-                           const pd_contact_pairs *pairs, double cut, double far, double rounding, double fraction, real *balls);
+/* balls [n_points]  B  out: the displacement bound of each chosen point, m, at most `far`: within it no far pair becomes active or loses
+ * more of its gap than allowed.
+ *   reaches  B [pairs] m, of pd_contact_neighbour_flags */
+pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *reaches,
+                           double far, real *balls);
 
-/* used [1]  B  out: the largest fraction of its ball, or of `certain` if that is smaller, that a chosen point has used; infinite if a
- * prescribed point has moved. */
-pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, const real *balls, double certain, const real *start,
-                          const real *points, double *used);
+/* The use of displacement bounds since a list was made. */
+typedef struct pd_bound_use {
+    double used;   /* the largest displacement of a chosen point as a fraction of a bound; infinite if a prescribed point has moved */
+    uint64_t left; /* the number of points that have left their balls */
+} pd_bound_use;
 
-/* flags [pairs->n], role_flags [4 pairs->n]  B  out: the pairs with a slack up to `cut`, and the roles of the incidence in these. */
-pd_status pd_contact_neighbour_flags(pd_context *context, const pd_contact_pairs *pairs, const pd_incidence *incidence,
-                                     const real *distance, double rounding, double cut, int n_points, unsigned char *flags,
+/* use [1]  B  out, for the bound `certain`, m. left [n_points]  B  out: the chosen points that have used more than the fraction `most` of a
+ * ball smaller than `far`, m. */
+pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, const real *balls, double far, double certain, double most,
+                          const real *start, const real *points, unsigned char *left, pd_bound_use *use);
+
+/* flags [pairs->n], role_flags [4 pairs->n]  B  out: the pairs with a slack up to `cut`, and the roles of the incidence in these. The
+ * other pairs are far: they may not lose more than `fraction` of their gap.
+ *   distance  B [pairs->n] m  in/out: becomes the displacement that a far pair allows its corners, infinite for the others */
+pd_status pd_contact_neighbour_flags(pd_context *context, const pd_contact_pairs *pairs, const pd_incidence *incidence, real *distance,
+                                     double rounding, double fraction, double cut, int n_points, unsigned char *flags,
                                      unsigned char *role_flags);
+
+/* Adds to these flags those of all pairs of the points with left [n_points] B. The balls of these points become `far`, m. */
+pd_status pd_contact_flag_pairs(pd_context *context, const pd_chosen_points *chosen, const unsigned char *left, double far,
+                                const pd_contact_pairs *pairs, const pd_incidence *incidence, int n_points, real *balls,
+                                unsigned char *flags, unsigned char *role_flags);
 
 /* out and records = the n pairs with the given rows, without their slacks, and ranks [pairs]: the place of each of them among these.
  * panel [pairs]: that of each pair; may be NULL. */
@@ -189,9 +204,10 @@ pd_status pd_contact_take_roles(pd_context *context, int n_points, int n_roles, 
 pd_status pd_contact_planes(pd_context *context, const pd_contact_pairs *pairs, const real *x, double rounding, double fraction,
                             pd_separating_plane *planes);
 
-/* The slacks of the records of all pairs, B [pairs->n], from these distances; a gap may be less by `rounding`, m. */
-pd_status pd_contact_slacks(pd_context *context, const pd_contact_pairs *pairs, const real *distance, double rounding,
-                            pd_contact_record *records);
+/* The slacks of the records of all pairs, B [pairs->n]; a gap may be less by `rounding`, m.
+ *   distance  B [pairs->n] m  in/out: becomes the displacement bound that a pair gives its corners (pd_contact_update_reach) */
+pd_status pd_contact_reaches(pd_context *context, const pd_contact_pairs *pairs, real *distance, double rounding, double fraction,
+                             pd_contact_record *records);
 
 /* The closing of pairs by a move, for pairs whose distance it reduces by more than `least`. Gaps are distances minus separations. */
 typedef struct pd_closing {

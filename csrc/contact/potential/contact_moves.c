@@ -281,7 +281,9 @@ static pd_status list_neighbour_pairs(pd_contact *self, const real *x) {
     PD_TRY(pd_contact_find(self, x));
     pd_contact_pairs pairs = pd_contact_listed(self);
     if (self->n) PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, PD_FILTER_NONE, self->values));
-    double certain = pd_contact_certain_bound(self);
+    double certain = pd_contact_certain_bound(self), rounding = pd_contact_rounding(self);
+    int wide = self->widened || self->by_bounds; // otherwise no sweep evaluates the list
+    double inactive = self->range - (double)self->scene.separation - (double)self->scene.activation; // of unlisted pairs
     const pd_neighbour_pairs list = {.pairs = &pairs,
                                      .panel = self->scene.panels ? self->columns.panel : NULL,
                                      .incidence = &self->incidence,
@@ -290,7 +292,8 @@ static pd_status list_neighbour_pairs(pd_contact *self, const real *x) {
                                      .cut = NEAR * (double)self->scene.activation,
                                      .far = self->by_bounds ? certain : (double)INFINITY,
                                      .certain = certain,
-                                     .rounding = pd_contact_rounding(self),
+                                     .quiet = wide ? 0.5 * (inactive - rounding) : (double)INFINITY,
+                                     .rounding = rounding,
                                      .fraction = GAP_FRACTION};
     PD_TRY(pd_neighbour_list_rebuild(self->near, &list));
 done:
@@ -304,7 +307,7 @@ pd_status pd_contact_bound_displacements(pd_contact *self, const real *x, pd_con
     int holds;
     PD_TRY(pd_contact_set_points(self, x, self->ahead ? self->targets : self->prescribed, points));
     if (self->penalty[self->lag]) return bounds_with_penalty(self, sweep);
-    PD_TRY(pd_neighbour_list_is_valid(self->near, points, &holds));
+    PD_TRY(pd_neighbour_list_update(self->near, points, &holds));
     if (!holds) PD_TRY(list_neighbour_pairs(self, x));
     *sweep = (pd_contact_sweep){.potential = self->potential,
                                 .held = self->held,

@@ -7,26 +7,30 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The fraction of its ball that a vertex may have used before pairs are listed again. A half gives more lists in resting contact, and
- * the same potential. */
+/* The fraction of its ball that a vertex may have used before its far pairs become neighbour pairs, and of `certain` before all pairs are
+ * listed again. A half gives more lists in resting contact, and the same potential. */
 static const double MOST_USED = 0.75;
+
+/* Above one vertex in so many that leave their balls, all pairs are listed again. */
+enum { FEW = 8 };
 
 struct pd_neighbour_list {
     pd_context *context;
     int n_vertices, n_points;
     pd_chosen_points chosen;
     int known, panelled;
-    double certain, rounding, fraction;
-    double gone;         /* the largest used fraction of a ball at the last check */
+    double far, certain, quiet, rounding, fraction;
+    double gone;         /* the largest displacement at the last check, as a fraction of `certain` */
     real *start, *balls; /* B [n_points,3] x_0, [n_points] radii, m */
     real *begun;         /* B [n_points,3] the begin of an iteration, m */
     real *moved;         /* B [n_points] pd_contact_sweep */
-    double *used;        /* B [1] */
+    unsigned char *left; /* B [n_points] points that have used most of their balls */
+    pd_bound_use *use;   /* B [1] */
     uint64_t *found;     /* B [2] pairs and roles */
 
     int n_all;
     size_t listed, capacity; /* rows of all pairs, rows of neighbour pairs */
-    pd_contact_columns all;  /* B [listed] of all pairs at the making of the list, without weights and thresholds */
+    pd_contact_columns all;  /* B [listed] of all pairs at the making of the list */
     pd_incidence all_roles;  /* and their incidence */
     unsigned char *flags, *role_flags;
     int *rows, *role_rows, *ranks, *starts;
@@ -50,7 +54,9 @@ pd_status pd_neighbour_list_create(pd_neighbour_list **out, pd_context *context,
     PD_TRY(pd_memory_create(context, (void **)&self->start, 3 * n * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->balls, n * sizeof(real)));
     PD_TRY(pd_memory_create(context, (void **)&self->moved, n * sizeof(real)));
-    PD_TRY(pd_memory_create(context, (void **)&self->used, sizeof *self->used));
+    PD_TRY(pd_memory_create(context, (void **)&self->left, n + 1));
+    PD_TRY(pd_memory_clear(context, self->left, n + 1));
+    PD_TRY(pd_memory_create(context, (void **)&self->use, sizeof *self->use));
     PD_TRY(pd_memory_create(context, (void **)&self->found, 2 * sizeof *self->found));
     PD_TRY(pd_memory_create(context, (void **)&self->incidence.start, (n + 1) * sizeof *self->incidence.start));
     PD_TRY(pd_memory_create(context, (void **)&self->all_roles.start, (n + 1) * sizeof *self->all_roles.start));
@@ -65,13 +71,29 @@ done:
 
 void pd_neighbour_list_destroy(pd_neighbour_list *self) {
     if (!self) return;
-    void *memory[] = {self->start,           self->balls,           self->moved,          self->used,       self->found,
-                      self->flags,           self->role_flags,      self->rows,           self->role_rows,  self->ranks,
-                      self->starts,          self->work.memory,     self->distance,       self->records,    self->incidence.start,
-                      self->incidence.roles, self->begun,           self->all.kind,       self->all.points, self->all.activation,
-                      self->all.separation,  self->all_roles.start, self->all_roles.roles};
+    void *memory[] = {self->start,
+                      self->balls,
+                      self->moved,
+                      self->left,
+                      self->use,
+                      self->found,
+                      self->flags,
+                      self->role_flags,
+                      self->rows,
+                      self->role_rows,
+                      self->ranks,
+                      self->starts,
+                      self->work.memory,
+                      self->distance,
+                      self->records,
+                      self->begun,
+                      self->incidence.start,
+                      self->incidence.roles,
+                      self->all_roles.start,
+                      self->all_roles.roles};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(self->context, memory[i]);
     pd_contact_columns_destroy(self->context, &self->columns);
+    pd_contact_columns_destroy(self->context, &self->all);
     free(self);
 }
 
@@ -80,11 +102,13 @@ void pd_neighbour_list_forget(pd_neighbour_list *self) { self->known = 0; }
 double pd_neighbour_list_certain_bound(const pd_neighbour_list *self) { return self->known ? self->certain * (1.0 - self->gone) : 0.0; }
 
 static pd_status ensure_capacity(pd_neighbour_list *self, size_t n) {
+    pd_contact_columns *all = &self->all;
     const pd_growable lists[] = {
-        PD_GROWABLE(self->flags, 1),          PD_GROWABLE(self->role_flags, 4),     PD_GROWABLE(self->rows, 1),
-        PD_GROWABLE(self->role_rows, 4),      PD_GROWABLE(self->ranks, 1),          {(void **)&self->starts, sizeof *self->starts, 8},
-        PD_GROWABLE(self->all.kind, 1),       PD_GROWABLE(self->all.points, 4),     PD_GROWABLE(self->all.activation, 1),
-        PD_GROWABLE(self->all.separation, 1), PD_GROWABLE(self->all_roles.roles, 4)};
+        PD_GROWABLE(self->flags, 1),     PD_GROWABLE(self->role_flags, 4),     PD_GROWABLE(self->rows, 1),
+        PD_GROWABLE(self->role_rows, 4), PD_GROWABLE(self->ranks, 1),          {(void **)&self->starts, sizeof *self->starts, 8},
+        PD_GROWABLE(all->kind, 1),       PD_GROWABLE(all->points, 4),          PD_GROWABLE(all->panel, 1),
+        PD_GROWABLE(all->activation, 1), PD_GROWABLE(all->separation, 1),      PD_GROWABLE(all->weight, 1),
+        PD_GROWABLE(all->threshold, 1),  PD_GROWABLE(self->all_roles.roles, 4)};
     pd_status status = pd_growables_grow(self->context, n, "pairs that may be near", PD_GROWABLES(lists), &self->listed, NULL);
     return status ? status : pd_work_grow(self->context, &self->work, self->listed / 8 + 1);
 }
@@ -98,20 +122,54 @@ static pd_status ensure_neighbour_capacity(pd_neighbour_list *self, size_t n) {
     return pd_growables_grow(self->context, n, "pairs that are near", PD_GROWABLES(lists), &self->capacity, NULL);
 }
 
-pd_status pd_neighbour_list_is_valid(pd_neighbour_list *self, const real *points, int *holds) {
-    double used = 1.0;
+/* The pairs with flags and their incidence. */
+static pd_status select_pairs(pd_neighbour_list *self) {
+    pd_context *context = self->context;
+    const pd_contact_pairs all = pd_contact_columns_pairs(&self->all, self->n_all, NULL);
+    const int *panel = self->panelled ? self->all.panel : NULL;
+    size_t n = (size_t)self->n_all;
+    uint64_t found[2] = {0, 0};
     pd_status status = PD_OK;
-    if (self->known) {
-        PD_TRY(pd_contact_used(self->context, &self->chosen, self->balls, self->certain, self->start, points, self->used));
-        PD_TRY(pd_memory_download(self->context, &used, self->used, sizeof used));
+    if (n > 0) {
+        PD_TRY(pd_select_rows(context, n, self->flags, self->starts, &self->work, self->listed, self->rows, self->found));
+        PD_TRY(pd_select_rows(context, 4 * n, self->role_flags, self->starts, &self->work, 4 * self->listed, self->role_rows,
+                              self->found + 1));
+        PD_TRY(pd_memory_download(context, found, self->found, sizeof found));
+        PD_TRY(ensure_neighbour_capacity(self, (size_t)found[0]));
     }
-    *holds = used <= MOST_USED;
-    if (*holds) self->gone = used;
+    self->n = (int)found[0];
+    PD_TRY(pd_contact_take(context, self->n, self->rows, &all, panel, &self->columns, self->records, self->ranks));
+    PD_TRY(pd_contact_take_roles(context, self->n_points, (int)found[1], self->role_rows, self->ranks, &self->all_roles, &self->incidence));
 done:
     return status;
 }
 
-/* A copy of the columns that displacement bounds read: a later search overwrites those of the list. */
+pd_status pd_neighbour_list_update(pd_neighbour_list *self, const real *points, int *holds) {
+    pd_context *context = self->context;
+    pd_bound_use use = {INFINITY, 0};
+    pd_status status = PD_OK;
+    if (self->known) {
+        PD_TRY(pd_contact_used(context, &self->chosen, self->balls, self->far, self->certain, MOST_USED, self->start, points, self->left,
+                               self->use));
+        PD_TRY(pd_memory_download(context, &use, self->use, sizeof use));
+    }
+    // the next displacement is expected to be that since the last check
+    *holds = use.used <= MOST_USED && use.used * self->certain <= self->quiet && 2.0 * use.used - self->gone <= 1.0 &&
+             use.left <= (uint64_t)self->chosen.n / FEW;
+    if (!*holds) return PD_OK;
+    self->gone = use.used;
+    if (!use.left) return PD_OK;
+    const pd_contact_pairs all = pd_contact_columns_pairs(&self->all, self->n_all, NULL);
+    self->known = 0;
+    PD_TRY(pd_contact_flag_pairs(context, &self->chosen, self->left, self->far, &all, &self->all_roles, self->n_points, self->balls,
+                                 self->flags, self->role_flags));
+    PD_TRY(select_pairs(self));
+    self->known = 1;
+done:
+    return status;
+}
+
+/* A copy of the list: a later search overwrites it. */
 static pd_status keep_all(pd_neighbour_list *self, const pd_neighbour_pairs *list) {
     pd_context *context = self->context;
     const pd_contact_pairs *pairs = list->pairs;
@@ -123,6 +181,9 @@ static pd_status keep_all(pd_neighbour_list *self, const pd_neighbour_pairs *lis
     PD_TRY(pd_memory_copy(context, to->points, pairs->points, 4 * n * sizeof *to->points));
     PD_TRY(pd_memory_copy(context, to->activation, pairs->activation, n * sizeof *to->activation));
     PD_TRY(pd_memory_copy(context, to->separation, pairs->separation, n * sizeof *to->separation));
+    PD_TRY(pd_memory_copy(context, to->weight, pairs->weight, n * sizeof *to->weight));
+    PD_TRY(pd_memory_copy(context, to->threshold, pairs->threshold, n * sizeof *to->threshold));
+    if (list->panel) PD_TRY(pd_memory_copy(context, to->panel, list->panel, n * sizeof *to->panel));
     PD_TRY(pd_memory_copy(context, self->all_roles.roles, list->incidence->roles, roles * sizeof(int)));
     PD_TRY(pd_memory_copy(context, self->all_roles.start, list->incidence->start, ((size_t)self->n_points + 1) * sizeof(int)));
 done:
@@ -133,28 +194,19 @@ pd_status pd_neighbour_list_rebuild(pd_neighbour_list *self, const pd_neighbour_
     pd_context *context = self->context;
     const pd_contact_pairs *pairs = list->pairs;
     size_t n = (size_t)pairs->n;
-    uint64_t found[2] = {0, 0};
     pd_status status = PD_OK;
     self->known = 0;
     self->panelled = list->panel != NULL;
-    self->certain = list->certain, self->rounding = list->rounding, self->fraction = list->fraction;
+    self->far = list->far, self->certain = list->certain, self->quiet = list->quiet;
+    self->rounding = list->rounding, self->fraction = list->fraction;
     PD_TRY(ensure_capacity(self, n));
-    PD_TRY(pd_contact_balls(context, &self->chosen, list->incidence, list->distance, pairs, list->cut, list->far, list->rounding,
-                            list->fraction, self->balls));
     PD_TRY(pd_memory_copy(context, self->start, list->points, 3 * (size_t)self->n_points * sizeof(real)));
-    if (n > 0) {
-        PD_TRY(pd_contact_neighbour_flags(context, pairs, list->incidence, list->distance, list->rounding, list->cut, self->n_points,
-                                          self->flags, self->role_flags));
-        PD_TRY(pd_select_rows(context, n, self->flags, self->starts, &self->work, self->listed, self->rows, self->found));
-        PD_TRY(pd_select_rows(context, 4 * n, self->role_flags, self->starts, &self->work, 4 * self->listed, self->role_rows,
-                              self->found + 1));
-        PD_TRY(pd_memory_download(context, found, self->found, sizeof found));
-        PD_TRY(ensure_neighbour_capacity(self, (size_t)found[0]));
-    }
+    if (n > 0)
+        PD_TRY(pd_contact_neighbour_flags(context, pairs, list->incidence, list->distance, list->rounding, list->fraction, list->cut,
+                                          self->n_points, self->flags, self->role_flags));
+    PD_TRY(pd_contact_balls(context, &self->chosen, list->incidence, list->distance, list->far, self->balls));
     PD_TRY(keep_all(self, list));
-    self->n = (int)found[0];
-    PD_TRY(pd_contact_take(context, self->n, self->rows, pairs, list->panel, &self->columns, self->records, self->ranks));
-    PD_TRY(pd_contact_take_roles(context, self->n_points, (int)found[1], self->role_rows, self->ranks, list->incidence, &self->incidence));
+    PD_TRY(select_pairs(self));
     self->known = 1, self->gone = 0.0;
 done:
     return status;
@@ -169,13 +221,12 @@ pd_status pd_neighbour_list_bounds(pd_neighbour_list *self, const pd_pair_potent
     if (self->n && self->panelled) // self->distance is scratch here
         PD_TRY(pd_contact_choose_triangles(context, &pairs, c->panel, points, self->distance, c->weight, self->records));
     if (self->n) PD_TRY(pd_contact_batch(context, potential, PD_CONTACT_DISTANCE, PD_FILTER_NONE, &pairs, points, self->distance));
-    if (self->n) PD_TRY(pd_contact_slacks(context, &pairs, self->distance, self->rounding, self->records));
-    PD_TRY(pd_contact_displacement_bounds(context, &self->chosen, &self->incidence, self->distance, &pairs, self->balls, self->start,
-                                          points, self->rounding, self->fraction, bound, touching));
+    if (self->n) PD_TRY(pd_contact_reaches(context, &pairs, self->distance, self->rounding, self->fraction, self->records));
+    PD_TRY(pd_contact_displacement_bounds(context, &self->chosen, &self->incidence, self->distance, self->balls, self->start, points, bound,
+                                          touching));
     PD_TRY(pd_memory_clear(context, self->moved, (size_t)self->n_points * sizeof(real)));
     PD_TRY(pd_memory_copy(context, self->begun, points, 3 * (size_t)self->n_points * sizeof(real)));
-    const pd_contact_pairs all = {self->n_all, self->all.kind, self->all.points, self->all.activation, self->all.separation, NULL, NULL,
-                                  NULL};
+    const pd_contact_pairs all = pd_contact_columns_pairs(&self->all, self->n_all, NULL);
     const pd_far_pairs far = {self->all_roles, all, self->flags, self->start};
     sweep->records = self->records;
     sweep->bounds = (pd_vertex_bounds){pairs, self->begun, self->rounding, self->fraction, far, self->certain};

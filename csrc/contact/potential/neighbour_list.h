@@ -5,7 +5,9 @@
  * contributes to the radius at each of its corners: half of the allowed loss of the gap, or half of its excess over the activation
  * distance.
  *
- * So these pairs need no check until a vertex has used most of its ball. The unused part of the ball bounds its next displacement. */
+ * So these pairs need no check until a vertex has used most of its ball. The unused part of the ball bounds its next displacement. A
+ * vertex may leave its ball on its side of the planes of all its pairs (updates/contact/vertex_bound.h). Its pairs then become neighbour
+ * pairs, and all other pairs stay unchecked. */
 #ifndef PD_CONTACT_POTENTIAL_NEIGHBOUR_LIST_H
 #define PD_CONTACT_POTENTIAL_NEIGHBOUR_LIST_H
 
@@ -18,12 +20,13 @@ typedef struct pd_neighbour_pairs {
     const pd_contact_pairs *pairs;
     const int *panel; /* B [pairs->n] of each pair, -1: none; NULL: no panels */
     const pd_incidence *incidence;
-    const real *distance; /* B [pairs->n] m */
-    const real *points;   /* B [n_points,3] x_0, m */
-    double cut;           /* m */
-    double far, certain;  /* m: the ball of a vertex without pairs, and the distance from x_0 after which it must be checked again */
-    double rounding;      /* of a gap, m */
-    double fraction;      /* of a gap that a move may close */
+    real *distance;      /* B [pairs->n] m; overwritten */
+    const real *points;  /* B [n_points,3] x_0, m */
+    double cut;          /* m */
+    double far, certain; /* m: the ball of a vertex without pairs, and the distance from x_0 after which it must be checked again */
+    double quiet;        /* m: the distance from x_0 up to which no unlisted pair becomes active */
+    double rounding;     /* of a gap, m */
+    double fraction;     /* of a gap that a move may close */
 } pd_neighbour_pairs;
 
 /* Only the points in `chosen` may come into contact. */
@@ -33,8 +36,9 @@ void pd_neighbour_list_destroy(pd_neighbour_list *self);
 /* Drops the list. */
 void pd_neighbour_list_forget(pd_neighbour_list *self);
 
-/* Tells whether the list is valid at the points B [n_points,3] m. Synchronises. */
-pd_status pd_neighbour_list_is_valid(pd_neighbour_list *self, const real *points, int *holds);
+/* Tells whether the list is valid at the points B [n_points,3] m. If few vertices have used most of their balls, the list is extended by
+ * all pairs of these vertices. Synchronises. Errors: PD_ERROR_MEMORY. */
+pd_status pd_neighbour_list_update(pd_neighbour_list *self, const real *points, int *holds);
 
 /* Makes a new list. Errors: PD_ERROR_MEMORY. */
 pd_status pd_neighbour_list_rebuild(pd_neighbour_list *self, const pd_neighbour_pairs *list);

@@ -4,37 +4,61 @@
 
 enum { POINTS = 1024 /* points whose roles are read in sequence, so that only the first needs a search */ };
 
-pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
-                           const pd_contact_pairs *pairs, double cut, double far, double rounding, double fraction, real *balls) {
+pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *reaches,
+                           double far, real *balls) {
 #pragma omp parallel for num_threads(pd_threads(context, chosen->n, 50)) schedule(static)
-    for (int k = 0; k < chosen->n; k++)
-        balls[chosen->rows[k]] = pd_contact_update_ball(incidence, distance, pairs, cut, far, rounding, fraction, chosen->rows[k]);
+    for (int k = 0; k < chosen->n; k++) balls[chosen->rows[k]] = pd_contact_update_ball(incidence, reaches, far, chosen->rows[k]);
     return PD_OK;
 }
 
-pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, const real *balls, double certain, const real *start,
-                          const real *points, double *used) {
-    double most = 0.0;
-#pragma omp parallel for num_threads(pd_threads(context, chosen->n, 5)) schedule(static) reduction(max : most)
+pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, const real *balls, double far, double certain, double most,
+                          const real *start, const real *points, unsigned char *left, pd_bound_use *use) {
+    double used = 0.0;
+    uint64_t n_left = 0;
+#pragma omp parallel for num_threads(pd_threads(context, chosen->n, 5)) schedule(static) reduction(max : used) reduction(+ : n_left)
     for (int k = 0; k < chosen->n; k++) {
-        double here = pd_contact_update_used(k >= chosen->n_vertices, balls, certain, start, points, chosen->rows[k]);
-        most = here > most ? here : most;
+        int i = chosen->rows[k];
+        double here = pd_contact_update_used(k >= chosen->n_vertices, balls, far, certain, most, start, points, i, left + i);
+        used = here > used ? here : used;
+        n_left += left[i];
     }
-    *used = most;
+    *use = (pd_bound_use){used, n_left};
     return PD_OK;
 }
 
-pd_status pd_contact_neighbour_flags(pd_context *context, const pd_contact_pairs *pairs, const pd_incidence *incidence,
-                                     const real *distance, double rounding, double cut, int n_points, unsigned char *flags,
-                                     unsigned char *role_flags) {
+/* role_flags [4 n_pairs] from the flags of the pairs. */
+static void flag_roles(const pd_incidence *incidence, int n_points, int n_pairs, const unsigned char *flags, unsigned char *role_flags) {
     int n_roles = incidence->start[n_points];
+#pragma omp for schedule(static)
+    for (int r = 0; r < 4 * n_pairs; r++) role_flags[r] = r < n_roles ? flags[incidence->roles[r] / 4] : 0;
+}
+
+pd_status pd_contact_neighbour_flags(pd_context *context, const pd_contact_pairs *pairs, const pd_incidence *incidence, real *distance,
+                                     double rounding, double fraction, double cut, int n_points, unsigned char *flags,
+                                     unsigned char *role_flags) {
 #pragma omp parallel num_threads(pd_threads(context, pairs->n, 10))
     {
 #pragma omp for schedule(static)
-        for (int p = 0; p < pairs->n; p++)
-            flags[p] = (unsigned char)!((double)pd_contact_update_slack(pairs, distance[p], rounding, p) > cut);
+        for (int p = 0; p < pairs->n; p++) {
+            distance[p] = pd_contact_update_far_reach(pairs, distance[p], cut, rounding, fraction, p);
+            flags[p] = distance[p] == (real)INFINITY;
+        }
+        flag_roles(incidence, n_points, pairs->n, flags, role_flags);
+    }
+    return PD_OK;
+}
+
+pd_status pd_contact_flag_pairs(pd_context *context, const pd_chosen_points *chosen, const unsigned char *left, double far,
+                                const pd_contact_pairs *pairs, const pd_incidence *incidence, int n_points, real *balls,
+                                unsigned char *flags, unsigned char *role_flags) {
+#pragma omp parallel num_threads(pd_threads(context, pairs->n, 10))
+    {
 #pragma omp for schedule(static)
-        for (int r = 0; r < 4 * pairs->n; r++) role_flags[r] = r < n_roles ? flags[incidence->roles[r] / 4] : 0;
+        for (int k = 0; k < chosen->n; k++)
+            if (left[chosen->rows[k]]) balls[chosen->rows[k]] = (real)far;
+#pragma omp for schedule(static)
+        for (int p = 0; p < pairs->n; p++) flags[p] |= pd_contact_update_has(pairs->points + 4 * (size_t)p, left);
+        flag_roles(incidence, n_points, pairs->n, flags, role_flags);
     }
     return PD_OK;
 }

@@ -6,39 +6,43 @@
 
 static __device__ int item() { return (int)(blockIdx.x * PD_THREADS + threadIdx.x); }
 
-static __global__ void ball_kernel(pd_chosen_points chosen, pd_incidence incidence, const real *distance, pd_contact_pairs pairs,
-                                   double cut, double far, double rounding, double fraction, real *balls) {
+static __global__ void ball_kernel(pd_chosen_points chosen, pd_incidence incidence, const real *reaches, double far, real *balls) {
     int k = item();
     if (k >= chosen.n) return;
     int i = chosen.rows[k];
-    balls[i] = pd_contact_update_ball(&incidence, distance, &pairs, cut, far, rounding, fraction, i);
+    balls[i] = pd_contact_update_ball(&incidence, reaches, far, i);
 }
 
-pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *distance,
-                           const pd_contact_pairs *pairs, double cut, double far, double rounding, double fraction, real *balls) {
-    PD_LAUNCH(context, ball_kernel, chosen->n, *chosen, *incidence, distance, *pairs, cut, far, rounding, fraction, balls);
+pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *reaches,
+                           double far, real *balls) {
+    PD_LAUNCH(context, ball_kernel, chosen->n, *chosen, *incidence, reaches, far, balls);
     return PD_OK;
 }
 
-static __global__ void used_kernel(pd_chosen_points chosen, const real *balls, double certain, const real *start, const real *points,
-                                   double *used) {
+static __global__ void used_kernel(pd_chosen_points chosen, const real *balls, double far, double certain, double most, const real *start,
+                                   const real *points, unsigned char *left, pd_bound_use *use) {
     int k = item();
     if (k >= chosen.n) return;
-    double here = pd_contact_update_used(k >= chosen.n_vertices, balls, certain, start, points, chosen.rows[k]);
-    if (here > 0.0) pd_keep_largest(used, here);
+    int i = chosen.rows[k];
+    double here = pd_contact_update_used(k >= chosen.n_vertices, balls, far, certain, most, start, points, i, left + i);
+    if (here > 0.0) pd_keep_largest(&use->used, here);
+    if (left[i]) atomicAdd((unsigned long long *)&use->left, 1ull);
 }
 
-pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, const real *balls, double certain, const real *start,
-                          const real *points, double *used) {
-    pd_status status = pd_memory_clear(context, used, sizeof *used);
+pd_status pd_contact_used(pd_context *context, const pd_chosen_points *chosen, const real *balls, double far, double certain, double most,
+                          const real *start, const real *points, unsigned char *left, pd_bound_use *use) {
+    pd_status status = pd_memory_clear(context, use, sizeof *use);
     if (status) return status;
-    PD_LAUNCH(context, used_kernel, chosen->n, *chosen, balls, certain, start, points, used);
+    PD_LAUNCH(context, used_kernel, chosen->n, *chosen, balls, far, certain, most, start, points, left, use);
     return PD_OK;
 }
 
-static __global__ void pair_flag_kernel(pd_contact_pairs pairs, const real *distance, double rounding, double cut, unsigned char *flags) {
+static __global__ void pair_flag_kernel(pd_contact_pairs pairs, real *distance, double rounding, double fraction, double cut,
+                                        unsigned char *flags) {
     int p = item();
-    if (p < pairs.n) flags[p] = (unsigned char)!((double)pd_contact_update_slack(&pairs, distance[p], rounding, p) > cut);
+    if (p >= pairs.n) return;
+    distance[p] = pd_contact_update_far_reach(&pairs, distance[p], cut, rounding, fraction, p);
+    flags[p] = distance[p] == (real)INFINITY;
 }
 
 static __global__ void role_flag_kernel(int n, pd_incidence incidence, int n_points, const unsigned char *flags,
@@ -47,10 +51,29 @@ static __global__ void role_flag_kernel(int n, pd_incidence incidence, int n_poi
     if (r < n) role_flags[r] = r < incidence.start[n_points] ? flags[incidence.roles[r] / 4] : 0;
 }
 
-pd_status pd_contact_neighbour_flags(pd_context *context, const pd_contact_pairs *pairs, const pd_incidence *incidence,
-                                     const real *distance, double rounding, double cut, int n_points, unsigned char *flags,
+pd_status pd_contact_neighbour_flags(pd_context *context, const pd_contact_pairs *pairs, const pd_incidence *incidence, real *distance,
+                                     double rounding, double fraction, double cut, int n_points, unsigned char *flags,
                                      unsigned char *role_flags) {
-    PD_LAUNCH(context, pair_flag_kernel, pairs->n, *pairs, distance, rounding, cut, flags);
+    PD_LAUNCH(context, pair_flag_kernel, pairs->n, *pairs, distance, rounding, fraction, cut, flags);
+    PD_LAUNCH(context, role_flag_kernel, 4 * pairs->n, 4 * pairs->n, *incidence, n_points, flags, role_flags);
+    return PD_OK;
+}
+
+static __global__ void release_kernel(pd_chosen_points chosen, const unsigned char *left, double far, real *balls) {
+    int k = item();
+    if (k < chosen.n && left[chosen.rows[k]]) balls[chosen.rows[k]] = (real)far;
+}
+
+static __global__ void flag_kernel(pd_contact_pairs pairs, const unsigned char *left, unsigned char *flags) {
+    int p = item();
+    if (p < pairs.n) flags[p] |= pd_contact_update_has(pairs.points + 4 * (size_t)p, left);
+}
+
+pd_status pd_contact_flag_pairs(pd_context *context, const pd_chosen_points *chosen, const unsigned char *left, double far,
+                                const pd_contact_pairs *pairs, const pd_incidence *incidence, int n_points, real *balls,
+                                unsigned char *flags, unsigned char *role_flags) {
+    PD_LAUNCH(context, release_kernel, chosen->n, *chosen, left, far, balls);
+    PD_LAUNCH(context, flag_kernel, pairs->n, *pairs, left, flags);
     PD_LAUNCH(context, role_flag_kernel, 4 * pairs->n, 4 * pairs->n, *incidence, n_points, flags, role_flags);
     return PD_OK;
 }

@@ -107,43 +107,56 @@ PD_FUNCTION real pd_contact_update_slack(const pd_contact_pairs *pairs, real dis
     return (real)((double)distance - limit - rounding);
 }
 
+/* The displacement bound that pair p gives its corners, m, at least 0; its sign bit is set if the pair acts. */
+PD_FUNCTION real pd_contact_update_reach(const pd_contact_pairs *pairs, real distance, double rounding, double fraction, int p) {
+    double gap = (double)distance - (double)pairs->separation[p], reach = 0.5 * fraction * (gap - rounding);
+    if (!(reach > 0.0)) reach = 0.0; // also for a NaN coordinate
+    return (real)(gap >= (double)pairs->activation[p] ? reach : -reach);
+}
+
 /* The displacement bound of point i, m; touching: set if one of its pairs acts. */
-PD_FUNCTION real pd_contact_update_displacement_bound_of(const pd_incidence *incidence, const real *distance, const pd_contact_pairs *pairs,
-                                                         const real *balls, const real *start, const real *points, double rounding,
-                                                         double fraction, int i, unsigned char *touching) {
-    double least = INFINITY;
-    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
-        int pair = incidence->roles[r] / 4;
-        double gap = (double)distance[pair] - (double)pairs->separation[pair];
-        least = pd_least_of(least, gap);
-        if (!(gap >= (double)pairs->activation[pair])) *touching = 1;
-    }
-    double bound = 0.5 * fraction * (least - rounding);
+PD_FUNCTION real pd_contact_update_displacement_bound_of(const pd_incidence *incidence, const real *reaches, const real *balls,
+                                                         const real *start, const real *points, int i, unsigned char *touching) {
     double left = (double)balls[i] - sqrt(pd_move_square(points + 3 * (size_t)i, start + 3 * (size_t)i));
-    bound = pd_least_of(bound, left);
-    return (real)(bound > 0.0 ? bound : 0.0);
+    real bound = left > 0.0 ? (real)left : (real)0;
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
+        real reach = reaches[incidence->roles[r] / 4];
+        bound = pd_min(bound, pd_fabs(reach));
+        if (signbit(reach)) *touching = 1;
+    }
+    return bound;
+}
+
+/* The displacement up to which pair p neither becomes active nor loses more than `fraction` of its gap, m, if all its corners keep to it;
+ * infinite for a pair with a slack up to `cut`. */
+PD_FUNCTION real pd_contact_update_far_reach(const pd_contact_pairs *pairs, real distance, double cut, double rounding, double fraction,
+                                             int p) {
+    double slack = (double)pd_contact_update_slack(pairs, distance, rounding, p);
+    double gap = fraction * ((double)distance - (double)pairs->separation[p] - rounding);
+    return slack > cut ? (real)(0.5 * pd_least_of(slack, gap)) : (real)INFINITY;
 }
 
 /* The ball of point i. */
-PD_FUNCTION real pd_contact_update_ball(const pd_incidence *incidence, const real *distance, const pd_contact_pairs *pairs, double cut,
-                                        double far, double rounding, double fraction, int i) {
-    double radius = far;
-    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
-        int pair = incidence->roles[r] / 4;
-        double slack = (double)pd_contact_update_slack(pairs, distance[pair], rounding, pair);
-        if (!(slack > cut)) continue;
-        double gap = fraction * ((double)distance[pair] - (double)pairs->separation[pair] - rounding);
-        radius = pd_least_of(radius, 0.5 * pd_least_of(slack, gap));
-    }
-    return (real)radius;
+PD_FUNCTION real pd_contact_update_ball(const pd_incidence *incidence, const real *reaches, double far, int i) {
+    real radius = (real)far;
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) radius = pd_min(radius, reaches[incidence->roles[r] / 4]);
+    return radius;
 }
 
-/* The fraction of its ball that point i has used. */
-PD_FUNCTION double pd_contact_update_used(int prescribed, const real *balls, double certain, const real *start, const real *points, int i) {
+/* The displacement of point i as a fraction of `certain`; left: set if it is more than `most` of a ball smaller than `far`. */
+PD_FUNCTION double pd_contact_update_used(int prescribed, const real *balls, double far, double certain, double most, const real *start,
+                                          const real *points, int i, unsigned char *left) {
     double move = sqrt(pd_move_square(points + 3 * (size_t)i, start + 3 * (size_t)i));
-    double radius = (double)balls[i] < certain ? (double)balls[i] : certain;
+    *left = (unsigned char)((double)balls[i] < far && move > most * (double)balls[i]);
     if (move == 0.0) return 0.0;
-    return !prescribed && move < radius ? move / radius : INFINITY; // infinite also for a NaN coordinate
+    return !prescribed && move < certain ? move / certain : INFINITY; // infinite also for a NaN coordinate
+}
+
+/* Tells whether one of the corners of a pair is marked. */
+PD_FUNCTION unsigned char pd_contact_update_has(const int *points, const unsigned char *marks) {
+    for (int j = 0; j < 4; j++)
+        if (points[j] >= 0 && marks[points[j]]) return 1;
+    return 0;
 }
 
 /* The weight of a pair in the contact potential, from its column. */
