@@ -1,6 +1,8 @@
 /* The terms of a contact pair and of friction by the motion of a body: a line "name deviation numbers.." per case. The deviation is the
- * largest one of gradient and Hessian from central differences of the energy, relative to their largest entries. */
+ * largest one of gradient and Hessian from central differences of the energy, relative to their largest entries. Then a line "name acts
+ * deviation" per case of contact: of the same terms in a lane of a vector register from those of one pair. */
 #include "base/pose.h"
+#include "cpu/rigid/pair_lanes.h"
 #include "elements/contact/pair_motion.h"
 
 #include <stdio.h>
@@ -99,7 +101,7 @@ static void report(const pair *pair, double (*energy)(const struct pair *, const
             wrong[1] = fmax(wrong[1], fabs(sum / (4.0 * h * h) - numbers[k]));
         }
     }
-    deviation = fmax(wrong[0] / largest[0], wrong[1] / largest[1]);
+    deviation = fmax(wrong[0] / (largest[0] > 0.0 ? largest[0] : 1.0), wrong[1] / largest[1]); // parallel edges have no force
     printf("%s %.3e", pair->name, deviation);
     for (int i = 0; i < NUMBERS; i++) printf(" %.9e", numbers[i]);
     printf(" %.9e\n", terms.forces);
@@ -121,8 +123,50 @@ static const pair CASES[] = {
     {"edges-second", PD_EDGE_EDGE, {EDGE, (real)0.1, (real)-0.6, (real)0.2, (real)-0.1, (real)0.5, (real)0.3}, (real)1e-3, 12},
     {"parallel", PD_EDGE_EDGE, {EDGE, (real)-0.4, (real)0.1, (real)0.2, (real)0.5, (real)-0.1, (real)0.25}, (real)2e-2, 3},
     {"parallel-second", PD_EDGE_EDGE, {EDGE, (real)-0.4, (real)0.1, (real)0.2, (real)0.5, (real)-0.1, (real)0.25}, (real)2e-2, 12},
+    {"exactly-parallel",
+     PD_EDGE_EDGE,
+     {0, 0, 0, 1, 0, 0, (real)0.25, (real)0.125, (real)0.125, (real)1.25, (real)0.125, (real)0.125},
+     (real)2e-2,
+     3},
     {"plane", PD_VERTEX_PLANE, {(real)0.3, (real)0.2, (real)0.2, 0, 0, 0, 0, (real)0.6, (real)0.8, 0, 0, 0}, 0, 1},
 };
+
+/* The terms of a case in lane `place` of a register, beside the same pair out of contact. */
+static void compare_with_lane(const pair *pair, int place) {
+    real points[24], activation[2], separation[2], weight[2], threshold[2];
+    int kinds[2] = {pair->kind, pair->kind}, corners[8], chosen[PD_CONTACT_LANES], acting = 0;
+    pd_lever_lanes at;
+    pd_pair_lanes found;
+    pd_contact_lanes lanes;
+    double numbers[NUMBERS], most = 0.0, largest = 0.0;
+    memcpy(points, pair->x, sizeof pair->x), memcpy(points + 12, pair->x, sizeof pair->x);
+    for (int c = 0; c < 3; c++) points[12 + c] += 10, points[15 + c] += pair->kind == PD_EDGE_EDGE ? 10 : 0;
+    for (int k = 0; k < 2; k++) {
+        pd_contact_limits limits = limits_of(pair);
+        activation[k] = limits.activation, separation[k] = limits.separation;
+        weight[k] = limits.weight, threshold[k] = limits.threshold;
+        for (int j = 0; j < 4; j++) corners[4 * k + j] = 4 * k + j;
+    }
+    const pd_contact_pairs pairs = {2, kinds, corners, activation, separation, weight, threshold, NULL};
+    for (int l = 0; l < PD_CONTACT_LANES; l++) {
+        chosen[l] = l != place;
+        for (int j = 0; j < 4; j++) {
+            pd_lever lever = corner(pair, j);
+            at.of[4 * j][l] = lever.sum, at.of[4 * j + 1][l] = lever.x, at.of[4 * j + 2][l] = lever.y, at.of[4 * j + 3][l] = lever.z;
+        }
+    }
+    pd_contact_lanes_gather(&pairs, points, pair->kind, chosen, PD_CONTACT_LANES, &lanes);
+    pd_pair_twists(&POTENTIAL, pair->kind, &lanes, &at, &found);
+    numbers_of(pd_contact_motion(POTENTIAL, limits_of(pair), pair->kind, pd_points4_load(pair->x), pd_contact_closest(pair->kind, pair->x),
+                                 levers(pair)),
+               numbers);
+    for (int i = 1; i < NUMBERS; i++) {
+        largest = fmax(largest, fabs(numbers[i]));
+        most = fmax(most, fabs(found.number[i][place] - numbers[i]));
+    }
+    for (int l = 0; l < PD_CONTACT_LANES; l++) acting += found.acts[l] != 0;
+    printf("%s %d %.3e\n", pair->name, found.acts[place] ? acting : 0, most / largest);
+}
 
 int main(void) {
     const double still[6] = {0.0};
@@ -142,5 +186,6 @@ int main(void) {
             report(&pair, friction_energy, 3e-5,
                    pd_friction_motion(pd_friction_terms_of(u, extent), STRENGTH, n, u, weights, levers(&pair)));
         }
+    for (size_t k = 0; k < sizeof CASES / sizeof *CASES; k++) compare_with_lane(&CASES[k], (int)k % PD_CONTACT_LANES);
     return 0;
 }

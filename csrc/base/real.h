@@ -30,7 +30,7 @@ typedef PD_REAL real;
 
 /* Before the innermost loop of a function that processes several elements at once, number i of element l at [lanes i + l]. A caller with
  * one element passes lanes = 1. */
-#if defined(__GNUC__) && !defined(__CUDACC__)
+#if defined(_OPENMP) && !defined(__CUDACC__)
 #define PD_LANE_LOOP _Pragma("omp simd")
 #else
 #define PD_LANE_LOOP

@@ -12,17 +12,17 @@ typedef struct pd_iterate {
     real *correction;            /* the frame subtracts it from x */
     real *gradient;              /* dG/dx at x, by methods that compute it; scratch for the others */
     double potential, magnitude; /* G at x and the sum of the magnitudes of its parts, J, while `evaluated` */
-    int evaluated;   /* the frame has computed them and, for a method that takes_gradient, `gradient`. Nothing has changed G or x since */
-    real *increment; /* the move of the previous iteration; the frame extrapolates by it */
-    double limit;    /* the contact-free fraction of its correction that a method has applied itself; 0: not computed */
-    double fraction; /* the fraction of its correction that a line search has accepted */
-    int cut;         /* the step limiter of contact has shortened the correction of a line search */
-    int beyond;      /* a method with keeps_bounds exceeded a displacement bound: the step limiter must check the whole path */
-    int number;      /* of the iteration in the step being solved, from 0 */
-    int drives;      /* the number of moves of prescribed points in the step. Each changes G, and earlier iterates are invalid */
-    int detections;  /* the number of detections of penalty pairs in the step. Each changes G, which is defined at all positions */
-    int displaced;   /* 0 before a correction; 1: the correction starts from another point than x */
-    int replaced;    /* x differs from the result of the previous move: contact shortened that move, or a method or a response
+    int evaluated;               /* `gradient` and these two are those at x, and G is the same. Only for a method that takes_gradient */
+    real *increment;             /* the move of the previous iteration; the frame extrapolates by it */
+    double limit;                /* the contact-free fraction of its correction that a method has applied itself; 0: not computed */
+    double fraction;             /* the fraction of its correction that a line search has accepted */
+    int cut;                     /* the step limiter of contact has shortened the correction of a line search */
+    int beyond;                  /* a method with keeps_bounds exceeded a displacement bound: the step limiter must check the whole path */
+    int number;                  /* of the iteration in the step being solved, from 0 */
+    int drives;          /* the number of moves of prescribed points in the step. Each changes G, and earlier iterates are invalid */
+    int detections;      /* the number of detections of penalty pairs in the step. Each changes G, which is defined at all positions */
+    int displaced;       /* 0 before a correction; 1: the correction starts from another point than x */
+    int replaced;        /* x differs from the result of the previous move: contact shortened that move, or a method or a response
                           * replaced x. The accelerator restarts. An iteration ends with 0 */
     const pd_move *move; /* the loop that follows the correction; NULL: the frame moves, or a method that `moves` has moved already */
     int first, last;     /* of consecutive iterations between two reads of x: the first starts from x, the last writes it */
@@ -31,8 +31,7 @@ typedef struct pd_iterate {
     const struct pd_callback *callback; /* of the step being solved (callback.h), for the method that calls it; NULL: none */
 } pd_iterate;
 
-/* iterate->gradient at the start of an iteration, unless the frame has evaluated it there. Counted in both cases, so that the counts do not
- * depend on records. */
+/* Computes iterate->gradient at the start of an iteration, unless the frame has done so. Counts a gradient in both cases. */
 static inline pd_status pd_iterate_gradient(const pd_problem *problem, const pd_iterate *iterate) {
     pd_tally *tally = pd_context_tally(problem->context);
     if (!iterate->evaluated) return pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient);

@@ -199,6 +199,16 @@ def test_sweeps_touch_nothing_however_few(guard, iterations):
         assert contacts > 3
 
 
+def test_a_tolerance_leaves_the_iterates():
+    """If not, a stopping rule changes the Hessian of the next iteration: the curvature of rotations is that of the last gradient."""
+    sims = [simulated(pile(), pdgpu.Newton(iterations=60, tolerance=tolerance), 0.4) for tolerance in (1e-3, 0.0)]
+    for _ in range(12):
+        for sim in sims:
+            sim.set_state(positions=sims[0].positions, velocities=sims[0].velocities)
+        stopped, whole = [sim.step(record=True)["gradient_norm"] for sim in sims]
+        np.testing.assert_allclose(stopped, whole[: len(stopped)], rtol=0.0, atol=1e-9 * whole[0])
+
+
 def test_each_point_of_a_body_by_its_reach():
     """The same minimum, and nothing is touched on the way there; a bar that spins beside a wall is bounded by its arcs."""
     scene = pile()

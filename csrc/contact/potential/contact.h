@@ -271,7 +271,8 @@ pd_status pd_contact_read_columns(pd_contact *contact, const pd_contact_columns 
 pd_status pd_contact_limit(pd_contact *contact, const real *x_0, const real *x_1, int prescribed, double *fraction);
 /* The same with prescribed points that go to driven_1 [n_driven,3] B. */
 pd_status pd_contact_limit_to(pd_contact *contact, const real *x_0, const real *x_1, const real *prescribed_1, double *fraction);
-/* The first function for prescribed points that stay. Displacement bounds certify most short moves, with less work than times of impact. */
+/* pd_contact_limit for prescribed points that stay. First tests whether the planes between the pairs listed at x_0 certify the whole move,
+ * which is less work than times of impact. Synchronises up to three times. */
 pd_status pd_contact_limit_short(pd_contact *contact, const real *x_0, const real *x_1, double *fraction);
 /* The first function with PD_LIMITER_BOUNDS, for arcs whose chords have these lengths. */
 pd_status pd_contact_limit_arcs(pd_contact *contact, const real *x_0, const real *x_1, int prescribed, double *fraction);

@@ -39,8 +39,8 @@ static double outer_bound(const pd_contact *self) {
     return 0.5 * GAP_FRACTION * (self->range - (double)self->scene.separation - pd_contact_rounding(self));
 }
 
-/* The fraction on which all points stay on their sides of the planes of the listed pairs at x_0. */
-static pd_status bound_by_planes(pd_contact *self, const real *x_0, const real *x_1, const real *prescribed_1, int curved,
+/* The fraction on which all points stay on their sides of the planes of the listed pairs at x_0, and move at most `outer`, m. */
+static pd_status bound_by_planes(pd_contact *self, const real *x_0, const real *x_1, const real *prescribed_1, double outer, int curved,
                                  double *fraction) {
     const pd_growable planes[] = {PD_GROWABLE(self->planes_of_listed, 1)};
     real *end = pd_ccd_limiter_end(self->limiter);
@@ -51,8 +51,8 @@ static pd_status bound_by_planes(pd_contact *self, const real *x_0, const real *
     PD_TRY(
         pd_contact_planes(self->context, &pairs, self->surface->points, pd_contact_rounding(self), GAP_FRACTION, self->planes_of_listed));
     PD_TRY(pd_contact_set_points(self, x_1, prescribed_1, end));
-    PD_TRY(pd_contact_bound_fraction(self->context, pd_contact_n_points(self), &self->incidence, pairs.kind, self->planes_of_listed,
-                                     outer_bound(self), curved, self->surface->points, end, self->energy));
+    PD_TRY(pd_contact_bound_fraction(self->context, pd_contact_n_points(self), &self->incidence, pairs.kind, self->planes_of_listed, outer,
+                                     curved, self->surface->points, end, self->energy));
     PD_TRY(pd_memory_download(self->context, fraction, self->energy, sizeof *fraction));
 done:
     return status;
@@ -62,7 +62,7 @@ static pd_status limit_to(pd_contact *self, const real *x_0, const real *x_1, co
     pd_status status;
     *fraction = 1.0;
     if (self->interval >= 0) return PD_OK;
-    if (self->by_bounds) return bound_by_planes(self, x_0, x_1, prescribed_1, curved, fraction);
+    if (self->by_bounds) return bound_by_planes(self, x_0, x_1, prescribed_1, outer_bound(self), curved, fraction);
     PD_TRY(set_way_to(self, x_0, x_1, prescribed_1));
     PD_TRY(pd_ccd_limiter_fraction(self->limiter, rounding_of_way(self), NULL, self->n_vertices, fraction));
 done:
@@ -84,7 +84,8 @@ pd_status pd_contact_limit_short(pd_contact *self, const real *x_0, const real *
     PD_TRY(pd_contact_largest_move(self, x_1, x_0, self->energy));
     PD_TRY(pd_memory_download(self->context, move, self->energy, sizeof move));
     *fraction = 0.0;
-    if (sqrt(move[0]) <= outer_bound(self)) PD_TRY(bound_by_planes(self, x_0, x_1, self->prescribed, 0, fraction));
+    // inner vertices may go farther
+    if (sqrt(move[0]) <= outer_bound(self)) PD_TRY(bound_by_planes(self, x_0, x_1, self->prescribed, (double)INFINITY, 0, fraction));
     if (!(*fraction >= 1.0)) PD_TRY(pd_contact_limit(self, x_0, x_1, 0, fraction));
 done:
     return status;
@@ -234,8 +235,7 @@ double pd_contact_rounding(const pd_contact *self) {
 
 double pd_contact_certain_bound(const pd_contact *self) {
     if (pd_neighbour_list_certain_bound(self->near) > 0.0) return pd_neighbour_list_certain_bound(self->near);
-    double range = 0.5 * GAP_FRACTION * (self->range - (double)self->scene.separation - pd_contact_rounding(self));
-    return range > 0.0 ? range : 0.0;
+    return fmax(outer_bound(self), 0.0);
 }
 
 static pd_status add_friction(const pd_contact *self, pd_contact_sweep *sweep) {

@@ -22,9 +22,10 @@ typedef struct pd_lever_lanes {
 } pd_lever_lanes;
 
 typedef struct pd_pair_lanes {
-    double number[PD_TWIST_NUMBERS][PD_CONTACT_LANES]; /* zero for pairs that do not act */
+    double number[PD_TWIST_NUMBERS][PD_CONTACT_LANES]; /* undefined for pairs that do not act */
     double energy[PD_CONTACT_LANES], gap[PD_CONTACT_LANES];
-    int plain[PD_CONTACT_LANES]; /* 0: the numbers are undefined */
+    int plain[PD_CONTACT_LANES]; /* 0: all numbers are undefined */
+    int acts[PD_CONTACT_LANES];  /* within the activation distance; the energy of parallel edges is zero there */
 } pd_pair_lanes;
 
 PD_INLINE pd_lever pd_lever_of_lane(const pd_lever_lanes *levers, int corner, int l) {
@@ -40,6 +41,7 @@ PD_INLINE void pd_pair_energies_of_kind(pd_pair_potential potential, int kind, c
         pd_nearest nearest = pd_contact_nearest(kind, x);
         out->plain[l] = pd_contact_is_plain(kind, x, nearest);
         out->gap[l] = (double)nearest.distance - (double)limits.separation;
+        out->acts[l] = !(nearest.distance >= limits.separation + limits.activation);
         out->energy[l] = (double)pd_contact_energy(potential, limits, kind, x, nearest);
     }
 }
@@ -58,6 +60,7 @@ PD_INLINE void pd_pair_twists_of_kind(pd_pair_potential potential, int kind, con
         double(*to)[PD_CONTACT_LANES] = out->number;
         out->plain[l] = pd_contact_is_plain(kind, x, nearest);
         out->gap[l] = (double)nearest.distance - (double)limits.separation;
+        out->acts[l] = !(nearest.distance >= limits.separation + limits.activation);
         out->energy[l] = (double)pd_contact_energy(potential, limits, kind, x, nearest);
         to[0][l] = terms.forces;
         to[1][l] = terms.gradient.sx, to[2][l] = terms.gradient.sy, to[3][l] = terms.gradient.sz;
@@ -94,17 +97,17 @@ typedef struct pd_lane_body {
     double arms[PD_BODY_ARMS][3];
 } pd_lane_body;
 
-/* Pairs of one kind that wait for their register. */
+/* Pairs of one kind, collected for one register. */
 typedef struct pd_lane_pairs {
     int n, pairs[PD_CONTACT_LANES];
 } pd_lane_pairs;
 
 /* Returns 0 if the body has corners in both primitives of a pair of edges. */
-static int pd_lever_lanes_gather(const pd_lane_body *body, const pd_lane_pairs *waiting, int kind, pd_lever_lanes *out) {
+static int pd_lever_lanes_gather(const pd_lane_body *body, const pd_lane_pairs *collected, int kind, pd_lever_lanes *out) {
     const pd_body_sweep *sweep = body->sweep;
     int apart = 1;
     for (int l = 0; l < PD_CONTACT_LANES; l++) {
-        const int *points = sweep->pairs.points + 4 * (size_t)waiting->pairs[l < waiting->n ? l : waiting->n - 1];
+        const int *points = sweep->pairs.points + 4 * (size_t)collected->pairs[l < collected->n ? l : collected->n - 1];
         unsigned moving = 0;
         for (int j = 0; j < 4; j++) {
             int row = points[j] - body->first;
@@ -122,33 +125,33 @@ static int pd_lever_lanes_gather(const pd_lane_body *body, const pd_lane_pairs *
     return apart;
 }
 
-/* Adds the pairs that wait. */
-static void pd_lanes_flush(const pd_lane_body *body, int kind, pd_lane_pairs *waiting, pd_twist_sums *sums, pd_group_sum *sum) {
+/* Evaluates and adds the collected pairs. */
+static void pd_lanes_flush(const pd_lane_body *body, int kind, pd_lane_pairs *collected, pd_twist_sums *sums, pd_group_sum *sum) {
     const pd_body_sweep *sweep = body->sweep;
     pd_contact_lanes lanes;
     pd_lever_lanes levers;
     pd_pair_lanes found;
-    int n = waiting->n, lane_wise = n > 0;
+    int n = collected->n, lane_wise = 1;
     if (!n) return;
-    if (body->with) lane_wise = pd_lever_lanes_gather(body, waiting, kind, &levers);
+    if (body->with) lane_wise = pd_lever_lanes_gather(body, collected, kind, &levers);
     if (lane_wise) {
-        pd_contact_lanes_gather(&sweep->pairs, sweep->points, kind, waiting->pairs, n, &lanes);
+        pd_contact_lanes_gather(&sweep->pairs, sweep->points, kind, collected->pairs, n, &lanes);
         if (body->with)
             pd_pair_twists(&sweep->potential, kind, &lanes, &levers, &found);
         else
             pd_pair_energies(&sweep->potential, kind, &lanes, &found);
     }
-    waiting->n = 0;
+    collected->n = 0;
     double acts[PD_CONTACT_LANES];
     for (int l = 0; l < PD_CONTACT_LANES; l++) {
         acts[l] = 0.0;
         if (l >= n) continue;
         if (!lane_wise || !found.plain[l]) {
-            pd_group_add_pair(body->model, sweep, waiting->pairs[l], body->place, body->group, body->with, sums, sum);
+            pd_group_add_pair(body->model, sweep, collected->pairs[l], body->place, body->group, body->with, sums, sum);
             continue;
         }
         sum->least = pd_least_of(sum->least, found.gap[l]);
-        if (found.energy[l] == 0.0) continue; // beyond its activation distance
+        if (!found.acts[l]) continue;
         pd_group_add_energy(found.energy[l], sum);
         acts[l] = 1.0;
     }
@@ -169,12 +172,12 @@ static void pd_lanes_add_near_pairs(const pd_model *model, const pd_body_sweep *
                                     pd_twist_sums *sums, pd_group_sum *sum) {
     const pd_body_way *way = &sweep->groups.ways[place];
     const pd_rigid_rows *rows = &pd_body_at(sweep, place)->rows;
-    pd_lane_pairs waiting[PD_CONTACT_PAIR_COUNT];
+    pd_lane_pairs collected[PD_CONTACT_PAIR_COUNT];
     pd_lane_body body;
     body.model = model, body.sweep = sweep, body.place = place, body.group = group, body.with = with;
     body.first = rows->first, body.n_rows = rows->n <= PD_BODY_ARMS ? rows->n : 0;
     for (int i = 0; i < body.n_rows && with; i++) pd_body_arm(way, sweep->start, rows->first + i, body.arms[i]);
-    for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) waiting[kind].n = 0;
+    for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) collected[kind].n = 0;
     for (int k = way->own; k < way->own + way->n_own; k++) {
         int p = sweep->own[k], kind = sweep->pairs.kind[p];
         double gap = pd_body_gap_after(sweep, way, k, fraction);
@@ -183,11 +186,11 @@ static void pd_lanes_add_near_pairs(const pd_model *model, const pd_body_sweep *
         } else if (!pd_body_may_act(sweep, p, gap)) {
             sum->least = pd_least_of(sum->least, gap);
         } else {
-            waiting[kind].pairs[waiting[kind].n++] = p;
-            if (waiting[kind].n == PD_CONTACT_LANES) pd_lanes_flush(&body, kind, &waiting[kind], sums, sum);
+            collected[kind].pairs[collected[kind].n++] = p;
+            if (collected[kind].n == PD_CONTACT_LANES) pd_lanes_flush(&body, kind, &collected[kind], sums, sum);
         }
     }
-    for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) pd_lanes_flush(&body, kind, &waiting[kind], sums, sum);
+    for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) pd_lanes_flush(&body, kind, &collected[kind], sums, sum);
 }
 
 #endif

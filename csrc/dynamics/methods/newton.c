@@ -268,11 +268,12 @@ done:
 }
 
 /* ADAPTIVE: whether the model of the iteration before has held. Far from an answer until one has. */
-static pd_status assess_model(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
-    double magnitude, before = newton->potential;
-    pd_status status = pd_problem_potential(problem, iterate->x, iterate->offset, &newton->potential, &magnitude);
+static pd_status assess_model(pd_newton *newton, const pd_problem *problem, pd_iterate *iterate) {
+    double before = newton->potential;
+    pd_status status = pd_iterate_potential(problem, iterate);
     if (status) return status;
-    double actual = before - newton->potential, rounding = pd_rounding_of_potential(problem, magnitude);
+    newton->potential = iterate->potential;
+    double actual = before - newton->potential, rounding = pd_rounding_of_potential(problem, iterate->magnitude);
     if (iterate->number == 0)
         newton->near = 0;
     else if (fabs(newton->predicted) > rounding)
@@ -280,10 +281,16 @@ static pd_status assess_model(pd_newton *newton, const pd_problem *problem, cons
     return PD_OK;
 }
 
+/* After a line search: rigid bodies have the curvature of the last gradient, perhaps that of a trial point. */
+static pd_status return_curvature(const pd_problem *problem, const pd_iterate *iterate) {
+    return problem->rigid ? pd_problem_gradient(problem, iterate->x, iterate->offset, iterate->gradient) : PD_OK;
+}
+
 /* ADAPTIVE: the decrease g.d - d.H d/2 that the model with the Hessian as it is predicts for the move. */
 static pd_status predict(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate) {
     pd_status status = PD_OK;
     double slope, curvature;
+    PD_TRY(return_curvature(problem, iterate));
     PD_TRY(fill(newton, problem, iterate, PD_FILTER_NONE, pd_problem_needs_assembled(problem)));
     PD_TRY(pd_hessian_cg_multiply(newton->model, iterate->correction, problem->trial_gradient));
     PD_TRY(pd_problem_product(problem, problem->trial_gradient, iterate->correction, &curvature));
@@ -323,6 +330,7 @@ static pd_status correction(void *self, const pd_problem *problem, pd_iterate *i
     if (problem->contact) PD_TRY(pd_contact_remember_slips(problem->contact, iterate->x));
     if (newton->settings.line_search) PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
     if (newton->settings.line_search && iterate->stalled && !exact) { // only an exact direction says that there is no decrease
+        PD_TRY(return_curvature(problem, iterate));
         PD_TRY(solve_exactly(newton, problem, iterate, lowest_attempt(newton)));
         PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
     }

@@ -74,7 +74,7 @@ static pd_status lengthen(const pd_problem *problem, const pd_iterate *iterate, 
     if (LONGER * turn > LARGEST_TURN) return PD_OK;
     PD_TRY(pd_point_along(problem, iterate, LONGER, problem->trial, problem->trial_offset));
     PD_TRY(pd_problem_potential(problem, problem->trial, problem->trial_offset, &potential, NULL));
-    if (!(potential < trial)) return PD_OK; // less work than the time of impact
+    if (!(potential < trial)) return PD_OK; // tested first, since it takes less work than a time of impact
     PD_TRY(pd_path_limit(problem, iterate->x, problem->trial, 0, &fraction));
     if (fraction >= 1.0) *alpha = LONGER;
 done:

@@ -19,8 +19,9 @@ static pd_status obstacles_move(const pd_problem *problem, int prescribed, int *
 pd_status pd_path_limit_by_contact(const pd_problem *problem, const real *x_0, const real *x_1, int prescribed, double *fraction) {
     pd_context *context = problem->context;
     pd_status status = PD_OK;
-    if (!problem->rigid && !prescribed) return pd_contact_limit_short(problem->contact, x_0, x_1, fraction);
-    if (!problem->rigid) return pd_contact_limit(problem->contact, x_0, x_1, prescribed, fraction);
+    if (!problem->rigid)
+        return prescribed ? pd_contact_limit(problem->contact, x_0, x_1, 1, fraction)
+                          : pd_contact_limit_short(problem->contact, x_0, x_1, fraction);
     const pd_rigid *rigid = problem->rigid;
     if (pd_contact_uses_bounds(problem->contact)) { // displacement bounds hold for arcs as for chords
         PD_TRY(pd_rigid_stretch(problem, x_0, x_1, problem->trial_offset));

@@ -216,7 +216,7 @@ static void read_pair(const pd_assembled_hessian *assembled, pd_pair_counts n, i
     for (int c = 0; c < 36 && !diagonal; c++) H[39 * (c / 9) + 12 * (c % 9 / 3) + c % 3] = 0.0;
 }
 
-/* Tells whether pair p has no Hessian: one of several triangles of a panel, an inactive pair, friction without normal force. */
+/* Tells whether the Hessian of pair p is zero: a triangle of a panel without the term, an inactive pair, or friction without normal force. */
 static int is_without_hessian(const pd_assembled_hessian *assembled, pd_pair_counts n, int p) {
     int friction = p >= n.contact, count = friction ? 9 : 144;
     const real *values = friction ? assembled->matrices + 9 * (size_t)(p - n.contact) : assembled->hessians + 144 * (size_t)p;

@@ -17,7 +17,8 @@ pd_status pd_convergence_evaluate(pd_simulation *self, double *potential, double
     PD_TRY(pd_problem_gradient(problem, iterate->x, iterate->offset, gradient));
     PD_TRY(pd_problem_norm(problem, gradient, norm));
     *potential = iterate->potential;
-    iterate->evaluated = self->method->takes_gradient;
+    // rigid->curvature must stay that of this gradient
+    iterate->evaluated = self->method->takes_gradient && !problem->rigid;
     iterate->drives = self->limiter.drives, iterate->detections = self->limiter.detections; // of this G
 done:
     pd_tally_resume(problem->context, &before);

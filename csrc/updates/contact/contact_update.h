@@ -298,6 +298,10 @@ PD_FUNCTION void pd_contact_update_hessian(const pd_pair_potential *potential, c
     real at[12];
     pd_contact_limits limits;
     int kind = pairs->kind[p], n = 3 * pd_contact_corners(kind);
+    if (pairs->weight[p] < 0) { // a triangle of a panel without the term
+        for (int i = 0; i < 144; i++) out[i] = 0;
+        return;
+    }
     pd_contact_update_gather(pairs, x, p, at, &limits);
     pd_contact_hessian(potential, &limits, kind, at, filter, out);
     // from [n,n] to [12,12] in place, the last entries first

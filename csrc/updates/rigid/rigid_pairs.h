@@ -42,7 +42,7 @@ PD_FUNCTION int pd_body_may_act(const pd_body_sweep *sweep, int p, double gap) {
     return !(gap > (double)sweep->pairs.activation[p] * (1.0 + 16.0 * (double)PD_EPSILON));
 }
 
-/* The pairs of a body are far apart in memory. */
+/* Prefetches the columns of a pair, since the pairs of a body are not contiguous. */
 PD_FUNCTION void pd_body_prefetch(const pd_body_sweep *sweep, int p) {
 #if defined(__GNUC__) && !defined(__CUDACC__)
     __builtin_prefetch(sweep->pairs.points + 4 * (size_t)p);
@@ -123,8 +123,8 @@ PD_FUNCTION double pd_body_gap_after(const pd_body_sweep *sweep, const pd_body_w
     return sweep->gaps[k] - (pd_body_went(way, fraction) + (other < 0 ? 0.0 : pd_body_went(&sweep->groups.ways[other], fraction)));
 }
 
-/* A pair without energy: its gap, where it may be the smallest. A closed gap is an infinite energy. */
-PD_UPDATE_FUNCTION void pd_group_add_idle_pair(const pd_body_sweep *sweep, int p, double gap, pd_group_sum *sum) {
+/* A pair without weight: its gap, if that may be the smallest. A closed gap adds an infinite energy. */
+PD_UPDATE_FUNCTION void pd_group_add_weightless_pair(const pd_body_sweep *sweep, int p, double gap, pd_group_sum *sum) {
     if (gap > sum->least) return;
     if (pd_body_may_act(sweep, p, gap)) {
         real at[12];
@@ -143,7 +143,7 @@ PD_UPDATE_FUNCTION void pd_group_add_listed_pair(const pd_model *model, const pd
     int p = sweep->own[k];
     double gap = pd_body_gap_after(sweep, &sweep->groups.ways[place], k, fraction);
     if (!(sweep->pairs.weight[p] > 0)) {
-        if (with) pd_group_add_idle_pair(sweep, p, gap, sum);
+        if (with) pd_group_add_weightless_pair(sweep, p, gap, sum);
     } else if (!pd_body_may_act(sweep, p, gap)) {
         sum->least = pd_least_of(sum->least, gap);
     } else {
