@@ -63,7 +63,7 @@ static void gaps(real bad) {
         after[first] = bad;
         for (int p = 0; p < 2; p++) pd_contact_update_closing(&pairs, before, after, 1e-9, 1e-3, p, &closing);
         say("closing", first, closing.fraction);
-        for (int p = 0; p < 2; p++) after[p] = pd_contact_update_reach(&pairs, after[p], 0.0, 0.9, p);
+        for (int p = 0; p < 2; p++) after[p] = pd_contact_update_pair_bound(&pairs, after[p], 0.0, 0.9, p);
         say("reach", first, (double)pd_contact_update_displacement_bound_of(&incidence, after, &ball, x, x, 0, &touching));
     }
 }

@@ -6,7 +6,7 @@
 #include "base/real.h"
 
 #ifdef __has_builtin
-#if __has_builtin(__builtin_shufflevector)
+#if __has_builtin(__builtin_shufflevector) && (defined(__AVX__) || defined(__clang__))
 #define PD_EIGHT_FLOATS 1
 #endif
 #endif

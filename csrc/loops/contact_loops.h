@@ -153,17 +153,17 @@ typedef struct pd_chosen_points {
 
 /* The same as a displacement bound of each chosen vertex, m, also limited by a ball, and its contact flag: it stays set once a pair of
  * it acts.
- *   reaches  B [pairs] m, of pd_contact_reaches
+ *   pair_bounds  B [pairs] m, of pd_contact_pair_bounds
  *   balls, start  B [n_vertices] m, [n_vertices,3] m: radius and centre of each ball; infinite for points with another limiter
  *   points  B [n_vertices,3] m      bound  B [n_vertices] m  out      touching  B [n_vertices]  in/out */
 pd_status pd_contact_displacement_bounds(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence,
-                                         const real *reaches, const real *balls, const real *start, const real *points, real *bound,
+                                         const real *pair_bounds, const real *balls, const real *start, const real *points, real *bound,
                                          unsigned char *touching);
 
 /* balls [n_points]  B  out: the displacement bound of each chosen point, m, at most `far`: within it no far pair becomes active or loses
  * more of its gap than allowed.
- *   reaches  B [pairs] m, of pd_contact_neighbour_flags */
-pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *reaches,
+ *   pair_bounds  B [pairs] m, of pd_contact_neighbour_flags */
+pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *pair_bounds,
                            double far, real *balls);
 
 /* The use of displacement bounds since a list was made. */
@@ -205,9 +205,9 @@ pd_status pd_contact_planes(pd_context *context, const pd_contact_pairs *pairs, 
                             pd_separating_plane *planes);
 
 /* The slacks of the records of all pairs, B [pairs->n]; a gap may be less by `rounding`, m.
- *   distance  B [pairs->n] m  in/out: becomes the displacement bound that a pair gives its corners (pd_contact_update_reach) */
-pd_status pd_contact_reaches(pd_context *context, const pd_contact_pairs *pairs, real *distance, double rounding, double fraction,
-                             pd_contact_record *records);
+ *   distance  B [pairs->n] m  in/out: becomes the displacement bound that a pair gives its corners (pd_contact_update_pair_bound) */
+pd_status pd_contact_pair_bounds(pd_context *context, const pd_contact_pairs *pairs, real *distance, double rounding, double fraction,
+                                 pd_contact_record *records);
 
 /* The closing of pairs by a move, for pairs whose distance it reduces by more than `least`. Gaps are distances minus separations. */
 typedef struct pd_closing {

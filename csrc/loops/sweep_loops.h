@@ -40,9 +40,10 @@ typedef struct pd_sweep_neighbours {
 
 /* The damping matrix of the model in the layout of a sweep. */
 typedef struct pd_sweep_damping {
-    int *slots;          /* B [entries] slot of each entry's vertex, n_vertices: the fixed world; NULL: no damping */
-    real *starts;        /* B [n_vertices,4] scratch: x_t at each slot, written when a sweep gathers positions */
-    real *displacements; /* B [n_vertices+1,4] scratch: u = x - x_t at each slot, always that of the positions; the last is zero */
+    int *slots;   /* B [entries] slot of each entry's vertex, n_vertices: the fixed world; NULL: no damping */
+    real *starts; /* B [n_vertices,4] scratch: x_t at each slot, written when a sweep gathers positions */
+    real *
+        displacements; /* B [n_vertices+1,4] scratch: u = x - x_t at each slot, for damped vertices that of the positions; the last is zero */
 } pd_sweep_damping;
 
 /* Blocks of a filtered Hessian: with sums != NULL the blocks of corners outside of groups are those of filtered_corner.h. */

@@ -282,7 +282,7 @@ static pd_status list_neighbour_pairs(pd_contact *self, const real *x) {
     pd_contact_pairs pairs = pd_contact_listed(self);
     if (self->n) PD_TRY(pd_contact_evaluate(self, PD_CONTACT_DISTANCE, PD_FILTER_NONE, self->values));
     double certain = pd_contact_certain_bound(self), rounding = pd_contact_rounding(self);
-    int wide = self->widened || self->by_bounds; // otherwise no sweep evaluates the list
+    int evaluates_list = self->widened || self->by_bounds;
     double inactive = self->range - (double)self->scene.separation - (double)self->scene.activation; // of unlisted pairs
     const pd_neighbour_pairs list = {.pairs = &pairs,
                                      .panel = self->scene.panels ? self->columns.panel : NULL,
@@ -292,7 +292,7 @@ static pd_status list_neighbour_pairs(pd_contact *self, const real *x) {
                                      .cut = NEAR * (double)self->scene.activation,
                                      .far = self->by_bounds ? certain : (double)INFINITY,
                                      .certain = certain,
-                                     .quiet = wide ? 0.5 * (inactive - rounding) : (double)INFINITY,
+                                     .inactive_bound = evaluates_list ? 0.5 * (inactive - rounding) : (double)INFINITY,
                                      .rounding = rounding,
                                      .fraction = GAP_FRACTION};
     PD_TRY(pd_neighbour_list_rebuild(self->near, &list));

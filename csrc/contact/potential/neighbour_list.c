@@ -11,15 +11,15 @@
  * listed again. A half gives more lists in resting contact, and the same potential. */
 static const double MOST_USED = 0.75;
 
-/* Above one vertex in so many that leave their balls, all pairs are listed again. */
-enum { FEW = 8 };
+/* If more than 1/LEAST_KEPT of the vertices have left their balls, all pairs are listed again. */
+enum { LEAST_KEPT = 8 };
 
 struct pd_neighbour_list {
     pd_context *context;
     int n_vertices, n_points;
     pd_chosen_points chosen;
     int known, panelled;
-    double far, certain, quiet, rounding, fraction;
+    double far, certain, inactive_bound, rounding, fraction;
     double gone;         /* the largest displacement at the last check, as a fraction of `certain` */
     real *start, *balls; /* B [n_points,3] x_0, [n_points] radii, m */
     real *begun;         /* B [n_points,3] the begin of an iteration, m */
@@ -27,6 +27,7 @@ struct pd_neighbour_list {
     unsigned char *left; /* B [n_points] points that have used most of their balls */
     pd_bound_use *use;   /* B [1] */
     uint64_t *found;     /* B [2] pairs and roles */
+    uint64_t released;   /* vertices that have left their balls since all pairs were listed */
 
     int n_all;
     size_t listed, capacity; /* rows of all pairs, rows of neighbour pairs */
@@ -154,10 +155,10 @@ pd_status pd_neighbour_list_update(pd_neighbour_list *self, const real *points, 
         PD_TRY(pd_memory_download(context, &use, self->use, sizeof use));
     }
     // the next displacement is expected to be that since the last check
-    *holds = use.used <= MOST_USED && use.used * self->certain <= self->quiet && 2.0 * use.used - self->gone <= 1.0 &&
-             use.left <= (uint64_t)self->chosen.n / FEW;
+    *holds = use.used <= MOST_USED && use.used * self->certain <= self->inactive_bound && 2.0 * use.used - self->gone <= 1.0 &&
+             self->released + use.left <= (uint64_t)self->chosen.n_vertices / LEAST_KEPT;
     if (!*holds) return PD_OK;
-    self->gone = use.used;
+    self->gone = use.used, self->released += use.left;
     if (!use.left) return PD_OK;
     const pd_contact_pairs all = pd_contact_columns_pairs(&self->all, self->n_all, NULL);
     self->known = 0;
@@ -197,7 +198,7 @@ pd_status pd_neighbour_list_rebuild(pd_neighbour_list *self, const pd_neighbour_
     pd_status status = PD_OK;
     self->known = 0;
     self->panelled = list->panel != NULL;
-    self->far = list->far, self->certain = list->certain, self->quiet = list->quiet;
+    self->far = list->far, self->certain = list->certain, self->inactive_bound = list->inactive_bound;
     self->rounding = list->rounding, self->fraction = list->fraction;
     PD_TRY(ensure_capacity(self, n));
     PD_TRY(pd_memory_copy(context, self->start, list->points, 3 * (size_t)self->n_points * sizeof(real)));
@@ -207,7 +208,7 @@ pd_status pd_neighbour_list_rebuild(pd_neighbour_list *self, const pd_neighbour_
     PD_TRY(pd_contact_balls(context, &self->chosen, list->incidence, list->distance, list->far, self->balls));
     PD_TRY(keep_all(self, list));
     PD_TRY(select_pairs(self));
-    self->known = 1, self->gone = 0.0;
+    self->known = 1, self->gone = 0.0, self->released = 0;
 done:
     return status;
 }
@@ -221,7 +222,7 @@ pd_status pd_neighbour_list_bounds(pd_neighbour_list *self, const pd_pair_potent
     if (self->n && self->panelled) // self->distance is scratch here
         PD_TRY(pd_contact_choose_triangles(context, &pairs, c->panel, points, self->distance, c->weight, self->records));
     if (self->n) PD_TRY(pd_contact_batch(context, potential, PD_CONTACT_DISTANCE, PD_FILTER_NONE, &pairs, points, self->distance));
-    if (self->n) PD_TRY(pd_contact_reaches(context, &pairs, self->distance, self->rounding, self->fraction, self->records));
+    if (self->n) PD_TRY(pd_contact_pair_bounds(context, &pairs, self->distance, self->rounding, self->fraction, self->records));
     PD_TRY(pd_contact_displacement_bounds(context, &self->chosen, &self->incidence, self->distance, self->balls, self->start, points, bound,
                                           touching));
     PD_TRY(pd_memory_clear(context, self->moved, (size_t)self->n_points * sizeof(real)));

@@ -20,13 +20,13 @@ typedef struct pd_neighbour_pairs {
     const pd_contact_pairs *pairs;
     const int *panel; /* B [pairs->n] of each pair, -1: none; NULL: no panels */
     const pd_incidence *incidence;
-    real *distance;      /* B [pairs->n] m; overwritten */
-    const real *points;  /* B [n_points,3] x_0, m */
-    double cut;          /* m */
-    double far, certain; /* m: the ball of a vertex without pairs, and the distance from x_0 after which it must be checked again */
-    double quiet;        /* m: the distance from x_0 up to which no unlisted pair becomes active */
-    double rounding;     /* of a gap, m */
-    double fraction;     /* of a gap that a move may close */
+    real *distance;        /* B [pairs->n] m; overwritten */
+    const real *points;    /* B [n_points,3] x_0, m */
+    double cut;            /* m */
+    double far, certain;   /* m: the ball of a vertex without pairs, and the distance from x_0 after which it must be checked again */
+    double inactive_bound; /* m: the distance from x_0 up to which no unlisted pair becomes active */
+    double rounding;       /* of a gap, m */
+    double fraction;       /* of a gap that a move may close */
 } pd_neighbour_pairs;
 
 /* Only the points in `chosen` may come into contact. */

@@ -280,22 +280,22 @@ pd_status pd_contact_bound_fraction(pd_context *context, int n_points, const pd_
 }
 
 pd_status pd_contact_displacement_bounds(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence,
-                                         const real *reaches, const real *balls, const real *start, const real *points, real *bound,
+                                         const real *pair_bounds, const real *balls, const real *start, const real *points, real *bound,
                                          unsigned char *touching) {
 #pragma omp parallel for num_threads(pd_threads(context, chosen->n_vertices, 20)) schedule(static)
     for (int k = 0; k < chosen->n_vertices; k++) {
         int i = chosen->rows[k];
-        bound[i] = pd_contact_update_displacement_bound_of(incidence, reaches, balls, start, points, i, touching + i);
+        bound[i] = pd_contact_update_displacement_bound_of(incidence, pair_bounds, balls, start, points, i, touching + i);
     }
     return PD_OK;
 }
 
-pd_status pd_contact_reaches(pd_context *context, const pd_contact_pairs *pairs, real *distance, double rounding, double fraction,
-                             pd_contact_record *records) {
+pd_status pd_contact_pair_bounds(pd_context *context, const pd_contact_pairs *pairs, real *distance, double rounding, double fraction,
+                                 pd_contact_record *records) {
 #pragma omp parallel for num_threads(pd_threads(context, pairs->n, 2)) schedule(static)
     for (int p = 0; p < pairs->n; p++) {
         records[p].slack = pd_contact_update_slack(pairs, distance[p], rounding, p);
-        distance[p] = pd_contact_update_reach(pairs, distance[p], rounding, fraction, p);
+        distance[p] = pd_contact_update_pair_bound(pairs, distance[p], rounding, fraction, p);
     }
     return PD_OK;
 }

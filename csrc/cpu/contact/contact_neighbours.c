@@ -4,10 +4,10 @@
 
 enum { POINTS = 1024 /* points whose roles are read in sequence, so that only the first needs a search */ };
 
-pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *reaches,
+pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *pair_bounds,
                            double far, real *balls) {
 #pragma omp parallel for num_threads(pd_threads(context, chosen->n, 50)) schedule(static)
-    for (int k = 0; k < chosen->n; k++) balls[chosen->rows[k]] = pd_contact_update_ball(incidence, reaches, far, chosen->rows[k]);
+    for (int k = 0; k < chosen->n; k++) balls[chosen->rows[k]] = pd_contact_update_ball(incidence, pair_bounds, far, chosen->rows[k]);
     return PD_OK;
 }
 
@@ -40,7 +40,7 @@ pd_status pd_contact_neighbour_flags(pd_context *context, const pd_contact_pairs
     {
 #pragma omp for schedule(static)
         for (int p = 0; p < pairs->n; p++) {
-            distance[p] = pd_contact_update_far_reach(pairs, distance[p], cut, rounding, fraction, p);
+            distance[p] = pd_contact_update_far_pair_bound(pairs, distance[p], cut, rounding, fraction, p);
             flags[p] = distance[p] == (real)INFINITY;
         }
         flag_roles(incidence, n_points, pairs->n, flags, role_flags);
@@ -57,7 +57,7 @@ pd_status pd_contact_flag_pairs(pd_context *context, const pd_chosen_points *cho
         for (int k = 0; k < chosen->n; k++)
             if (left[chosen->rows[k]]) balls[chosen->rows[k]] = (real)far;
 #pragma omp for schedule(static)
-        for (int p = 0; p < pairs->n; p++) flags[p] |= pd_contact_update_has(pairs->points + 4 * (size_t)p, left);
+        for (int p = 0; p < pairs->n; p++) flags[p] |= pd_contact_update_has_marked_corner(pairs->points + 4 * (size_t)p, left);
         flag_roles(incidence, n_points, pairs->n, flags, role_flags);
     }
     return PD_OK;

@@ -1,5 +1,5 @@
 /* Some vertices of one colour that a sweep updates together, and their roles in pairs, several per vector register. The sums of a vertex
- * are in the order of its list of roles.
+ * are in the order of its list of roles. An energy of a line search adds the roles beyond the expected displacement last.
  *
  * The other corners of a pair do not move during the update of a block. So the data of the roles are gathered once, for all step lengths
  * that are tried. */
@@ -56,7 +56,7 @@ typedef struct pd_vertex_block {
     const pd_contact_sweep *contact;
     int n, vertices[PD_BLOCK_VERTICES];
     real expected[PD_BLOCK_VERTICES]; /* m: expected displacement of each; pairs that may act within it are gathered with the active ones */
-    pd_contact_run run, more;         /* more: of a displacement beyond the expected one */
+    pd_contact_run run, more;         /* more: the roles that act only beyond the expected displacement */
     pd_friction_run friction;
 } pd_vertex_block;
 

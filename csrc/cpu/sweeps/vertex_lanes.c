@@ -120,8 +120,8 @@ static void repeat_last(pd_role_lanes *lanes) {
 /* The displacement to assume for a vertex that moves by -d: at most two partners move. */
 static real farthest(const real d[3]) { return 2 * pd_vertex_update_length(d); }
 
-/* The roles that a run gathers: those with a slack above that of `beyond` (NULL: all), up to the displacement to assume for -d, or up to
- * the expected displacement if d is NULL. */
+/* The roles that a run gathers: up to the displacement to assume for -d, or up to the expected displacement if d is NULL. beyond: a run
+ * with all roles up to the expected displacement, which are left out; NULL: none is left out. */
 typedef struct role_choice {
     const real (*d)[3];
     const pd_contact_run *beyond;

@@ -266,7 +266,6 @@ static void sum_elements(const pd_model *model, const pd_vertex_sweep *sweep, co
 
 static void finish_update(const pd_vertex_sweep *sweep, const pd_step_data *step, const pd_contact_sweep *contact, const real *offset,
                           int update, pd_sweep_step kind, int in_place, const real d[3], real *positions, real *correction) {
-    const pd_sweep_damping *damping = &sweep->damping;
     const int vertex = sweep->updates[update].vertex;
     const size_t row = STRIDE * (size_t)sweep->updates[update].slot;
     for (size_t c = 0; c < 3; c++) {
@@ -276,8 +275,9 @@ static void finish_update(const pd_vertex_sweep *sweep, const pd_step_data *step
         correction[3 * (size_t)vertex + c] = d[c];
         if (!in_place && kind != PD_SWEEP_SEARCH) continue; // the sweep reads the positions of all vertices
         positions[row + c] = end;
-        if (damping->slots) damping->displacements[row + c] = end - damping->starts[row + c];
     }
+    if (sweep->damping.slots && (in_place || kind == PD_SWEEP_SEARCH))
+        pd_vertex_update_displace(&sweep->damping, positions, sweep->updates[update].slot);
 }
 
 /* pd_vertex_update_contact_search for all vertices of a block at once. */
@@ -386,8 +386,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
                 real *away = offset + 3 * (size_t)sweep->updates[update].vertex;
                 for (int c = 0; c < 3 && bounds.moves; c++) away[c] -= d[c];
             }
-            if (!contact) continue;
-                // the number of pairs varies between vertices
+            if (!contact) continue; // blocks in a dynamic schedule: their numbers of pairs differ
 #pragma omp for schedule(dynamic, 1)
             for (int block = 0; block < (in_blocks ? blocks_of(sweep, colour) : 0); block++) {
                 int begin = sweep->colour_start[colour] + PD_BLOCK_VERTICES * block, last = sweep->colour_start[colour + 1];

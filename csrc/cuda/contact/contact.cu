@@ -203,18 +203,20 @@ pd_status pd_contact_bound_fraction(pd_context *context, int n_points, const pd_
     return PD_OK;
 }
 
-static __global__ void displacement_bounds_kernel(pd_chosen_points chosen, pd_incidence incidence, const real *reaches, const real *balls,
-                                                  const real *start, const real *points, real *bound, unsigned char *touching) {
+static __global__ void displacement_bounds_kernel(pd_chosen_points chosen, pd_incidence incidence, const real *pair_bounds,
+                                                  const real *balls, const real *start, const real *points, real *bound,
+                                                  unsigned char *touching) {
     int k = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (k >= chosen.n_vertices) return;
     int i = chosen.rows[k];
-    bound[i] = pd_contact_update_displacement_bound_of(&incidence, reaches, balls, start, points, i, touching + i);
+    bound[i] = pd_contact_update_displacement_bound_of(&incidence, pair_bounds, balls, start, points, i, touching + i);
 }
 
 pd_status pd_contact_displacement_bounds(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence,
-                                         const real *reaches, const real *balls, const real *start, const real *points, real *bound,
+                                         const real *pair_bounds, const real *balls, const real *start, const real *points, real *bound,
                                          unsigned char *touching) {
-    PD_LAUNCH(context, displacement_bounds_kernel, chosen->n_vertices, *chosen, *incidence, reaches, balls, start, points, bound, touching);
+    PD_LAUNCH(context, displacement_bounds_kernel, chosen->n_vertices, *chosen, *incidence, pair_bounds, balls, start, points, bound,
+              touching);
     return PD_OK;
 }
 
@@ -222,11 +224,11 @@ static __global__ void reach_kernel(pd_contact_pairs pairs, real *distance, doub
     int p = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (p >= pairs.n) return;
     records[p].slack = pd_contact_update_slack(&pairs, distance[p], rounding, p);
-    distance[p] = pd_contact_update_reach(&pairs, distance[p], rounding, fraction, p);
+    distance[p] = pd_contact_update_pair_bound(&pairs, distance[p], rounding, fraction, p);
 }
 
-pd_status pd_contact_reaches(pd_context *context, const pd_contact_pairs *pairs, real *distance, double rounding, double fraction,
-                             pd_contact_record *records) {
+pd_status pd_contact_pair_bounds(pd_context *context, const pd_contact_pairs *pairs, real *distance, double rounding, double fraction,
+                                 pd_contact_record *records) {
     PD_LAUNCH(context, reach_kernel, pairs->n, *pairs, distance, rounding, fraction, records);
     return PD_OK;
 }

@@ -6,16 +6,16 @@
 
 static __device__ int item() { return (int)(blockIdx.x * PD_THREADS + threadIdx.x); }
 
-static __global__ void ball_kernel(pd_chosen_points chosen, pd_incidence incidence, const real *reaches, double far, real *balls) {
+static __global__ void ball_kernel(pd_chosen_points chosen, pd_incidence incidence, const real *pair_bounds, double far, real *balls) {
     int k = item();
     if (k >= chosen.n) return;
     int i = chosen.rows[k];
-    balls[i] = pd_contact_update_ball(&incidence, reaches, far, i);
+    balls[i] = pd_contact_update_ball(&incidence, pair_bounds, far, i);
 }
 
-pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *reaches,
+pd_status pd_contact_balls(pd_context *context, const pd_chosen_points *chosen, const pd_incidence *incidence, const real *pair_bounds,
                            double far, real *balls) {
-    PD_LAUNCH(context, ball_kernel, chosen->n, *chosen, *incidence, reaches, far, balls);
+    PD_LAUNCH(context, ball_kernel, chosen->n, *chosen, *incidence, pair_bounds, far, balls);
     return PD_OK;
 }
 
@@ -41,7 +41,7 @@ static __global__ void pair_flag_kernel(pd_contact_pairs pairs, real *distance, 
                                         unsigned char *flags) {
     int p = item();
     if (p >= pairs.n) return;
-    distance[p] = pd_contact_update_far_reach(&pairs, distance[p], cut, rounding, fraction, p);
+    distance[p] = pd_contact_update_far_pair_bound(&pairs, distance[p], cut, rounding, fraction, p);
     flags[p] = distance[p] == (real)INFINITY;
 }
 
@@ -66,7 +66,7 @@ static __global__ void release_kernel(pd_chosen_points chosen, const unsigned ch
 
 static __global__ void flag_kernel(pd_contact_pairs pairs, const unsigned char *left, unsigned char *flags) {
     int p = item();
-    if (p < pairs.n) flags[p] |= pd_contact_update_has(pairs.points + 4 * (size_t)p, left);
+    if (p < pairs.n) flags[p] |= pd_contact_update_has_marked_corner(pairs.points + 4 * (size_t)p, left);
 }
 
 pd_status pd_contact_flag_pairs(pd_context *context, const pd_chosen_points *chosen, const unsigned char *left, double far,

@@ -108,38 +108,38 @@ PD_FUNCTION real pd_contact_update_slack(const pd_contact_pairs *pairs, real dis
 }
 
 /* The displacement bound that pair p gives its corners, m, at least 0; its sign bit is set if the pair acts. */
-PD_FUNCTION real pd_contact_update_reach(const pd_contact_pairs *pairs, real distance, double rounding, double fraction, int p) {
-    double gap = (double)distance - (double)pairs->separation[p], reach = 0.5 * fraction * (gap - rounding);
-    if (!(reach > 0.0)) reach = 0.0; // also for a NaN coordinate
-    return (real)(gap >= (double)pairs->activation[p] ? reach : -reach);
+PD_FUNCTION real pd_contact_update_pair_bound(const pd_contact_pairs *pairs, real distance, double rounding, double fraction, int p) {
+    double gap = (double)distance - (double)pairs->separation[p], bound = 0.5 * fraction * (gap - rounding);
+    if (!(bound > 0.0)) bound = 0.0; // also for a NaN coordinate
+    return (real)(gap >= (double)pairs->activation[p] ? bound : -bound);
 }
 
 /* The displacement bound of point i, m; touching: set if one of its pairs acts. */
-PD_FUNCTION real pd_contact_update_displacement_bound_of(const pd_incidence *incidence, const real *reaches, const real *balls,
+PD_FUNCTION real pd_contact_update_displacement_bound_of(const pd_incidence *incidence, const real *pair_bounds, const real *balls,
                                                          const real *start, const real *points, int i, unsigned char *touching) {
     double left = (double)balls[i] - sqrt(pd_move_square(points + 3 * (size_t)i, start + 3 * (size_t)i));
     real bound = left > 0.0 ? (real)left : (real)0;
     for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) {
-        real reach = reaches[incidence->roles[r] / 4];
-        bound = pd_min(bound, pd_fabs(reach));
-        if (signbit(reach)) *touching = 1;
+        real of_pair = pair_bounds[incidence->roles[r] / 4];
+        bound = pd_min(bound, pd_fabs(of_pair));
+        if (signbit(of_pair)) *touching = 1;
     }
     return bound;
 }
 
-/* The displacement up to which pair p neither becomes active nor loses more than `fraction` of its gap, m, if all its corners keep to it;
+/* The displacement up to which pair p neither becomes active nor loses more than `fraction` of its gap, m, if no corner moves farther;
  * infinite for a pair with a slack up to `cut`. */
-PD_FUNCTION real pd_contact_update_far_reach(const pd_contact_pairs *pairs, real distance, double cut, double rounding, double fraction,
-                                             int p) {
+PD_FUNCTION real pd_contact_update_far_pair_bound(const pd_contact_pairs *pairs, real distance, double cut, double rounding,
+                                                  double fraction, int p) {
     double slack = (double)pd_contact_update_slack(pairs, distance, rounding, p);
     double gap = fraction * ((double)distance - (double)pairs->separation[p] - rounding);
     return slack > cut ? (real)(0.5 * pd_least_of(slack, gap)) : (real)INFINITY;
 }
 
 /* The ball of point i. */
-PD_FUNCTION real pd_contact_update_ball(const pd_incidence *incidence, const real *reaches, double far, int i) {
+PD_FUNCTION real pd_contact_update_ball(const pd_incidence *incidence, const real *pair_bounds, double far, int i) {
     real radius = (real)far;
-    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) radius = pd_min(radius, reaches[incidence->roles[r] / 4]);
+    for (int r = incidence->start[i]; r < incidence->start[i + 1]; r++) radius = pd_min(radius, pair_bounds[incidence->roles[r] / 4]);
     return radius;
 }
 
@@ -147,13 +147,13 @@ PD_FUNCTION real pd_contact_update_ball(const pd_incidence *incidence, const rea
 PD_FUNCTION double pd_contact_update_used(int prescribed, const real *balls, double far, double certain, double most, const real *start,
                                           const real *points, int i, unsigned char *left) {
     double move = sqrt(pd_move_square(points + 3 * (size_t)i, start + 3 * (size_t)i));
-    *left = (unsigned char)((double)balls[i] < far && move > most * (double)balls[i]);
+    *left = (unsigned char)(balls[i] < (real)far && move > most * (double)balls[i]);
     if (move == 0.0) return 0.0;
     return !prescribed && move < certain ? move / certain : INFINITY; // infinite also for a NaN coordinate
 }
 
 /* Tells whether one of the corners of a pair is marked. */
-PD_FUNCTION unsigned char pd_contact_update_has(const int *points, const unsigned char *marks) {
+PD_FUNCTION unsigned char pd_contact_update_has_marked_corner(const int *points, const unsigned char *marks) {
     for (int j = 0; j < 4; j++)
         if (points[j] >= 0 && marks[points[j]]) return 1;
     return 0;
