@@ -125,12 +125,14 @@ PD_FUNCTION void pd_element_hessian_from_F(pd_kind kind, int k, int d, const rea
 
 /* Damping of one element with the projected H = d2E/dF2 at the start of the step, n = 3d numbers in F. The potential is k_d/(2h) (F - F_t)
  * : H : (F - F_t), which does not brake rigid motion. Both functions omit the factor k_d/h. */
-PD_FUNCTION real pd_element_damping_energy(int n, const real *H, const real *F, const real *F_t) {
-    real change[9], rows[9] = {0}, sums[3] = {0}; /* H change by columns, then three sums: short chains of additions */
+PD_LANE_FUNCTION real pd_element_damping_energy(int n, const real *H, const real *F, const real *F_t) {
+    real change[9], sums[3] = {0}; /* a chain of additions per column, then three sums: short chains */
     for (int i = 0; i < n; i++) change[i] = F[i] - F_t[i];
-    for (int j = 0; j < n; j++)
-        for (int i = 0; i < n; i++) rows[i] += H[n * j + i] * change[j];
-    for (int i = 0; i < n; i++) sums[i % 3] += change[i] * rows[i];
+    for (int i = 0; i < n; i++) {
+        real sum = 0;
+        for (int j = 0; j < n; j++) sum += H[n * j + i] * change[j];
+        sums[i % 3] += change[i] * sum;
+    }
     return (real)0.5 * (sums[0] + sums[1] + sums[2]);
 }
 

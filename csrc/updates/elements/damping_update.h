@@ -128,7 +128,7 @@ PD_FUNCTION void pd_damping_update_product(const pd_damping *damping, const real
 
 /* k_d/2 (F - F_t) : K+ : (F - F_t) of element e, J s, with F - F_t from displacements. By elements, since the sum of u_i.(D u)_i over
  * rows loses digits for a falling body. */
-PD_FUNCTION double pd_damping_update_energy(int k, int d, const pd_elements *g, const real *x, const real *x_t, int e) {
+PD_LANE_FUNCTION double pd_damping_update_energy(int k, int d, const pd_elements *g, const real *x, const real *x_t, int e) {
     const int *vertices = g->vertices + (size_t)k * (size_t)e;
     const real none[9] = {0};
     real u[12], F[9];
