@@ -85,9 +85,12 @@ PD_LANE_FUNCTION void pd_isotropic_assemble3(int lanes, const real *U, const rea
     }
 }
 
-PD_FUNCTION void pd_isotropic_mirror(int n, real *H) {
+PD_LANE_FUNCTION void pd_isotropic_mirror(int lanes, int n, real *H) {
     for (int r = 0; r < n; r++)
-        for (int c = 0; c < r; c++) H[n * r + c] = H[n * c + r];
+        for (int c = 0; c < r; c++) {
+            PD_LANE_LOOP
+            for (int l = 0; l < lanes; l++) H[lanes * (n * r + c) + l] = H[lanes * (n * c + r) + l];
+        }
 }
 
 /* The 9x9 Hessian of a 3x3 F, exactly symmetric.
@@ -105,7 +108,7 @@ PD_LARGE_FUNCTION void pd_isotropic_hessian3(const real U[9], const real V[9], c
         t[pair] = (real)0.5 * pd_filter_eigenvalue(filter, twist[pair]);
     }
     pd_isotropic_assemble3(1, U, V, block, s, t, work, H);
-    pd_isotropic_mirror(9, H);
+    pd_isotropic_mirror(1, 9, H);
 }
 
 /* The 6x6 Hessian of a 3x2 F, exactly symmetric: one pair (0,1) and the two normal modes.
@@ -122,7 +125,7 @@ PD_LARGE_FUNCTION void pd_isotropic_hessian32(const real U[9], const real V[4], 
         const real across = pd_filter_eigenvalue(filter, normal[i]);
         pd_isotropic_add_mode(1, 2, U, V, 2, i, 0, &across, work, H);
     }
-    pd_isotropic_mirror(6, H);
+    pd_isotropic_mirror(1, 6, H);
 }
 
 /* B [9] out: the block of a corner with rest gradient g, sum_bc g_b g_c d2Psi/dF_ab dF_cd, from the same parts, each clamped

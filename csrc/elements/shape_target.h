@@ -132,7 +132,7 @@ PD_FUNCTION void pd_shape_target_hessian(const real *F, const real *p, pd_hessia
     for (int m = 0; m < 3; m++)
         for (int r = 0; r < 9; r++)
             for (int c = r; c < 9; c++) H[9 * r + c] -= signs[m] * p[0] * modes[9 * m + r] * modes[9 * m + c];
-    pd_isotropic_mirror(9, H);
+    pd_isotropic_mirror(1, 9, H);
 }
 
 PD_FUNCTION void pd_shape_target_block(const real *F, const real *p, const real *g, real *B) {

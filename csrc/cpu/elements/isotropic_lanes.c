@@ -43,10 +43,11 @@ static __attribute__((noinline)) void gather(const pd_elements *g, const real *x
         real along[3];
         for (int a = 1; a < CORNERS; a++)
             for (int c = 0; c < 3; c++) edges[3 * (a - 1) + c][l] = x[3 * (size_t)vertices[a] + (size_t)c] - origin[c];
-        pd_element_corner_gradient(CORNERS, 3, rest, 0, along);
-        for (int b = 0; b < 3; b++) at->gradients[b][l] = along[b];
-        for (int i = 0; i < 9; i++) at->gradients[3 + i][l] = rest[i];
-        for (int a = 0; a < CORNERS; a++) at->vertices[a][l] = vertices[a];
+        for (int a = 0; a < CORNERS; a++) {
+            pd_element_corner_gradient(CORNERS, 3, rest, a, along);
+            for (int b = 0; b < 3; b++) at->gradients[3 * a + b][l] = along[b];
+            at->vertices[a][l] = vertices[a];
+        }
         at->damping[l] = g->damping[e];
         for (int i = 0; i < parameters; i++) at->parameters[i][l] = g->parameters[(size_t)parameters * e + (size_t)i];
     }
@@ -137,9 +138,7 @@ static inline __attribute__((always_inline)) void put_rows(int n, int count, con
 static __attribute__((noinline)) void set_blocks(const tets *at, const pd_elements *g, int first) {
     real H[81][LANES], blocks[9 * PAIRS][LANES], work[PD_ISOTROPIC_WORK][LANES];
     pd_isotropic_assemble3(LANES, at->U[0], at->V[0], at->block[0], at->symmetric[0], at->twist[0], work[0], H[0]);
-    for (int r = 0; r < 9; r++)
-        for (int c = 0; c < r; c++)
-            for (int l = 0; l < LANES; l++) H[9 * r + c][l] = H[9 * c + r][l];
+    pd_isotropic_mirror(LANES, 9, H[0]);
     pd_damping_blocks(CORNERS, 3, LANES, at->damping, H[0], at->gradients[0], at->vertices[0], work[0], blocks[0]);
     put_rows(81, at->count, (const real(*)[LANES])H, g->damping_hessian + 81 * (size_t)first);
     put_rows(9 * PAIRS, at->count, (const real(*)[LANES])blocks, g->damping_blocks + 9 * PAIRS * (size_t)first);

@@ -180,11 +180,9 @@ static void pd_lanes_add_near_pairs(const pd_model *model, const pd_body_sweep *
     for (int kind = 0; kind < PD_CONTACT_PAIR_COUNT; kind++) collected[kind].n = 0;
     for (int k = way->own; k < way->own + way->n_own; k++) {
         int p = sweep->own[k], kind = sweep->pairs.kind[p];
-        double gap = pd_body_gap_after(sweep, way, k, fraction);
-        if (!(sweep->pairs.weight[p] > 0) || with > 1 || (with && sweep->others[k] >= 0)) {
+        int in_lanes = sweep->pairs.weight[p] > 0 && with <= 1 && !(with && sweep->others[k] >= 0);
+        if (!in_lanes || !pd_body_may_act(sweep, p, pd_body_gap_after(sweep, way, k, fraction))) {
             pd_group_add_listed_pair(model, sweep, k, place, group, fraction, with, sums, sum);
-        } else if (!pd_body_may_act(sweep, p, gap)) {
-            sum->least = pd_least_of(sum->least, gap);
         } else {
             collected[kind].pairs[collected[kind].n++] = p;
             if (collected[kind].n == PD_CONTACT_LANES) pd_lanes_flush(&body, kind, &collected[kind], sums, sum);
