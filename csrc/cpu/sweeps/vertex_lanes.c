@@ -136,7 +136,7 @@ static int gather_range(const pd_vertex_block *block, const role_choice *choice,
     const pd_contact_sweep *contact = block->contact;
     const int *roles = contact->incidence.roles, owner = range->owner, vertex = block->vertices[owner];
     const real most = choice->d ? farthest(choice->d[owner]) : block->expected[owner];
-    const real least = choice->beyond ? block->expected[owner] : (real)-1;
+    const real least = choice->beyond ? block->expected[owner] : -(real)INFINITY;
     pd_role_list *list = &run->list;
     int r = range->begin;
     for (; r < range->end && list->n < PD_BLOCK_ROLES; r++) {
