@@ -33,6 +33,8 @@ struct pd_proximity {
 
     double range, moved, size;
     real *previous; /* B [n_points,3] the points at the last update of the bound */
+    const int *positions; /* pd_proximity_set_scene */
+    int n_positions;
     int placed;     /* 0: `previous` is not set */
 
     pd_candidates candidates;
@@ -109,6 +111,7 @@ pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_
     p->candidates.colliders = colliders->memory;
     p->candidates.asked = p->asked;
     p->candidates.n_asked = n_asked;
+    p->n_positions = surface->n_points;
 done:
     if (status) {
         pd_proximity_destroy(p);
@@ -117,9 +120,10 @@ done:
     return status;
 }
 
-void pd_proximity_set_scene(pd_proximity *p, const real *radii, const int *planes) {
+void pd_proximity_set_scene(pd_proximity *p, const real *radii, const int *planes, const int *positions, int n_positions) {
     p->candidates.radii = radii;
     p->candidates.planes = planes;
+    if (positions) p->positions = positions, p->n_positions = n_positions;
 }
 
 void pd_proximity_destroy(pd_proximity *p) {
@@ -203,12 +207,12 @@ static int lower_range(pd_proximity *p, const findings *seen) {
 
 pd_status pd_proximity_update(pd_proximity *p, double minimum, double maximum, int *searched) {
     pd_context *context = p->context;
-    int n = p->surface->n_points;
+    int n = p->n_positions;
     pd_status status = PD_OK;
     *searched = 0;
     if (n > 0) {
         findings seen;
-        PD_TRY(pd_largest_move(context, n, NULL, p->surface->points, p->previous, p->findings->move));
+        PD_TRY(pd_largest_move(context, n, p->positions, p->surface->points, p->previous, p->findings->move));
         PD_TRY(read_findings(p, &seen));
         int moved = lower_range(p, &seen);
         if (p->placed && !moved && p->range > minimum) return PD_OK;
@@ -289,7 +293,7 @@ pd_status pd_proximity_activate_async(pd_proximity *p, double distance, double m
     p->searching = !p->placed || !(p->range - 2.0 * expected > distance);
     p->n_active = p->n_chosen = 0;
     p->seen = (findings){0};
-    PD_TRY(pd_largest_move(context, p->surface->n_points, NULL, p->surface->points, p->previous, p->findings->move));
+    PD_TRY(pd_largest_move(context, p->n_positions, p->positions, p->surface->points, p->previous, p->findings->move));
     if (p->searching) {
         pd_pairs vertex_triangle, edge_edge;
         pd_proximity_forget(p);

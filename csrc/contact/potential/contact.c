@@ -83,7 +83,8 @@ static pd_status create_searches(pd_contact *self, const pd_contact_description 
         PD_TRY(pd_colliders_set(self->fields, k, field, field->grid.values));
     }
     PD_TRY(pd_proximity_create(&self->proximity, context, self->phase, self->surface, self->planes, d->asked, d->n_asked, owners));
-    pd_proximity_set_scene(self->proximity, radii, self->scene.planes);
+    PD_TRY(pd_contact_list_positions(self, d));
+    pd_proximity_set_scene(self->proximity, radii, self->scene.planes, self->positions, self->n_positions);
     if (self->interval < 0 && (!d->two_way.steps || d->two_way.lengths_by != PD_TWO_WAY_DISTANCES))
         PD_TRY(pd_ccd_limiter_create(&self->limiter, context, &limiter));
 done:
@@ -172,7 +173,7 @@ void pd_contact_destroy(pd_contact *self) {
                             self->hessians,   self->energy,          self->displacement_bounds,
                             self->touching,   self->chosen.rows,     self->found_at,
                             self->closing,    scene->triangle_areas, self->planes_of_listed,
-                            self->held,       scene->panels};
+                            self->held,       scene->panels,         self->positions};
     for (int lag = 0; lag < PD_LAG_COUNT; lag++) {
         pd_friction_destroy(self->friction[lag]);
         pd_penalty_destroy(self->penalty[lag]);

@@ -1,8 +1,10 @@
 /* Step limits, displacement bounds and the positions of points; see contact.h. */
 #include "contact/growable_list.h"
 #include "contact/potential/contact_parts.h"
+#include "linear/upload.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* The same for methods with displacement bounds under the other step limiter. There a vertex without neighbour pairs has no bound, so the
  * list only needs the pairs that such a vertex could meet soon. */
@@ -13,6 +15,25 @@ static const double GAP_FRACTION = 0.9;
 
 /* In activation distances: pairs up to this far beyond activation take part in a sweep; displacement bounds cover the others. */
 static const double NEAR = 0.5;
+
+/* ---- positions ----------------------------------------------------------------------------------------------------------------------- */
+
+pd_status pd_contact_list_positions(pd_contact *self, const pd_contact_description *d) {
+    size_t n = (size_t)d->phase.n_points;
+    pd_status status = PD_OK;
+    if (!d->n_planes) return PD_OK;
+    int *rows = malloc(n * sizeof *rows + 1);
+    unsigned char *is_normal = calloc(n + 1, 1);
+    if (!rows || !is_normal) PD_TRY(pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %zu points in contact", n));
+    for (int k = 0; k < d->n_planes; k++) is_normal[d->planes[k] + 1] = 1;
+    for (size_t i = 0; i < n; i++)
+        if (!is_normal[i]) rows[self->n_positions++] = (int)i;
+    PD_TRY(pd_upload_ints(self->context, &self->positions, rows, (size_t)self->n_positions));
+done:
+    free(rows);
+    free(is_normal);
+    return status;
+}
 
 /* ---- the step limiter ---------------------------------------------------------------------------------------------------------------- */
 

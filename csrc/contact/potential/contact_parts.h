@@ -17,6 +17,7 @@ struct pd_contact {
     pd_contact_doublings doublings, before_step;
     pd_contact_scene scene;
     int n_vertices, n_moving, n_prescribed; /* n_moving: vertices and embedded points */
+    int n_positions, *positions;            /* B the points without the normals of planes; NULL: all */
     double culling;                         /* seconds of searches for neighbour pairs so far */
     int by_bounds, widened;                 /* PD_LIMITER_BOUNDS; pd_contact_widen */
     double range;                           /* listing distance of all pairs, radii subtracted, m; at least the activation distance */
@@ -63,6 +64,9 @@ struct pd_contact {
     real *displacement_bounds;   /* B [n_vertices] m; infinite for vertices without chosen points */
     unsigned char *touching;     /* B [n_vertices] contact so far in this step */
 };
+
+/* Lists `positions`: coordinates of normals are no lengths. */
+pd_status pd_contact_list_positions(pd_contact *self, const pd_contact_description *d);
 
 /* Sets points B [n_points,3] from x B [n_vertices,3], with its embedded points, and prescribed B [n_prescribed,3]. */
 pd_status pd_contact_set_points(const pd_contact *self, const real *x, const real *prescribed, real *points);
