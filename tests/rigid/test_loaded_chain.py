@@ -65,5 +65,5 @@ def test_a_loaded_chain_on_a_drum_converges(gap, initialization):
 def test_the_inertial_target_of_a_loaded_chain_is_a_bad_guess():
     """Steps from there end at their cap, with a hundred times the forces, and a warning names the guess: the default is another one."""
     iterations, forces, said = pulled(3e-4, "inertial_target")
-    assert (iterations == 60).sum() >= 3 and forces.max() > 1e4
+    assert (iterations == 60).any() and forces.max() > 1e4
     assert len(said) == 1 and "'inertial_target'" in said[0]
