@@ -26,3 +26,23 @@ def test_a_body_without_any_stiffness_diverges():
     assert caught.value.records["iteration"].tolist() == [0.0] and sim.time == 0.0
     found = pdgpu.compare(scenes.powerless(), {"Newton": pdgpu.Newton(), "VBD": pdgpu.VertexBlockDescent()}, dt=None, reference=None)
     assert found["Newton"].status == "diverged" and len(found["VBD"]["iteration"]) > 1
+
+
+def hang(n, stiffness, **solver):
+    """A level chain of n springs, held at one end, in its static equilibrium below it."""
+    scene = pdgpu.Scene()
+    chain = scene.add_rod(pdgpu.shapes.chain(n), pdgpu.Spring(stiffness), density=0.1)
+    chain.pin([0])
+    sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=400, **solver), dt=None, dtype="float64", threads=1)
+    sim.step()
+    return sim
+
+
+@pytest.mark.parametrize("hessian", ["auto", "clamp"])
+@pytest.mark.parametrize("linear", [pdgpu.Direct(), "auto"])
+@pytest.mark.parametrize(("n", "stiffness"), [(3, 1e4), (20, 1e2), (20, 1e6)])
+def test_a_level_chain_hangs_down(n, stiffness, linear, hessian):
+    """Its Hessian is singular up to rounding. If not, a line search finds no decrease along a direction of 1e16 m, and the step ends."""
+    sim = hang(n, stiffness, linear=linear, hessian=hessian)
+    assert sim.last_step.status == "converged"
+    np.testing.assert_allclose(sim.forces()[0], [0.0, -9.81 * sim.masses[1:].sum(), 0.0], rtol=0, atol=1e-8)

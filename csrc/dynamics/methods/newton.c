@@ -5,6 +5,8 @@
  * an iteration or two after that begin with the projected ones.
  * Near the minimum the potential no longer resolves a decrease: a step that changes it by no more than rounding is
  * taken if it lowers the gradient norm by a tenth, so the iteration goes on down to the floor of the gradient and ends there.
+ * A line search may find no decrease although the direction promises one far above rounding: the Hessian is then singular up to rounding,
+ * and its diagonal is shifted until a direction lowers the potential [Levenberg 1944].
  *
  * Friction has its secant matrix where the slip of a pair has reversed in the iteration before, or would have with the whole correction: the
  * line search would otherwise shorten the steps of all vertices for the sake of a few that slip to and fro, and a shortened step hides that
@@ -32,6 +34,9 @@
 #include <stdlib.h>
 
 enum { MAX_SHIFTS = 8, LONGEST_PAUSE = 2 };
+
+/* Multiples of the rounding of G. */
+static const double FAR_ABOVE = 1e3;
 
 /* The Hessians of the linear systems. AUTO: as it is, and clamped where that is not positive definite. ADAPTIVE: clamped where the quadratic
  * model of the iteration before, with the Hessian as it is, has predicted the decrease of G, and absolute elsewhere [Chen, Liu, Jacobson,
@@ -81,6 +86,7 @@ typedef struct pd_newton {
     double predicted;          /* ADAPTIVE: the decrease that its model predicts, J */
     int near;                  /* ADAPTIVE: the model holds */
     int pause, next_pause;     /* iterations without a trial of the Hessian as it is: left, and after the next that fails */
+    double shift;              /* of the diagonal in the last factorisation with one, N/m */
 } pd_newton;
 
 static void destroy(void *self, const pd_problem *problem) {
@@ -174,18 +180,16 @@ static void pause(pd_newton *newton) { newton->pause = newton->next_pause, newto
  * definite (a quasistatic body may leave a projected Hessian singular). From attempt `first` on. */
 static pd_status factorise(pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int first) {
     pd_status status = PD_OK;
-    double shift = 0.0;
     const int exact = newton->settings.hessian == EXACT;
     for (int attempt = first; attempt < (exact ? 1 : 2 + MAX_SHIFTS); attempt++) {
-        if (attempt < 2) {
-            PD_TRY(fill(newton, problem, iterate, filter_of(newton, attempt), 1));
-        } else if (attempt == 2) {
+        PD_TRY(fill(newton, problem, iterate, filter_of(newton, attempt), 1));
+        if (attempt == 2) {
             double trace = pd_hessian_factor_trace(newton->factor);
             // where all elements rest on no energy at all, such as cloth within its strain limits, their stiffness gives the scale
-            shift = 1e-10 * (trace > 0.0 ? trace / 3.0 : problem->rounding->matrix_trace) / newton->n_free;
-        } else
-            shift *= 10.0;
-        status = pd_hessian_factor_update(newton->factor, problem, shift, attempt > 0 || exact);
+            newton->shift = 1e-10 * (trace > 0.0 ? trace / 3.0 : problem->rounding->matrix_trace) / newton->n_free;
+        } else if (attempt > 2)
+            newton->shift *= 10.0;
+        status = pd_hessian_factor_update(newton->factor, problem, attempt < 2 ? 0.0 : newton->shift, attempt > 0 || exact);
         if (attempt == 0 && status == PD_ERROR_SINGULAR) pause(newton);
         if (status != PD_ERROR_SINGULAR) break;
     }
@@ -309,10 +313,33 @@ static void begin_pass(pd_newton *newton, const pd_problem *problem) {
     if (problem->contact) pd_contact_forget_slips(problem->contact);
 }
 
+/* After an exact direction without a decrease: whether it promises one far above the rounding of G. A Hessian that is singular up to
+ * rounding gives such directions, thousands of times longer than the body: a level chain that nothing stretches yet. */
+static pd_status is_misled(const pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int *misled) {
+    double slope;
+    *misled = 0;
+    if (newton->settings.hessian == EXACT || iterate->cut) return PD_OK;
+    pd_status status = pd_problem_product(problem, iterate->gradient, iterate->correction, &slope);
+    *misled = !status && slope > FAR_ABOVE * pd_rounding_of_potential(problem, iterate->magnitude);
+    return status;
+}
+
+/* Directions of Hessians with growing shifts, until one lowers G. */
+static pd_status search_shifted(pd_newton *newton, const pd_problem *problem, pd_iterate *iterate) {
+    pd_status status = PD_OK;
+    for (int attempt = 2; iterate->stalled && attempt < 2 + MAX_SHIFTS; attempt++) {
+        PD_TRY(return_curvature(problem, iterate));
+        PD_TRY(solve_exactly(newton, problem, iterate, attempt));
+        PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
+    }
+done:
+    return status;
+}
+
 static pd_status correction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_newton *newton = self;
     pd_status status = PD_OK;
-    int exact = 1;
+    int exact = 1, misled = 0;
     if (newton->model) PD_TRY(assess_model(newton, problem, iterate));
     PD_TRY(pd_iterate_gradient(problem, iterate));
     if (newton->n_free == 0) {
@@ -334,6 +361,8 @@ static pd_status correction(void *self, const pd_problem *problem, pd_iterate *i
         PD_TRY(solve_exactly(newton, problem, iterate, lowest_attempt(newton)));
         PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
     }
+    if (newton->settings.line_search && iterate->stalled && newton->factor) PD_TRY(is_misled(newton, problem, iterate, &misled));
+    if (misled) PD_TRY(search_shifted(newton, problem, iterate));
     if (newton->model && !iterate->stalled) PD_TRY(predict(newton, problem, iterate));
 done:
     return status;
