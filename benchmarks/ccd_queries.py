@@ -31,7 +31,7 @@ from machine import describe
 from pdgpu import ccd, geometry
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from collision_queries import CLASSES, Judge, generate
+from collision_queries import CLASSES, Verifier, generate
 
 BATCH = 5000
 PAIRS = ("vertex_triangle", "edge_edge")
@@ -59,13 +59,13 @@ HEADER = [
 PROMISED = 0.0999
 
 
-def judged(judge, name, pair, dtype, seed, batch):
+def columns_of(verifier, name, pair, dtype, seed, batch):
     """{method: columns} of one batch."""
     random = np.random.default_rng([seed, CLASSES.index(name), PAIRS.index(pair), batch])
     x0, x1 = (x.astype(dtype) for x in generate(name, BATCH, pair == "edge_edge", random))
     seen = geometry.lower_bound(pair, x0, threads=1).astype(np.float64)
     found = [getattr(ccd, pair)(x0, x1, method=method, threads=1) for method in ccd.METHODS]
-    truth = judge(pair == "edge_edge", x0, x1, [result.toi for result in found])
+    truth = verifier(pair == "edge_edge", x0, x1, [result.toi for result in found])
     contact, columns = ~np.isnan(truth.time), {}
     for method, result, late, after in zip(ccd.METHODS, found, truth.late, truth.after, strict=True):
         reported = np.isfinite(result.toi)
@@ -151,7 +151,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=np.inf, help="stop after so many; a later call goes on")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "ccd_queries.csv")
-    parser.add_argument("--check", action="store_true", help="compute nothing, only judge the file")
+    parser.add_argument("--check", action="store_true", help="compute nothing, only check the file")
     options = parser.parse_args()
     cases = [(name, pair, dtype) for name in CLASSES for pair in PAIRS for dtype in PRECISIONS]
     wanted = -(-options.queries // (BATCH * len(cases)))
@@ -167,13 +167,13 @@ def main():
         return table.get((dtype, ccd.METHODS[0], name, pair), NOTHING)["batches"]
 
     with tempfile.TemporaryDirectory() as folder:
-        judge = None if options.check else Judge(folder)
+        verifier = None if options.check else Verifier(folder)
         for batch in range(0 if options.check else wanted):
             for case in cases:
                 name, pair, dtype = case
                 if done(case) > batch or time.monotonic() - begin > 60 * options.minutes:
                     continue
-                for method, columns in judged(judge, name, pair, np.dtype(dtype), options.seed, batch).items():
+                for method, columns in columns_of(verifier, name, pair, np.dtype(dtype), options.seed, batch).items():
                     key = (dtype, method, name, pair)
                     table[key] = together(table.get(key, NOTHING), columns)
                 write(options.out, table, head)

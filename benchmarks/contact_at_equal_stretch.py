@@ -5,8 +5,8 @@ ever longer than `--stretch` times its length at rest; the least iterations with
 edges of the two-way method is at four fifths of that stretch, as an update ends a tenth of its distance from its target; or there is none.
 
 "iterations" are those of the solver a step, "inner" the steps of the two-way updates in all; "seconds" those of all steps, the least of
-`--rounds`, "longest" of them the longest step; "gap mm" the least distance in the states and "intersections" all that the judge
-(`pdgpu.certify`) found in them and on the way from one to the next, through every iterate of it. "error" is that of a single step with
+`--rounds`, "longest" of them the longest step; "gap mm" the least distance in the states and "intersections" all that
+`pdgpu.certify` found in them and on the way from one to the next, through every iterate of it. "error" is that of a single step with
 these iterations, from each of the states of full IPC at a tolerance of 1e-8, against its next state: the largest distance of a vertex as
 a part of the largest move, median and largest of all steps. Full IPC and the others do not minimise the same, so that this has no limit
 of 0 but for full IPC.
@@ -121,9 +121,9 @@ def rows(cells, stretch, steps, rounds):
 
 
 def measured(scene, fall, seconds, solver, contact):
-    judged, best = pdgpu.certify(fall.frames, scene), np.min(seconds, axis=0)
+    certificate, best = pdgpu.certify(fall.frames, scene), np.min(seconds, axis=0)
     met = way(scene, solver, contact, len(fall.seconds))
-    return fall.inner, fall.unfinished, f"{best.sum():.3g}", f"{best.max():.3g}", f"{1e3 * judged.smallest_gap:.3g}", met
+    return fall.inner, fall.unfinished, f"{best.sum():.3g}", f"{best.max():.3g}", f"{1e3 * certificate.smallest_gap:.3g}", met
 
 
 def way(scene, solver, contact, steps):
@@ -136,8 +136,8 @@ def way(scene, solver, contact, steps):
         for frame in last.positions if last.update is None else last.update.path[:, : len(frames[0])]:
             if not np.array_equal(frame, frames[-1]):
                 frames.append(frame)
-        judged = pdgpu.certify(frames, scene, gap=False)
-        met += sum(len(part) for part in judged.intersections.values()) + len(judged.crossings)
+        certificate = pdgpu.certify(frames, scene, gap=False)
+        met += sum(len(part) for part in certificate.intersections.values()) + len(certificate.crossings)
     return met
 
 

@@ -10,7 +10,7 @@ The same step is taken again and again from where the scene begins, with contact
 friction other pairs are near on the way, more of them as a rule; with a faint one, a coefficient of 1e-7, they are those without, and what
 is added is what friction itself takes.
 How much of it contact takes depends on how many tets there are behind a pair: with --layers the blocks are as deep as that, and their
-surfaces stay what they are. "seconds" is a step's median processor time, without the judge's look at a state that was set, which no other
+surfaces stay what they are. "seconds" is a step's median processor time, without the verification of a state that was set, which no other
 step of a run has; "share" the part of it that the same step without contact does not take, "pairs" those that act where it begins and ends,
 and "friction" what friction adds to the part of contact. Both are medians of what steps taken in turn differ by.
 

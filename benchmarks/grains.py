@@ -6,8 +6,8 @@ All sizes take their steps in turn, in the same number of layers, with 10 iterat
 backward and forward steps of the two-way method after one iteration of Projective Dynamics; the first step is not counted.
 
 "seconds" is the median of a step by the processor's clock, "pairs" those that act at its end (two-way: the most that are looked at),
-"steps" those of the last update, and "exponent" the slope of log(seconds) by log(pairs) through all sizes but the smallest. "met" is
-what the judge (`pdgpu.certify`) found in the state after the last step, of pairs nearer than their thickness, and "nearest mm" the least
+"steps" those of the last update, and "exponent" the slope of log(seconds) by log(pairs) through all sizes but the smallest. "met" counts
+the pairs nearer than their thickness that `pdgpu.certify` found in the state after the last step, and "nearest mm" is the least
 distance of two middles, of which the thickness is a part.
 
     python benchmarks/grains.py [--out FILE.csv] [--grains 1000 3000 10000 30000 100000] [--hairs 400 900 2500 10000] [--steps 5]
@@ -95,9 +95,9 @@ def rows(kind, name, build, sizes, solver, contact, steps, threads):
     medians = np.array([np.median(part) for part in seconds])
     slope = float(np.polyfit(np.log(pairs[1:]), np.log(medians[1:]), 1)[0])
     for i, sim in enumerate(sims):
-        judged = pdgpu.certify([sim.positions], scenes[i])
-        met = sum(len(part) for part in judged.intersections.values())
-        figures = (f"{medians[i]:.4g}", f"{1e6 * medians[i] / pairs[i]:.3f}", f"{slope:.3f}", met, f"{1e3 * judged.smallest_gap:.4f}")
+        certificate = pdgpu.certify([sim.positions], scenes[i])
+        met = sum(len(part) for part in certificate.intersections.values())
+        figures = (f"{medians[i]:.4g}", f"{1e6 * medians[i] / pairs[i]:.3f}", f"{slope:.3f}", met, f"{1e3 * certificate.smallest_gap:.4f}")
         yield (kind, name, counts[i], len(sim.positions), pairs[i], threads, taken[i], *figures)
 
 

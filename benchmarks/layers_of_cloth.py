@@ -7,7 +7,7 @@ vertices on a CPU. Their mesh, materials and processor are not these, so the fig
 Vertex Block Descent with `BarrierContact` and friction. The sheets begin inside each other's activation distance. After `fall` steps, by
 which the lowest sheets hang over the sphere, `steps` are timed: "s/step" is the median of the clock's seconds, "cpu s/step" that of the
 processor's. "peak GB" is the largest memory of the process so far. "pairs" act at the end, "iterations" are those of a step.
-"intersections" is the judge's count in the last state.
+"intersections" counts those of the last state exactly.
 
 Each number of layers has processes of its own. With `before`, the folder of another installation's package, both take their steps in
 turn, and "x before" is the median of the ratios of the processor's seconds.
@@ -88,7 +88,7 @@ def child(layers, chosen):
         sim.step()
         print(json.dumps((time.perf_counter() - begun, time.process_time() - spent)), flush=True)
     triangles = sum(len(body.mesh.triangles) for body in scene.bodies)
-    peak = peak_memory()  # before the judge
+    peak = peak_memory()  # before the search for intersections
     print(json.dumps((scene.n_vertices, triangles, peak, len(sim.contact_forces()), intersections(sim, scene, sphere))), flush=True)
 
 
@@ -135,13 +135,13 @@ def rows(layers, chosen):
             taken[name].append(step(process))
     for name, process in processes.items():
         process.stdin.close()
-        vertices, triangles, peak, pairs, judged = answer(process)
+        vertices, triangles, peak, pairs, intersecting = answer(process)
         clock, processor = zip(*taken[name][fall:], strict=True)
         first = [spent for _, spent in taken[next(iter(taken))][fall:]]
         ratio = statistics.median(here / there for here, there in zip(processor, first, strict=True))
         size = (layers, vertices, triangles, chosen.dtype, chosen.threads, chosen.iterations, fall)
         seconds = (f"{statistics.median(clock):.3f}", f"{statistics.median(processor):.3f}", f"{max(clock):.3f}")
-        yield name, *size, *seconds, f"{ratio:.2f}" if chosen.before else "", f"{peak:.2f}" if peak else "", pairs, judged
+        yield name, *size, *seconds, f"{ratio:.2f}" if chosen.before else "", f"{peak:.2f}" if peak else "", pairs, intersecting
         process.wait()
 
 

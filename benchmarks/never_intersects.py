@@ -1,9 +1,9 @@
 """How near do bodies come to each other, and does anything ever go through anything?
 
 The scenes of tests/contact_scenes.py: fine, and small with what makes them harder, one at a time: one iteration a step, large steps,
-barriers a thousand times too soft or too stiff, other units of length. Every step is judged along its whole path in exact arithmetic.
+barriers a thousand times too soft or too stiff, other units of length. Every step is verified along its whole path in exact arithmetic.
 "of_distance" is the smallest distance at the end of a step without the separation, in activation distances; "seconds" are those of the
-steps on one thread, with their records and without the judge. Ctrl-C ends it with the table of what is done.
+steps on one thread, with their records and without the verification. Ctrl-C ends it with the table of what is done.
 
     python benchmarks/never_intersects.py [--out FILE.csv] [--scenes NAME ...] [--sizes small fine] [--tiny]
 """
@@ -56,7 +56,7 @@ def main():
             for variant, case, solver in cases(name, size):
                 start = time.perf_counter()
                 rows.append(row(name, size, dtype, variant, case, solver))
-                print(*rows[-1], f"({time.perf_counter() - start:.1f} s with the judge)", file=sys.stderr, flush=True)
+                print(*rows[-1], f"({time.perf_counter() - start:.1f} s with the verification)", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         notes.append("stopped before the last scene")
     write_table(chosen.out, HEADER, rows, notes)

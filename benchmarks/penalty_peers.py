@@ -10,7 +10,7 @@ penalty; PenaltyContact looks for what meets on the way from the step's start.
 "blocks": a block of neo-Hookean tets falls on another, whose lower face is held, in pdgpu and in pbatoolkit, with one detection a step and
 no friction: pbatoolkit (PyPI `pbatoolkit`) pushes vertices out that are inside the other body and has no contact of cloth.
 
-Every state that a program comes to is judged by `pdgpu.geometry.find_intersections`. "x pdgpu" is the median over the steps of the time
+`pdgpu.geometry.find_intersections` counts the intersections of every state exactly. "x pdgpu" is the median over the steps of the time
 of that program over that of pdgpu with PenaltyContact in the same turn. Each number of threads has a process of its own that is held to
 as many cores from its start: pbatoolkit takes all it finds, by TBB, and has no setting for it. On one thread the time is the
 processor's, which other work on the machine disturbs least; on more it is that of the clock.
@@ -176,7 +176,7 @@ def blocks(cells):
 # ---- measurements -------------------------------------------------------------------------------------------------------------------
 
 
-def in_turn(programs, steps, judge):
+def in_turn(programs, steps, count):
     """Seconds of each step and the number of intersections after it, (steps,) each, by name. The first step of each is not counted."""
     for step, _ in programs.values():
         step()
@@ -184,7 +184,7 @@ def in_turn(programs, steps, judge):
     for _ in range(steps):
         for name, (step, positions) in programs.items():
             seconds[name].append(step())
-            found[name].append(judge(positions()))
+            found[name].append(count(positions()))
     return seconds, found
 
 
@@ -193,7 +193,7 @@ def rows_of(scene, vertices, elements, iterations, interval, ours, measured):
     for (program, contact, dtype), times in seconds.items():
         reference = seconds[(*ours, dtype if ("pdgpu", ours[1], dtype) in seconds else "float64")]
         ratio = np.median(np.array(times) / np.array(reference))
-        judged = found[program, contact, dtype]
+        counts = found[program, contact, dtype]
         yield (
             scene,
             program,
@@ -207,8 +207,8 @@ def rows_of(scene, vertices, elements, iterations, interval, ours, measured):
             f"{1e3 * np.median(times):.1f}",
             f"{1e3 * min(times):.1f}",
             f"{ratio:.2f}",
-            sum(n > 0 for n in judged),
-            max(judged),
+            sum(n > 0 for n in counts),
+            max(counts),
         )
 
 
@@ -228,10 +228,10 @@ def cloth_rows(cells, level, fall, steps, iterations, interval, peers):
         programs["newton", "penalty and truncation", "float32"] = newton_program(cloth, sphere, start, iterations, interval)
     triangles = np.concatenate([cloth.triangles, sphere.triangles + len(cloth.points)])
 
-    def judge(positions):
+    def count(positions):
         return len(pdgpu.geometry.find_intersections(np.concatenate([positions, sphere.points]), triangles))
 
-    measured = in_turn(programs, steps, judge)
+    measured = in_turn(programs, steps, count)
     yield from rows_of("cloth", len(cloth.points), len(cloth.triangles), iterations, interval, ("pdgpu", "penalty"), measured)
 
 
@@ -243,10 +243,10 @@ def block_rows(cells, steps, iterations, peers):
         programs["pbatoolkit", "penalty", "float64"] = pbatoolkit_program(meshes, pinned, iterations)
     triangles = np.concatenate([meshes[0].surface, meshes[1].surface + len(meshes[0].points)])
 
-    def judge(positions):
+    def count(positions):
         return len(pdgpu.geometry.find_intersections(positions, triangles))
 
-    measured = in_turn(programs, steps, judge)
+    measured = in_turn(programs, steps, count)
     tets = sum(len(mesh.tets) for mesh in meshes)
     yield from rows_of("blocks", len(pinned), tets, iterations, "a step", ("pdgpu", "penalty"), measured)
 
@@ -286,7 +286,7 @@ def main():
         f"medians over {2 if chosen.tiny else chosen.steps} steps of each program in turn, load {os.getloadavg()[0]:.1f}; "
         + ", ".join(f"{name} {importlib.metadata.version(name)}" for name in peers),
         "milliseconds of the processor on one thread, of the clock on more",
-        "'x pdgpu': median of the ratios to pdgpu with its penalty and the same precision; 'steps with': that the judge found pairs after",
+        "'x pdgpu': median of the ratios to pdgpu with its penalty and the same precision; 'steps with': those that end with intersections",
         *["tiny: the figures mean nothing"] * chosen.tiny,
     ]
     header = ("scene", "program", "contact", "precision", "threads", "vertices", "elements", "iterations", "detection every")

@@ -1,6 +1,6 @@
-"""Do rigid bodies in contact do what closed forms and experience say? Every iterate of every step is judged, and the way from each to the
+"""Do rigid bodies in contact do what closed forms and experience say? Every iterate of every step is verified, and the way from each to the
 next, on the arcs that points of bodies go on. Newton moves all bodies at once, and this is its way; Vertex Block Descent moves them colour
-after colour, and could cross on what is judged without crossing on its way.
+after colour, and could cross on what is verified without crossing on its way.
 
 Columns, per case and solver:
     bodies, steps, dt
@@ -9,7 +9,7 @@ Columns, per case and solver:
     iterations      of a step, on average
     intersections   of iterates, by `certify`
     crossings       on the way between two
-    pieces          the most that the judge cut the way between two frames into
+    pieces          the most that the verification cut the way between two frames into
     converged       the part of the steps that ended within the tolerance
 
     incline    a box on a slope of 30 degrees, mu = 0.3: acceleration over g (sin - mu cos)

@@ -7,7 +7,7 @@ iterations of vertex block descent. `rigid_speed.py` compares the same heap with
 "seconds" is the median of a step by the processor's clock, recording included, "iterations" and "pairs" are medians too, "limited" is the
 part of all iterations in which something about to touch shortened the step of all, "culling" and "impact" are the parts of a step that
 finding pairs and times of impact took. "gap mm" is the least distance of two boxes in the steps measured, "met" the intersections that
-the judge (`pdgpu.certify`) found at the end.
+`pdgpu.certify` found at the end.
 
     python benchmarks/rigid_heap.py [--out FILE.csv] [--sides 3 5 10] [--steps 40] [--threads 1] [--tiny]
 """
@@ -66,8 +66,8 @@ def row(side, name, steps, settled, threads):
         seen.append((spent, record.iteration, record["active_contacts"][-1], *of_clock))
         limited.extend(record["step_limit"][1:] < 1.0)
         gap = min(gap, float(record["smallest_distance"][-1]))
-    judged = pdgpu.certify([sim.positions], scene)
-    met = sum(len(part) for part in judged.intersections.values())
+    certificate = pdgpu.certify([sim.positions], scene)
+    met = sum(len(part) for part in certificate.intersections.values())
     seconds, iterations, pairs, culling, impact = np.median(seen, axis=0)
     figures = (f"{np.mean(limited):.3f}", f"{culling:.3f}", f"{impact:.4f}", f"{1e3 * gap:.4f}", met)
     return (side**3, name, threads, f"{seconds:.4g}", f"{iterations:g}", f"{pairs:g}", *figures)

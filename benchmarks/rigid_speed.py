@@ -89,7 +89,7 @@ class Newton:
         self.model = builder.finalize(device="cpu")
         self.solver = newton.solvers.SolverXPBD(self.model, iterations=iterations)
         self.states, self.control = [self.model.state(), self.model.state()], self.model.control()
-        self.judge = MuJoCo(side)
+        self.mujoco = MuJoCo(side)
 
     def step(self):
         before, after = self.states
@@ -103,9 +103,9 @@ class Newton:
         upright = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # y is up here, and z in MuJoCo
         turns = upright @ Rotation.from_quat(poses[:, 3:]).as_matrix() @ upright.T
         quaternions = Rotation.from_matrix(turns).as_quat()[:, [3, 0, 1, 2]]
-        data = self.judge.data
+        data = self.mujoco.data
         data.qpos[:] = np.hstack([poses[:, :3] @ upright.T, quaternions]).ravel()
-        mujoco.mj_forward(self.judge.model, data)
+        mujoco.mj_forward(self.mujoco.model, data)
         return self.iterations, int(self.contacts.rigid_contact_count.numpy()[0]), float(min(data.contact.dist, default=np.inf))
 
 

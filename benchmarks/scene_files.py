@@ -99,8 +99,8 @@ def run(loaded, steps):
             late, gap = late + 1, min(gap, float(record["smallest_distance"][-1]))
             continue
         clean, gap = clean and bool(verdict), min(gap, verdict.smallest_gap)
-    judged = (f"{taken - late} ends" if moving else "path") if clean else "intersects"
-    return taken, iterations, judged, f"{gap:.4g}", f"{ratio:.4g}", f"{behind:.3g}"
+    verified = (f"{taken - late} ends" if moving else "path") if clean else "intersects"
+    return taken, iterations, verified, f"{gap:.4g}", f"{ratio:.4g}", f"{behind:.3g}"
 
 
 def row(path, folder, steps, largest):

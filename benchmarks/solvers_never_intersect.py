@@ -2,7 +2,7 @@
 
 The small scenes of tests/contact_scenes.py with the solvers of tests/verified_run.py, with and without friction, with both guards, in both
 precisions: each with one iteration a step, and again with as many as stand there (the two longest scenes end earlier). Every step is
-judged along its whole path in exact arithmetic, where obstacles move as well. "steps", "intersections", "iterations" are sums of the two
+verified along its whole path in exact arithmetic, where obstacles move as well. "steps", "intersections", "iterations" are sums of the two
 runs, "contacts" the most and "of_distance" the least of both, as in never_intersects.py. A run that ends with an error has its name in the
 place of "intersections".
 
@@ -31,7 +31,7 @@ FRICTION = (0.5, 0.0)
 DTYPES = ("float32", "float64")
 
 
-STEPS = {"cloth over creature": 3, "twisted beam": 40}  # what judging takes longest for
+STEPS = {"cloth over creature": 3, "twisted beam": 40}  # what the verification takes longest for
 
 
 def row(method, name, friction, guard, dtype):

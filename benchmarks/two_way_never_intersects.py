@@ -1,8 +1,8 @@
 """Does anything ever go through anything in the two-way method, whatever solver made the target?
 
 The small scenes of tests/contact_scenes.py with an update of the two-way method after each step of Projective Dynamics, Newton's method,
-Vertex Block Descent and XPBD. Every state of every update and the straight way to the next is judged in exact arithmetic, where obstacles
-move as well. "updates" are those that were judged, "unfinished" of them ended at the cap or stalled, "steps" is the sum of theirs and
+Vertex Block Descent and XPBD. Every state of every update and the straight way to the next is verified in exact arithmetic, where obstacles
+move as well. "updates" are those that were verified, "unfinished" of them ended at the cap or stalled, "steps" is the sum of theirs and
 "most" that of the longest; "rows" are the most constraints at once, "of_distance" is the least gap above the floor in distances.
 
 A row is written as soon as it is known; no scene is begun after --minutes, and a note says that there were more.

@@ -1,6 +1,6 @@
 """A cloth falls over the creature that ships with pdgpu, lies over it and touches neither it nor itself: a picture and an animation.
 
-Newton's method with the barrier of Li et al. 2020; the path of every step is judged in exact arithmetic when it is over.
+Newton's method with the barrier of Li et al. 2020; the path of every step is verified in exact arithmetic when it is over.
 
 python examples/cloth_over_creature.py [--out FOLDER] [--cells 48] [--seconds 0.5] [--quick]
 """
@@ -59,20 +59,20 @@ if not arguments.quick:
 figure = plt.figure(figsize=(13.0, 3.2))
 steps = round(SECONDS / DT)
 shown = [0, steps // 4, steps // 2, steps]  # the pictures side by side
-begin, judged, clean = time.perf_counter(), 0.0, True
+begin, verifying, clean = time.perf_counter(), 0.0, True
 for step in range(steps + 1):
     if step:
         before = sim.positions
         sim.step(record="positions")
         start = time.perf_counter()
         clean &= pdgpu.certify([before, *sim.last_step.positions, sim.positions], scene, gap=False).clean
-        judged += time.perf_counter() - start
+        verifying += time.perf_counter() - start
     if step in shown:
         k = shown.index(step)
         draw(figure.add_axes((0.25 * k, 0.08, 0.25, 0.92)))
         figure.text(0.25 * k + 0.125, 0.02, f"{sim.time:.2f} s", ha="center", fontsize=12)
         near = sim.last_step["smallest_distance"][-1] if step else np.nan
-        print(f"t = {sim.time:.2f} s   nearest {1e3 * near:.3f} mm   after {time.perf_counter() - begin - judged:.0f} s")
+        print(f"t = {sim.time:.2f} s   nearest {1e3 * near:.3f} mm   after {time.perf_counter() - begin - verifying:.0f} s")
     if not arguments.quick:
         draw(screen)
         writer.grab_frame()

@@ -2,7 +2,7 @@
 
 The surface of the creature that ships with pdgpu is embedded in a few hundred cubes of tets around it, y = W x. Newton's method minimises G
 over the vertices of the cage; the barrier and friction act between the points, edges and triangles of the surface and the stairs, and what
-they push with goes to the cage by the transpose of W. Every step is judged in exact arithmetic, on the surface.
+they push with goes to the cage by the transpose of W. Every step is verified in exact arithmetic, on the surface.
 
 python examples/embedded_creature.py [--out FOLDER] [--seconds 0.5] [--quick]
 """

@@ -1,7 +1,7 @@
 """Three cloths, one above the other, fall over a ball and stay apart: contact by projections, with friction.
 
 Projective Dynamics with `ProjectiveContact` [Lan et al. 2022, Penetration-free Projective Dynamics on the GPU] and A-Jacobi of order 2 with
-Chebyshev weights; the path of every step is judged in exact arithmetic when it is over.
+Chebyshev weights; the path of every step is verified in exact arithmetic when it is over.
 
 python examples/layers_of_cloth.py [--out FOLDER] [--cells 28] [--quick]
 """

@@ -2,7 +2,7 @@
 
 A creature of tets stands on a floor; a cloth, hairs that bend, grains of sand, each as thick as it is, and rigid boxes and balls, two of
 them joined, fall on it and on each other, with friction. From where they lie after --seconds the same step is
-taken by three solvers: loss is G - G* relative to what it was, G* from Newton's method. The path of the last step is judged in exact
+taken by three solvers: loss is G - G* relative to what it was, G* from Newton's method. The path of the last step is verified in exact
 arithmetic.
 
 python examples/mixed_scene.py [--out FOLDER] [--seconds 0.15] [--quick]
@@ -74,8 +74,8 @@ for _ in range(round(SECONDS / DT) - 1):
     sim.step()
 before = sim.positions
 sim.step(record="positions")
-judged = pdgpu.certify([before, *sim.last_step.positions], scene, gap=False)
-verdict = "nothing went through anything" if judged.clean else "something went through something"
+certificate = pdgpu.certify([before, *sim.last_step.positions], scene, gap=False)
+verdict = "nothing went through anything" if certificate.clean else "something went through something"
 
 SOLVERS = {
     "Newton": (pdgpu.Newton(iterations=80, tolerance=1e-9), "#000000"),

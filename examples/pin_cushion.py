@@ -1,6 +1,6 @@
 """A cloth falls on a pin cushion, on a wire and on a grid of points: obstacles without a surface, kept apart by a separation.
 
-Nothing but the separation of the contact keeps the cloth off a needle, so the path of every step is judged in exact arithmetic. At the end
+Nothing but the separation of the contact keeps the cloth off a needle, so the path of every step is verified exactly. At the end
 the force on each obstacle is compared with the weight of the cloth that it holds.
 
 python examples/pin_cushion.py [--out FOLDER] [--cells 30] [--quick]

@@ -160,7 +160,7 @@ static int ascending(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void judge(int edge_edge, const double *x_t0, const double *x_t1, int m, const double *t, double *out) {
+static void verify(int edge_edge, const double *x_t0, const double *x_t1, int m, const double *t, double *out) {
     quad x[12], v[12], at[12], e[3][3], d[3][3], size = 0;
     for (int i = 0; i < 12; i++) {
         x[i] = (quad)x_t0[i] - (quad)x_t0[i % 3];
@@ -216,7 +216,7 @@ int main(void) {
     size_t n_in = 24 + (size_t)m, n_out = 3 + 2 * (size_t)m;
     for (int i = 0; i < n; i++) {
         if (fread(&edge_edge, sizeof edge_edge, 1, stdin) != 1 || fread(numbers, sizeof(double), n_in, stdin) != n_in) return 1;
-        judge(edge_edge, numbers, numbers + 12, m, numbers + 24, out);
+        verify(edge_edge, numbers, numbers + 12, m, numbers + 24, out);
         if (fwrite(out, sizeof(double), n_out, stdout) != n_out) return 1;
     }
     return 0;

@@ -20,6 +20,13 @@ def tiny_run(name, out, *options):
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
+def test_stored_collision_queries_are_complete():
+    """If not, the script of the queries does not run, or its table lacks batches or has a contact that was missed."""
+    command = [sys.executable, str(BENCHMARKS / "ccd_queries.py"), "--check"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0 and "complete and nothing missed" in result.stdout, result.stderr
+
+
 def test_materials_are_compared_in_every_case(tmp_path):
     """A comparison of materials would stop, leave a case out, or count iterations that never end."""
     rows = tiny_run("vertex_block_descent_materials", tmp_path / "materials.csv")
@@ -69,7 +76,7 @@ def test_contact_at_equal_stretch_is_as_stretched_as_that(tmp_path):
 
 
 @pytest.mark.stress
-def test_the_two_way_method_is_judged_after_every_solver(tmp_path):
+def test_the_two_way_method_is_verified_after_every_solver(tmp_path):
     """A row would be of no update, or say that nothing met where nothing was verified."""
     rows = tiny_run("two_way_never_intersects", tmp_path / "never.csv")
     assert [row["solver"] for row in rows] == ["PD", "Newton"]
@@ -135,7 +142,7 @@ def test_violent_contact_is_measured_in_every_case(tmp_path):
     assert len({row["sum"] for row in rows} | {row["other sum"] for row in rows}) == 1
 
 
-def test_layers_of_cloth_are_measured_and_judged(tmp_path):
+def test_layers_of_cloth_are_measured_and_verified(tmp_path):
     """If not, a step of many layers has no figure, or one of layers that pass through each other."""
     rows = tiny_run("layers_of_cloth", tmp_path / "layers.csv", "--threads", "1")
     assert [row["layers"] for row in rows] == ["2"] and rows[0]["vertices"] == "98"

@@ -53,7 +53,7 @@ curve.grid(True, color="0.9")
 curve.spines[["top", "right"]].set_visible(False)
 figure.savefig(os.path.join(options.out, "chen2024_figure12.png"), dpi=110)
 
-judged = [row[5] for row in rows if row[5] != ""]
+counts = [row[5] for row in rows if row[5] != ""]
 before = min(gone - 1, last) - 1
 claim = "10,368 bodies (36 million vertices) form stable piles before and after the platform is removed, 4.2 s a step (4.7 at the most)"
 measured = (
@@ -62,7 +62,7 @@ measured = (
     f"the mean speed is {speeds[before]} m/s before the platform goes, {max(map(float, speeds[before:])):.2f} in the fall and "
     f"{speeds[-1]} at "
     f"the end; the lowest vertex of all is at {1e3 * min(float(row[3]) for row in rows):.1f} mm; surfaces intersect at "
-    f"{sum(n > 0 for n in judged)} of {len(judged)} times judged, in {max(judged, default=0)} pairs at the most"
+    f"{sum(n > 0 for n in counts)} of {len(counts)} times checked, in {max(counts, default=0)} pairs at the most"
 )
 with open(os.path.join(options.out, "chen2024_figure12.csv"), "w", newline="") as file:
     file.write(f"# claim: {claim}\n# measured: {measured}\n")

@@ -2,7 +2,7 @@
 
 Links of 14 cm and 2 cm thick wire hang one in the other; the first is held. The chain starts level and swings for a second, in steps of
 1/200 s, by Vertex Block Descent with 6x6 blocks, and beside it by Newton, converged. Barrier contact without friction: the paper
-has a penalty and gives no numbers. `certify` judges the ends of all steps.
+has a penalty and gives no numbers. `certify` verifies the ends of all steps.
 
 python examples/papers/chen2024_figure22.py [--out FOLDER] [--quick]
 

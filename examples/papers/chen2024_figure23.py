@@ -2,7 +2,7 @@
 
 Boxes and balls of 20 and 80 faces, 2 to 3 cm, fall into a pot of revolution with a spout beside it, a model of our own instead of the
 Utah teapot; barrier contact, friction 0.4, steps of 1/200 s. The run is by Newton, since with barriers Vertex Block Descent takes many
-times as long; the last step is then taken by both. `certify` judges every frame.
+times as long; the last step is then taken by both. `certify` verifies every frame.
 
 python examples/papers/chen2024_figure23.py [--out FOLDER] [--quick]
 

@@ -3,7 +3,7 @@
 Helicopters of cubes, each with a cabin, a tail, a mast and two rotor blades across each other, are thrown into an open box one upon the
 other, where blades bend over tails and each other. Both run on the same as-rigid-as-possible material: Projective Dynamics with
 `ProjectiveContact`, and Newton's method with `BarrierContact`. Shown are both at the end, how far they are apart, and of every step the
-smallest gap and the rounds. Every step's path is judged in exact arithmetic. The paper's helicopters have 224 thousand elements and
+smallest gap and the rounds. Every step's path is verified in exact arithmetic. The paper's helicopters have 224 thousand elements and
 its own method runs on a GPU against a CPU with eight cores; these have a few thousand and both run on one core.
 
 Limit: 400 s
@@ -83,8 +83,8 @@ def run(solver, contact):
         seconds, record = clock.now(sim.device) - before, sim.last_step
         frames = [path[-1] if path else record.positions[0], *record.positions]
         kept = [frames[0]] + [b for a, b in itertools.pairwise(frames) if not np.array_equal(a, b)]
-        judged = pdgpu.certify(kept, skin, gap=False) if len(kept) > 1 else None
-        bad = judged is not None and (any(judged.intersections) or bool(judged.crossings))
+        certificate = pdgpu.certify(kept, skin, gap=False) if len(kept) > 1 else None
+        bad = certificate is not None and (any(certificate.intersections) or bool(certificate.crossings))
         gap = sim.contacts(2 * DISTANCE).distance.min(initial=2 * DISTANCE)
         rows.append((seconds, record.iteration, record["outer"][-1], gap, record["active_contacts"][-1], bad))
         path.append(sim.positions)

@@ -1,8 +1,8 @@
 """Three ways to find the time of impact, held against exact times: Lan et al. 2022 (penetration-free projective dynamics), Section 6.
 
 A wavy, crumpled cloth moves into a ball in one large step. The broad phase lists every pair whose boxes meet; "certified", "min_gradient"
-(the paper's Newton search, made safe) and "additive" [Li et al. 2021] say for each whether and when it touches; the judge, which shares no
-code with them, gives the exact times. Left: how much of the way to the true time each method dares to go. Middle: steps of the
+(the paper's Newton search, made safe) and "additive" [Li et al. 2021] say for each whether and when it touches. The verifier shares no code
+with them and gives the exact times. Left: how much of the way to the true time each method dares to go. Middle: steps of the
 methods. Right: time of a query, one thread of a CPU.
 
 python examples/papers/lan2022_section6.py [--out FOLDER] [--quick]

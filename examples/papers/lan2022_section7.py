@@ -137,10 +137,10 @@ for row, (name, (make, methods)) in enumerate(SCENES.items()):
         axes.set_title(f"{name}: {method}", fontsize=10)
     for method, (_, rows, path) in runs.items():
         distance = np.sqrt((((path - reference) ** 2).sum(axis=2) @ masses) / masses.sum())
-        spoilt, judge = int(rows[:, 3].sum()), runs["barrier, Newton"][0]  # whose obstacles are where those of all are
-        judge.set_state(positions=path[-1])
-        left = np.inf if rows[-1, 3] else judge.energies()["contact"]
-        judge.set_state(positions=reference[-1])
+        spoilt, newton = int(rows[:, 3].sum()), runs["barrier, Newton"][0]  # whose obstacles are where those of all are
+        newton.set_state(positions=path[-1])
+        left = np.inf if rows[-1, 3] else newton.energies()["contact"]
+        newton.set_state(positions=reference[-1])
         seconds, iterations = rows[:, 0].mean(), rows[:, 1].mean()
         table.append(
             (name, method, len(body.points), STEPS, seconds, iterations, distance[-1], distance.max(), rows[:, 2].min(), spoilt, left)
@@ -168,7 +168,7 @@ figure.savefig(os.path.join(options.out, "lan2022_section7.png"), dpi=90)
 claim = (
     "the result cannot be told from that of full IPC, nothing passes through thin rods, 67 (Fig. 12, GPU against CPU) to 2600 times as fast"
 )
-measured = f"{len(body.points)} vertices, {clock.place(judge.device)}; " + "; ".join(parts)
+measured = f"{len(body.points)} vertices, {clock.place(newton.device)}; " + "; ".join(parts)
 names = (
     "scene",
     "method",

@@ -3,7 +3,7 @@
 Two cloths fall over a soft creature (Fig. 13), a skirt of three tiers is swung (Fig. 14), concave bodies fall on a table cloth that is
 held at its corners (Fig. 15), and balls fall among straps (Fig. 16), all with A-Jacobi as in the table. The scenes are smaller than the
 paper's (2 to 31 thousand degrees of freedom, not 69 to 218) and short. Above, where they end; below, what a step
-spends its time in, on one core; the paper's are those of a GPU. The judge looks at every step's path, in exact arithmetic.
+spends its time in, on one core; the paper's are those of a GPU. Every step's path is verified in exact arithmetic.
 
 Limit: 200 s
 
@@ -143,8 +143,8 @@ for place, (name, (make, order, steps)) in enumerate(SCENES.items()):
         counts.append((record["active_contacts"][ends].mean(), record.iteration, len(ends)))
         path += [record.positions[i] for i in ends]
         moving = any(motion is not None for body in scene.bodies for _, motion in body.pins)
-        judged = pdgpu.certify(path, np.concatenate([body.mesh.surface + body.slice.start for body in sim.bodies]), gap=False)
-        assert not any(judged.intersections) and not judged.crossings, f"{name}: something passes through something"
+        certificate = pdgpu.certify(path, np.concatenate([body.mesh.surface + body.slice.start for body in sim.bodies]), gap=False)
+        assert not any(certificate.intersections) and not certificate.crossings, f"{name}: something passes through something"
     pairs, iterations, rounds = np.mean(counts, axis=0)
     seconds /= len(counts)
     elements = sum(len(body.mesh.tets) if body.type == "solid" else len(body.mesh.triangles) for body in sim.bodies)

@@ -49,7 +49,7 @@ def run(spacing):
     model = mouth(spacing)
     held = model.simulation(model.prone_region(3), ITERATIONS, STIFFNESS)
     free = model.simulation(pdgpu.Direct(), ITERATIONS)
-    judge = model.simulation(pdgpu.Jacobi(), 1, STIFFNESS)  # takes no step, says where things are
+    probe = model.simulation(pdgpu.Jacobi(), 1, STIFFNESS)  # takes no step, says where things are
     shapes, rows, spent = [], [], 0.0
     for angle, shift in POSES:
         model.pose.update(angle=angle, shift=shift)
@@ -57,9 +57,9 @@ def run(spacing):
         held.step(time=0.0)  # the bones read the pose, whatever the time
         spent += time.perf_counter() - begin
         free.step(time=0.0)
-        judge.set_state(positions=free.positions)
+        probe.set_state(positions=free.positions)
         counts = held.proxies()
-        rows.append((angle, shift, *depths(held), counts.entered + counts.left, *depths(judge)))
+        rows.append((angle, shift, *depths(held), counts.entered + counts.left, *depths(probe)))
         shapes.append((held.positions, free.positions))
     return model, shapes, rows, spent / (ITERATIONS * len(POSES))
 

@@ -37,7 +37,7 @@ def test_two_grains_touch_where_their_radii_meet(contact):
 
 
 @needs_gmp
-def test_every_pair_of_thicknesses_is_judged():
+def test_every_pair_of_thicknesses_is_verified():
     """If it failed, a run would be called clean that is not: pairs of bodies of two thicknesses, in a frame and between two."""
     triangle, edge = [[0.0, 0.0, -1.0], [1.0, 0.0, 1.0], [-1.0, 0.0, 1.0]], [[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     crossing = [[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]]
@@ -70,7 +70,7 @@ def test_every_pair_of_thicknesses_is_judged():
 
 @needs_gmp
 @pytest.mark.parametrize("obstacle", [pdgpu.Plane((0, 0, 0), (0, 1, 0)), pdgpu.Sphere((0, -1, 0), 1.0), pdgpu.Box((1, 1, 1), (0, -0.5, 0))])
-def test_obstacles_are_judged_from_the_thickness(obstacle):
+def test_obstacles_are_verified_from_the_thickness(obstacle):
     """If it failed, what is thick could sink into an obstacle by half of that."""
     scene = pdgpu.Scene()
     scene.add_particles([[0.0, 0.5, 0.0]], mass=1.0)

@@ -142,7 +142,7 @@ def test_orientation_swaps_the_last_two_vertices_of_negative_tets():
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 @pytest.mark.parametrize(("height", "refused"), [(0.0, True), (1e-13, True), (1e-10, False)])
-def test_flatness_is_judged_relative_to_size(scale, height, refused):
+def test_flatness_is_relative_to_size(scale, height, refused):
     """If it failed, a mesh in micrometres would be refused or a flat tet in kilometres let through."""
     x = scale * np.array([[[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.3, 0.3, height]]])
     if refused:

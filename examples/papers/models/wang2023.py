@@ -75,7 +75,7 @@ class Tally:
 
 
 def intersections(simulation):
-    """How many pairs of an edge and a triangle intersect, of all bodies and of obstacles of triangles where they are: exactly judged."""
+    """How many pairs of an edge and a triangle intersect, of all bodies and of obstacles of triangles where they are, exactly."""
     surfaces, points = [], [np.asarray(simulation.positions, np.float64)]
     n = len(points[0])
     for body in simulation.bodies:
