@@ -16,7 +16,11 @@ typedef enum pd_material_quantity {
 } pd_material_quantity;
 
 /* Sets of quantities. */
-enum { PD_ASK_ENERGY = 1 << PD_MATERIAL_ENERGY, PD_ASK_STRESS = 1 << PD_MATERIAL_STRESS, PD_ASK_HESSIAN = 1 << PD_MATERIAL_HESSIAN };
+enum {
+    PD_REQUEST_ENERGY = 1 << PD_MATERIAL_ENERGY,
+    PD_REQUEST_STRESS = 1 << PD_MATERIAL_STRESS,
+    PD_REQUEST_HESSIAN = 1 << PD_MATERIAL_HESSIAN
+};
 
 /* The largest number of elements in a call. Larger batches exceed the cache: the Hessians of this number of tets take 16 MB. */
 enum { PD_MATERIAL_BATCH = 1 << 14 };

@@ -82,7 +82,7 @@ static pd_status rest_parameters(const pd_element_group *group, const double *me
             f.elements[i] = begin + i;
             for (int c = 0; c < 3 * d; c++) f.F[3 * d * i + c] = (double)(c / d == c % d);
         }
-        PD_TRY(pd_material_values(&f, PD_ASK_HESSIAN, n, d, found, error));
+        PD_TRY(pd_material_values(&f, PD_REQUEST_HESSIAN, n, d, found, error));
         for (int i = 0; i < n; i++) {
             double *p = parameters + (size_t)(begin + i) * (size_t)shape.parameters, m = measures[begin + i];
             spectrum(found + (size_t)i * (size_t)width + 1 + 3 * d, 3 * d, p + PD_CUSTOM_WEIGHT, p + PD_CUSTOM_LARGEST);

@@ -86,14 +86,14 @@ pd_status pd_touching_describe(pd_contact_description *out, const pd_touching *t
                                pd_arena *arena, pd_error *error) {
     const pdgpu_barrier *barrier = &scene->barrier;
     const pdgpu_penalty *penalty = &scene->penalty;
-    int is_barrier = scene->contact == PD_BARRIER_CONTACT, n = touching->n_points, n_asked = 0;
-    int *parts = pd_arena_take(arena, (size_t)n, sizeof *parts, error), *asked = pd_arena_take(arena, (size_t)n, sizeof *asked, error);
+    int is_barrier = scene->contact == PD_BARRIER_CONTACT, n = touching->n_points, n_tested = 0;
+    int *parts = pd_arena_take(arena, (size_t)n, sizeof *parts, error), *tested = pd_arena_take(arena, (size_t)n, sizeof *tested, error);
     pd_status status = PD_OK;
-    if (!parts || !asked) return PD_ERROR_MEMORY;
+    if (!parts || !tested) return PD_ERROR_MEMORY;
     PD_TRY(pd_touching_parts(parts, touching, error));
     for (int i = 0; i < touching->n_vertices; i++) {
         int vertex = touching->vertices[i];
-        if (vertex < scene->n_vertices && !scene->fixed[vertex]) asked[n_asked++] = vertex;
+        if (vertex < scene->n_vertices && !scene->fixed[vertex]) tested[n_tested++] = vertex;
     }
     *out = (pd_contact_description){
         .potential = {PD_BARRIER, is_barrier && !barrier->unweighted, (real)(is_barrier ? barrier->stiffness : penalty->stiffness)},
@@ -105,8 +105,8 @@ pd_status pd_touching_describe(pd_contact_description *out, const pd_touching *t
         .bodies = parts,
         .planes = touching->planes,
         .n_planes = touching->n_planes,
-        .asked = asked,
-        .n_asked = n_asked,
+        .tested = tested,
+        .n_tested = n_tested,
     };
     if (!(out->rest = rounded(touching->points, 3 * (size_t)n, arena, error)) ||
         !(out->radii = rounded(touching->radii, (size_t)n, arena, error)))

@@ -120,7 +120,7 @@ pd_status pd_factor_analyse(pd_factor *self, const pd_unknowns *unknowns, pd_upp
 
 pd_status pd_factor_refresh(pd_factor *self, int sure, pd_upper_triangle triangle, const void *owner) {
     if (self->unknowns.n == 0) return PD_OK;
-    pd_context_tally(self->context)->factorizations++; // one also where the host's is asked as well
+    pd_context_tally(self->context)->factorizations++; // one also where the host's is used as well
     if (!self->values) self->values = malloc(((size_t)self->column_start[self->unknowns.n] + 1) * sizeof(double));
     if (!self->values) return out_of_memory(self, self->unknowns.n);
     triangle(owner, self->column_start, NULL, self->values);

@@ -26,8 +26,8 @@ typedef struct pd_candidates {
     const uint64_t *count_vertex_triangle, *count_edge_edge; /* B [1] numbers of valid rows; NULL: all */
     const int *vertices, *edges, *triangles;                 /* B [.,1] [.,2] [.,3] points */
     const pd_collider *colliders;                            /* B geometry/collider.h */
-    const int *asked;                                        /* B [n_asked] points tested against each collider, ascending */
-    int n_asked;
+    const int *tested;                                       /* B [n_tested] points tested against each collider, ascending */
+    int n_tested;
     const int *planes; /* B [.] rows of y, replace the colliders by planes through a point, whose unit normal is the next row */
     const real *radii; /* B [n_points] m, equal at all corners of a primitive, subtracted from its distances; NULL: zero */
 } pd_candidates;

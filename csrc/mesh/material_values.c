@@ -107,20 +107,21 @@ done:
     return status;
 }
 
-pd_status pd_material_values(const pd_material_functions *functions, int asked, int n, int d, double *values, pd_error *error) {
+pd_status pd_material_values(const pd_material_functions *functions, int requested, int n, int d, double *values, pd_error *error) {
     const pd_material_functions *f = functions;
     const size_t width = (size_t)pd_material_width(d), rows = 3 * (size_t)d;
     pd_status status = PD_OK;
     if (n <= 0) return PD_OK;
-    if (asked & PD_ASK_ENERGY) {
+    if (requested & PD_REQUEST_ENERGY) {
         PD_TRY(call(f, PD_MATERIAL_ENERGY, n, d, error));
         for (size_t e = 0; e < (size_t)n; e++) values[e * width] = f->out[e];
     }
-    if (asked & PD_ASK_STRESS) {
+    if (requested & PD_REQUEST_STRESS) {
         PD_TRY(call(f, PD_MATERIAL_STRESS, n, d, error));
         for (size_t e = 0; e < (size_t)n; e++) memcpy(values + e * width + 1, f->out + e * rows, rows * sizeof *values);
     }
-    if (asked & PD_ASK_HESSIAN) status = f->has_hessian ? add_analytic(f, n, d, values, error) : add_differences(f, n, d, values, error);
+    if (requested & PD_REQUEST_HESSIAN)
+        status = f->has_hessian ? add_analytic(f, n, d, values, error) : add_differences(f, n, d, values, error);
 done:
     return status;
 }

@@ -26,7 +26,7 @@ int pd_interrupted(pd_interruption *interruption) {
     if (stopped || !is_caller()) return stopped;
     double now = pd_seconds();
     if (now < interruption->next) return 0;
-    stopped = interruption->asked(interruption->user) != 0;
+    stopped = interruption->is_requested(interruption->user) != 0;
     interruption->next = pd_seconds() + PAUSE;
     if (stopped) {
 #pragma omp atomic write

@@ -6,13 +6,13 @@
 
 /* The caller of the computation zeroes all but the first two members. */
 typedef struct pd_interruption {
-    int (*asked)(void *user); /* nonzero: stop; only the thread that called the computation calls it */
+    int (*is_requested)(void *user); /* nonzero: stop; only the thread that called the computation calls it */
     void *user;
     double next; /* pd_seconds() of the next call */
     int stopped; /* all threads read it */
 } pd_interruption;
 
-/* Tells whether to stop. Every thread calls it before each pair, point or row. NULL never stops. Successive calls of asked() are at
+/* Tells whether to stop. Every thread calls it before each pair, point or row. NULL never stops. Successive calls of is_requested() are at
  * least some hundredths of a second apart, so that it may be slow. */
 int pd_interrupted(pd_interruption *interruption);
 

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 /* The last request of this thread and its result. The team persists between loops, in its own pool. */
-static _Thread_local int asked = 1, granted = 1;
+static _Thread_local int requested = 1, granted = 1;
 
 static void *wait_for_release(void *lock) {
     pthread_mutex_lock(lock);
@@ -31,7 +31,7 @@ static int startable(int wanted) {
 }
 
 int pd_team_started(int threads) {
-    if (threads == asked) return granted;
+    if (threads == requested) return granted;
     if (threads > granted) {
         int wanted = threads - granted, found = startable(wanted);
         // at the limit leave half of the rest free, for the memory of the threads and for other users
@@ -39,7 +39,7 @@ int pd_team_started(int threads) {
     } else {
         granted = threads;
     }
-    asked = threads;
+    requested = threads;
     return granted;
 }
 

@@ -18,7 +18,7 @@ def workspace_counts() -> dict[str, int] | None: ...
 def element_batch(kind: int, quantity: int, x: Real, rest: Real, parameters: Real, threads: int, /) -> Real: ...
 def material_values(
     kind: int,
-    asked: int,
+    requested: int,
     x: Real,
     rest: Real,
     parameters: Real,
@@ -242,7 +242,7 @@ class Proximity:
         phase: BroadPhase,
         n_vertices: int,
         owner: NDArray[np.int32],
-        asked: NDArray[np.int32],
+        tested: NDArray[np.int32],
         collider_owner: NDArray[np.int32],
         rows: NDArray[np.int32] | None = ...,
         weights: Real | None = ...,

@@ -31,7 +31,7 @@ typedef struct findings {
 typedef struct primitive_tree {
     pd_tree *tree;
     double cost; /* at its last build; 0: unknown */
-    int asked;   /* a build whose cost has not been read yet */
+    int unread;  /* a build whose cost has not been read yet */
 } primitive_tree;
 
 struct pd_broad_phase {

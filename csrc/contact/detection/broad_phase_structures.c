@@ -28,7 +28,7 @@ static pd_status build_tree(pd_broad_phase *phase, int kind) {
     primitive_tree *t = &phase->trees[kind];
     pd_status status;
     t->cost = 0.0; /* unknown until it is read, and not enqueued until the tree is complete */
-    t->asked = 0;
+    t->unread = 0;
     if (kind == PD_TRIANGLES) { /* the order of the vertices, which search the triangles */
         const pd_primitives *vertices = &phase->primitives[PD_VERTICES];
         PD_TRY(sort_along_curve(phase, PD_VERTICES));
@@ -37,7 +37,7 @@ static pd_status build_tree(pd_broad_phase *phase, int kind) {
     PD_TRY(sort_along_curve(phase, kind));
     PD_TRY(pd_tree_build(context, t->tree, p, phase->keys));
     PD_TRY(pd_tree_fit(context, t->tree, p, &phase->findings->costs[kind], DBL_MAX));
-    t->asked = 1;
+    t->unread = 1;
     phase->counts.builds++;
 done:
     return status;
@@ -55,7 +55,7 @@ static pd_status build_or_fit(pd_broad_phase *phase, int kind, int build, double
 static void learn_costs(pd_broad_phase *phase) {
     for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) {
         primitive_tree *t = &phase->trees[TREE_OF[which]];
-        if (t->asked && !phase->unread) t->cost = phase->seen.costs[TREE_OF[which]], t->asked = 0;
+        if (t->unread && !phase->unread) t->cost = phase->seen.costs[TREE_OF[which]], t->unread = 0;
     }
 }
 
@@ -97,7 +97,7 @@ pd_status pd_broad_phase_follow(pd_broad_phase *phase) {
     for (int which = VERTEX_TRIANGLE; which <= EDGE_EDGE; which++) {
         int kind = TREE_OF[which];
         const primitive_tree *t = &phase->trees[kind];
-        int known = t->cost > 0.0, build = unread ? !known && !t->asked : !known || has_grown(phase, kind);
+        int known = t->cost > 0.0, build = unread ? !known && !t->unread : !known || has_grown(phase, kind);
         PD_TRY(build_or_fit(phase, kind, build, DBL_MAX));
     }
 done:

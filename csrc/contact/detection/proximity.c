@@ -26,8 +26,8 @@ struct pd_proximity {
     pd_broad_phase *phase;
     pd_surface *surface;
     pd_colliders *colliders;
-    int *asked, *collider_owner; /* B */
-    findings *findings;          /* B [1] */
+    int *tested, *collider_owner; /* B */
+    findings *findings;           /* B [1] */
     pd_work work;
     long long revision;
 
@@ -90,13 +90,13 @@ static pd_status ensure_key_capacity(pd_proximity *p, size_t n) {
 /* ---- creation and destruction ------------------------------------------------------------------------------------------------- */
 
 pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_phase *phase, pd_surface *surface, pd_colliders *colliders,
-                              const int *asked, int n_asked, const int *collider_owner) {
+                              const int *tested, int n_tested, const int *collider_owner) {
     pd_status status = PD_OK;
     pd_proximity *p = *out = calloc(1, sizeof *p);
     if (!p) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for a proximity set");
     p->context = context;
     p->phase = phase, p->surface = surface, p->colliders = colliders;
-    PD_TRY(pd_upload_ints(context, &p->asked, asked, (size_t)n_asked));
+    PD_TRY(pd_upload_ints(context, &p->tested, tested, (size_t)n_tested));
     PD_TRY(pd_upload_ints(context, &p->collider_owner, collider_owner, (size_t)colliders->n));
     PD_TRY(pd_memory_create(context, (void **)&p->findings, sizeof *p->findings));
     PD_TRY(pd_memory_create(context, (void **)&p->previous, 3 * (size_t)surface->n_points * sizeof(real) + 1));
@@ -109,8 +109,8 @@ pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_
     p->candidates.edges = pd_broad_phase_primitives(phase, PD_EDGES)->corners;
     p->candidates.triangles = pd_broad_phase_primitives(phase, PD_TRIANGLES)->corners;
     p->candidates.colliders = colliders->memory;
-    p->candidates.asked = p->asked;
-    p->candidates.n_asked = n_asked;
+    p->candidates.tested = p->tested;
+    p->candidates.n_tested = n_tested;
     p->n_positions = surface->n_points;
 done:
     if (status) {
@@ -129,7 +129,7 @@ void pd_proximity_set_scene(pd_proximity *p, const real *radii, const int *plane
 void pd_proximity_destroy(pd_proximity *p) {
     if (!p) return;
     const pd_contact_measures *m = &p->measured;
-    void *all[] = {p->asked,       p->collider_owner, p->findings,       p->work.memory,   p->previous,        p->names,
+    void *all[] = {p->tested,      p->collider_owner, p->findings,       p->work.memory,   p->previous,        p->names,
                    p->support,     p->starts,         p->rows,           p->keys,          p->scratch,         p->first,
                    p->active.kind, p->active.points,  p->active.key,     p->chosen,        p->incidence.start, p->incidence.roles,
                    m->kind,        m->feature,        m->points,         m->weights,       m->distance,        m->normal,
@@ -146,7 +146,7 @@ static pd_status read_findings(const pd_proximity *p, findings *seen) {
 
 pd_status pd_candidates_take(pd_candidates *c, pd_context *context, const pd_pairs *vertex_triangle, const pd_pairs *edge_edge,
                              int n_colliders) {
-    size_t n = vertex_triangle->n + edge_edge->n + (size_t)n_colliders * (size_t)c->n_asked;
+    size_t n = vertex_triangle->n + edge_edge->n + (size_t)n_colliders * (size_t)c->n_tested;
     if (n > INT_MAX)
         return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu candidate pairs, at most %d are possible; take a smaller distance",
                        n, INT_MAX);

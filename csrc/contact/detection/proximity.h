@@ -21,10 +21,10 @@ typedef struct pd_proximity pd_proximity;
 pd_status pd_candidates_take(pd_candidates *candidates, pd_context *context, const pd_pairs *vertex_triangle, const pd_pairs *edge_edge,
                              int n_colliders);
 
-/* Borrows the broad phase, its surface and the colliders; all must outlive the proximity set. asked [n_asked]  H: the points tested
+/* Borrows the broad phase, its surface and the colliders; all must outlive the proximity set. tested [n_tested]  H: the points tested
  * against colliders, ascending; collider_owner [colliders->n]  H. Errors: PD_ERROR_MEMORY. */
 pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_phase *phase, pd_surface *surface, pd_colliders *colliders,
-                              const int *asked, int n_asked, const int *collider_owner);
+                              const int *tested, int n_tested, const int *collider_owner);
 void pd_proximity_destroy(pd_proximity *proximity); /* NULL is allowed */
 
 /* Measures distances from radii [n_points]  B, m (NULL: zero), which are those of the broad phase. The planes [colliders->n]  B of

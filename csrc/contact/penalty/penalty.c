@@ -20,7 +20,7 @@ struct pd_penalty {
     real *end;   /* B [n_points,3] */
     pd_work work;
     long long detections;
-    int asked;                                      /* detections that the host has not read yet */
+    int unread;                                     /* detections that the host has not read yet */
     pd_watched_capacities capacities;               /* counts and capacities of the last detection: of the broad phase, and of the pairs */
     uint64_t *most;                                 /* B [PD_MOST_WATCHED_CAPACITIES] the largest counts of these detections */
     uint64_t seen_most[PD_MOST_WATCHED_CAPACITIES]; /* the host's last copy of them and of `found` */
@@ -43,7 +43,7 @@ struct pd_penalty {
 };
 
 pd_status pd_penalty_create(pd_penalty **out, pd_context *context, const pd_penalty_description *d, pd_broad_phase *phase,
-                            const pd_collider *fields, const pd_contact_scene *scene, int n_planes, const int *asked, int n_asked,
+                            const pd_collider *fields, const pd_contact_scene *scene, int n_planes, const int *tested, int n_tested,
                             double stiffness, int n_points) {
     size_t n = (size_t)n_points;
     pd_status status = PD_OK;
@@ -63,8 +63,8 @@ pd_status pd_penalty_create(pd_penalty **out, pd_context *context, const pd_pena
     c->edges = pd_broad_phase_primitives(phase, PD_EDGES)->corners;
     c->triangles = pd_broad_phase_primitives(phase, PD_TRIANGLES)->corners;
     c->radii = scene->radii, c->planes = scene->planes;
-    PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&c->asked, asked, (size_t)n_asked));
-    c->n_asked = n_asked;
+    PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&c->tested, tested, (size_t)n_tested));
+    c->n_tested = n_tested;
     PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->outward, d->outward,
                           (size_t)pd_broad_phase_primitives(phase, PD_TRIANGLES)->n));
     PD_TRY(pd_upload_ints(context, (int **)(uintptr_t)&search->fields_of_planes, d->fields_of_planes, (size_t)n_planes));
@@ -95,7 +95,7 @@ done:
 void pd_penalty_destroy(pd_penalty *self) {
     if (!self) return;
     const pd_penalty_search *s = &self->search;
-    const void *memory[] = {s->candidates.asked,
+    const void *memory[] = {s->candidates.tested,
                             s->outward,
                             s->fields_of_planes,
                             s->ring_start,
@@ -142,7 +142,7 @@ pd_status pd_penalty_begin(pd_penalty *self, const real *y) {
 
 void pd_penalty_forget(pd_penalty *self) {
     self->pairs.at.n = 0, self->pairs.at.count = NULL;
-    self->asked = 0;
+    self->unread = 0;
 }
 
 static pd_status ensure_candidate_capacity(pd_penalty *self, size_t n) {
@@ -201,7 +201,7 @@ pd_status pd_penalty_detect_async(pd_penalty *self, const real *y) {
     PD_TRY(pd_penalty_freeze(context, &self->search, &self->active, (int)n, &self->pairs));
     PD_TRY(list_roles(self, n));
     self->pairs.at.n = (int)n, self->pairs.at.count = self->found;
-    self->asked++;
+    self->unread++;
     self->detections++;
     pd_context_tally(context)->searches++;
 done:
@@ -210,7 +210,7 @@ done:
 
 pd_status pd_penalty_fetch(pd_penalty *self) {
     pd_status status = PD_OK;
-    if (!self->asked) return PD_OK;
+    if (!self->unread) return PD_OK;
     PD_TRY(pd_broad_phase_fetch(self->phase));
     PD_TRY(pd_memory_fetch(self->context, self->seen_most, self->most, sizeof self->seen_most));
     PD_TRY(pd_memory_fetch(self->context, &self->seen_found, self->found, sizeof self->seen_found));
@@ -220,10 +220,10 @@ done:
 
 pd_status pd_penalty_detect_result(pd_penalty *self, int *complete) {
     const pd_watched_capacities *capacities = &self->capacities;
-    uint64_t pairs = self->asked ? self->seen_most[capacities->n - 1] : 0;
+    uint64_t pairs = self->unread ? self->seen_most[capacities->n - 1] : 0;
     pd_status status = PD_OK;
     *complete = 1;
-    if (!self->asked) return PD_OK;
+    if (!self->unread) return PD_OK;
     PD_TRY(pd_memory_clear(self->context, self->most, sizeof self->seen_most));
     if (capacities->n > 1) PD_TRY(pd_broad_phase_find_within_result(self->phase, self->seen_most, complete));
     if (pairs > self->active.capacity) {
@@ -234,14 +234,14 @@ pd_status pd_penalty_detect_result(pd_penalty *self, int *complete) {
                            INT_MAX / 4);
         PD_TRY(ensure_capacity(self, (size_t)pairs));
     }
-    if (!*complete) self->detections -= self->asked, pd_context_tally(self->context)->searches -= self->asked;
+    if (!*complete) self->detections -= self->unread, pd_context_tally(self->context)->searches -= self->unread;
     self->pairs.at.n = *complete ? (int)self->seen_found : 0, self->pairs.at.count = NULL;
-    self->asked = 0;
+    self->unread = 0;
 done:
     return status;
 }
 
-int pd_penalty_is_pending(const pd_penalty *self) { return self->asked; }
+int pd_penalty_is_pending(const pd_penalty *self) { return self->unread; }
 
 pd_status pd_penalty_detect(pd_penalty *self, const real *y) {
     pd_status status = PD_OK;

@@ -30,7 +30,7 @@ typedef struct pd_penalty_description {
 
 /* Borrows `phase`, `fields` B and the arrays of `scene`. There are no pairs yet. Errors: PD_ERROR_MEMORY. */
 pd_status pd_penalty_create(pd_penalty **out, pd_context *context, const pd_penalty_description *description, pd_broad_phase *phase,
-                            const pd_collider *fields, const pd_contact_scene *scene, int n_planes, const int *asked, int n_asked,
+                            const pd_collider *fields, const pd_contact_scene *scene, int n_planes, const int *tested, int n_tested,
                             double stiffness, int n_points);
 void pd_penalty_destroy(pd_penalty *penalty); /* NULL is allowed */
 

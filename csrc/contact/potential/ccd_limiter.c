@@ -22,9 +22,9 @@ struct pd_ccd_limiter {
     double separation, activation;
     const real *radii;
     real *padded_radii, *host_radii; /* B, H [n_points], with the slack; NULL before the first slack */
-    int n_points, n_planes, n_asked;
+    int n_points, n_planes, n_tested;
     int *planes; /* H [n_planes] */
-    int *asked;  /* B [n_asked] */
+    int *tested; /* B [n_tested] */
     real *start, *end;
     pd_earliest *earliest; /* B [1] */
     size_t capacity;
@@ -77,12 +77,12 @@ pd_status pd_ccd_limiter_create(pd_ccd_limiter **out, pd_context *context, const
     self->separation = d->separation, self->activation = d->activation;
     self->radii = d->radii;
     self->n_points = d->phase.n_points;
-    self->n_planes = d->n_planes, self->n_asked = d->n_asked;
+    self->n_planes = d->n_planes, self->n_tested = d->n_tested;
     self->planes = malloc(((size_t)d->n_planes + 1) * sizeof *self->planes);
     if (!self->planes) PD_TRY(pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %d planes", d->n_planes));
     if (d->n_planes) memcpy(self->planes, d->planes, (size_t)d->n_planes * sizeof *self->planes);
     PD_TRY(pd_broad_phase_create(&self->phase, context, &d->phase));
-    PD_TRY(pd_upload_ints(context, &self->asked, d->asked, (size_t)d->n_asked));
+    PD_TRY(pd_upload_ints(context, &self->tested, d->tested, (size_t)d->n_tested));
     PD_TRY(pd_memory_create(context, (void **)&self->start, bytes));
     PD_TRY(pd_memory_create(context, (void **)&self->end, bytes));
     PD_TRY(pd_memory_create(context, (void **)&self->earliest, sizeof *self->earliest));
@@ -97,7 +97,7 @@ done:
 
 void pd_ccd_limiter_destroy(pd_ccd_limiter *self) {
     if (!self) return;
-    void *memory[] = {self->asked,    self->start,        self->end,         self->earliest, self->corners,   self->flags,
+    void *memory[] = {self->tested,   self->start,        self->end,         self->earliest, self->corners,   self->flags,
                       self->starts,   self->padded_radii, self->work.memory, self->rows,     self->hits.kind, self->hits.points,
                       self->hits.key, self->hits.count,   self->parts,       self->together, self->n_met};
     pd_broad_phase_destroy(self->phase);
@@ -140,7 +140,7 @@ static pd_status find_candidates_async(pd_ccd_limiter *self, double rounding, do
     PD_TRY(pd_broad_phase_find_async(self->phase, self->start, self->end, margin, &vertex_triangle, &edge_edge));
     self->culling += pd_seconds() - begun;
     size_t n = vertex_triangle.n + edge_edge.n;
-    if (n + (size_t)self->n_planes * (size_t)self->n_asked > INT_MAX)
+    if (n + (size_t)self->n_planes * (size_t)self->n_tested > INT_MAX)
         return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "%zu candidate pairs, at most %d are possible; take a shorter step", n,
                        INT_MAX);
     const pd_growable lists[] = {PD_GROWABLE(self->corners, 4)};
@@ -155,8 +155,8 @@ static pd_status find_candidates_async(pd_ccd_limiter *self, double rounding, do
                                        .vertices = pd_broad_phase_primitives(self->phase, PD_VERTICES)->corners,
                                        .edges = pd_broad_phase_primitives(self->phase, PD_EDGES)->corners,
                                        .triangles = pd_broad_phase_primitives(self->phase, PD_TRIANGLES)->corners,
-                                       .asked = self->asked,
-                                       .n_asked = self->n_asked};
+                                       .tested = self->tested,
+                                       .n_tested = self->n_tested};
     self->padded = (real)(self->separation + rounding);
     PD_TRY(pd_candidate_points(context, &self->candidates, 0, (int)n, self->corners));
 done:
@@ -179,8 +179,8 @@ static pd_status ask(pd_ccd_limiter *self, double rounding, const real *radii, d
     PD_TRY(pd_earliest_collision(context, PD_EDGE_EDGE, PD_CCD_CERTIFIED, n_ee, c->count_edge_edge, self->start, self->end,
                                  corners + 4 * (size_t)n_vt, separation, radii, n_vt, self->earliest));
     for (int plane = 0; plane < self->n_planes; plane++)
-        PD_TRY(pd_earliest_plane_collision(context, self->n_asked, self->start, self->end, self->asked, self->planes[plane], separation,
-                                           radii, n + plane * self->n_asked, self->earliest));
+        PD_TRY(pd_earliest_plane_collision(context, self->n_tested, self->start, self->end, self->tested, self->planes[plane], separation,
+                                           radii, n + plane * self->n_tested, self->earliest));
     PD_TRY(pd_memory_fetch(context, &self->seen, self->earliest, sizeof self->seen));
     self->impact += pd_seconds() - begun;
 done:
@@ -189,7 +189,7 @@ done:
 
 /* n of the broad phase, and the points above planes: their times of impact have been computed. */
 static void count_pairs(const pd_ccd_limiter *self, const size_t n[2], int times) {
-    pd_context_tally(self->context)->ccd_pairs += times * ((long long)(n[0] + n[1]) + (long long)self->n_planes * self->n_asked);
+    pd_context_tally(self->context)->ccd_pairs += times * ((long long)(n[0] + n[1]) + (long long)self->n_planes * self->n_tested);
 }
 
 static pd_status synchronise_result(pd_ccd_limiter *self, double *fraction, int *complete) {
@@ -224,7 +224,7 @@ static pd_status shorten(pd_ccd_limiter *self, int n_alone, uint64_t *met) {
     PD_TRY(pd_collision_parts(context, PD_EDGE_EDGE, n_ee, c->count_edge_edge, start, end, self->corners + 4 * (size_t)n_vt, self->padded,
                               radii, self->parts, self->n_met));
     for (int plane = 0; plane < self->n_planes; plane++)
-        PD_TRY(pd_plane_parts(context, self->n_asked, start, end, self->asked, self->planes[plane], self->padded, radii, self->parts,
+        PD_TRY(pd_plane_parts(context, self->n_tested, start, end, self->tested, self->planes[plane], self->padded, radii, self->parts,
                               self->n_met));
     PD_TRY(pd_memory_download(context, met, self->n_met, sizeof *met));
     PD_TRY(pd_shorten_ways(context, self->n_points, n_alone, start, self->end, self->parts, self->n_met, self->together));
@@ -276,7 +276,7 @@ done:
     return status;
 }
 
-static size_t n_flags(const pd_ccd_limiter *self) { return self->candidates.n + (size_t)self->n_planes * (size_t)self->n_asked; }
+static size_t n_flags(const pd_ccd_limiter *self) { return self->candidates.n + (size_t)self->n_planes * (size_t)self->n_tested; }
 
 /* Lists the flagged pairs, up to the capacity. */
 static pd_status list_hits(pd_ccd_limiter *self) {
@@ -302,8 +302,8 @@ pd_status pd_ccd_limiter_fraction_async(pd_ccd_limiter *self, double rounding, c
                              self->corners + 4 * c->n_vertex_triangle, self->padded, self->radii, self->earliest,
                              flags + c->n_vertex_triangle));
     for (size_t plane = 0; plane < (size_t)self->n_planes; plane++)
-        PD_TRY(pd_plane_hits(context, self->n_asked, self->start, self->end, self->asked, self->planes[plane], self->padded, self->radii,
-                             self->earliest, flags + c->n + plane * (size_t)self->n_asked));
+        PD_TRY(pd_plane_hits(context, self->n_tested, self->start, self->end, self->tested, self->planes[plane], self->padded, self->radii,
+                             self->earliest, flags + c->n + plane * (size_t)self->n_tested));
     PD_TRY(list_hits(self));
     PD_TRY(pd_memory_fetch(context, &self->n_hits, self->hits.count, sizeof self->n_hits));
     *hits = &self->hits;

@@ -18,8 +18,8 @@ typedef struct pd_ccd_limiter_description {
     const real *radii;             /* B [n_points] m, borrowed; NULL: zero */
     const int *planes;             /* H [n_planes] rows of points, borrowed */
     int n_planes;
-    const int *asked; /* H [n_asked] the points tested against planes */
-    int n_asked;
+    const int *tested; /* H [n_tested] the points tested against planes */
+    int n_tested;
     int each; /* 1: allocates the memory of pd_ccd_limiter_move_each */
 } pd_ccd_limiter_description;
 

@@ -69,9 +69,9 @@ static pd_status create_searches(pd_contact *self, const pd_contact_description 
     pd_context *context = self->context;
     pd_status status;
     const real *radii = pd_contact_is_thick(d) ? self->scene.radii : NULL; // otherwise loops skip the radii
-    pd_ccd_limiter_description limiter = {d->phase, d->separation, d->activation,
-                                          radii,    d->planes,     d->n_planes,
-                                          d->asked, d->n_asked,    d->two_way.lengths_by == PD_TWO_WAY_IMPACTS};
+    pd_ccd_limiter_description limiter = {d->phase,  d->separation, d->activation,
+                                          radii,     d->planes,     d->n_planes,
+                                          d->tested, d->n_tested,   d->two_way.lengths_by == PD_TWO_WAY_IMPACTS};
     int *owners = calloc((size_t)d->n_planes + 1, sizeof *owners);
     if (!owners) return pd_fail(pd_context_error(context), PD_ERROR_MEMORY, "out of memory for %d planes", d->n_planes);
     PD_TRY(create_surface(self, d));
@@ -82,7 +82,7 @@ static pd_status create_searches(pd_contact *self, const pd_contact_description 
         const pd_collider *field = &d->penalty.fields[k];
         PD_TRY(pd_colliders_set(self->fields, k, field, field->grid.values));
     }
-    PD_TRY(pd_proximity_create(&self->proximity, context, self->phase, self->surface, self->planes, d->asked, d->n_asked, owners));
+    PD_TRY(pd_proximity_create(&self->proximity, context, self->phase, self->surface, self->planes, d->tested, d->n_tested, owners));
     PD_TRY(pd_contact_list_positions(self, d));
     pd_proximity_set_scene(self->proximity, radii, self->scene.planes, self->positions, self->n_positions);
     if (self->interval < 0 && (!d->two_way.steps || d->two_way.lengths_by != PD_TWO_WAY_DISTANCES))
@@ -154,7 +154,7 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
         PD_TRY(pd_friction_create(&self->friction[lag], context, &d->friction, d->phase.n_points));
     for (int lag = 0; lag < PD_LAG_COUNT && self->interval >= 0; lag++)
         PD_TRY(pd_penalty_create(&self->penalty[lag], context, &d->penalty, self->phase, self->fields->memory, &self->scene, d->n_planes,
-                                 d->asked, d->n_asked, (double)d->potential.stiffness, d->phase.n_points));
+                                 d->tested, d->n_tested, (double)d->potential.stiffness, d->phase.n_points));
 done:
     if (status) {
         pd_contact_destroy(self);

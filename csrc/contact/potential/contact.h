@@ -67,8 +67,8 @@ typedef struct pd_two_way_description {
 typedef struct pd_prescribed_description {
     pd_broad_phase_description phase; /* n_points = 0: no such pairs */
     const real *radii;                /* [n_points] m */
-    const int *asked;                 /* [n_asked] the points tested against planes */
-    int n_asked;
+    const int *tested;                /* [n_tested] the points tested against planes */
+    int n_tested;
     const char *const *names; /* [friction.n_owners] of bodies and obstacles */
 } pd_prescribed_description;
 
@@ -93,8 +93,8 @@ typedef struct pd_contact_description {
     const int *panels; /* [triangles] pd_contact_scene; NULL: no panels */
     const int *planes; /* [n_planes] */
     int n_planes;
-    const int *asked; /* [n_asked] the points tested against planes, ascending */
-    int n_asked;
+    const int *tested; /* [n_tested] the points tested against planes, ascending */
+    int n_tested;
     const int *rows; /* [n_embedded,4] vertices of the embedded points, which follow the vertices; -1: none */
     const real *weights;
     int n_embedded;
@@ -175,10 +175,10 @@ pd_status pd_contact_adapt_stiffness(pd_contact *contact, const real *x);
 /* Replaces the pairs of the present lag by those of a detection from the begin of the step to x [n_vertices,3] B, with their friction.
  * Has no effect without a penalty. Synchronises. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_detect(pd_contact *contact, const real *x);
-/* asks != 0: detections of a step do not synchronise from now on. Until the host has read them, only pd_contact_bound_displacements knows their pairs.
+/* async != 0: detections of a step do not synchronise from now on. Until the host has read them, only pd_contact_bound_displacements knows their pairs.
  * Enqueue the transfer before a synchronisation, and call pd_contact_detections_result after it. If *complete is 0, a list overflowed and its
  * capacity has been increased: there are no pairs. Repeat the step. */
-void pd_contact_allow_async(pd_contact *contact, int asks);
+void pd_contact_allow_async(pd_contact *contact, int async);
 pd_status pd_contact_fetch_detections(pd_contact *contact);
 pd_status pd_contact_detections_result(pd_contact *contact, int *complete);
 /* Tells whether detections are unread. The second function drops these detections and all pairs. */

@@ -42,8 +42,8 @@ pd_status pd_contact_detect(pd_contact *self, const real *x) {
         PD_TRY(pd_contact_set_points(self, self->found_at, self->targets, self->surface->points));
     else
         PD_TRY(pd_contact_find(self, x));
-    PD_TRY(self->asks && self->lag == PD_LAG_OF_STEP ? pd_penalty_detect_async(penalty, self->surface->points)
-                                                     : pd_penalty_detect(penalty, self->surface->points));
+    PD_TRY(self->async && self->lag == PD_LAG_OF_STEP ? pd_penalty_detect_async(penalty, self->surface->points)
+                                                      : pd_penalty_detect(penalty, self->surface->points));
     if (friction) { // a first guess may penetrate its support: it has no friction forces
         pd_penalty_view view = pd_penalty_pairs_of(penalty);
         const real *forces_at = self->fresh || self->found_at ? pd_penalty_start(penalty) : self->surface->points;
@@ -54,7 +54,7 @@ done:
     return status;
 }
 
-void pd_contact_allow_async(pd_contact *self, int asks) { self->asks = asks; }
+void pd_contact_allow_async(pd_contact *self, int async) { self->async = async; }
 
 int pd_contact_is_async(const pd_contact *self) {
     const pd_penalty *penalty = self->penalty[PD_LAG_OF_STEP];

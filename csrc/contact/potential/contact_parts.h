@@ -36,7 +36,7 @@ struct pd_contact {
     int interval;                        /* pd_contact_interval */
     int every_visit;                     /* of friction: pd_penalty_description */
     int fresh;                           /* no detection yet in this step */
-    int asks;                            /* pd_contact_allow_async */
+    int async;                           /* pd_contact_allow_async */
     real *found_at;                      /* B [n_vertices,3] positions of every detection; NULL: those of the call */
     int lag, lags;                       /* the present lag; pd_contact_lags */
     long long searches;

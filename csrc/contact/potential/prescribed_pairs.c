@@ -69,9 +69,9 @@ pd_status pd_prescribed_pairs_create(pd_prescribed_pairs **out, pd_context *cont
                                                 .activation = d->activation,
                                                 .radii = self->radii,
                                                 .planes = self->planes,
-                                                .n_planes = prescribed->n_asked ? self->n_planes : 0,
-                                                .asked = prescribed->asked,
-                                                .n_asked = prescribed->n_asked};
+                                                .n_planes = prescribed->n_tested ? self->n_planes : 0,
+                                                .tested = prescribed->tested,
+                                                .n_tested = prescribed->n_tested};
     PD_TRY(pd_ccd_limiter_create(&self->limiter, context, &limiter));
 done:
     if (status)

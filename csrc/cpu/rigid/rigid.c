@@ -149,8 +149,9 @@ pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *
                           real *correction, int *left) {
 #pragma omp parallel for num_threads(pd_threads(context, bodies->n, SOLVE_NANOSECONDS)) schedule(static)
     for (int b = 0; b < bodies->n; b++) {
-        int asked = !again || left[b];
-        left[b] = asked && pd_rigid_update_solve(bodies->bodies + b, systems + PD_RIGID_SYSTEM * (size_t)b, limited, gradient, correction);
+        int pending = !again || left[b];
+        left[b] =
+            pending && pd_rigid_update_solve(bodies->bodies + b, systems + PD_RIGID_SYSTEM * (size_t)b, limited, gradient, correction);
     }
     return PD_OK;
 }

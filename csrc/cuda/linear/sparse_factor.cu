@@ -36,8 +36,8 @@ static const pd_cudss *find_library(void) {
 #define PD_ENTER(member, name) pd_on_host_##name,
     static const pd_cudss all = {PD_CUDSS_FUNCTIONS(PD_ENTER)};
 #undef PD_ENTER
-    const char *asked = getenv("PDGPU_CUDSS");
-    return asked && strcmp(asked, "stand-in") == 0 ? &all : nullptr;
+    const char *setting = getenv("PDGPU_CUDSS");
+    return setting && strcmp(setting, "stand-in") == 0 ? &all : nullptr;
 }
 
 #else
@@ -45,9 +45,9 @@ static const pd_cudss *find_library(void) {
 /* NULL if it cannot be opened, or has another version. */
 static const pd_cudss *open_library(void) {
     static pd_cudss all = {};
-    const char *asked = getenv("PDGPU_CUDSS");
-    if (asked && strcmp(asked, "off") == 0) return nullptr;
-    void *library = dlopen(asked && asked[0] ? asked : "libcudss.so.1", RTLD_LAZY | RTLD_LOCAL);
+    const char *setting = getenv("PDGPU_CUDSS");
+    if (setting && strcmp(setting, "off") == 0) return nullptr;
+    void *library = dlopen(setting && setting[0] ? setting : "libcudss.so.1", RTLD_LAZY | RTLD_LOCAL);
     int major = 0, fine = library != nullptr;
 #define PD_FIND(member, name)                                                       \
     if (fine) {                                                                     \

@@ -21,10 +21,10 @@ enum { PD_SWEEPS_THAT_PAY = 3 };
 /* Blocks of a persistent launch of a kernel for vectors of three columns or one, which needs `wanted` of them; 0: one launch per sweep. */
 template <typename Kernel>
 static inline unsigned pd_staying_blocks(const pd_context *context, unsigned wanted, int width, int n_sweeps, Kernel kernel) {
-    int asked = context->sweeps == PD_SWEEPS_PERSISTENT;
-    if (context->sweeps == PD_SWEEPS_LAUNCHES || (width != 3 && width != 1) || !(asked || n_sweeps >= PD_SWEEPS_THAT_PAY)) return 0;
+    int required = context->sweeps == PD_SWEEPS_PERSISTENT;
+    if (context->sweeps == PD_SWEEPS_LAUNCHES || (width != 3 && width != 1) || !(required || n_sweeps >= PD_SWEEPS_THAT_PAY)) return 0;
     unsigned resident = pd_resident_blocks(context, kernel);
-    return wanted <= resident ? wanted : asked ? resident : 0;
+    return wanted <= resident ? wanted : required ? resident : 0;
 }
 
 /* Tells whether all sweeps are one persistent launch, which may then include the gather and the move. With several launches, these would

@@ -154,8 +154,8 @@ static __global__ void body_solve_kernel(pd_bodies bodies, double *systems, int 
                                          int *left) {
     int b = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
     if (b >= bodies.n) return;
-    int asked = !again || left[b];
-    left[b] = asked && pd_rigid_update_solve(bodies.bodies + b, systems + PD_RIGID_SYSTEM * (size_t)b, limited, gradient, correction);
+    int pending = !again || left[b];
+    left[b] = pending && pd_rigid_update_solve(bodies.bodies + b, systems + PD_RIGID_SYSTEM * (size_t)b, limited, gradient, correction);
 }
 
 pd_status pd_bodies_solve(pd_context *context, const pd_bodies *bodies, double *systems, int again, int limited, const real *gradient,

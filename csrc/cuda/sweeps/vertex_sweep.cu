@@ -401,7 +401,8 @@ static unsigned update_blocks(int updates, int lanes) { return pd_thread_blocks(
 pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd_vertex_sweep *sweep, const pd_step_data *step,
                             pd_sweep_step kind, int in_place, pd_sweep_bounds bounds, const pd_contact_sweep *contact, const real *x,
                             real *offset, real *positions, real *correction) {
-    const int asked = sweep->update_threads, lanes = asked > 0 ? asked : LANES, grouped_lanes = asked > 0 ? asked : NEO_HOOKEAN_LANES;
+    const int requested = sweep->update_threads, lanes = requested > 0 ? requested : LANES,
+              grouped_lanes = requested > 0 ? requested : NEO_HOOKEAN_LANES;
     const pd_contact_sweep touched = contact ? *contact : pd_contact_sweep{};
     pd_padded_row *slots = (pd_padded_row *)positions;
     auto groups = group_update_kernel<4>;

@@ -100,7 +100,7 @@ static pd_status assess(outer_anderson *made, const pd_problem *problem, const p
     pd_status status = PD_OK;
     PD_TRY(pd_add_scaled(context, model, iterate->offset, -1.0, made->combined, problem->trial_offset));
     PD_TRY(pd_place_at_offset(context, model, &problem->step, iterate->x, problem->trial_offset, problem->trial));
-    PD_TRY(pd_custom_refresh(problem, problem->trial, PD_ASK_ENERGY));
+    PD_TRY(pd_custom_refresh(problem, problem->trial, PD_REQUEST_ENERGY));
     pd_context_tally(context)->potentials++;
     PD_TRY(pd_potential(context, model, &problem->step, problem->trial, problem->trial_offset, problem->scalars));
     PD_TRY(pd_anderson_decide(context, made->anderson.state, problem->scalars, PD_ENERGY_COUNT, model->n_vertices, made->stiffness));

@@ -7,7 +7,7 @@
 #include "dynamics/rigid/rigid.h"
 
 static pd_status find_forces(const pd_problem *problem, const pd_step_data *step, const real *x, const real *offset, real *forces) {
-    pd_status status = pd_custom_refresh(problem, x, PD_ASK_STRESS);
+    pd_status status = pd_custom_refresh(problem, x, PD_REQUEST_STRESS);
     if (!status) status = pd_gradient(problem->context, problem->model, step, x, offset, forces);
     return status || !problem->rigid ? status : pd_rigid_gather(problem, x, forces);
 }
@@ -52,7 +52,7 @@ pd_status pd_simulation_unbalanced(pd_simulation *self, real *forces, int *known
     PD_TRY(pd_memory_copy(problem->context, problem->x_t, self->begun_at, bytes));
     PD_TRY(pd_custom_refresh_damping(problem, problem->x_t));
     PD_TRY(pd_damping_prepare(problem->context, problem->model, problem->x_t));
-    PD_TRY(pd_custom_refresh(problem, self->iterate.x, PD_ASK_STRESS));
+    PD_TRY(pd_custom_refresh(problem, self->iterate.x, PD_REQUEST_STRESS));
     PD_TRY(pd_gradient(problem->context, problem->model, &problem->step, self->iterate.x, self->iterate.offset, problem->trial_gradient));
     PD_TRY(pd_memory_download(problem->context, forces, problem->trial_gradient, bytes));
 done:

@@ -69,8 +69,8 @@ pd_status pd_custom_colours_refresh(const pd_custom_colours *self, const pd_prob
     for (int i = 0; i < self->n && !status; i++) {
         const listing *at = &self->kinds[i];
         const int begin = at->start[colour], n = at->start[colour + 1] - begin;
-        status = pd_custom_refresh_listed(problem, at->set, PD_ASK_STRESS | PD_ASK_HESSIAN, n, at->listed + begin, at->resident + begin,
-                                          STRIDE, positions, sweep->corner_slots[at->set]);
+        status = pd_custom_refresh_listed(problem, at->set, PD_REQUEST_STRESS | PD_REQUEST_HESSIAN, n, at->listed + begin,
+                                          at->resident + begin, STRIDE, positions, sweep->corner_slots[at->set]);
     }
     return status;
 }

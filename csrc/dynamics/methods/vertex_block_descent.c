@@ -109,7 +109,7 @@ static pd_status sweep(pd_descent *descent, const pd_problem *problem, const pd_
     pd_status status = PD_OK;
     if (problem->contact) PD_TRY(pd_contact_bound_displacements(problem->contact, iterate->x, touched));
     pd_context_tally(problem->context)->sweeps++;
-    if (!in_place) PD_TRY(pd_custom_refresh(problem, iterate->x, PD_ASK_STRESS | PD_ASK_HESSIAN));
+    if (!in_place) PD_TRY(pd_custom_refresh(problem, iterate->x, PD_REQUEST_STRESS | PD_REQUEST_HESSIAN));
     // the functions of a material are evaluated after the moves of the earlier colours
     for (int colour = descent->custom ? -1 : 0; colour < n_colours; colour += each) {
         bounds.first_colour = colour < 0 ? 0 : colour;

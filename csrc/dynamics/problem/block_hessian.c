@@ -63,7 +63,7 @@ static pd_status add_contact(const pd_problem *problem, const real *x, pd_hessia
 pd_status pd_problem_hessian(const pd_problem *problem, const real *x, pd_hessian_filter filter) {
     const pd_block_hessian *self = problem->hessian;
     pd_context_tally(problem->context)->hessians++;
-    pd_status status = pd_custom_refresh(problem, x, PD_ASK_HESSIAN);
+    pd_status status = pd_custom_refresh(problem, x, PD_REQUEST_HESSIAN);
     if (!status)
         status = pd_hessian(problem->context, problem->model, &problem->step, x, filter, self->slots, self->diagonal_slots,
                             self->pattern.row_start[self->pattern.n], self->blocks);

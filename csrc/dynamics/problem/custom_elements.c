@@ -76,7 +76,7 @@ typedef struct place {
 } place;
 
 /* Elements number begin .. begin + n - 1 of the list, all of functions `f`. */
-static pd_status refresh_batch(const pd_problem *problem, int s, const pd_material_functions *f, int asked, const place *at, int begin,
+static pd_status refresh_batch(const pd_problem *problem, int s, const pd_material_functions *f, int requested, const place *at, int begin,
                                int n) {
     const pd_custom_elements *self = problem->custom;
     const pd_elements *g = &problem->model->kinds[s];
@@ -91,12 +91,12 @@ static pd_status refresh_batch(const pd_problem *problem, int s, const pd_materi
     PD_TRY(pd_memory_download(problem->context, self->host_F, self->F, count * sizeof(real)));
     for (size_t i = 0; i < count; i++) f->F[i] = (double)self->host_F[i];
     for (int i = 0; i < n; i++) f->elements[i] = (at->listed ? at->listed[begin + i] : begin + i) - f->first;
-    PD_TRY(pd_material_values(f, asked, n, d, self->found, problem->error));
+    PD_TRY(pd_material_values(f, requested, n, d, self->found, problem->error));
 
     // the requested columns are contiguous: energies, stresses, or stresses and Hessians
     for (int q = 0; q < PD_MATERIAL_QUANTITIES; q++) {
         int first, end;
-        if (!(asked & 1 << q)) continue;
+        if (!(requested & 1 << q)) continue;
         pd_material_columns((pd_material_quantity)q, d, &first, &end);
         if (first < from) from = first;
         to = end;
@@ -113,41 +113,41 @@ done:
     return status;
 }
 
-static pd_status refresh_run(const pd_problem *problem, int s, const pd_material_functions *f, int asked, const place *at, int begin,
+static pd_status refresh_run(const pd_problem *problem, int s, const pd_material_functions *f, int requested, const place *at, int begin,
                              int end) {
     pd_status status = PD_OK;
     for (int b = begin; b < end && !status; b += f->most)
-        status = refresh_batch(problem, s, f, asked, at, b, end - b < f->most ? end - b : f->most);
+        status = refresh_batch(problem, s, f, requested, at, b, end - b < f->most ? end - b : f->most);
     return status;
 }
 
-static pd_status refresh_set(const pd_problem *problem, int s, const real *x, int asked) {
+static pd_status refresh_set(const pd_problem *problem, int s, const real *x, int requested) {
     const pd_element_set *set = &problem->sets[s];
     const place at = {NULL, NULL, POSITION, x, problem->model->kinds[s].vertices};
     pd_status status = PD_OK;
     for (int m = 0; m < set->n_functions && !status; m++) {
         const pd_material_functions *f = &set->functions[m];
-        status = refresh_run(problem, s, f, asked, &at, f->first, f->first + f->n);
+        status = refresh_run(problem, s, f, requested, &at, f->first, f->first + f->n);
     }
     return status;
 }
 
-pd_status pd_custom_refresh(const pd_problem *problem, const real *x, int asked) {
+pd_status pd_custom_refresh(const pd_problem *problem, const real *x, int requested) {
     pd_status status = PD_OK;
     for (int s = 0; problem->custom && s < problem->n_sets && !status; s++)
-        if (pd_kind_is_custom(problem->sets[s].kind)) status = refresh_set(problem, s, x, asked);
+        if (pd_kind_is_custom(problem->sets[s].kind)) status = refresh_set(problem, s, x, requested);
     return status;
 }
 
 pd_status pd_custom_refresh_damping(const pd_problem *problem, const real *x) {
     pd_status status = PD_OK;
     for (int s = 0; problem->custom && s < problem->n_sets && !status; s++)
-        if (pd_kind_is_custom(problem->sets[s].kind) && problem->sets[s].damping) status = refresh_set(problem, s, x, PD_ASK_HESSIAN);
+        if (pd_kind_is_custom(problem->sets[s].kind) && problem->sets[s].damping) status = refresh_set(problem, s, x, PD_REQUEST_HESSIAN);
     return status;
 }
 
-pd_status pd_custom_refresh_listed(const pd_problem *problem, int set, int asked, int n, const int *listed, const int *listed_in_backend,
-                                   int stride, const real *positions, const int *corners) {
+pd_status pd_custom_refresh_listed(const pd_problem *problem, int set, int requested, int n, const int *listed,
+                                   const int *listed_in_backend, int stride, const real *positions, const int *corners) {
     const pd_element_set *elements = &problem->sets[set];
     const place at = {listed, listed_in_backend, stride, positions, corners};
     pd_status status = PD_OK;
@@ -156,7 +156,7 @@ pd_status pd_custom_refresh_listed(const pd_problem *problem, int set, int asked
         const pd_material_functions *f = &elements->functions[m];
         int end = begin;
         while (end < n && listed[end] < f->first + f->n) end++;
-        status = refresh_run(problem, set, f, asked, &at, begin, end);
+        status = refresh_run(problem, set, f, requested, &at, begin, end);
         begin = end;
     }
     return status;

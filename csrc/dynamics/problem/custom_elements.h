@@ -11,15 +11,15 @@ typedef struct pd_custom_elements pd_custom_elements;
 pd_status pd_custom_elements_create(pd_custom_elements **out, const pd_problem *problem);
 void pd_custom_elements_destroy(pd_custom_elements *self, pd_context *context); /* NULL is allowed */
 
-/* The requested quantities (PD_ASK_...) of all such elements at x B [n,3]; no effect without such elements. Allocates nothing. Errors:
+/* The requested quantities (PD_REQUEST_...) of all such elements at x B [n,3]; no effect without such elements. Allocates nothing. Errors:
  * those of pd_material_values, in the text of the problem. */
-pd_status pd_custom_refresh(const pd_problem *problem, const real *x, int asked);
+pd_status pd_custom_refresh(const pd_problem *problem, const real *x, int requested);
 /* The Hessians at x of the kinds with damping: before pd_damping_prepare. */
 pd_status pd_custom_refresh_damping(const pd_problem *problem, const real *x);
 
 /* The same for some elements of set number `set`, `listed` H and B [n] ascending, at positions B [.,stride], with the corners in rows
  * `corners` B [elements,k]. */
-pd_status pd_custom_refresh_listed(const pd_problem *problem, int set, int asked, int n, const int *listed, const int *listed_in_backend,
-                                   int stride, const real *positions, const int *corners);
+pd_status pd_custom_refresh_listed(const pd_problem *problem, int set, int requested, int n, const int *listed,
+                                   const int *listed_in_backend, int stride, const real *positions, const int *corners);
 
 #endif

@@ -6,7 +6,7 @@
 #include "dynamics/rigid/rigid.h"
 
 pd_status pd_problem_element_energies(const pd_problem *self, const real *x, const real *offset, double *energies) {
-    pd_status status = pd_custom_refresh(self, x, PD_ASK_ENERGY);
+    pd_status status = pd_custom_refresh(self, x, PD_REQUEST_ENERGY);
     pd_context_tally(self->context)->potentials++;
     if (!status) status = pd_potential(self->context, self->model, &self->step, x, offset, self->scalars);
     return status ? status : pd_memory_download(self->context, energies, self->scalars, PD_ENERGY_COUNT * sizeof(double));
@@ -32,7 +32,7 @@ pd_status pd_problem_potential(const pd_problem *self, const real *x, const real
 
 /* dG/dx, not counted as work. */
 static pd_status find_gradient(const pd_problem *self, const real *x, const real *offset, real *gradient) {
-    pd_status status = pd_custom_refresh(self, x, PD_ASK_STRESS);
+    pd_status status = pd_custom_refresh(self, x, PD_REQUEST_STRESS);
     if (!status) status = pd_gradient(self->context, self->model, &self->step, x, offset, gradient);
     if (!status && self->response->gradient) status = self->response->gradient(self, x, gradient);
     if (!status && self->rigid) status = pd_rigid_gather(self, x, gradient);

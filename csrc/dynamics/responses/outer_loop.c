@@ -141,7 +141,7 @@ pd_status pd_outer_first_guess(pd_simulation *self) {
     double fraction;
     PD_TRY(pd_memory_copy(problem->context, limiter->x, problem->x_t, pd_problem_bytes(problem)));
     limiter->apart = 1;
-    outer->outer = outer->slow = limiter->stagnations = limiter->arrived = outer->asked = 0;
+    outer->outer = outer->slow = limiter->stagnations = limiter->arrived = outer->enqueued = 0;
     limiter->kept = limiter->fraction = outer->left = outer->share = 1.0;
     outer->moved = 0.0;
     limiter->rounds = PD_ROUNDS_GO_ON;
@@ -228,7 +228,7 @@ static pd_status end_async(pd_simulation *self) {
     PD_TRY(fetch_found(self, FOUND_ROUND, FOUND_COUNT));
     PD_TRY(pd_projective_limit_async(projective, limiter->x, self->iterate.x));
     PD_TRY(move_async(self));
-    outer->asked = 1;
+    outer->enqueued = 1;
 done:
     return status;
 }
@@ -322,11 +322,11 @@ static pd_status move_state(pd_simulation *self, double *moved) {
     int cut_back = pd_projective_settings(outer->projective)->cut_back, complete;
     pd_status status = PD_OK;
     if (is_driving(self)) return move_prescribed_state(self, moved);
-    if (!outer->asked) {
+    if (!outer->enqueued) {
         PD_TRY(end_async(self));
         PD_TRY(pd_context_synchronise(context));
     }
-    outer->asked = 0;
+    outer->enqueued = 0;
     *moved = sqrt(outer->found[FOUND_ROUND]);
     if (!isfinite(*moved)) return PD_OK; // the frame reports it
     PD_TRY(pd_projective_limit_result(outer->projective, SLOW, &limiter->fraction, &complete));

@@ -31,7 +31,7 @@ typedef struct pd_outer {
     double left;           /* the remaining fraction of the step, if the rounds so far are parts of it */
     int measured;          /* `found` belongs to the last iteration */
     double found[5];       /* pd_outer_read */
-    int asked;             /* the end of the round is enqueued */
+    int enqueued;          /* the end of the round is enqueued */
     pd_round round;        /* its result */
     double potential;      /* G after the last iteration, if it ends a round; otherwise NaN */
 } pd_outer;

@@ -7,7 +7,7 @@
 static int wanted(const pd_description *description) { return description->contact && description->contact->penalty.interval >= 0; }
 
 static pd_status begin(pd_simulation *self) {
-    pd_contact_allow_async(self->problem->contact, self->limiter.asks);
+    pd_contact_allow_async(self->problem->contact, self->limiter.async);
     return pd_pairs_begin(self);
 }
 

@@ -84,7 +84,7 @@ static pd_status finish(pd_simulation *self) {
 
 static pd_status restore(pd_simulation *self) {
     pd_outer *outer = pd_outer_of(self);
-    self->limiter.apart = outer->asked = 0;
+    self->limiter.apart = outer->enqueued = 0;
     pd_projective_end(outer->projective);
     pd_contact_forget_neighbours(self->problem->scene); // a NaN state has not moved
     pd_projective_forget(outer->projective);

@@ -351,7 +351,7 @@ static pd_status velocity(run *r) {
 
 /* Tells whether penalty pairs can be found without a read of their number: a vertex sweep uses the lists of its vertices, and the potential
  * is not needed. A backend on the host never synchronises. */
-static int asks(const run *r) {
+static int is_async(const run *r) {
     const pd_simulation *self = r->simulation;
     const pd_method *method = self->method;
     return method->keeps_bounds && method->capturable && method->capturable(self->method_memory) && !r->recording &&
@@ -365,7 +365,7 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     pd_step_result *result = r->result;
     double start = pd_seconds();
     pd_status status = PD_OK;
-    self->limiter.asks = asks(r);
+    self->limiter.async = is_async(r);
     pd_tally *tally = pd_context_tally(problem->context);
     *tally = self->set_up; // a repeated step, with longer lists, adds to the counts
     tally->counting = 1;

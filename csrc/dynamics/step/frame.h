@@ -19,7 +19,7 @@ typedef struct pd_step_limiter {
     double kept;               /* the accepted fraction of the method's move; 1 if the method applied `fraction` itself */
     int drives;                /* moves of prescribed points in the step */
     int detections;            /* detections of penalty pairs in the step */
-    int asks;                  /* detections do not synchronise: the step has no observer */
+    int async;                 /* detections do not synchronise: the step has no observer */
     int outgrown;              /* a detection exceeded the capacity: the step must be repeated */
     int driving;               /* pins or obstacles move in the step */
     int arrived;               /* all prescribed points are at their targets */

@@ -13,7 +13,7 @@
 typedef struct batch {
     pd_kind_shape shape;
     const pd_material_functions *functions;
-    int asked;
+    int requested;
     const real *x, *rest;
     real *parameters;
 } batch;
@@ -28,13 +28,13 @@ static pd_status fill_batch(const batch *self, const pd_material_functions *f, i
         for (int c = 0; c < 3 * d; c++) f->F[3 * d * i + c] = (double)F[c];
         f->elements[i] = begin + i - f->first;
     }
-    pd_status status = pd_material_values(f, self->asked, n, d, found, error);
+    pd_status status = pd_material_values(f, self->requested, n, d, found, error);
     for (int i = 0; i < n && !status; i++) {
         real *p = self->parameters + (size_t)(begin + i) * (size_t)self->shape.parameters;
         for (int q = 0; q < PD_MATERIAL_QUANTITIES; q++) {
             int from, end;
             pd_material_columns((pd_material_quantity)q, d, &from, &end);
-            for (int c = from; c < end && (self->asked & 1 << q); c++)
+            for (int c = from; c < end && (self->requested & 1 << q); c++)
                 p[PD_CUSTOM_ENERGY + c] = (real)((double)p[PD_CUSTOM_MEASURE] * found[(size_t)i * (size_t)width + (size_t)c]);
         }
     }
@@ -54,10 +54,10 @@ static pd_status fill(const batch *self, int n_functions, pd_error *error) {
 }
 
 static PyObject *material_values(PyObject *module, PyObject *arguments) {
-    int kind, asked;
+    int kind, requested;
     PyObject *x_object, *rest_object, *parameters_object, *functions, *kept = NULL;
     PyArrayObject *parameters = NULL;
-    if (!PyArg_ParseTuple(arguments, "iiOOOO:material_values", &kind, &asked, &x_object, &rest_object, &parameters_object, &functions))
+    if (!PyArg_ParseTuple(arguments, "iiOOOO:material_values", &kind, &requested, &x_object, &rest_object, &parameters_object, &functions))
         return NULL;
     pd_kind_shape shape = pd_kind_shape_of(kind);
     if (!pd_kind_is_custom(kind)) return PyErr_Format(PyExc_ValueError, "kind: %d has no functions of a material", kind);
@@ -75,7 +75,7 @@ static PyObject *material_values(PyObject *module, PyObject *arguments) {
         Py_CLEAR(parameters);
         goto done;
     }
-    const batch self = {shape, set.functions, asked, PyArray_DATA(x), PyArray_DATA(rest), PyArray_DATA(parameters)};
+    const batch self = {shape, set.functions, requested, PyArray_DATA(x), PyArray_DATA(rest), PyArray_DATA(parameters)};
     pd_error error = {0};
     pd_status status;
     Py_BEGIN_ALLOW_THREADS status = fill(&self, set.n_functions, &error);
@@ -90,8 +90,9 @@ done:
 
 PyMethodDef pd_material_methods[] = {
     {"material_values", material_values, METH_VARARGS,
-     "material_values($module, kind, asked, x, rest, parameters, functions, /)\n--\n\n"
-     "The parameters with what functions of a material find at x (n,k,3): asked is a sum of 1 energy, 2 stress, 4 Hessian. functions is "
+     "material_values($module, kind, requested, x, rest, parameters, functions, /)\n--\n\n"
+     "The parameters with what functions of a material find at x (n,k,3): requested is a sum of 1 energy, 2 stress, 4 Hessian. functions "
+     "is "
      "a list as in a set of Simulation."},
     {NULL, NULL, 0, NULL},
 };

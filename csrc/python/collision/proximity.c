@@ -45,24 +45,24 @@ static int read_weights(PyObject *rows_object, PyObject *weights_object, PyObjec
 }
 
 static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords, PyObject *kept) {
-    static char *names[] = {"phase", "n_vertices", "owner", "asked", "collider_owner", "rows", "weights", NULL};
+    static char *names[] = {"phase", "n_vertices", "owner", "tested", "collider_owner", "rows", "weights", NULL};
     PyTypeObject *phase_type = ((pd_module_state *)PyType_GetModuleState(type))->broad_phase_type;
-    PyObject *phase_object, *owner_object, *asked_object, *collider_owner_object, *rows = Py_None, *weights = Py_None;
+    PyObject *phase_object, *owner_object, *tested_object, *collider_owner_object, *rows = Py_None, *weights = Py_None;
     pd_surface_description d = {0};
     npy_intp shape[1] = {-1};
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!iOOO|OO:Proximity", names, phase_type, &phase_object, &d.n_vertices,
-                                     &owner_object, &asked_object, &collider_owner_object, &rows, &weights))
+                                     &owner_object, &tested_object, &collider_owner_object, &rows, &weights))
         return NULL;
     BroadPhaseObject *phase = (BroadPhaseObject *)phase_object;
     d.n_points = phase->n_points;
     if (!pd_number_in_range(d.n_vertices, 0, INT_MAX, "n_vertices") || !read_weights(rows, weights, kept, &d)) return NULL;
-    PyArrayObject *asked = pd_array_in_kept(kept, asked_object, NPY_INT32, 1, shape, "asked");
-    PyArrayObject *collider_owner = asked ? pd_array_in_kept(kept, collider_owner_object, NPY_INT32, 1, shape, "collider_owner") : NULL;
+    PyArrayObject *tested = pd_array_in_kept(kept, tested_object, NPY_INT32, 1, shape, "tested");
+    PyArrayObject *collider_owner = tested ? pd_array_in_kept(kept, collider_owner_object, NPY_INT32, 1, shape, "collider_owner") : NULL;
     shape[0] = d.n_points;
     PyArrayObject *owner = collider_owner ? pd_array_in_kept(kept, owner_object, NPY_INT32, 1, shape, "owner") : NULL;
-    if (!owner || pd_array_check_indices(asked, d.n_points, "points", "asked") < 0) return NULL;
-    int n_asked = pd_array_length(asked, 0, "asked"), n_colliders = pd_array_length(collider_owner, 0, "collider_owner");
-    if (n_asked < 0 || n_colliders < 0) return NULL;
+    if (!owner || pd_array_check_indices(tested, d.n_points, "points", "tested") < 0) return NULL;
+    int n_tested = pd_array_length(tested, 0, "tested"), n_colliders = pd_array_length(collider_owner, 0, "collider_owner");
+    if (n_tested < 0 || n_colliders < 0) return NULL;
     d.owner = PyArray_DATA(owner);
 
     ProximityObject *self = pd_instance_create(type);
@@ -74,11 +74,11 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     }
     pd_status status;
     pd_context *context = phase->context;
-    const int *points = PyArray_DATA(asked), *owners = PyArray_DATA(collider_owner);
+    const int *points = PyArray_DATA(tested), *owners = PyArray_DATA(collider_owner);
     Py_BEGIN_ALLOW_THREADS status = pd_surface_create(&self->surface, context, &d);
     if (!status) status = pd_colliders_create(&self->colliders, context, n_colliders);
     if (!status) status = pd_memory_create(context, (void **)&self->x, 3 * (size_t)d.n_vertices * sizeof(real) + 1);
-    if (!status) status = pd_proximity_create(&self->core, context, phase->core, self->surface, self->colliders, points, n_asked, owners);
+    if (!status) status = pd_proximity_create(&self->core, context, phase->core, self->surface, self->colliders, points, n_tested, owners);
     Py_END_ALLOW_THREADS pd_broad_phase_leave(phase);
     if (status) {
         raise_from(self, status);

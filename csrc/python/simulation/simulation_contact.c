@@ -62,18 +62,18 @@ PyObject *pd_call_doublings(pd_simulation_object *self, PyObject *unused) {
 
 static pd_status set_doublings(pd_simulation *core, const void *given, void *out) {
     pd_contact *contact = pd_simulation_contact(core);
-    const pd_contact_doublings *asked = given;
+    const pd_contact_doublings *doublings = given;
     (void)out;
-    if (contact ? pd_contact_set_doublings(contact, *asked) : asked->now == 0 && asked->next == 0) return PD_OK;
+    if (contact ? pd_contact_set_doublings(contact, *doublings) : doublings->now == 0 && doublings->next == 0) return PD_OK;
     return pd_fail(pd_simulation_error(core), PD_ERROR_VALUE,
                    "doublings: expected 0 <= now <= next <= %d, and 0 with a stiffness that does not adapt, got %d and %d",
-                   PD_MOST_DOUBLINGS, asked->now, asked->next);
+                   PD_MOST_DOUBLINGS, doublings->now, doublings->next);
 }
 
 PyObject *pd_call_set_doublings(pd_simulation_object *self, PyObject *arguments) {
-    pd_contact_doublings asked;
-    if (!PyArg_ParseTuple(arguments, "ii:set_doublings", &asked.now, &asked.next)) return NULL;
-    if (!pd_object_call(self, set_doublings, &asked, NULL)) return NULL;
+    pd_contact_doublings doublings;
+    if (!PyArg_ParseTuple(arguments, "ii:set_doublings", &doublings.now, &doublings.next)) return NULL;
+    if (!pd_object_call(self, set_doublings, &doublings, NULL)) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -97,17 +97,17 @@ typedef struct {
 } row_request;
 
 static pd_status contact_row(pd_simulation *core, const void *given, void *out) {
-    const row_request *asked = given;
+    const row_request *request = given;
     pd_status status = pd_simulation_begin(core);
-    return status ? status : pd_simulation_contact_row(core, asked->x, asked->first, out);
+    return status ? status : pd_simulation_contact_row(core, request->x, request->first, out);
 }
 
 PyObject *pd_call_contact_row(pd_simulation_object *self, PyObject *arguments) {
     PyObject *object;
-    row_request asked;
+    row_request request;
     pd_contact_row row;
-    if (!PyArg_ParseTuple(arguments, "Op:contact_row", &object, &asked.first)) return NULL;
-    if (!pd_object_read_vectors(self, object, "x", &asked.x) || !pd_object_call(self, contact_row, &asked, &row)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "Op:contact_row", &object, &request.first)) return NULL;
+    if (!pd_object_read_vectors(self, object, "x", &request.x) || !pd_object_call(self, contact_row, &request, &row)) return NULL;
     return Py_BuildValue("{sdsdsdsdsdsd}", "contact_potential", row.potential, "friction_potential", row.friction, "active_contacts",
                          row.active, "contacts_entered", row.entered, "contacts_left", row.left, "smallest_distance",
                          row.smallest_distance);

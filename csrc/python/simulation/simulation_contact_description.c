@@ -280,8 +280,8 @@ static int read_prescribed(PyObject *kept, PyObject *object, int n_vertices, con
             !array_of(kept, dict, radii[kind], PD_NPY_REAL, 1, one, &out->phase.radii[kind]))
             return 0;
     }
-    if (!indices_of(kept, dict, "asked", 0, n_vertices, &rows, &out->asked)) return 0;
-    out->n_asked = (int)rows;
+    if (!indices_of(kept, dict, "tested", 0, n_vertices, &rows, &out->tested)) return 0;
+    out->n_tested = (int)rows;
     out->phase.rest = contact->rest;
     out->phase.n_points = (int)n;
     return read_names(kept, dict, contact->friction.n_owners, &out->names);
@@ -342,8 +342,8 @@ int pd_read_contact(PyObject *kept, PyObject *object, int n_vertices, pd_contact
     if (!indices_of(kept, object, "planes", 0, n - 1, &rows, &out->planes)) return 0;
     out->n_planes = (int)rows;
     if (!read_embedding(kept, object, n_vertices, out)) return 0;
-    if (!indices_of(kept, object, "asked", 0, n_vertices + out->n_embedded, &rows, &out->asked)) return 0;
-    out->n_asked = (int)rows;
+    if (!indices_of(kept, object, "tested", 0, n_vertices + out->n_embedded, &rows, &out->tested)) return 0;
+    out->n_tested = (int)rows;
     out->friction.least_gap = out->adaptive ? PD_COLLAPSED_GAP : 0.0;
     return read_penalty(kept, object, n, out->phase.n[PD_TRIANGLES], &out->penalty) && read_fields(kept, object, out, &out->penalty) &&
            read_friction(kept, object, n, &out->friction) && read_projective(object, &out->projective) &&

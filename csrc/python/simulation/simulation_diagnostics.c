@@ -7,21 +7,21 @@ typedef struct {
     int choice, of_bodies;
     const pd_csr *pattern; /* out */
     const real *blocks;    /* out */
-} request;
+} point_request;
 
 static pd_status energies(pd_simulation *core, const void *given, void *out) {
-    const request *asked = given;
+    const point_request *request = given;
     pd_status status = pd_simulation_begin(core);
-    return status ? status : pd_simulation_energies(core, asked->x, asked->choice, out);
+    return status ? status : pd_simulation_energies(core, request->x, request->choice, out);
 }
 
 PyObject *pd_call_energies(pd_simulation_object *self, PyObject *arguments) {
     npy_intp shape[1] = {PD_ENERGY_COUNT};
     PyObject *object;
-    request asked = {0};
-    if (!PyArg_ParseTuple(arguments, "Op:energies", &object, &asked.choice)) return NULL;
-    if (!pd_object_read_vectors(self, object, "x", &asked.x)) return NULL;
-    return pd_object_fill(self, energies, &asked, pd_array_out(NPY_FLOAT64, 1, shape));
+    point_request request = {0};
+    if (!PyArg_ParseTuple(arguments, "Op:energies", &object, &request.choice)) return NULL;
+    if (!pd_object_read_vectors(self, object, "x", &request.x)) return NULL;
+    return pd_object_fill(self, energies, &request, pd_array_out(NPY_FLOAT64, 1, shape));
 }
 
 static pd_status gradient(pd_simulation *core, const void *x, void *out) {
@@ -67,17 +67,17 @@ typedef struct {
 } balance;
 
 static pd_status unbalanced(pd_simulation *core, const void *given, void *out) {
-    balance *asked = out;
+    balance *found = out;
     (void)given;
-    return pd_simulation_unbalanced(core, asked->forces, &asked->known);
+    return pd_simulation_unbalanced(core, found->forces, &found->known);
 }
 
 PyObject *pd_call_unbalanced(pd_simulation_object *self, PyObject *unused) {
     (void)unused;
     PyArrayObject *array = pd_object_new_vectors(self);
     if (!array) return NULL;
-    balance asked = {PyArray_DATA(array), 0};
-    if (pd_object_call(self, unbalanced, NULL, &asked) && asked.known) return (PyObject *)array;
+    balance found = {PyArray_DATA(array), 0};
+    if (pd_object_call(self, unbalanced, NULL, &found) && found.known) return (PyObject *)array;
     Py_DECREF((PyObject *)array);
     if (PyErr_Occurred()) return NULL;
     Py_RETURN_NONE;
@@ -95,24 +95,24 @@ PyObject *pd_build_csr(const pd_csr *matrix, PyArrayObject *values) {
 }
 
 static pd_status hessian(pd_simulation *core, const void *given, void *out) {
-    const request *asked = given;
-    request *found = out;
-    pd_hessian_filter filter = asked->choice ? PD_FILTER_CLAMP : PD_FILTER_NONE;
+    const point_request *request = given;
+    point_request *found = out;
+    pd_hessian_filter filter = request->choice ? PD_FILTER_CLAMP : PD_FILTER_NONE;
     pd_status status = pd_simulation_begin(core);
-    return status ? status : pd_simulation_hessian(core, asked->x, filter, asked->of_bodies, &found->pattern, &found->blocks);
+    return status ? status : pd_simulation_hessian(core, request->x, filter, request->of_bodies, &found->pattern, &found->blocks);
 }
 
 PyObject *pd_call_hessian(pd_simulation_object *self, PyObject *arguments) {
     PyObject *object, *result = NULL;
-    request asked = {0};
-    if (!PyArg_ParseTuple(arguments, "Op|p:hessian", &object, &asked.choice, &asked.of_bodies)) return NULL;
-    if (!pd_object_read_vectors(self, object, "x", &asked.x) || !pd_object_enter(self)) return NULL;
+    point_request request = {0};
+    if (!PyArg_ParseTuple(arguments, "Op|p:hessian", &object, &request.choice, &request.of_bodies)) return NULL;
+    if (!pd_object_read_vectors(self, object, "x", &request.x) || !pd_object_enter(self)) return NULL;
     // The result is in the core's memory: it is copied before another call can enter.
     pd_status status;
-    Py_BEGIN_ALLOW_THREADS status = hessian(self->core, &asked, &asked);
+    Py_BEGIN_ALLOW_THREADS status = hessian(self->core, &request, &request);
     Py_END_ALLOW_THREADS if (!status) {
-        npy_intp shape[3] = {asked.pattern->row_start[asked.pattern->n], 3, 3};
-        result = pd_build_csr(asked.pattern, pd_array_copy(PD_NPY_REAL, 3, shape, asked.blocks));
+        npy_intp shape[3] = {request.pattern->row_start[request.pattern->n], 3, 3};
+        result = pd_build_csr(request.pattern, pd_array_copy(PD_NPY_REAL, 3, shape, request.blocks));
     }
     pd_object_leave(self);
     return status ? pd_object_raise(self, status) : result;

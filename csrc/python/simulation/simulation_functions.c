@@ -56,10 +56,10 @@ void pd_functions_end(pd_simulation_object *self) {
 static pd_callback_step *enter(pd_simulation_object *self) {
     if (!self->solved)
         PyErr_Format(PyExc_RuntimeError, "no function of a solver is running on this simulation");
-    else if (self->owner != PyThread_get_thread_ident() || self->asks)
+    else if (self->owner != PyThread_get_thread_ident() || self->querying)
         PyErr_Format(PyExc_RuntimeError, "only the thread that solves the step may query it: read the data of another thread before");
     else {
-        self->asks = 1;
+        self->querying = 1;
         return self->solved;
     }
     return NULL;
@@ -67,7 +67,7 @@ static pd_callback_step *enter(pd_simulation_object *self) {
 
 /* Takes `result`, which may be NULL, and returns it, or NULL with the exception of a status. */
 static PyObject *leave(pd_simulation_object *self, pd_status status, PyObject *result) {
-    self->asks = 0;
+    self->querying = 0;
     if (!status) return result;
     Py_XDECREF(result);
     return pd_object_raise(self, pd_simulation_keep_error(self->core, status));

@@ -23,7 +23,7 @@ typedef struct pd_simulation_object {
     PyThreadState *thread;     /* saved while the core runs */
     pd_callback_step *solved;  /* the current step, while a function runs */
     unsigned long owner;       /* the thread that it runs on */
-    int asks;                  /* a query of the function is running */
+    int querying;              /* a query of the function is running */
 } pd_simulation_object;
 
 /* One call at a time. A second one, from another thread or from an observer, is an error and does not wait: an observer that waited for

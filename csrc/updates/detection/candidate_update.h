@@ -42,8 +42,8 @@ PD_FUNCTION pd_candidate pd_candidate_of(const pd_candidates *candidates, size_t
     }
     row -= candidates->n_edge_edge;
     out.kind = PD_CONTACT_VERTEX_COLLIDER;
-    out.first = (int)(row / (size_t)candidates->n_asked);
-    out.second = out.points[0] = candidates->asked[row % (size_t)candidates->n_asked];
+    out.first = (int)(row / (size_t)candidates->n_tested);
+    out.second = out.points[0] = candidates->tested[row % (size_t)candidates->n_tested];
     out.points[1] = out.points[2] = out.points[3] = -1;
     return out;
 }

@@ -45,14 +45,14 @@ def asking(core: SimulationCore) -> Iterator[None]:
 def ask(motion: Callable, *arguments: Any) -> Any:
     """Return motion(*arguments); until then the calling simulations reject calls, from other threads too."""
     # a marked one already waits for an outer motion, which steps another simulation
-    marked = [core for core in _askers.cores if core.asked is None]
+    marked = [core for core in _askers.cores if core.called_motion is None]
     for core in marked:
-        core.asked = motion
+        core.called_motion = motion
     try:
         return motion(*arguments)
     finally:
         for core in marked:
-            core.asked = None
+            core.called_motion = None
 
 
 def refusal(motion: str) -> RuntimeError:

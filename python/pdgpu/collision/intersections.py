@@ -169,8 +169,8 @@ class VerifierScene:
         """
         vertices, alone = self.vertices[:, None], np.flatnonzero(self.alone).astype(np.int32)
         numbers = {"triangle": None, "vertex": self.vertices, "edge": None, "alone": alone}
-        asked = (("vertex", vertices, "triangle", self.triangles), ("edge", self.edges, "edge", self.edges))
-        for kind, first, other, second in (*asked, ("vertex", vertices, "alone", self.edges[alone])):
+        kinds = (("vertex", vertices, "triangle", self.triangles), ("edge", self.edges, "edge", self.edges))
+        for kind, first, other, second in (*kinds, ("vertex", vertices, "alone", self.edges[alone])):
             same = other == "edge"
             parts = [*self._of_thickness(points_0, points_1, first, second, same, separation, threads)]
             found = parts[0]
@@ -200,8 +200,8 @@ class VerifierScene:
                 if not len(mine):
                     continue
                 rows, others = np.ascontiguousarray(first[mine]), np.ascontiguousarray(second[theirs])
-                asked = (rows, others, of_first[mine], separation + thickness, self.fixed, alike, threads)
-                pairs, times, distances = _host.find_approaches(points_0, points_1, *asked)
+                arguments = (rows, others, of_first[mine], separation + thickness, self.fixed, alike, threads)
+                pairs, times, distances = _host.find_approaches(points_0, points_1, *arguments)
                 pairs = np.stack([mine[pairs[:, 0]], theirs[pairs[:, 1]]], axis=1)
                 yield np.sort(pairs, axis=1) if same else pairs, times, distances - thickness
 

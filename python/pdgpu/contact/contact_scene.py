@@ -191,7 +191,7 @@ class ContactScene:
             "projective": None,
             "two_way": None,
             "prescribed": None,
-            "asked": self.vertices[(self.vertices < self.n_moving) & ~self._fixed[self.vertices]],
+            "tested": self.vertices[(self.vertices < self.n_moving) & ~self._fixed[self.vertices]],
             "carriers": self.carriers,
             "carrier_weights": self.weights,
         }

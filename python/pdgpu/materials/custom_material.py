@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CustomMaterial", "calls_of_bodies", "custom_kinds"]
 
-ASKED = (1, 2, 4)  # PD_ASK_... of csrc/base/material_functions.h
+REQUESTS = (1, 2, 4)  # PD_REQUEST_... of csrc/base/material_functions.h
 COLUMNS = {"solid": 3, "shell": 2}
 # an element with F = 1: corners of a tet and a triangle, and their rest gradients
 CORNERS = {3: np.vstack([np.zeros(3), np.eye(3)]), 2: np.vstack([np.zeros(3), np.eye(3)[:2]])}
@@ -212,7 +212,7 @@ class CustomMaterial(Material):
         parameters[:, 2] = 1.0
         corners = np.ascontiguousarray(np.broadcast_to(CORNERS[d], (m, d + 1, 3)))
         gradients = np.ascontiguousarray(np.broadcast_to(np.eye(d).ravel(), (m, d * d)))
-        found = module.material_values(kind, ASKED[2], corners, gradients, parameters, self._entries(m))[:, VALUES + 3 * d :]
+        found = module.material_values(kind, REQUESTS[2], corners, gradients, parameters, self._entries(m))[:, VALUES + 3 * d :]
         rows, columns = np.triu_indices(3 * d)
         stiffness = np.zeros((m, 3 * d, 3 * d))
         stiffness[:, rows, columns] = stiffness[:, columns, rows] = found
@@ -226,7 +226,7 @@ class CustomMaterial(Material):
         """Return the parameters of elements with corners x (m, k, 3), with the results of one function of `FUNCTIONS` there."""
         module = backend("cpu", dtype)
         arrays = (np.ascontiguousarray(array, dtype=dtype) for array in (x, gradients, parameters))
-        return module.material_values(module.KINDS[kind][0], ASKED[quantity], *arrays, self._entries(len(x)))
+        return module.material_values(module.KINDS[kind][0], REQUESTS[quantity], *arrays, self._entries(len(x)))
 
 
 def _made(functions, bodies, parameters, direction, name):

@@ -47,7 +47,7 @@ def prescribed_description(touching, scene, fixed, dtype):
     of_triangles = np.isin(_keys(np.sort(parts["edge"], axis=1), len(groups)), _keys(sides, len(groups)))
     result = {
         "radii": radii.astype(dtype),
-        "asked": _asked(touching, scene, pinned & (groups > OBSTACLES), moves),
+        "tested": _tested(touching, scene, pinned & (groups > OBSTACLES), moves),
         "names": tuple(touching.names),
         "vertices": parts["vertex"],
         "edges": parts["edge"],
@@ -111,14 +111,14 @@ def _joined(touching, scene, groups, parts):
     return np.where(groups >= 0, joined[groups], -1)
 
 
-def _asked(touching, scene, pinned, moves):
+def _tested(touching, scene, pinned, moves):
     """Return the pinned vertices that may meet a plane: those above all planes at rest, if the vertex or the plane moves."""
     planes = [obstacle.collider for obstacle in scene.obstacles if obstacle.collides and isinstance(obstacle.collider, Plane)]
     rows = touching.vertices[touching.vertices < touching.n_vertices]
-    asked = pinned[rows] & (moves[rows] | any(plane.motion is not None for plane in planes))
+    tested = pinned[rows] & (moves[rows] | any(plane.motion is not None for plane in planes))
     if not planes:
         return rows[:0]
     for plane in planes:
         rotation, shift = plane.placement(0.0)
-        asked &= (touching.rest[rows] - rotation @ np.array(plane.point) - shift) @ (rotation @ np.array(plane.normal)) > 0.0
-    return rows[asked]
+        tested &= (touching.rest[rows] - rotation @ np.array(plane.point) - shift) @ (rotation @ np.array(plane.normal)) > 0.0
+    return rows[tested]

@@ -68,8 +68,8 @@ class Tethers:
         """Return (first attachment, targets (k, 3) m) at a time, s, of those that have moved since `put`."""
         found = []
         for first, body, origin, how in self._moving:
-            asked, place = np.unique(origin, return_inverse=True)
-            targets = core.in_range("targets", targets_at(body, asked, how, time)[place])
+            vertices, place = np.unique(origin, return_inverse=True)
+            targets = core.in_range("targets", targets_at(body, vertices, how, time)[place])
             if first not in self._sent or not np.array_equal(self._sent[first], targets):
                 found.append((first, targets))
         return found

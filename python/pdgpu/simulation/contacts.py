@@ -214,14 +214,14 @@ class ContactSearch:
             threads=core.threads,
             simulation=core,
         )
-        asked = self.phase.vertices[~fixed[self.phase.vertices]]  # the vertices tested with colliders
+        tested = self.phase.vertices[~fixed[self.phase.vertices]]  # the vertices tested with colliders
         places = np.array([place for place, _ in surface.shapes], np.int32)
         n, rows, weights = len(core.fixed), None, None
         if len(surface.carriers):  # the vertices are points as well
             own = np.where(np.arange(4) == 0, np.arange(n)[:, None], -1)
             rows = np.concatenate([own, surface.carriers]).astype(np.int32)
             weights = np.concatenate([np.eye(1, 4).repeat(n, axis=0), surface.weights]).astype(core.dtype)
-        self._core = self.phase.proximity(n, owner=surface.owner, asked=asked, collider_owner=places, rows=rows, weights=weights)
+        self._core = self.phase.proximity(n, owner=surface.owner, asked=tested, collider_owner=places, rows=rows, weights=weights)
 
     def find(self, core, distance, unique):
         time = core.time

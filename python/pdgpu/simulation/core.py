@@ -136,7 +136,7 @@ class SimulationCore:
     start_time: float  # s; `time` minus the steps
     searches: dict[Any, ContactSearch]  # of `Simulation.contacts`, by the selection of bodies
     memory: StepMemory
-    asked: Callable[..., Any] | None  # the motion that is being called
+    called_motion: Callable[..., Any] | None
     compiled: Any  # Simulation of a compiled module, or RelativeCore; use `backend` in functions that a motion may call
 
     def __init__(
@@ -176,7 +176,7 @@ class SimulationCore:
         self.solver = with_relaxation(solver, groups, self.fixed)
         self.kinds = list(module.KINDS)
         self._read_scene(groups, device, positions, colours, origin)
-        self.asked = None
+        self.called_motion = None
         self.compiled = self._compiled(module, groups, device, self._contact_description())
         self.said = scene_numbers(self, sum(len(group[0]) for group in groups.values()))
         self._begin(start_time)
@@ -311,8 +311,8 @@ class SimulationCore:
     @property
     def backend(self) -> Any:
         """The compiled model. RuntimeError during a call of a motion of this simulation, as from an observer."""
-        if self.asked is not None:
-            raise refusal(described_motion(self.scene, self.asked))
+        if self.called_motion is not None:
+            raise refusal(described_motion(self.scene, self.called_motion))
         return self.compiled
 
     @property

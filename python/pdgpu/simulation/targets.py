@@ -31,8 +31,8 @@ def pin_targets(core: SimulationCore, end: float) -> Floats | None:
     targets = core.backend.positions()
     for body, indices, motion in core.motions:
         # copies of a vertex, made by a cut, move with it
-        asked, place = np.unique(indices if body.parents is None else body.parents[indices], return_inverse=True)
-        moved = real_array(f"motion of {body.name!r}", ask(motion, end, body.points[asked].copy()), (len(asked), 3))
+        vertices, place = np.unique(indices if body.parents is None else body.parents[indices], return_inverse=True)
+        moved = real_array(f"motion of {body.name!r}", ask(motion, end, body.points[vertices].copy()), (len(vertices), 3))
         targets[body.slice.start + indices] = core.in_range("motion", moved)[place]
     follow_pins(core.scene, targets, core.dtype)
     return targets

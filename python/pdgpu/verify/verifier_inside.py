@@ -67,9 +67,9 @@ class VerifierInside:
             first += n
         points = np.concatenate(thin)
         everything = np.concatenate([self.vertices, points])
-        asked = ((of_bodies, everything), (of_embeddings, points), (of_obstacles, self.vertices))
+        groups = ((of_bodies, everything), (of_embeddings, points), (of_obstacles, self.vertices))
         self._surfaces = [
-            (*entry, tested) for group, tested in asked if len(tested) for entry in group if _is_closed(entry[1], len(surface.rest))
+            (*entry, tested) for group, tested in groups if len(tested) for entry in group if _is_closed(entry[1], len(surface.rest))
         ]
         alone = VerifierScene(len(surface.rest), None, None, self.vertices)
         self._shapes = VerifierShapes(alone, [(surface.names[place], shape) for place, shape in surface.shapes])

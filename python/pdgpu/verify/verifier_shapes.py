@@ -38,7 +38,7 @@ class _Question(NamedTuple):
     own: np.ndarray  # rows of the shapes
     names: list  # of the shape of each row
     radii: np.ndarray  # m, of each row
-    asked: str  # "triangles", "edges", "alone" or "vertices" of VerifierShapes
+    simplices: str  # "triangles", "edges", "alone" or "vertices" of VerifierShapes
     is_first: bool  # the rows of the shapes are the first of a pair
 
 
@@ -51,7 +51,7 @@ class VerifierShapes:
         Of bodies and obstacle meshes.
     shapes : list of (str, Collider)
         Each after its name. Other classes than the four are ignored.
-    asked : ndarray of bool, shape (n,), optional
+    included : ndarray of bool, shape (n,), optional
         Vertices of the bodies in the test; by default all.
 
     Attributes
@@ -62,11 +62,11 @@ class VerifierShapes:
         Of the scene's points, then of those of the shapes, which are fixed.
     """
 
-    def __init__(self, scene, shapes, asked=None):
+    def __init__(self, scene, shapes, included=None):
         self.scene = scene
         self.shapes = [(name, shape) for name, shape in shapes if isinstance(shape, Plane | Sphere | Capsule | Box)]
         self.move = any(shape.motion is not None for _, shape in self.shapes)
-        free = scene.fixed == 0 if asked is None else (scene.fixed == 0) & asked
+        free = scene.fixed == 0 if included is None else (scene.fixed == 0) & included
         self.vertices = scene.vertices[free[scene.vertices]]
         self.triangles = np.flatnonzero(free[scene.triangles].any(axis=1))
         self.edges = np.flatnonzero(free[scene.edges].any(axis=1))
@@ -90,16 +90,16 @@ class VerifierShapes:
             self.solids.append((name, kind, first, 2, shape.radius, none, np.array([[first, first + 1]], np.int32)))
         else:
             rows = [([[0]], "triangles", True), ([[0]], "alone", True)]
-        for own, asked, is_first in rows:
+        for own, simplices, is_first in rows:
             own = np.array(own, np.int32) + np.int32(first)
             radii = np.full(len(own), getattr(shape, "radius", 0.0))
-            self.questions.append(_Question(kind, own, [name] * len(own), radii, asked, is_first))
+            self.questions.append(_Question(kind, own, [name] * len(own), radii, simplices, is_first))
         return first + len(_points_of(shape))
 
     def _grouped(self):
         groups = {}
         for question in self.questions:
-            groups.setdefault((question.shape, question.asked), []).append(question)
+            groups.setdefault((question.shape, question.simplices), []).append(question)
         return groups.values()
 
     def _joined(self, group):
@@ -170,25 +170,25 @@ class VerifierShapes:
         }
 
     def _approaches(self, frames, bounds, separation, threads):
-        for shape, own, names, radii, asked, is_first in self.questions:
+        for shape, own, names, radii, simplices, is_first in self.questions:
             if shape == "box" and separation == 0.0:
                 continue  # contacts and crossings are decided as between meshes
             margin = np.nextafter(radii.max() + separation, np.inf)
             low, high = (function(bound, axis=0) for function, bound in zip((np.min, np.max), _bounds(frames, own), strict=True))
-            near = _overlapping(bounds[asked], np.nextafter(low - margin, -np.inf), np.nextafter(high + margin, np.inf))
-            numbers = getattr(self, asked)[near]
+            near = _overlapping(bounds[simplices], np.nextafter(low - margin, -np.inf), np.nextafter(high + margin, np.inf))
+            numbers = getattr(self, simplices)[near]
             if not len(numbers):
                 continue
-            if asked == "vertices":
+            if simplices == "vertices":
                 rows = numbers[:, None].astype(np.int32)
             else:
-                rows = (self.scene.triangles if asked == "triangles" else self.scene.edges)[numbers]
+                rows = (self.scene.triangles if simplices == "triangles" else self.scene.edges)[numbers]
             first, second = (own, rows) if is_first else (rows, own)
             margins = radii if is_first else np.zeros(len(rows))
             pairs, times, distances = _host.find_approaches(*frames, first, second, margins, separation, self.fixed, False, threads)
             for pair, time, distance in zip(pairs.tolist(), times.tolist(), distances.tolist(), strict=True):
                 mine, other = pair if is_first else pair[::-1]
-                yield self._key(asked, numbers[other], shape, names[mine]), time, distance
+                yield self._key(simplices, numbers[other], shape, names[mine]), time, distance
 
     def _pierced(self, points, bounds, threads):
         """Return edges of bodies and boxes, and axes of capsules, that meet triangles of the others in a frame."""
@@ -237,7 +237,7 @@ class VerifierShapes:
         """
         for name, kind, first, size, radius, own_triangles, own_edges in self.solids:
             box = _bounds(frames, np.arange(first, first + size)[None])
-            triangles, edges, vertices = (_overlapping(bounds[asked], *box) for asked in ("triangles", "edges", "vertices"))
+            triangles, edges, vertices = (_overlapping(bounds[simplices], *box) for simplices in ("triangles", "edges", "vertices"))
             if len(edges):
                 corners = np.arange(first, first + size if kind == "box" else first, dtype=np.int32)
                 vertices = np.concatenate([self.vertices[vertices].astype(np.int32), corners])
@@ -245,12 +245,12 @@ class VerifierShapes:
                 edges = _Near(self.edges[edges], self.scene.edges, own_edges, self.scene.alone)
                 yield name, kind, vertices, kind == "box", radius, triangles, edges
 
-    def _key(self, asked, number, shape, name):
+    def _key(self, simplices, number, shape, name):
         number = int(number)
-        if asked in ("edges", "alone"):
+        if simplices in ("edges", "alone"):
             start, end = self.scene.edges[number].tolist()
             return (f"vertex-{shape}", start, name) if start == end else (f"edge-{shape}", number, name)
-        return f"{'triangle' if asked == 'triangles' else 'vertex'}-{shape}", number, name
+        return f"{'triangle' if simplices == 'triangles' else 'vertex'}-{shape}", number, name
 
 
 class _Near:
