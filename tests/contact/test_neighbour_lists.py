@@ -1,9 +1,11 @@
-"""Lists of neighbour pairs of vertices that leave their balls, in sheets that a barrier pushes apart."""
+"""Lists of neighbour pairs of vertices that leave their balls: in sheets that a barrier pushes apart, with panels, with embedded points."""
 
+import neighbour_scenes
 import numpy as np
 import pytest
 
 import pdgpu
+from pdgpu import _host
 
 CELLS, LAYERS, RADIUS = 16, 3, 0.25  # m
 DISTANCE = 0.2 / CELLS  # m, of activation
@@ -49,3 +51,24 @@ def test_bits_do_not_depend_on_threads():
         sim.step(2)
         runs.append(sim.positions)
     assert np.array_equal(*runs)
+
+
+@pytest.mark.skipif(not _host.HAS_GMP, reason="this build has no GMP")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", neighbour_scenes.SCENES)
+def test_an_extended_list_has_the_pairs_of_a_new_one(name, dtype):
+    """If not, a list without a panel or with a point missing leads the descent to another state than a list made in each iteration."""
+    _, newton = neighbour_scenes.falling(name, pdgpu.Newton(iterations=100, tolerance=1e-12), floating=0)
+    newton.step()
+    solver = pdgpu.VertexBlockDescent(iterations=400, initialization="previous")
+    rounding = 1e-14 if dtype == "float64" else 1e-6
+    for floating in (0, neighbour_scenes.FLOATING):
+        scene, sim = neighbour_scenes.falling(name, solver, floating, dtype=dtype)
+        begin = sim.positions
+        sim.step(record="positions")
+        record = sim.last_step
+        assert record["active_contacts"][0] == 0 and record["active_contacts"][-1] > 0
+        potential = record["incremental_potential"]
+        assert np.all(np.diff(potential) <= rounding * potential[0])
+        assert pdgpu.certify([begin, *record.positions[:10]], scene, gap=False).clean  # the other moves are small
+        assert np.abs(sim.positions[: len(newton.positions)] - newton.positions).max() < 2e-5 * neighbour_scenes.DISTANCE
