@@ -139,6 +139,7 @@ pd_status pd_contact_create(pd_contact **out, pd_context *context, const pd_cont
     self->every_visit = d->penalty.every_visit;
     self->by_bounds = d->limiter == PD_LIMITER_BOUNDS;
     PD_TRY(create_scene(&self->scene, context, d, self->n_moving));
+    self->chooses_triangles = self->scene.panels && !(d->projective.stiffness > 0);
     self->range = (d->activation * (self->by_bounds ? RANGE_FACTOR : 1.0) + d->separation) * (1.0 + 8.0 * (double)PD_EPSILON);
     PD_TRY(create_searches(self, d));
     PD_TRY(pd_memory_create(context, (void **)&self->energy, 2 * sizeof *self->energy));
@@ -290,7 +291,7 @@ static pd_status describe_active(pd_contact *self, const pd_active_pairs *active
     const pd_contact_columns *c = &self->columns;
     const pd_contact_pairs pairs = pd_contact_columns_pairs(c, n, active->count);
     pd_status status = pd_contact_describe(self->context, &self->scene, active, n, c);
-    if (status || !self->scene.panels) return status;
+    if (status || !self->chooses_triangles) return status;
     return pd_contact_choose_triangles(self->context, &pairs, c->panel, self->surface->points, self->values, c->weight, NULL);
 }
 

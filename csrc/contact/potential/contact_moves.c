@@ -306,7 +306,7 @@ static pd_status list_neighbour_pairs(pd_contact *self, const real *x) {
     int evaluates_list = self->widened || self->by_bounds;
     double inactive = self->range - (double)self->scene.separation - (double)self->scene.activation; // of unlisted pairs
     const pd_neighbour_pairs list = {.pairs = &pairs,
-                                     .panel = self->scene.panels ? self->columns.panel : NULL,
+                                     .panel = self->chooses_triangles ? self->columns.panel : NULL,
                                      .incidence = &self->incidence,
                                      .distance = self->values,
                                      .points = self->surface->points,

@@ -16,6 +16,7 @@ struct pd_contact {
     int adaptive;
     pd_contact_doublings doublings, before_step;
     pd_contact_scene scene;
+    int chooses_triangles;                  /* of panels; projections have no term that depends on the choice */
     int n_vertices, n_moving, n_prescribed; /* n_moving: vertices and embedded points */
     int n_positions, *positions;            /* B the points without the normals of planes; NULL: all */
     double culling;                         /* seconds of searches for neighbour pairs so far */
