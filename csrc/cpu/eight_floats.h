@@ -1,4 +1,4 @@
-/* Transpositions of floats in registers of eight. Where numbers of several lanes become rows, gcc 12 loads and stores single numbers, or
+/* Transpositions of floats in registers of eight, and of doubles in registers of four. Where numbers of several lanes become rows, gcc 12 loads and stores single numbers, or
  * needs three times as many permutations. No arithmetic, so the bits are those of the loops that these replace. */
 #ifndef PD_CPU_EIGHT_FLOATS_H
 #define PD_CPU_EIGHT_FLOATS_H
@@ -38,6 +38,20 @@ PD_EIGHT_INLINE void pd_eight_transpose(pd_eight a, pd_eight b, pd_eight c, pd_e
 PD_EIGHT_INLINE void pd_eight_transpose_rows(const real *rows, int stride, pd_eight out[4]) {
     pd_eight_transpose(pd_eight_of(rows, rows + 4 * stride), pd_eight_of(rows + stride, rows + 5 * stride),
                        pd_eight_of(rows + 2 * stride, rows + 6 * stride), pd_eight_of(rows + 3 * stride, rows + 7 * stride), out);
+}
+
+typedef double pd_four_doubles __attribute__((vector_size(32), may_alias, aligned(8)));
+
+/* out[j] = number j of each of four rows of doubles; row i begins at [stride i]. */
+PD_EIGHT_INLINE void pd_four_transpose_rows(const double *rows, int stride, pd_four_doubles out[4]) {
+    const pd_four_doubles a = *(const pd_four_doubles *)rows, b = *(const pd_four_doubles *)(rows + stride),
+                          c = *(const pd_four_doubles *)(rows + 2 * stride), d = *(const pd_four_doubles *)(rows + 3 * stride);
+    const pd_four_doubles ab = __builtin_shufflevector(a, b, 0, 4, 2, 6), ab_1 = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    const pd_four_doubles cd = __builtin_shufflevector(c, d, 0, 4, 2, 6), cd_1 = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    out[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    out[1] = __builtin_shufflevector(ab_1, cd_1, 0, 1, 4, 5);
+    out[2] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    out[3] = __builtin_shufflevector(ab_1, cd_1, 2, 3, 6, 7);
 }
 #endif
 

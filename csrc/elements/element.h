@@ -85,42 +85,62 @@ enum { PD_HESSIAN_SCRATCH = 27 };
      (kind) == PD_ORTHOTROPIC_TRIANGLE)
 #endif
 
-/* K [3k,3k] out, row-major with index 3i+a: block (i,j) is g_i^T (d2E/dF2) g_j, from H = d2E/dF2 [3d,3d] with index a*d+b, followed by
- * PD_HESSIAN_SCRATCH unused numbers. H is symmetric to the bit, and so is K; rows and columns of vertex 0 are minus the sums of the others. */
-PD_FUNCTION void pd_element_hessian_from_F(pd_kind kind, int k, int d, const real *rest, real *H, real *K) {
+/* K [3k,3k] out, row-major with index 3i+a: block (i,j) is g_i^T (d2E/dF2) g_j, from H = d2E/dF2 [3d,3d] with index a*d+b, k > 1. H is
+ * symmetric to the bit, and so is K; rows and columns of vertex 0 are minus the sums of the others. For `lanes` elements at once: number
+ * i of element l is at [lanes i + l], also of rest [k-1,d] and of H_g [PD_HESSIAN_SCRATCH], a work array. */
+PD_LANE_FUNCTION void pd_element_hessians_from_F(int lanes, int k, int d, const real *rest, const real *H, real *H_g, real *K) {
     const int n = 3 * k;
-    real apart[PD_HESSIAN_SCRATCH], *H_g = PD_HESSIAN_SCRATCH_USED(kind) ? H + 9 * d * d : apart; /* [3d,3]: H contracted with g_j */
-    if (k == 1) {
-        for (int i = 0; i < 9; i++) K[i] = H[i];
-        return;
-    }
     for (int j = 1; j < k; j++) {
+        const real *g_j = rest + lanes * d * (j - 1);
         for (int r = 0; r < 3 * d; r++)
             for (int c = 0; c < 3; c++) {
-                real sum = 0;
-                for (int b = 0; b < d; b++) sum += H[3 * d * r + d * c + b] * rest[d * (j - 1) + b];
-                H_g[3 * r + c] = sum;
+                PD_LANE_LOOP
+                for (int l = 0; l < lanes; l++) {
+                    real sum = 0;
+                    for (int b = 0; b < d; b++) sum += H[lanes * (3 * d * r + d * c + b) + l] * g_j[lanes * b + l];
+                    H_g[lanes * (3 * r + c) + l] = sum; /* [3d,3]: H contracted with g_j */
+                }
             }
         for (int i = 1; i <= j; i++)
             for (int a = 0; a < 3; a++)
                 for (int c = i == j ? a : 0; c < 3; c++) {
-                    real sum = 0;
-                    for (int b = 0; b < d; b++) sum += rest[d * (i - 1) + b] * H_g[3 * (d * a + b) + c];
-                    K[n * (3 * i + a) + 3 * j + c] = K[n * (3 * j + c) + 3 * i + a] = sum;
+                    const real *g_i = rest + lanes * d * (i - 1);
+                    PD_LANE_LOOP
+                    for (int l = 0; l < lanes; l++) {
+                        real sum = 0;
+                        for (int b = 0; b < d; b++) sum += g_i[lanes * b + l] * H_g[lanes * (3 * (d * a + b) + c) + l];
+                        K[lanes * (n * (3 * i + a) + 3 * j + c) + l] = K[lanes * (n * (3 * j + c) + 3 * i + a) + l] = sum;
+                    }
                 }
     }
     for (int j = 3; j < n; j++)
         for (int a = 0; a < 3; a++) {
-            real sum = 0;
-            for (int i = 1; i < k; i++) sum += K[n * (3 * i + a) + j];
-            K[n * a + j] = K[n * j + a] = -sum;
+            PD_LANE_LOOP
+            for (int l = 0; l < lanes; l++) {
+                real sum = 0;
+                for (int i = 1; i < k; i++) sum += K[lanes * (n * (3 * i + a) + j) + l];
+                K[lanes * (n * a + j) + l] = K[lanes * (n * j + a) + l] = -sum;
+            }
         }
     for (int a = 0; a < 3; a++)
         for (int c = a; c < 3; c++) {
-            real sum = 0;
-            for (int i = 1; i < k; i++) sum += K[n * a + 3 * i + c];
-            K[n * a + c] = K[n * c + a] = -sum;
+            PD_LANE_LOOP
+            for (int l = 0; l < lanes; l++) {
+                real sum = 0;
+                for (int i = 1; i < k; i++) sum += K[lanes * (n * a + 3 * i + c) + l];
+                K[lanes * (n * a + c) + l] = K[lanes * (n * c + a) + l] = -sum;
+            }
         }
+}
+
+/* The same of one element, for any k; PD_HESSIAN_SCRATCH unused numbers follow H. */
+PD_FUNCTION void pd_element_hessian_from_F(pd_kind kind, int k, int d, const real *rest, real *H, real *K) {
+    real apart[PD_HESSIAN_SCRATCH], *H_g = PD_HESSIAN_SCRATCH_USED(kind) ? H + 9 * d * d : apart;
+    if (k > 1) {
+        pd_element_hessians_from_F(1, k, d, rest, H, H_g, K);
+        return;
+    }
+    for (int i = 0; i < 9; i++) K[i] = H[i];
 }
 
 /* Damping of one element with the projected H = d2E/dF2 at the start of the step, n = 3d numbers in F. The potential is k_d/(2h) (F - F_t)

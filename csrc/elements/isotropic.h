@@ -111,20 +111,25 @@ PD_LARGE_FUNCTION void pd_isotropic_hessian3(const real U[9], const real V[9], c
     pd_isotropic_mirror(1, 9, H);
 }
 
+/* The same for 3x2 matrices F: the 6x6 Hessians from the parts of one pair (0,1) and of the two normal modes.
+ *   block [9] in      symmetric, twist [1]  in  halved      normal [2]  in      work [PD_ISOTROPIC_WORK] */
+PD_LANE_FUNCTION void pd_isotropic_assemble32(int lanes, const real *U, const real *V, const real *block, const real *symmetric,
+                                              const real *twist, const real *normal, real *work, real *H) {
+    pd_isotropic_set_block(lanes, 2, U, V, block, work, H);
+    pd_isotropic_add_mode(lanes, 2, U, V, 0, 1, 1, symmetric, work, H);
+    pd_isotropic_add_mode(lanes, 2, U, V, 0, 1, -1, twist, work, H);
+    for (int i = 0; i < 2; i++) pd_isotropic_add_mode(lanes, 2, U, V, 2, i, 0, normal + lanes * i, work, H);
+}
+
 /* The 6x6 Hessian of a 3x2 F, exactly symmetric: one pair (0,1) and the two normal modes.
  *   U [9], V [4]  in      B [4]  in      symmetric, twist  in      normal [2]  in      H [36]  out, row index 2a+b */
 PD_LARGE_FUNCTION void pd_isotropic_hessian32(const real U[9], const real V[4], const real B[4], real symmetric, real twist,
                                               const real normal[2], pd_hessian_filter filter, real H[36]) {
-    real block[9] = {B[0], B[1], 0, B[2], B[3], 0, 0, 0, 0}, work[PD_ISOTROPIC_WORK];
+    real block[9] = {B[0], B[1], 0, B[2], B[3], 0, 0, 0, 0}, across[2], work[PD_ISOTROPIC_WORK];
     const real s = (real)0.5 * pd_filter_eigenvalue(filter, symmetric), t = (real)0.5 * pd_filter_eigenvalue(filter, twist);
     pd_symmetric3_filter(block, filter);
-    pd_isotropic_set_block(1, 2, U, V, block, work, H);
-    pd_isotropic_add_mode(1, 2, U, V, 0, 1, 1, &s, work, H);
-    pd_isotropic_add_mode(1, 2, U, V, 0, 1, -1, &t, work, H);
-    for (int i = 0; i < 2; i++) {
-        const real across = pd_filter_eigenvalue(filter, normal[i]);
-        pd_isotropic_add_mode(1, 2, U, V, 2, i, 0, &across, work, H);
-    }
+    for (int i = 0; i < 2; i++) across[i] = pd_filter_eigenvalue(filter, normal[i]);
+    pd_isotropic_assemble32(1, U, V, block, &s, &t, across, work, H);
     pd_isotropic_mirror(1, 6, H);
 }
 

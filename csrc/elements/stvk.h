@@ -79,20 +79,21 @@ PD_FUNCTION void pd_stvk_block(int d, const real *F, const real *p, const real *
         }
 }
 
-/* symmetric (sign 1) and twist (sign -1) of a pair. */
-PD_FUNCTION real pd_stvk_pair(real s_i, real s_j, real sign, const real *p, real trace) {
-    return (real)0.5 * p[0] * (s_i * s_i + sign * s_i * s_j + s_j * s_j - (real)1) + p[1] * trace;
+/* symmetric (sign 1) and twist (sign -1) of a pair; weight = p[0], spread = lam tr E. */
+PD_LANE_FUNCTION real pd_stvk_pair(real s_i, real s_j, real sign, real weight, real spread) {
+    return (real)0.5 * weight * (s_i * s_i + sign * s_i * s_j + s_j * s_j - (real)1) + spread;
 }
 
-/* The block of the singular values, [3,3] with row length n. */
-PD_FUNCTION void pd_stvk_values(int n, const real *s, const real *p, real *trace, real *block) {
-    *trace = 0;
-    for (int i = 0; i < n; i++) *trace += (real)0.5 * (s[i] * s[i] - (real)1);
+/* The block of n singular values, [n,n] with row length 3; returns lam tr E. Number i of an array is at [stride i]. */
+PD_LANE_FUNCTION real pd_stvk_values(int n, int stride, const real *s, const real *p, real *block) {
+    real trace = 0;
+    for (int i = 0; i < n; i++) trace += (real)0.5 * (s[stride * i] * s[stride * i] - (real)1);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
-            real own = p[0] * ((real)1.5 * s[i] * s[i] - (real)0.5) + p[1] * *trace;
-            block[n * i + j] = (i == j ? own : 0) + p[1] * (s[i] * s[j]);
+            real own = p[0] * ((real)1.5 * s[stride * i] * s[stride * i] - (real)0.5) + p[stride] * trace;
+            block[stride * (3 * i + j)] = (i == j ? own : 0) + p[stride] * (s[stride * i] * s[stride * j]);
         }
+    return p[stride] * trace;
 }
 
 PD_FUNCTION real pd_stvk_tet_energy(const real *F, const real *p) { return pd_stvk_energy(3, F, p); }
@@ -100,13 +101,13 @@ PD_FUNCTION void pd_stvk_tet_gradient(const real *F, const real *p, real *P) { p
 PD_FUNCTION void pd_stvk_tet_block(const real *F, const real *p, const real *g, real *B) { pd_stvk_block(3, F, p, g, B); }
 
 PD_FUNCTION void pd_stvk_tet_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
-    real U[9], s[3], V[9], block[9], symmetric[3], twist[3], trace;
+    real U[9], s[3], V[9], block[9], symmetric[3], twist[3];
     pd_svd3(F, U, s, V);
-    pd_stvk_values(3, s, p, &trace, block);
+    const real spread = pd_stvk_values(3, 1, s, p, block);
     for (int pair = 0; pair < 3; pair++) {
         int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2;
-        symmetric[pair] = pd_stvk_pair(s[i], s[j], 1, p, trace);
-        twist[pair] = pd_stvk_pair(s[i], s[j], -1, p, trace);
+        symmetric[pair] = pd_stvk_pair(s[i], s[j], 1, p[0], spread);
+        twist[pair] = pd_stvk_pair(s[i], s[j], -1, p[0], spread);
     }
     pd_isotropic_hessian3(U, V, block, symmetric, twist, filter, H);
 }
@@ -115,12 +116,23 @@ PD_FUNCTION real pd_stvk_triangle_energy(const real *F, const real *p) { return 
 PD_FUNCTION void pd_stvk_triangle_gradient(const real *F, const real *p, real *P) { pd_stvk_gradient(2, F, p, P); }
 PD_FUNCTION void pd_stvk_triangle_block(const real *F, const real *p, const real *g, real *B) { pd_stvk_block(2, F, p, g, B); }
 
+/* The derivatives by the singular values s [2]: block [9] with row length 3 and zeros, symmetric, twist [1], normal [2]. Number i of an
+ * array is at [stride i]. */
+PD_LANE_FUNCTION void pd_stvk_triangle_quotients(int stride, const real *s, const real *p, real *block, real *symmetric, real *twist,
+                                                 real *normal) {
+    const real spread = pd_stvk_values(2, stride, s, p, block);
+    for (int i = 0; i < 3; i++) block[stride * (6 + i)] = block[stride * (3 * i + 2)] = 0;
+    *symmetric = pd_stvk_pair(s[0], s[stride], 1, p[0], spread);
+    *twist = pd_stvk_pair(s[0], s[stride], -1, p[0], spread);
+    for (int i = 0; i < 2; i++) normal[stride * i] = (real)0.5 * p[0] * (s[stride * i] * s[stride * i] - (real)1) + spread;
+}
+
 PD_FUNCTION void pd_stvk_triangle_hessian(const real *F, const real *p, pd_hessian_filter filter, real *H) {
-    real U[9], s[2], V[4], block[4], trace, normal[2];
+    real U[9], s[2], V[4], block[9], symmetric, twist, normal[2];
     pd_svd32(F, U, s, V);
-    pd_stvk_values(2, s, p, &trace, block);
-    for (int i = 0; i < 2; i++) normal[i] = (real)0.5 * p[0] * (s[i] * s[i] - (real)1) + p[1] * trace;
-    pd_isotropic_hessian32(U, V, block, pd_stvk_pair(s[0], s[1], 1, p, trace), pd_stvk_pair(s[0], s[1], -1, p, trace), normal, filter, H);
+    pd_stvk_triangle_quotients(1, s, p, block, &symmetric, &twist, normal);
+    const real inner[4] = {block[0], block[1], block[3], block[4]};
+    pd_isotropic_hessian32(U, V, inner, symmetric, twist, normal, filter, H);
 }
 
 #endif

@@ -1,8 +1,8 @@
 /* Loops over elements: potential, gradient, Hessian, and batches of single elements.
  *
  * element_update.h has the work on one element. Each loop is expanded over the element table, so a new element needs no change here.
- * Tets with the ARAP energy, the bulk of most scenes, have a vector path (arap_lanes.h), which calls the same formula for several tets
- * at once. */
+ * Energies and gradients of ARAP tets, the bulk of most scenes, have a vector path (arap_lanes.h), and Hessians of StVK triangles another
+ * (isotropic_lanes.h). They call the same formula for several elements at once. */
 #include "updates/elements/element_update.h"
 
 #include "updates/elements/element_batch_update.h"
@@ -10,6 +10,7 @@
 #include "cpu/context.h"
 #include "cpu/elements/arap_lanes.h"
 #include "cpu/elements/damping.h"
+#include "cpu/elements/isotropic_lanes.h"
 
 #include <string.h>
 
@@ -189,26 +190,35 @@ size_t pd_hessian_scratch(const pd_model *model) {
     return (size_t)PD_HESSIAN_BATCH * 9 * PD_MAX_VERTICES * PD_MAX_VERTICES * sizeof(real);
 }
 
-#define PD_HESSIAN_BLOCK(KIND, name, k, d, count, ...)                                                                                 \
-    static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x,                     \
-                               pd_hessian_filter filter, const int *slots, real *batch, real *blocks) {                                \
-        for (int begin = 0; begin < g->n; begin += PD_HESSIAN_BATCH) {                                                                 \
-            const int end = g->n - begin < PD_HESSIAN_BATCH ? g->n : begin + PD_HESSIAN_BATCH;                                         \
-            const int team = pd_threads(context, end - begin, PD_HESSIAN_NANOSECONDS(k, d));                                           \
-            _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = begin; e < end; e++)                           \
-                pd_element_update_hessian_##name(g, (real)step->inverse_h, x, filter, e, batch + (size_t)(e - begin) * 9 * (k) * (k)); \
-            _Pragma("omp parallel for num_threads(team) schedule(static, 1)") for (int own = 0; own < team;                            \
-                                                                                   own++) for (int corner = begin * (k);               \
-                                                                                               corner < end * (k); corner++) {         \
-                if (g->vertices[corner] / 16 % team != own) continue;                                                                  \
-                const real *rows = batch + (size_t)(corner - begin * (k)) * 9 * (k);                                                   \
-                for (int b = 0; b < (k); b++) {                                                                                        \
-                    real *block = blocks + 9 * (size_t)slots[(size_t)corner * (k) + (size_t)b];                                        \
-                    for (int i = 0; i < 3; i++)                                                                                        \
-                        for (int j = 0; j < 3; j++) block[3 * i + j] += rows[3 * (k) * i + 3 * b + j];                                 \
-                }                                                                                                                      \
-            }                                                                                                                          \
-        }                                                                                                                              \
+/* Elements in one call below. */
+#define PD_HESSIAN_WIDTH(kind) ((kind) == PD_STVK_TRIANGLE ? PD_ISOTROPIC_LANES : 1)
+
+#define PD_HESSIAN_BLOCK(KIND, name, k, d, count, ...)                                                                                   \
+    static void fill_##name(const pd_elements *g, real inverse_h, const real *x, pd_hessian_filter filter, int e, int end, real *to) {   \
+        if ((KIND) == PD_STVK_TRIANGLE)                                                                                                  \
+            pd_stvk_triangle_hessian_lanes(g, inverse_h, x, filter, e, end - e < PD_ISOTROPIC_LANES ? end - e : PD_ISOTROPIC_LANES, to); \
+        else                                                                                                                             \
+            pd_element_update_hessian_##name(g, inverse_h, x, filter, e, to);                                                            \
+    }                                                                                                                                    \
+    static void hessian_##name(pd_context *context, const pd_elements *g, const pd_step_data *step, const real *x,                       \
+                               pd_hessian_filter filter, const int *slots, real *batch, real *blocks) {                                  \
+        for (int begin = 0; begin < g->n; begin += PD_HESSIAN_BATCH) {                                                                   \
+            const int end = g->n - begin < PD_HESSIAN_BATCH ? g->n : begin + PD_HESSIAN_BATCH;                                           \
+            const int team = pd_threads(context, end - begin, PD_HESSIAN_NANOSECONDS(k, d));                                             \
+            _Pragma("omp parallel for num_threads(team) schedule(static)") for (int e = begin; e < end; e += PD_HESSIAN_WIDTH(KIND))     \
+                fill_##name(g, (real)step->inverse_h, x, filter, e, end, batch + (size_t)(e - begin) * 9 * (k) * (k));                   \
+            _Pragma("omp parallel for num_threads(team) schedule(static, 1)") for (int own = 0; own < team;                              \
+                                                                                   own++) for (int corner = begin * (k);                 \
+                                                                                               corner < end * (k); corner++) {           \
+                if (g->vertices[corner] / 16 % team != own) continue;                                                                    \
+                const real *rows = batch + (size_t)(corner - begin * (k)) * 9 * (k);                                                     \
+                for (int b = 0; b < (k); b++) {                                                                                          \
+                    real *block = blocks + 9 * (size_t)slots[(size_t)corner * (k) + (size_t)b];                                          \
+                    for (int i = 0; i < 3; i++)                                                                                          \
+                        for (int j = 0; j < 3; j++) block[3 * i + j] += rows[3 * (k) * i + 3 * b + j];                                   \
+                }                                                                                                                        \
+            }                                                                                                                            \
+        }                                                                                                                                \
     }
 PD_ELEMENT_TABLE(PD_HESSIAN_BLOCK)
 

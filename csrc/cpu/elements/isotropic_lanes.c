@@ -1,6 +1,7 @@
-/* K+ of isotropic tets and its blocks, one tet per lane: the functions of base/svd.h, elements/isotropic.h and damping_update.h. So a lane
- * has the result of the scalar code, up to fused products. Rotations of the singular value decomposition continue until no lane rotates.
- * The rotations of a converged lane are the identity, so a tet does not depend on its neighbours in the register. */
+/* Hessians of isotropic tets and triangles, K+ and its blocks, one element per lane: the functions of base/svd.h, elements/isotropic.h,
+ * elements/element.h and damping_update.h. So a lane has the result of the scalar code, up to fused products. Rotations of the singular
+ * value decomposition continue until no lane rotates. The rotations of a converged lane are the identity, so an element does not depend
+ * on its neighbours in the register. */
 #include "cpu/elements/isotropic_lanes.h"
 
 #include "cpu/eight_floats.h"
@@ -8,25 +9,33 @@
 #include "elements/rotated_corner.h"
 #include "updates/elements/damping_update.h"
 
-enum { LANES = PD_ISOTROPIC_LANES, CORNERS = 4, PAIRS = PD_DAMPING_PAIRS(CORNERS) };
+enum { LANES = PD_ISOTROPIC_LANES, CORNERS = 4, PARAMETERS = 2 };
 
-/* Number i of tet l is at [i][l]. */
-typedef struct tets {
-    int count; /* the other lanes repeat the last tet */
+/* A body of the functions of tets (k = 4, d = 3) and of triangles (k = 3, d = 2), so that k and d are constants. */
+#define SHARED static inline __attribute__((always_inline))
+#define APART  static __attribute__((noinline))
+
+/* Number i of element l is at [i][l]. */
+typedef struct gathered {
+    int count; /* the other lanes repeat the last element */
     int vertices[CORNERS][LANES];
-    real gradients[3 * CORNERS][LANES], damping[LANES], parameters[2][LANES];
+    real gradients[3 * CORNERS][LANES], damping[LANES], parameters[PARAMETERS][LANES];
     real size[LANES]; /* the largest entry of F */
-    real B[9][LANES]; /* F/size, or 0; then with orthogonal columns, F V/size */
+    real B[9][LANES]; /* F/size, or 0; then with orthogonal columns, F V/size; a triangle has a third column of zeros */
     real U[9][LANES], V[9][LANES], sigma[3][LANES];
     real block[9][LANES];                      /* filtered */
     real symmetric[3][LANES], twist[3][LANES]; /* filtered, halved */
-} tets;
+    real normal[2][LANES];                     /* of a triangle, filtered */
+} gathered;
 
-typedef void quotients(int stride, const real *sigma, const real *p, real *block, real *symmetric, real *twist);
+/* The parts of lane l before the filter. */
+typedef void find_quotients(gathered *at, int l);
+/* The parts of all lanes. */
+typedef void find_parts(gathered *at, pd_hessian_filter filter);
 
 /* Divides F in B by its largest entry; V = I. In a function of its own: an array that is passed on inside a loop over lanes prevents
  * vectorisation. */
-static inline __attribute__((always_inline)) real divide(real *B, real *V) {
+SHARED real divide(real *B, real *V) {
     real F[9];
     for (int i = 0; i < 9; i++) F[i] = B[LANES * i];
     const real size = pd_largest(F, 9), divisor = size == 0 ? (real)1 : size;
@@ -34,36 +43,58 @@ static inline __attribute__((always_inline)) real divide(real *B, real *V) {
     return size;
 }
 
-static __attribute__((noinline)) void gather(const pd_elements *g, const real *x, int first, int parameters, tets *at) {
+/* B = F of a triangle, from edges [2,3] and their rest gradients [2,2]. */
+SHARED void deform_triangle(const real *edges, const real *rest, real *B) {
+    for (int c = 0; c < 3; c++) {
+        const real a = edges[LANES * c], b = edges[LANES * (3 + c)];
+        B[LANES * 3 * c] = a * rest[0] + b * rest[LANES * 2];
+        B[LANES * (3 * c + 1)] = a * rest[LANES] + b * rest[LANES * 3];
+        B[LANES * (3 * c + 2)] = 0;
+    }
+}
+
+SHARED void gather(int k, int d, const pd_elements *g, const real *x, int first, int parameters, gathered *at) {
     real edges[9][LANES];
     for (int l = 0; l < LANES; l++) {
         const size_t e = (size_t)(first + (l < at->count ? l : at->count - 1));
-        const int *vertices = g->vertices + CORNERS * e;
-        const real *rest = g->rest + 9 * e, *origin = x + 3 * (size_t)vertices[0];
+        const int *vertices = g->vertices + (size_t)k * e;
+        const real *rest = g->rest + (size_t)((k - 1) * d) * e, *origin = x + 3 * (size_t)vertices[0];
         real along[3];
-        for (int a = 1; a < CORNERS; a++)
+        for (int a = 1; a < k; a++)
             for (int c = 0; c < 3; c++) edges[3 * (a - 1) + c][l] = x[3 * (size_t)vertices[a] + (size_t)c] - origin[c];
-        for (int a = 0; a < CORNERS; a++) {
-            pd_element_corner_gradient(CORNERS, 3, rest, a, along);
-            for (int b = 0; b < 3; b++) at->gradients[3 * a + b][l] = along[b];
+        for (int a = 0; a < k; a++) {
+            pd_element_corner_gradient(k, d, rest, a, along);
+            for (int b = 0; b < d; b++) at->gradients[d * a + b][l] = along[b];
             at->vertices[a][l] = vertices[a];
         }
-        at->damping[l] = g->damping[e];
+        at->damping[l] = g->damping ? g->damping[e] : (real)0;
         for (int i = 0; i < parameters; i++) at->parameters[i][l] = g->parameters[(size_t)parameters * e + (size_t)i];
     }
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
-        pd_rotated_deformation(LANES, &edges[0][l], &at->gradients[3][l], &at->B[0][l]);
+        if (d == 3)
+            pd_rotated_deformation(LANES, &edges[0][l], &at->gradients[3][l], &at->B[0][l]);
+        else
+            deform_triangle(&edges[0][l], &at->gradients[2][l], &at->B[0][l]);
         at->size[l] = divide(&at->B[0][l], &at->V[0][l]);
     }
 }
 
-static __attribute__((noinline)) void rotate(real B[9][LANES], real V[9][LANES]) {
+APART void gather_tets(const pd_elements *g, const real *x, int first, int parameters, gathered *at) {
+    gather(4, 3, g, x, first, parameters, at);
+}
+
+APART void gather_triangles(const pd_elements *g, const real *x, int first, int parameters, gathered *at) {
+    gather(3, 2, g, x, first, parameters, at);
+}
+
+SHARED void rotate(int d, real B[9][LANES], real V[9][LANES]) {
     for (int sweep = 0; sweep < PD_SVD_SWEEPS; sweep++) {
         real open = 0;
 #pragma omp simd reduction(+ : open)
         for (int l = 0; l < LANES; l++) {
             open += pd_svd_rotate_lane(LANES, &B[0][l], &V[0][l], 0, 1);
+            if (d == 2) continue;
             open += pd_svd_rotate_lane(LANES, &B[0][l], &V[0][l], 0, 2);
             open += pd_svd_rotate_lane(LANES, &B[0][l], &V[0][l], 1, 2);
         }
@@ -71,8 +102,11 @@ static __attribute__((noinline)) void rotate(real B[9][LANES], real V[9][LANES])
     }
 }
 
+APART void rotate_tets(gathered *at) { rotate(3, at->B, at->V); }
+APART void rotate_triangles(gathered *at) { rotate(2, at->B, at->V); }
+
 /* The singular values and left vectors. */
-static __attribute__((noinline)) void finish(tets *at) {
+APART void finish(gathered *at) {
     int known[LANES];
 #pragma omp simd
     for (int l = 0; l < LANES; l++) known[l] = pd_svd_finish_lane(LANES, &at->B[0][l], &at->U[0][l], &at->sigma[0][l]);
@@ -90,29 +124,41 @@ static __attribute__((noinline)) void finish(tets *at) {
 }
 
 /* In a function of its own, as above. */
-static inline __attribute__((always_inline)) int is_definite(const real *block) {
+SHARED int is_definite(const real *block) {
     real S[9];
     for (int i = 0; i < 9; i++) S[i] = block[LANES * i];
     return pd_symmetric3_is_definite(S);
 }
 
+SHARED void filter_rows(pd_hessian_filter filter, int n, real scale, real (*rows)[LANES]) {
+    for (int i = 0; i < n; i++)
+#pragma omp simd
+        for (int l = 0; l < LANES; l++) rows[i][l] = scale * pd_filter_eigenvalue(filter, rows[i][l]);
+}
+
+SHARED void filter_modes(int d, pd_hessian_filter filter, gathered *at) {
+    filter_rows(filter, d == 3 ? 3 : 1, (real)0.5, at->symmetric);
+    filter_rows(filter, d == 3 ? 3 : 1, (real)0.5, at->twist);
+    if (d == 2) filter_rows(filter, 2, 1, at->normal);
+}
+
 /* The parts of the Hessians. Few blocks of singular values are not positive definite. */
-static inline __attribute__((always_inline)) void find_parts(tets *at, quotients *of) {
+SHARED void find(int d, find_quotients *of, gathered *at, pd_hessian_filter filter) {
     int definite[LANES];
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
-        of(LANES, &at->sigma[0][l], &at->parameters[0][l], &at->block[0][l], &at->symmetric[0][l], &at->twist[0][l]);
+        of(at, l);
         definite[l] = is_definite(&at->block[0][l]);
-        for (int i = 0; i < 3; i++) {
-            at->symmetric[i][l] = (real)0.5 * pd_filter_eigenvalue(PD_FILTER_CLAMP, at->symmetric[i][l]);
-            at->twist[i][l] = (real)0.5 * pd_filter_eigenvalue(PD_FILTER_CLAMP, at->twist[i][l]);
-        }
     }
-    for (int l = 0; l < LANES; l++) {
+    if (filter == PD_FILTER_CLAMP)
+        filter_modes(d, PD_FILTER_CLAMP, at);
+    else
+        filter_modes(d, filter, at);
+    for (int l = 0; l < LANES && filter != PD_FILTER_NONE; l++) {
         real block[9];
         if (definite[l]) continue;
         for (int i = 0; i < 9; i++) block[i] = at->block[i][l];
-        pd_symmetric3_filter(block, PD_FILTER_CLAMP);
+        pd_symmetric3_filter(block, filter);
         for (int i = 0; i < 9; i++) at->block[i][l] = block[i];
     }
 }
@@ -129,36 +175,131 @@ static inline __attribute__((always_inline)) void put_rows(int n, int count, con
                 for (int j = 0; j < 4; j++) *(pd_eight *)(out + n * (l + j) + done) = rows[j];
             }
     }
+    if (sizeof(real) == sizeof(double) && count == LANES) {
+        pd_four_doubles rows[4];
+        for (; done + 4 <= n; done += 4)
+            for (int l = 0; l < LANES; l += 4) {
+                pd_four_transpose_rows((const double *)(lanes[done] + l), LANES, rows);
+                for (int j = 0; j < 4; j++) *(pd_four_doubles *)(out + n * (l + j) + done) = rows[j];
+            }
+    }
 #endif
     for (int l = 0; l < count; l++)
         for (int i = done; i < n; i++) out[n * l + i] = lanes[i][l];
 }
 
-/* The Hessians and blocks of tets from number `first` on. */
-static __attribute__((noinline)) void set_blocks(const tets *at, const pd_elements *g, int first) {
-    real H[81][LANES], blocks[9 * PAIRS][LANES], work[PD_ISOTROPIC_WORK][LANES];
+/* d2E/dF2 of all lanes, H [9 d^2][LANES]. */
+APART void assemble_tets(const gathered *at, real (*H)[LANES]) {
+    real work[PD_ISOTROPIC_WORK][LANES];
     pd_isotropic_assemble3(LANES, at->U[0], at->V[0], at->block[0], at->symmetric[0], at->twist[0], work[0], H[0]);
     pd_isotropic_mirror(LANES, 9, H[0]);
-    pd_damping_blocks(CORNERS, 3, LANES, at->damping, H[0], at->gradients[0], at->vertices[0], work[0], blocks[0]);
-    put_rows(81, at->count, (const real(*)[LANES])H, g->damping_hessian + 81 * (size_t)first);
-    put_rows(9 * PAIRS, at->count, (const real(*)[LANES])blocks, g->damping_blocks + 9 * PAIRS * (size_t)first);
 }
 
-static void damp(const pd_elements *g, const real *x, int pack, int parameters, void (*find)(tets *at)) {
-    const int first = LANES * pack;
+APART void assemble_triangles(const gathered *at, real (*H)[LANES]) {
+    real V[4][LANES], work[PD_ISOTROPIC_WORK][LANES];
+    for (int i = 0; i < 4; i++)
+        for (int l = 0; l < LANES; l++) V[i][l] = at->V[3 * (i / 2) + i % 2][l];
+    pd_isotropic_assemble32(LANES, at->U[0], V[0], at->block[0], at->symmetric[0], at->twist[0], at->normal[0], work[0], H[0]);
+    pd_isotropic_mirror(LANES, 6, H[0]);
+}
+
+/* K+ and the blocks of elements from number `first` on. */
+SHARED void set_blocks(int k, int d, const gathered *at, const pd_elements *g, int first) {
+    const int n = 9 * d * d, n_blocks = 9 * PD_DAMPING_PAIRS(k);
+    real H[81][LANES], blocks[9 * PD_DAMPING_PAIRS(CORNERS)][LANES], work[PD_DAMPING_WORK][LANES];
+    if (d == 3)
+        assemble_tets(at, H);
+    else
+        assemble_triangles(at, H);
+    pd_damping_blocks(k, d, LANES, at->damping, H[0], at->gradients[0], at->vertices[0], work[0], blocks[0]);
+    put_rows(n, at->count, (const real(*)[LANES])H, g->damping_hessian + (size_t)n * (size_t)first);
+    put_rows(n_blocks, at->count, (const real(*)[LANES])blocks, g->damping_blocks + (size_t)n_blocks * (size_t)first);
+}
+
+APART void set_tet_blocks(const gathered *at, const pd_elements *g, int first) { set_blocks(4, 3, at, g, first); }
+APART void set_triangle_blocks(const gathered *at, const pd_elements *g, int first) { set_blocks(3, 2, at, g, first); }
+
+/* F = U sigma V^T of elements from number `first` on. */
+static void decompose_tets(const pd_elements *g, const real *x, int first, int parameters, gathered *at) {
+    gather_tets(g, x, first, parameters, at);
+    rotate_tets(at);
+    finish(at);
+}
+
+static void decompose_triangles(const pd_elements *g, const real *x, int first, int parameters, gathered *at) {
+    gather_triangles(g, x, first, parameters, at);
+    rotate_triangles(at);
+    finish(at);
+}
+
+/* The number of elements from number `first` on; 0: none of them has damping. */
+static int damped_count(const pd_elements *g, int first) {
+    const int count = g->n - first < LANES ? g->n - first : LANES;
     int damped = 0;
-    tets at;
-    at.count = g->n - first < LANES ? g->n - first : LANES;
-    for (int l = 0; l < at.count; l++) damped |= g->damping[first + l] > 0;
-    if (!damped) return;
-    gather(g, x, first, parameters, &at);
-    rotate(at.B, at.V);
-    finish(&at);
-    find(&at);
-    set_blocks(&at, g, first);
+    for (int l = 0; l < count; l++) damped |= g->damping[first + l] > 0;
+    return damped ? count : 0;
 }
 
-#define PD_DAMP_LANES(KIND, name, count)                                                                   \
-    static __attribute__((noinline)) void find_##name(tets *at) { find_parts(at, pd_##name##_quotients); } \
-    void pd_##name##_damp_lanes(const pd_elements *g, const real *x, int pack) { damp(g, x, pack, count, find_##name); }
-PD_ISOTROPIC_LANES_TABLE(PD_DAMP_LANES)
+static void damp_tets(const pd_elements *g, const real *x, int pack, int parameters, find_parts *of) {
+    const int first = LANES * pack;
+    gathered at;
+    at.count = damped_count(g, first);
+    if (at.count == 0) return;
+    decompose_tets(g, x, first, parameters, &at);
+    of(&at, PD_FILTER_CLAMP);
+    set_tet_blocks(&at, g, first);
+}
+
+#define PD_TET_LANES(KIND, name, count)                                                                                                  \
+    SHARED void quotients_##name(gathered *at, int l) {                                                                                  \
+        pd_##name##_quotients(LANES, &at->sigma[0][l], &at->parameters[0][l], &at->block[0][l], &at->symmetric[0][l], &at->twist[0][l]); \
+    }                                                                                                                                    \
+    APART void find_##name(gathered *at, pd_hessian_filter filter) { find(3, quotients_##name, at, filter); }                            \
+    void pd_##name##_damp_lanes(const pd_elements *g, const real *x, int pack) { damp_tets(g, x, pack, count, find_##name); }
+PD_ISOTROPIC_TETS(PD_TET_LANES)
+
+/* ---- triangles ----------------------------------------------------------------------------------------------------------------------- */
+
+SHARED void quotients_stvk_triangle(gathered *at, int l) {
+    pd_stvk_triangle_quotients(LANES, &at->sigma[0][l], &at->parameters[0][l], &at->block[0][l], &at->symmetric[0][l], &at->twist[0][l],
+                               &at->normal[0][l]);
+}
+
+APART void find_stvk_triangle(gathered *at, pd_hessian_filter filter) { find(2, quotients_stvk_triangle, at, filter); }
+
+void pd_stvk_triangle_damp_lanes(const pd_elements *g, const real *x, int pack) {
+    const int first = LANES * pack;
+    gathered at;
+    at.count = damped_count(g, first);
+    if (at.count == 0) return;
+    decompose_triangles(g, x, first, PARAMETERS, &at);
+    find_stvk_triangle(&at, PD_FILTER_CLAMP);
+    set_triangle_blocks(&at, g, first);
+}
+
+/* H += damping/h K+. */
+APART void add_damping(const gathered *at, const pd_elements *g, real inverse_h, int first, real (*H)[LANES]) {
+    for (int l = 0; l < at->count; l++) {
+        if (!(at->damping[l] > 0)) continue;
+        const real scale = at->damping[l] * inverse_h, *D = g->damping_hessian + 36 * (size_t)(first + l);
+        for (int i = 0; i < 36; i++) H[i][l] += scale * D[i];
+    }
+}
+
+APART void put_hessians(const gathered *at, const real (*H)[LANES], real *out) {
+    real K[81][LANES], work[PD_HESSIAN_SCRATCH][LANES];
+    pd_element_hessians_from_F(LANES, 3, 2, at->gradients[2], H[0], work[0], K[0]);
+    put_rows(81, at->count, (const real(*)[LANES])K, out);
+}
+
+void pd_stvk_triangle_hessian_lanes(const pd_elements *g, real inverse_h, const real *x, pd_hessian_filter filter, int first, int count,
+                                    real *K) {
+    gathered at;
+    real H[36][LANES];
+    at.count = count;
+    decompose_triangles(g, x, first, PARAMETERS, &at);
+    find_stvk_triangle(&at, filter);
+    assemble_triangles(&at, H);
+    if (g->damping) add_damping(&at, g, inverse_h, first, H);
+    put_hessians(&at, (const real(*)[LANES])H, K);
+}
