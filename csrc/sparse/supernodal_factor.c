@@ -10,6 +10,7 @@
 #include "sparse/serial_blas.h"
 
 #include <float.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +24,11 @@ enum {
     WIDE = 192,   /* of a product by BLAS */
     LEAST = 32,   /* columns, and depth, of a product by BLAS */
     PADDING = 16, /* numbers after the factor: the kernel reads up to ROWS beyond the last row */
+    WIDTHS = 3,   /* of pieces: 4, 2 and 1 rows */
 };
 
-/* Multiplications above which BLAS is faster than the kernel, and LAPACK at a supernode, although they copy their factors. */
-static const int64_t LARGE = 3000000;
+/* Multiplications above which BLAS is not slower than the kernel, and LAPACK at a supernode, although they copy their factors. */
+static const int64_t LARGE = 40000000;
 
 /* BLAS and LAPACK by their Fortran interface; the lengths of the strings come last. */
 extern void dpotrf_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
@@ -37,17 +39,23 @@ extern void dgemm_(const char *transpose_a, const char *transpose_b, const int *
                    const double *a, const int *lda, const double *b, const int *ldb, const double *beta, double *c, const int *ldc,
                    size_t length_1, size_t length_2);
 
+/* Successive rows of a product that are successive rows of a supernode. */
+typedef struct piece {
+    int row, to;
+} piece;
+
 struct pd_supernodal_factor {
-    int64_t n_entries;
-    int64_t *slots;    /* [n_entries] of A in the values */
-    double *values;    /* the factor, and PADDING */
-    double *product;   /* [STRIP or WIDE + COLUMNS, max_rows + ROWS] */
-    int *owner;        /* [n] the supernode of a column */
-    int *map;          /* [n] place of a row in the present supernode */
-    int *relative;     /* [max_rows] the same for the rows of a product */
-    int *first, *next; /* [n_supernodes] the lists: the first of each, the next after each; -1: none */
-    int *begin;        /* [n_supernodes] rows that have been used */
-    int large;         /* BLAS computes some product */
+    int *entry_start;      /* [n_supernodes+1] of the entries of A by supernodes */
+    int *entries;          /* [n_entries] their numbers in A */
+    int64_t *slots;        /* [n_entries] their places in the values */
+    double *values;        /* the factor, and PADDING */
+    double *product;       /* [STRIP or WIDE + COLUMNS, max_rows + ROWS] */
+    int *owner;            /* [n] the supernode of a column */
+    int *map;              /* [n] place of a row in the present supernode */
+    piece *pieces[WIDTHS]; /* [max_rows + 1] of the rows of a product, by width */
+    int *first, *next;     /* [n_supernodes] the lists: the first of each, the next after each; -1: none */
+    int *begin;            /* [n_supernodes] rows that have been used */
+    int large;             /* BLAS computes some product */
 };
 
 static int64_t rows_of(const pd_supernodes *f, int64_t s) { return f->row_start[s + 1] - f->row_start[s]; }
@@ -58,54 +66,72 @@ static int is_large(int64_t m, int64_t n, int64_t k) { return n >= LEAST && k >=
 
 void pd_supernodal_factor_destroy(pd_supernodal_factor *self) {
     if (!self) return;
-    void *memory[] = {self->slots,    self->values, self->product, self->owner, self->map,
-                      self->relative, self->first,  self->next,    self->begin};
+    void *memory[] = {self->entry_start, self->entries, self->slots, self->values,    self->product,   self->owner,    self->map,
+                      self->first,       self->next,    self->begin, self->pieces[0], self->pieces[1], self->pieces[2]};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) free(memory[i]);
     free(self);
 }
 
-/* The place of the entry in row i and column j of A among the values of the factor. */
-static int64_t slot_of(const pd_supernodal_factor *self, const pd_supernodes *f, int64_t i, int64_t j) {
-    int64_t row = i > j ? i : j, column = i > j ? j : i, s = self->owner[column];
-    const int64_t *rows = f->rows + f->row_start[s];
-    int64_t low = 0, high = rows_of(f, s) - 1;
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (rows[middle] < row)
-            low = middle + 1;
-        else
-            high = middle;
+/* The supernode of the entry in row i and column j of A, in the order of the factor. */
+static int supernode_of(const pd_supernodal_factor *self, int i, int j) { return self->owner[i < j ? i : j]; }
+
+/* Sorts the entries of A by supernodes, and finds the place of each. inverse [n]: the rows of A in the factor. */
+static void place_entries(pd_supernodal_factor *self, const pd_supernodes *f, const int *column_start, const int *rows,
+                          const int *inverse) {
+    int *next = self->first; // no lists yet
+    memset(next, 0, (size_t)f->n_supernodes * sizeof *next);
+    for (int j = 0; j < f->n; j++)
+        for (int e = column_start[j]; e < column_start[j + 1]; e++) next[supernode_of(self, inverse[rows[e]], inverse[j])]++;
+    self->entry_start[0] = 0;
+    for (int64_t s = 0; s < f->n_supernodes; s++) {
+        self->entry_start[s + 1] = self->entry_start[s] + next[s];
+        next[s] = self->entry_start[s];
     }
-    return f->value_start[s] + (column - f->super[s]) * rows_of(f, s) + low;
+    for (int j = 0; j < f->n; j++)
+        for (int e = column_start[j]; e < column_start[j + 1]; e++) {
+            int i = inverse[rows[e]], c = inverse[j], to = next[supernode_of(self, i, c)]++;
+            self->entries[to] = e;
+            self->slots[to] = (int64_t)(i > c ? i : c) << 32 | (i > c ? c : i);
+        }
+    for (int64_t s = 0; s < f->n_supernodes; s++) {
+        const int64_t *of = f->rows + f->row_start[s];
+        for (int64_t i = 0; i < rows_of(f, s); i++) self->map[of[i]] = (int)i;
+        for (int k = self->entry_start[s]; k < self->entry_start[s + 1]; k++) {
+            int64_t row = self->slots[k] >> 32, column = self->slots[k] & 0xffffffff;
+            self->slots[k] = f->value_start[s] + (column - f->super[s]) * rows_of(f, s) + self->map[row];
+        }
+    }
 }
 
 pd_status pd_supernodal_factor_create(pd_supernodal_factor **out, const pd_supernodes *f, const int *column_start, const int *rows,
                                       pd_error *error) {
     size_t n = (size_t)f->n, n_supernodes = (size_t)f->n_supernodes, n_values = (size_t)f->value_start[f->n_supernodes];
+    const size_t n_entries = (size_t)column_start[n];
     int64_t max_rows = 0;
     pd_supernodal_factor *self = *out = calloc(1, sizeof *self);
     int *inverse = malloc((n + 1) * sizeof *inverse);
     if (!self || !inverse) goto memory;
-    self->n_entries = column_start[n];
-    self->slots = malloc(((size_t)self->n_entries + 1) * sizeof *self->slots);
+    self->entry_start = malloc((n_supernodes + 1) * sizeof *self->entry_start);
+    self->entries = malloc((n_entries + 1) * sizeof *self->entries);
+    self->slots = malloc((n_entries + 1) * sizeof *self->slots);
     self->values = malloc((n_values + PADDING) * sizeof *self->values);
     self->owner = malloc((n + 1) * sizeof *self->owner);
     self->map = malloc((n + 1) * sizeof *self->map);
     self->first = malloc((n_supernodes + 1) * sizeof *self->first);
     self->next = malloc((n_supernodes + 1) * sizeof *self->next);
     self->begin = malloc((n_supernodes + 1) * sizeof *self->begin);
-    if (!self->slots || !self->values || !self->owner || !self->map || !self->first || !self->next || !self->begin) goto memory;
+    if (!self->entry_start || !self->entries || !self->slots || !self->values || !self->owner || !self->map) goto memory;
+    if (!self->first || !self->next || !self->begin) goto memory;
     for (int64_t s = 0; s < f->n_supernodes; s++) {
         for (int64_t c = f->super[s]; c < f->super[s + 1]; c++) self->owner[c] = (int)s;
         if (rows_of(f, s) > max_rows) max_rows = rows_of(f, s);
         if (is_large(rows_of(f, s), columns_of(f, s), columns_of(f, s))) self->large = 1;
     }
-    self->relative = malloc(((size_t)max_rows + 1) * sizeof *self->relative);
+    for (int w = 0; w < WIDTHS; w++) self->pieces[w] = malloc(((size_t)max_rows + 1) * sizeof *self->pieces[w]);
     self->product = malloc((size_t)((self->large ? WIDE : STRIP) + COLUMNS) * (size_t)(max_rows + ROWS) * sizeof *self->product);
-    if (!self->relative || !self->product) goto memory;
+    if (!self->pieces[0] || !self->pieces[1] || !self->pieces[2] || !self->product) goto memory;
     for (size_t i = 0; i < n; i++) inverse[f->permutation[i]] = (int)i;
-    for (size_t j = 0; j < n; j++)
-        for (int e = column_start[j]; e < column_start[j + 1]; e++) self->slots[e] = slot_of(self, f, inverse[rows[e]], inverse[j]);
+    place_entries(self, f, column_start, rows, inverse);
     memset(self->values + n_values, 0, PADDING * sizeof *self->values);
     free(inverse);
     return PD_OK;
@@ -121,43 +147,49 @@ const double *pd_supernodal_factor_values(const pd_supernodal_factor *self) { re
 
 /* ---- products ------------------------------------------------------------------------------------------------------------------------ */
 
-/* C [m,n] = A B^T by columns, A [m,k] by columns, B its first n rows, without the blocks above the diagonal. Reads and writes up to ROWS
- * - 1 rows and COLUMNS - 1 columns more, whose values are not used. */
-PD_CLONES static void multiply(int64_t m, int64_t n, int64_t k, const double *A, int64_t ld, double *C, int64_t ldc) {
-    for (int64_t j = 0; j < n; j += COLUMNS) {
-        int half = n - j <= COLUMNS / 2;
-        for (int64_t i = j / ROWS * ROWS; i < m; i += ROWS) {
-            const double *a = A + i, *b = A + j;
-            double *c = C + i + j * ldc;
-            lane4 c00 = {0}, c01 = {0}, c02 = {0}, c10 = {0}, c11 = {0}, c12 = {0};
-            if (half) {
-                for (int64_t p = 0; p < k; p++, a += ld, b += ld) {
-                    lane4 a0 = *(const loose4 *)a, a1 = *(const loose4 *)(a + 4);
-                    c00 += a0 * b[0], c10 += a1 * b[0];
-                    c01 += a0 * b[1], c11 += a1 * b[1];
-                    c02 += a0 * b[2], c12 += a1 * b[2];
-                }
-            } else {
-                lane4 c03 = {0}, c04 = {0}, c05 = {0}, c13 = {0}, c14 = {0}, c15 = {0};
-                for (int64_t p = 0; p < k; p++, a += ld, b += ld) {
-                    lane4 a0 = *(const loose4 *)a, a1 = *(const loose4 *)(a + 4);
-                    c00 += a0 * b[0], c10 += a1 * b[0];
-                    c01 += a0 * b[1], c11 += a1 * b[1];
-                    c02 += a0 * b[2], c12 += a1 * b[2];
-                    c03 += a0 * b[3], c13 += a1 * b[3];
-                    c04 += a0 * b[4], c14 += a1 * b[4];
-                    c05 += a0 * b[5], c15 += a1 * b[5];
-                }
-                double *d = c + 3 * ldc;
-                *(loose4 *)d = c03, *(loose4 *)(d + 4) = c13;
-                *(loose4 *)(d + ldc) = c04, *(loose4 *)(d + ldc + 4) = c14;
-                *(loose4 *)(d + 2 * ldc) = c05, *(loose4 *)(d + 2 * ldc + 4) = c15;
+/* Columns of one product inside the functions that are compiled for several processors. */
+#define INSIDE static inline __attribute__((always_inline))
+
+/* C [m,n] = A B^T by columns, A [m,k] by columns, B its rows from `first` on, n <= COLUMNS, without the blocks above the diagonal. Reads and
+ * writes up to ROWS - 1 rows and COLUMNS - 1 columns more, whose values are not used. */
+INSIDE void multiply_panel(int64_t m, int64_t first, int64_t n, int64_t k, const double *A, int64_t ld, double *C, int64_t ldc) {
+    int half = n <= COLUMNS / 2;
+    for (int64_t i = first / ROWS * ROWS; i < m; i += ROWS) {
+        const double *a = A + i, *b = A + first;
+        double *c = C + i;
+        lane4 c00 = {0}, c01 = {0}, c02 = {0}, c10 = {0}, c11 = {0}, c12 = {0};
+        if (half) {
+            for (int64_t p = 0; p < k; p++, a += ld, b += ld) {
+                lane4 a0 = *(const loose4 *)a, a1 = *(const loose4 *)(a + 4);
+                c00 += a0 * b[0], c10 += a1 * b[0];
+                c01 += a0 * b[1], c11 += a1 * b[1];
+                c02 += a0 * b[2], c12 += a1 * b[2];
             }
-            *(loose4 *)c = c00, *(loose4 *)(c + 4) = c10;
-            *(loose4 *)(c + ldc) = c01, *(loose4 *)(c + ldc + 4) = c11;
-            *(loose4 *)(c + 2 * ldc) = c02, *(loose4 *)(c + 2 * ldc + 4) = c12;
+        } else {
+            lane4 c03 = {0}, c04 = {0}, c05 = {0}, c13 = {0}, c14 = {0}, c15 = {0};
+            for (int64_t p = 0; p < k; p++, a += ld, b += ld) {
+                lane4 a0 = *(const loose4 *)a, a1 = *(const loose4 *)(a + 4);
+                c00 += a0 * b[0], c10 += a1 * b[0];
+                c01 += a0 * b[1], c11 += a1 * b[1];
+                c02 += a0 * b[2], c12 += a1 * b[2];
+                c03 += a0 * b[3], c13 += a1 * b[3];
+                c04 += a0 * b[4], c14 += a1 * b[4];
+                c05 += a0 * b[5], c15 += a1 * b[5];
+            }
+            double *d = c + 3 * ldc;
+            *(loose4 *)d = c03, *(loose4 *)(d + 4) = c13;
+            *(loose4 *)(d + ldc) = c04, *(loose4 *)(d + ldc + 4) = c14;
+            *(loose4 *)(d + 2 * ldc) = c05, *(loose4 *)(d + 2 * ldc + 4) = c15;
         }
+        *(loose4 *)c = c00, *(loose4 *)(c + 4) = c10;
+        *(loose4 *)(c + ldc) = c01, *(loose4 *)(c + ldc + 4) = c11;
+        *(loose4 *)(c + 2 * ldc) = c02, *(loose4 *)(c + 2 * ldc + 4) = c12;
     }
+}
+
+/* The same of any number of columns. */
+PD_CLONES static void multiply(int64_t m, int64_t n, int64_t k, const double *A, int64_t ld, double *C, int64_t ldc) {
+    for (int64_t j = 0; j < n; j += COLUMNS) multiply_panel(m, j, n - j < COLUMNS ? n - j : COLUMNS, k, A, ld, C + j * ldc, ldc);
 }
 
 static inline int64_t padded(int64_t rows) { return (rows + ROWS - 1) / ROWS * ROWS; }
@@ -186,10 +218,21 @@ PD_CLONES static void subtract_panel(int64_t rows, int64_t columns, const double
         for (int64_t i = j; i < rows; i++) L[i + j * ld] -= C[i + j * ldc];
 }
 
-/* Factorises a panel of up to COLUMNS columns whose earlier columns have been subtracted. Returns the column without a positive pivot, or
- * `columns`. */
-PD_CLONES static int64_t factorise_panel(int64_t rows, int64_t columns, double *L, int64_t ld) {
-    double inverse[COLUMNS];
+/* The rows i .. i + count - 1 of a panel below its triangle. */
+INSIDE void finish_rows(int64_t count, int64_t columns, const double *inverse, double *L, int64_t ld, int64_t i) {
+    for (int64_t j = 0; j < columns; j++) {
+        double *to = L + i + j * ld;
+        for (int64_t p = 0; p < j; p++) {
+            const double *from = L + i + p * ld;
+            double by = L[j + p * ld];
+            for (int64_t r = 0; r < count; r++) to[r] -= from[r] * by;
+        }
+        for (int64_t r = 0; r < count; r++) to[r] *= inverse[j];
+    }
+}
+
+/* Factorises the first rows of a panel. */
+INSIDE int64_t factorise_triangle(int64_t columns, double *L, int64_t ld, double *inverse) {
     for (int64_t j = 0; j < columns; j++) {
         double pivot = L[j + j * ld];
         for (int64_t p = 0; p < j; p++) pivot -= L[j + p * ld] * L[j + p * ld];
@@ -203,14 +246,31 @@ PD_CLONES static int64_t factorise_panel(int64_t rows, int64_t columns, double *
             L[i + j * ld] = sum * inverse[j];
         }
     }
-    for (int64_t j = 0; j < columns; j++) {
-        double *to = L + j * ld;
-        for (int64_t p = 0; p < j; p++) {
-            const double *from = L + p * ld;
-            double by = L[j + p * ld];
-            for (int64_t i = columns; i < rows; i++) to[i] -= from[i] * by;
+    return columns;
+}
+
+/* Factorises a panel of up to COLUMNS columns whose earlier columns have been subtracted. Returns the column without a positive pivot, or
+ * `columns`. */
+PD_CLONES static int64_t factorise_panel(int64_t rows, int64_t columns, double *L, int64_t ld) {
+    double inverse[COLUMNS];
+    int64_t found = columns == COLUMNS ? factorise_triangle(COLUMNS, L, ld, inverse) : factorise_triangle(columns, L, ld, inverse);
+    if (found < columns) return found;
+    for (int64_t i = columns; i < rows; i += ROWS) {
+        if (rows - i < ROWS || columns < COLUMNS) {
+            finish_rows(rows - i < ROWS ? rows - i : ROWS, columns, inverse, L, ld, i);
+            continue;
         }
-        for (int64_t i = columns; i < rows; i++) to[i] *= inverse[j];
+        lane4 found[2][COLUMNS];
+        for (int64_t j = 0; j < COLUMNS; j++) {
+            const double *to = L + i + j * ld;
+            lane4 low = *(const loose4 *)to, high = *(const loose4 *)(to + 4);
+            for (int64_t p = 0; p < j; p++) low -= found[0][p] * L[j + p * ld], high -= found[1][p] * L[j + p * ld];
+            found[0][j] = low * inverse[j], found[1][j] = high * inverse[j];
+        }
+        for (int64_t j = 0; j < COLUMNS; j++) {
+            *(loose4 *)(L + i + j * ld) = found[0][j];
+            *(loose4 *)(L + i + j * ld + 4) = found[1][j];
+        }
     }
     return columns;
 }
@@ -262,41 +322,109 @@ static void enlist(pd_supernodal_factor *self, const pd_supernodes *f, int64_t d
     self->first[in] = (int)d;
 }
 
-/* Subtracts the columns [columns, m] of a product, without its entries above the diagonal, from those of a supernode: row i from its row
- * relative[i], column j from its column places[j] - first. */
-PD_CLONES static void subtract_scattered(int64_t m, int64_t columns, const double *C, const int *relative, const int64_t *places,
-                                         int64_t first, double *values, int64_t ld) {
-    int together = relative[m - 1] - relative[0] == (int)m - 1;
-    for (int64_t j = 0; j < columns; j++, C += padded(m)) {
-        double *to = values + (places[j] - first) * ld;
-        if (together) {
-            to += relative[0];
-            for (int64_t i = j; i < m; i++) to[i] -= C[i];
-        } else
-            for (int64_t i = j; i < m; i++) to[relative[i]] -= C[i];
+/* Where a product is subtracted: its rows by pieces, in ascending order, the last one beyond all rows; its column j from column places[j]
+ * - first. */
+typedef struct target {
+    const piece *pieces[WIDTHS];
+    const int64_t *places;
+    int64_t first, ld;
+    double *values;
+} target;
+
+/* Divides the rows [m] of a product into pieces. Those of its n columns lie within one panel. */
+static void find_pieces(pd_supernodal_factor *self, int64_t m, int64_t n, const int64_t *rows) {
+    int counts[WIDTHS] = {0};
+    for (int64_t i = 0; i < m;) {
+        int64_t most = i < n ? (COLUMNS - i % COLUMNS < n - i ? COLUMNS - i % COLUMNS : n - i) : m - i, run = 1;
+        while (run < most && run < 4 && self->map[rows[i + run]] == self->map[rows[i]] + (int)run) run++;
+        int w = run == 4 ? 0 : run >= 2 ? 1 : 2;
+        self->pieces[w][counts[w]++] = (piece){(int)i, self->map[rows[i]]};
+        i += 4 >> w;
+    }
+    for (int w = 0; w < WIDTHS; w++) self->pieces[w][counts[w]] = (piece){INT_MAX, 0};
+}
+
+typedef double lane2 __attribute__((vector_size(16)));
+typedef double loose2 __attribute__((vector_size(16), aligned(8)));
+
+/* Subtracts the pieces below row `end` of n columns of a product from those of the target. */
+INSIDE void subtract_pieces(int64_t end, int64_t n, const double *C, int64_t ldc, double *const *columns, target *of) {
+    const piece *quad = of->pieces[0], *pair = of->pieces[1], *single = of->pieces[2];
+    while (quad->row < end) quad++;
+    while (pair->row < end) pair++;
+    while (single->row < end) single++;
+    of->pieces[0] = quad, of->pieces[1] = pair, of->pieces[2] = single;
+    for (; quad->row < INT_MAX; quad++)
+        for (int64_t j = 0; j < n; j++)
+            *(loose4 *)(columns[j] + quad->to) = *(const loose4 *)(columns[j] + quad->to) - *(const loose4 *)(C + j * ldc + quad->row);
+    for (; pair->row < INT_MAX; pair++)
+        for (int64_t j = 0; j < n; j++)
+            *(loose2 *)(columns[j] + pair->to) = *(const loose2 *)(columns[j] + pair->to) - *(const loose2 *)(C + j * ldc + pair->row);
+    for (; single->row < INT_MAX; single++)
+        for (int64_t j = 0; j < n; j++) columns[j][single->to] -= C[j * ldc + single->row];
+}
+
+/* Subtracts the columns first .. first + n - 1 of a product, n <= COLUMNS, C [n,ldc], without its entries above the diagonal. */
+INSIDE void subtract_panel_from(int64_t first, int64_t n, const double *C, int64_t ldc, target *of) {
+    double *columns[COLUMNS];
+    for (int64_t j = 0; j < n; j++) columns[j] = of->values + (of->places[first + j] - of->first) * of->ld;
+    // the places of the first rows, which are columns too
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = j; i < n; i++) columns[j][of->places[first + i] - of->first] -= C[j * ldc + first + i];
+    if (n == COLUMNS)
+        subtract_pieces(first + n, COLUMNS, C, ldc, columns, of);
+    else if (n == COLUMNS / 2)
+        subtract_pieces(first + n, COLUMNS / 2, C, ldc, columns, of);
+    else
+        subtract_pieces(first + n, n, C, ldc, columns, of);
+}
+
+/* Subtracts a product, C [n,ldc], from column `first` on. */
+PD_CLONES static void subtract_scattered(int64_t first, int64_t n, const double *C, int64_t ldc, target *of) {
+    for (int64_t j = 0; j < n; j += COLUMNS)
+        subtract_panel_from(first + j, n - j < COLUMNS ? n - j : COLUMNS, C + j * ldc - first, ldc, of);
+}
+
+/* The same with the product A B^T of multiply, by panels, so that the product stays in the cache: C [COLUMNS,ldc] is a work array. */
+PD_CLONES static void multiply_and_subtract(int64_t m, int64_t n, int64_t k, const double *A, int64_t ld, double *C, int64_t ldc,
+                                            target *of) {
+    for (int64_t j = 0; j < n; j += COLUMNS) {
+        int64_t width = n - j < COLUMNS ? n - j : COLUMNS;
+        multiply_panel(m, j, width, k, A, ld, C, ldc);
+        subtract_panel_from(j, width, C, ldc, of);
     }
 }
 
 /* Subtracts the product of the rows of d from `begin` on, n of them columns of s, from the values of s. */
 static void subtract_product(pd_supernodal_factor *self, const pd_supernodes *f, int64_t s, int64_t d, int64_t begin, int64_t n) {
-    int64_t k = columns_of(f, d), ld = rows_of(f, d);
+    int64_t k = columns_of(f, d), ld = rows_of(f, d), m = ld - begin;
     const int64_t *rows = f->rows + f->row_start[d] + begin;
     const double *A = self->values + f->value_start[d] + begin;
+    target of = {{self->pieces[0], self->pieces[1], self->pieces[2]}, rows, f->super[s], rows_of(f, s), self->values + f->value_start[s]};
+    find_pieces(self, m, n, rows);
+    if (!is_large(m, n < WIDE ? n : WIDE, k)) {
+        multiply_and_subtract(m, n, k, A, ld, self->product, padded(m), &of);
+        return;
+    }
     for (int64_t start = 0, width; start < n; start += width) {
-        int64_t m = ld - begin - start;
-        width = strip_of(m, n - start, k);
-        multiply_strip(self, m, width, k, A + start, ld);
-        for (int64_t i = 0; i < m; i++) self->relative[i] = self->map[rows[start + i]];
-        subtract_scattered(m, width, self->product, self->relative, rows + start, f->super[s], self->values + f->value_start[s],
-                           rows_of(f, s));
+        width = strip_of(m - start, n - start, k);
+        multiply_strip(self, m - start, width, k, A + start, ld);
+        subtract_scattered(start, width, self->product, padded(m - start), &of);
     }
 }
 
-static int64_t factorise(pd_supernodal_factor *self, const pd_supernodes *f) {
+/* Sets the values of supernode s to those of A [entries]. */
+static void load(pd_supernodal_factor *self, const pd_supernodes *f, int64_t s, const double *values) {
+    memset(self->values + f->value_start[s], 0, (size_t)(f->value_start[s + 1] - f->value_start[s]) * sizeof *self->values);
+    for (int k = self->entry_start[s]; k < self->entry_start[s + 1]; k++) self->values[self->slots[k]] += values[self->entries[k]];
+}
+
+static int64_t factorise(pd_supernodal_factor *self, const pd_supernodes *f, const double *values) {
     for (int64_t s = 0; s < f->n_supernodes; s++) self->first[s] = -1;
     for (int64_t s = 0; s < f->n_supernodes; s++) {
         const int64_t *rows = f->rows + f->row_start[s];
         for (int64_t i = 0; i < rows_of(f, s); i++) self->map[rows[i]] = (int)i;
+        load(self, f, s, values);
         for (int d = self->first[s], after; d >= 0; d = after) {
             const int64_t *of = f->rows + f->row_start[d];
             int64_t begin = self->begin[d], end = begin;
@@ -313,11 +441,9 @@ static int64_t factorise(pd_supernodal_factor *self, const pd_supernodes *f) {
 }
 
 int64_t pd_supernodal_factorise(pd_supernodal_factor *self, const pd_supernodes *f, const double *values) {
-    memset(self->values, 0, (size_t)f->value_start[f->n_supernodes] * sizeof *self->values);
-    for (int64_t e = 0; e < self->n_entries; e++) self->values[self->slots[e]] += values[e];
-    if (!self->large) return factorise(self, f);
+    if (!self->large) return factorise(self, f, values);
     pd_blas_call call = pd_blas_begin();
-    int64_t found = factorise(self, f);
+    int64_t found = factorise(self, f, values);
     pd_blas_end(&call);
     return found;
 }

@@ -7,8 +7,8 @@ import scipy.sparse
 import pdgpu
 from pdgpu import linear
 
-# a supernode of more than 144 columns and rows is left to LAPACK; panels have 6 columns and strips 48
-SIZES = (1, 2, 5, 6, 7, 11, 47, 48, 49, 97, 143, 144, 145, 200, 333)
+# a supernode of more than 339 columns and 7 more rows is left to LAPACK; panels have 6 columns and strips 48
+SIZES = (1, 2, 5, 6, 7, 11, 47, 48, 49, 97, 145, 200, 338, 339, 340, 402)
 
 
 def arrow(size, blocks=3, seed=0):
@@ -29,6 +29,29 @@ def test_the_factor_solves_with_supernodes_of_any_size(size):
     x = np.random.default_rng(1).normal(size=A.shape[0])
     found = linear.solve(A, A @ x, pdgpu.Direct()).x
     np.testing.assert_allclose(found, x, rtol=0, atol=1e-11 * np.abs(x).max())
+
+
+def test_products_of_large_supernodes():
+    """If not, a solid of some thousand vertices has a wrong factor: BLAS computes products of its supernodes in strips of columns."""
+    lines = [scipy.sparse.diags_array([1.0, 1.0, 1.0], offsets=[-1, 0, 1], shape=(n, n)) for n in (14, 14, 26)]
+    neighbours = scipy.sparse.kron(scipy.sparse.kron(lines[0], lines[1]), lines[2])
+    A = (scipy.sparse.kron(neighbours, np.full((3, 3), -0.5) + np.eye(3)) + 60.0 * scipy.sparse.eye_array(3 * neighbours.shape[0])).tocsr()
+    x = np.random.default_rng(3).normal(size=A.shape[0])
+    np.testing.assert_allclose(linear.solve(A, A @ x, pdgpu.Direct()).x, x, rtol=0, atol=1e-11 * np.abs(x).max())
+
+
+@pytest.mark.parametrize("gaps", [1, 2, 3, 5, 9])
+def test_products_at_rows_with_gaps(gaps):
+    """If not, runs of one, two or four rows of a product go to wrong rows: small supernodes reach some rows of a large one only."""
+    rng = np.random.default_rng(gaps)
+    n, small = 60, 40
+    sides = np.zeros((small, n))
+    for row in sides:  # runs of rows with gaps between them
+        row[:] = (rng.integers(0, gaps + 1, n) == 0) * rng.normal(size=n)
+    root = sides.T @ sides + 50.0 * np.eye(n) + 0.1
+    A = scipy.sparse.block_array([[10.0 * scipy.sparse.eye_array(small), sides], [sides.T, root]], format="csr")
+    x = rng.normal(size=n + small)
+    np.testing.assert_allclose(linear.solve(A, A @ x, pdgpu.Direct()).x, x, rtol=0, atol=1e-11 * np.abs(x).max())
 
 
 @pytest.mark.parametrize("size", SIZES)
