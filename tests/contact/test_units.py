@@ -1,4 +1,4 @@
-"""A change of units by a power of two changes no digit of a contact scene: no step depends on the size of a metre, a second or a kilogram."""
+"""A change of units by a power of two changes no digit of a contact scene: no step depends on the size of a metre or a second."""
 
 import numpy as np
 import pytest
