@@ -44,5 +44,5 @@ def hang(n, stiffness, **solver):
 def test_a_level_chain_hangs_down(n, stiffness, linear, hessian):
     """Its Hessian is singular up to rounding. If not, a line search finds no decrease along a direction of 1e16 m, and the step ends."""
     sim = hang(n, stiffness, linear=linear, hessian=hessian)
-    assert sim.last_step.status == "converged"
+    assert np.linalg.norm(sim.gradient()) < 1e-5  # 0.2 N at the begin
     np.testing.assert_allclose(sim.forces()[0], [0.0, -9.81 * sim.masses[1:].sum(), 0.0], rtol=0, atol=1e-8)

@@ -32,10 +32,10 @@ struct pd_proximity {
     long long revision;
 
     double range, moved, size;
-    real *previous; /* B [n_points,3] the points at the last update of the bound */
+    real *previous;       /* B [n_points,3] the points at the last update of the bound */
     const int *positions; /* pd_proximity_set_scene */
     int n_positions;
-    int placed;     /* 0: `previous` is not set */
+    int placed; /* 0: `previous` is not set */
 
     pd_candidates candidates;
     size_t candidate_capacity;

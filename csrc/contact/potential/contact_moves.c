@@ -24,7 +24,8 @@ pd_status pd_contact_list_positions(pd_contact *self, const pd_contact_descripti
     if (!d->n_planes) return PD_OK;
     int *rows = malloc(n * sizeof *rows + 1);
     unsigned char *is_normal = calloc(n + 1, 1);
-    if (!rows || !is_normal) PD_TRY(pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %zu points in contact", n));
+    if (!rows || !is_normal)
+        PD_TRY(pd_fail(pd_context_error(self->context), PD_ERROR_MEMORY, "out of memory for %zu points in contact", n));
     for (int k = 0; k < d->n_planes; k++) is_normal[d->planes[k] + 1] = 1;
     for (size_t i = 0; i < n; i++)
         if (!is_normal[i]) rows[self->n_positions++] = (int)i;
