@@ -28,6 +28,55 @@ def test_a_collision_keeps_the_momentum(dtype):
     assert np.linalg.norm(sim.velocities - scene.initial_velocities()) > 0.1 * np.linalg.norm(scene.initial_velocities())
 
 
+def blocks(add, velocities):
+    """Blocks of 0.2 m above each other, nearly in contact, with these velocities (m/s)."""
+    scene, block = pdgpu.Scene(NO_GRAVITY), pdgpu.shapes.beam((0.2, 0.2, 0.2), (3, 3, 3))
+    for k, velocity in enumerate(velocities):
+        mesh = pdgpu.Mesh(block.points + (0.02 * k, 0.215 * k, 0.03 * k), tets=block.tets)
+        add(scene, mesh, velocity)
+    return scene
+
+
+def soft_block(scene, mesh, velocity):
+    scene.add_solid(mesh, pdgpu.NeoHookean(1e4, 4e4), density=1000.0, velocity=velocity)
+
+
+def rigid_block(scene, mesh, velocity):
+    scene.add_rigid(mesh, density=1000.0, velocity=velocity)
+
+
+def mean_velocity(sim, rows=slice(None)):
+    return np.average(sim.velocities[rows].astype(float), axis=0, weights=sim.masses[rows])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("add", [soft_block, rigid_block])
+@pytest.mark.parametrize("solver", [pdgpu.VertexBlockDescent, pdgpu.BlockJacobi])
+def test_a_fast_common_motion_goes_on(solver, add, dtype):
+    """If not, displacement bounds stop two blocks that meet in flight: they lose half of their speed in a step, and only a record says so."""
+    scene = blocks(add, [(50.0, 1.0, 0.0), (50.0, -1.0, 0.0)])
+    contact = pdgpu.BarrierContact(0.01, stiffness=1e4)
+    sim = pdgpu.Simulation(scene, solver(iterations=20), dt=1 / 64, contact=contact, dtype=dtype, threads=1)
+    for _ in range(3):
+        sim.step(record=True)
+        np.testing.assert_allclose(mean_velocity(sim), [50.0, 0.0, 0.0], rtol=0, atol=0.05)
+        assert sim.last_step.held_back < 1e-3
+    assert sim.velocities[:, 1].std() < 0.9  # they have met
+
+
+def test_a_body_in_flight_moves_no_other():
+    """If not, the mean displacement of a scene is that of one fast body, and all others jump with it."""
+    scene = blocks(soft_block, [(0.0, 1.0, 0.0), (0.0, -1.0, 0.0)])
+    far = pdgpu.shapes.beam((0.2, 0.2, 0.2), (3, 3, 3))
+    soft_block(scene, pdgpu.Mesh(far.points + (5.0, 5.0, 0.0), tets=far.tets), (0.0, 0.0, 50.0))
+    contact = pdgpu.BarrierContact(0.01, stiffness=1e4)
+    sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=20), dt=1 / 64, contact=contact, threads=1)
+    sim.step()
+    resting = slice(0, scene.bodies[2].slice.start)
+    assert np.abs(mean_velocity(sim, resting)).max() < 0.1
+    np.testing.assert_allclose(mean_velocity(sim, scene.bodies[2].slice), [0.0, 0.0, 50.0], atol=1e-3)
+
+
 # ---- contact by projections ------------------------------------------------------------------------------------------------
 
 OBLIQUE = (0.7, -1.0, 0.3)

@@ -9,6 +9,8 @@
 #include "dynamics/response.h"
 #include "loops/proximity_loops.h"
 
+#include <math.h>
+
 /* The step limiter keeps a tenth of a gap; a first guess after this fraction of its contact-free path keeps half. */
 static const double HALF_A_GAP = 5.0 / 9.0;
 
@@ -24,6 +26,8 @@ pd_status pd_step_limiter_create(pd_simulation *self) {
     PD_TRY(pd_memory_create(self->problem->context, (void **)&limiter->x, bytes));
     PD_TRY(pd_memory_create(self->problem->context, (void **)&limiter->offset, bytes));
     if (response->limits) status = pd_prescribed_create(&limiter->prescribed, self->problem);
+    limiter->floats = !self->problem->subspace;
+    for (int i = 0; i < self->problem->model->n_vertices; i++) limiter->floats = limiter->floats && !self->problem->fixed[i];
 done:
     return status;
 }
@@ -90,6 +94,57 @@ static pd_status bound_first_guess(pd_simulation *self, double *cut) {
     PD_TRY(pd_add_scaled(context, problem->model, iterate->correction, -1.0, iterate->x, iterate->correction));
     PD_TRY(pd_contact_bound_moves(context, problem->model, &bounds, iterate->correction));
     PD_TRY(pd_contact_held(problem->contact, cut));
+done:
+    return status;
+}
+
+/* The mean displacement from limiter.x to the first guess, weighted by the masses, m. */
+static pd_status mean_displacement(const pd_simulation *self, double mean[3]) {
+    const pd_problem *problem = self->problem;
+    const real *ends[] = {self->limiter.x, self->iterate.x};
+    pd_status status = PD_OK;
+    double mass = 0.0;
+    mean[0] = mean[1] = mean[2] = 0.0;
+    for (int end = 0; end < 2; end++) {
+        PD_TRY(pd_memory_download(problem->context, problem->staging, ends[end], pd_problem_bytes(problem)));
+        mass = 0.0;
+        for (int i = 0; i < problem->model->n_vertices; i++) {
+            double weight = problem->masses[i];
+            mass += weight;
+            for (int c = 0; c < 3; c++) mean[c] += (end ? weight : -weight) * (double)problem->staging[3 * (size_t)i + (size_t)c];
+        }
+    }
+    for (int c = 0; c < 3; c++) mean[c] /= mass;
+done:
+    return status;
+}
+
+/* Moves limiter.x by the mean displacement, if that is longer than the activation distance, meets no obstacle and takes each vertex at least
+ * half of its way. Contact between bodies leaves their common momentum as it is, but displacement bounds would stop a fast common motion:
+ * each iteration is a part of a gap long. */
+static pd_status translate_start(pd_simulation *self, int *translated) {
+    const pd_problem *problem = self->problem;
+    pd_context *context = problem->context;
+    pd_step_limiter *limiter = &self->limiter;
+    real *shift = self->iterate.correction;
+    pd_status status = PD_OK;
+    double mean[3], length, fraction, left[2];
+    *translated = 0;
+    if (!limiter->floats) return PD_OK;
+    PD_TRY(mean_displacement(self, mean));
+    length = sqrt(mean[0] * mean[0] + mean[1] * mean[1] + mean[2] * mean[2]);
+    if (!(length > (double)pd_contact_scene_of(problem->scene)->activation)) return PD_OK;
+    for (size_t i = 0; i < pd_problem_bytes(problem) / sizeof(real); i++) problem->staging[i] = (real)mean[i % 3];
+    PD_TRY(pd_memory_upload(context, shift, problem->staging, pd_problem_bytes(problem)));
+    PD_TRY(pd_add_scaled(context, problem->model, limiter->x, 1.0, shift, problem->trial));
+    PD_TRY(pd_largest_move(context, problem->model->n_vertices, NULL, self->iterate.x, problem->trial, problem->scalars));
+    PD_TRY(pd_memory_download(context, left, problem->scalars, sizeof left));
+    if (!(sqrt(left[0]) <= 0.5 * length)) return PD_OK;
+    PD_TRY(pd_path_limit(problem, limiter->x, problem->trial, 0, &fraction));
+    if (fraction < 1.0) return PD_OK;
+    PD_TRY(pd_memory_copy(context, limiter->x, problem->trial, pd_problem_bytes(problem)));
+    PD_TRY(pd_add_scaled(context, problem->model, limiter->offset, 1.0, shift, limiter->offset));
+    *translated = 1;
 done:
     return status;
 }
@@ -178,14 +233,15 @@ pd_status pd_step_limiter_limit_first_guess(pd_simulation *self) {
     // bodies go as one, and rigid ones and tets that must not invert have no length for each of their vertices
     int bounded = self->method->keeps_bounds && !problem->rigid && !problem->model->is_oriented;
     double cut = 0.0;
-    int far = 0, certain = 0;
+    int far = 0, certain = 0, translated = 0;
     if (bounded) PD_TRY(is_far(self, &far));
     if (bounded && !far) PD_TRY(bound_first_guess(self, &cut));
     if (bounded && !far && cut == 0.0) PD_TRY(is_certain(self, &certain));
     if (certain) return PD_OK;
     PD_TRY(pd_path_limit(problem, limiter->x, self->iterate.x, 1, &limiter->fraction));
     if (limiter->fraction == 1.0) return PD_OK; // also if close parts move together
-    if (far) PD_TRY(bound_first_guess(self, &cut));
+    if (self->method->keeps_bounds) PD_TRY(translate_start(self, &translated));
+    if (far || (translated && bounded)) PD_TRY(bound_first_guess(self, &cut));
     if (cut > 0.0) PD_TRY(take_bounded_guess(self));
     if (cut > 0.0) PD_TRY(pd_path_limit(problem, limiter->x, self->iterate.x, 1, &limiter->fraction));
     if (limiter->fraction < 1.0) return limit_free_first_guess(self, bounded);

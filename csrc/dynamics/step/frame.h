@@ -25,6 +25,7 @@ typedef struct pd_step_limiter {
     int arrived;               /* all prescribed points are at their targets */
     double unused;             /* m: the free path of pins between tets that the last move left (contact/oriented_move.c) */
     int waited;                /* iterations of pins without a move since then */
+    int floats;                /* no vertex is held, on a line or on a plane */
     pd_prescribed *prescribed; /* NULL: nothing holds pins and obstacles back */
 
     /* for a response with its own rounds */
