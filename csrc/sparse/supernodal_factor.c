@@ -6,25 +6,19 @@
 
 #ifdef PD_HAVE_CHOLMOD
 
-#include "sparse/processor_clones.h"
 #include "sparse/serial_blas.h"
+#include "sparse/supernodal_kernels.h"
 
 #include <float.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef double lane4 __attribute__((vector_size(32)));
-typedef double loose4 __attribute__((vector_size(32), aligned(8)));
-
 enum {
-    ROWS = 8,     /* of the kernel; columns of products are padded to a multiple */
-    COLUMNS = 6,  /* of the kernel, and of a panel */
     STRIP = 48,   /* columns of a product by the kernel, so that its factors stay in the cache */
     WIDE = 192,   /* of a product by BLAS */
     LEAST = 32,   /* columns, and depth, of a product by BLAS */
-    PADDING = 16, /* numbers after the factor: the kernel reads up to ROWS beyond the last row */
-    WIDTHS = 3,   /* of pieces: 4, 2 and 1 rows */
+    PADDING = 16, /* numbers after the factor: the kernel reads up to PD_KERNEL_ROWS beyond the last row */
 };
 
 /* Multiplications above which BLAS is not slower than the kernel, and LAPACK at a supernode, although they copy their factors. */
@@ -39,23 +33,18 @@ extern void dgemm_(const char *transpose_a, const char *transpose_b, const int *
                    const double *a, const int *lda, const double *b, const int *ldb, const double *beta, double *c, const int *ldc,
                    size_t length_1, size_t length_2);
 
-/* Successive rows of a product that are successive rows of a supernode. */
-typedef struct piece {
-    int row, to;
-} piece;
-
 struct pd_supernodal_factor {
-    int *entry_start;      /* [n_supernodes+1] of the entries of A by supernodes */
-    int *entries;          /* [n_entries] their numbers in A */
-    int64_t *slots;        /* [n_entries] their places in the values */
-    double *values;        /* the factor, and PADDING */
-    double *product;       /* [STRIP or WIDE + COLUMNS, max_rows + ROWS] */
-    int *owner;            /* [n] the supernode of a column */
-    int *map;              /* [n] place of a row in the present supernode */
-    piece *pieces[WIDTHS]; /* [max_rows + 1] of the rows of a product, by width */
-    int *first, *next;     /* [n_supernodes] the lists: the first of each, the next after each; -1: none */
-    int *begin;            /* [n_supernodes] rows that have been used */
-    int large;             /* BLAS computes some product */
+    int *entry_start;                  /* [n_supernodes+1] of the entries of A by supernodes */
+    int *entries;                      /* [n_entries] their numbers in A */
+    int64_t *slots;                    /* [n_entries] their places in the values */
+    double *values;                    /* the factor, and PADDING */
+    double *product;                   /* [STRIP or WIDE + PD_KERNEL_COLUMNS, max_rows + PD_KERNEL_ROWS] */
+    int *owner;                        /* [n] the supernode of a column */
+    int *map;                          /* [n] place of a row in the present supernode */
+    pd_piece *pieces[PD_PIECE_WIDTHS]; /* [max_rows + 1] of the rows of a product, by width */
+    int *first, *next;                 /* [n_supernodes] the lists: the first of each, the next after each; -1: none */
+    int *begin;                        /* [n_supernodes] rows that have been used */
+    int large;                         /* BLAS computes some product */
 };
 
 static int64_t rows_of(const pd_supernodes *f, int64_t s) { return f->row_start[s + 1] - f->row_start[s]; }
@@ -127,8 +116,9 @@ pd_status pd_supernodal_factor_create(pd_supernodal_factor **out, const pd_super
         if (rows_of(f, s) > max_rows) max_rows = rows_of(f, s);
         if (is_large(rows_of(f, s), columns_of(f, s), columns_of(f, s))) self->large = 1;
     }
-    for (int w = 0; w < WIDTHS; w++) self->pieces[w] = malloc(((size_t)max_rows + 1) * sizeof *self->pieces[w]);
-    self->product = malloc((size_t)((self->large ? WIDE : STRIP) + COLUMNS) * (size_t)(max_rows + ROWS) * sizeof *self->product);
+    for (int w = 0; w < PD_PIECE_WIDTHS; w++) self->pieces[w] = malloc(((size_t)max_rows + 1) * sizeof *self->pieces[w]);
+    self->product =
+        malloc((size_t)((self->large ? WIDE : STRIP) + PD_KERNEL_COLUMNS) * (size_t)(max_rows + PD_KERNEL_ROWS) * sizeof *self->product);
     if (!self->pieces[0] || !self->pieces[1] || !self->pieces[2] || !self->product) goto memory;
     for (size_t i = 0; i < n; i++) inverse[f->permutation[i]] = (int)i;
     place_entries(self, f, column_start, rows, inverse);
@@ -147,52 +137,7 @@ const double *pd_supernodal_factor_values(const pd_supernodal_factor *self) { re
 
 /* ---- products ------------------------------------------------------------------------------------------------------------------------ */
 
-/* Columns of one product inside the functions that are compiled for several processors. */
-#define INSIDE static inline __attribute__((always_inline))
-
-/* C [m,n] = A B^T by columns, A [m,k] by columns, B its rows from `first` on, n <= COLUMNS, without the blocks above the diagonal. Reads and
- * writes up to ROWS - 1 rows and COLUMNS - 1 columns more, whose values are not used. */
-INSIDE void multiply_panel(int64_t m, int64_t first, int64_t n, int64_t k, const double *A, int64_t ld, double *C, int64_t ldc) {
-    int half = n <= COLUMNS / 2;
-    for (int64_t i = first / ROWS * ROWS; i < m; i += ROWS) {
-        const double *a = A + i, *b = A + first;
-        double *c = C + i;
-        lane4 c00 = {0}, c01 = {0}, c02 = {0}, c10 = {0}, c11 = {0}, c12 = {0};
-        if (half) {
-            for (int64_t p = 0; p < k; p++, a += ld, b += ld) {
-                lane4 a0 = *(const loose4 *)a, a1 = *(const loose4 *)(a + 4);
-                c00 += a0 * b[0], c10 += a1 * b[0];
-                c01 += a0 * b[1], c11 += a1 * b[1];
-                c02 += a0 * b[2], c12 += a1 * b[2];
-            }
-        } else {
-            lane4 c03 = {0}, c04 = {0}, c05 = {0}, c13 = {0}, c14 = {0}, c15 = {0};
-            for (int64_t p = 0; p < k; p++, a += ld, b += ld) {
-                lane4 a0 = *(const loose4 *)a, a1 = *(const loose4 *)(a + 4);
-                c00 += a0 * b[0], c10 += a1 * b[0];
-                c01 += a0 * b[1], c11 += a1 * b[1];
-                c02 += a0 * b[2], c12 += a1 * b[2];
-                c03 += a0 * b[3], c13 += a1 * b[3];
-                c04 += a0 * b[4], c14 += a1 * b[4];
-                c05 += a0 * b[5], c15 += a1 * b[5];
-            }
-            double *d = c + 3 * ldc;
-            *(loose4 *)d = c03, *(loose4 *)(d + 4) = c13;
-            *(loose4 *)(d + ldc) = c04, *(loose4 *)(d + ldc + 4) = c14;
-            *(loose4 *)(d + 2 * ldc) = c05, *(loose4 *)(d + 2 * ldc + 4) = c15;
-        }
-        *(loose4 *)c = c00, *(loose4 *)(c + 4) = c10;
-        *(loose4 *)(c + ldc) = c01, *(loose4 *)(c + ldc + 4) = c11;
-        *(loose4 *)(c + 2 * ldc) = c02, *(loose4 *)(c + 2 * ldc + 4) = c12;
-    }
-}
-
-/* The same of any number of columns. */
-PD_CLONES static void multiply(int64_t m, int64_t n, int64_t k, const double *A, int64_t ld, double *C, int64_t ldc) {
-    for (int64_t j = 0; j < n; j += COLUMNS) multiply_panel(m, j, n - j < COLUMNS ? n - j : COLUMNS, k, A, ld, C + j * ldc, ldc);
-}
-
-static inline int64_t padded(int64_t rows) { return (rows + ROWS - 1) / ROWS * ROWS; }
+static inline int64_t padded(int64_t rows) { return (rows + PD_KERNEL_ROWS - 1) / PD_KERNEL_ROWS * PD_KERNEL_ROWS; }
 
 /* The number of n columns in one product. */
 static int64_t strip_of(int64_t m, int64_t n, int64_t k) {
@@ -212,70 +157,7 @@ static void multiply_strip(pd_supernodal_factor *self, int64_t m, int64_t n, int
 
 /* ---- the dense part ------------------------------------------------------------------------------------------------------------------ */
 
-/* L[rows of column j from j on] -= those of C. */
-PD_CLONES static void subtract_panel(int64_t rows, int64_t columns, const double *C, int64_t ldc, double *L, int64_t ld) {
-    for (int64_t j = 0; j < columns; j++)
-        for (int64_t i = j; i < rows; i++) L[i + j * ld] -= C[i + j * ldc];
-}
-
-/* The rows i .. i + count - 1 of a panel below its triangle. */
-INSIDE void finish_rows(int64_t count, int64_t columns, const double *inverse, double *L, int64_t ld, int64_t i) {
-    for (int64_t j = 0; j < columns; j++) {
-        double *to = L + i + j * ld;
-        for (int64_t p = 0; p < j; p++) {
-            const double *from = L + i + p * ld;
-            double by = L[j + p * ld];
-            for (int64_t r = 0; r < count; r++) to[r] -= from[r] * by;
-        }
-        for (int64_t r = 0; r < count; r++) to[r] *= inverse[j];
-    }
-}
-
-/* Factorises the first rows of a panel. */
-INSIDE int64_t factorise_triangle(int64_t columns, double *L, int64_t ld, double *inverse) {
-    for (int64_t j = 0; j < columns; j++) {
-        double pivot = L[j + j * ld];
-        for (int64_t p = 0; p < j; p++) pivot -= L[j + p * ld] * L[j + p * ld];
-        if (!(pivot > 0.0 && pivot <= DBL_MAX)) return j;
-        double root = __builtin_sqrt(pivot);
-        inverse[j] = 1.0 / root;
-        L[j + j * ld] = root;
-        for (int64_t i = j + 1; i < columns; i++) {
-            double sum = L[i + j * ld];
-            for (int64_t p = 0; p < j; p++) sum -= L[i + p * ld] * L[j + p * ld];
-            L[i + j * ld] = sum * inverse[j];
-        }
-    }
-    return columns;
-}
-
-/* Factorises a panel of up to COLUMNS columns whose earlier columns have been subtracted. Returns the column without a positive pivot, or
- * `columns`. */
-PD_CLONES static int64_t factorise_panel(int64_t rows, int64_t columns, double *L, int64_t ld) {
-    double inverse[COLUMNS];
-    int64_t found = columns == COLUMNS ? factorise_triangle(COLUMNS, L, ld, inverse) : factorise_triangle(columns, L, ld, inverse);
-    if (found < columns) return found;
-    for (int64_t i = columns; i < rows; i += ROWS) {
-        if (rows - i < ROWS || columns < COLUMNS) {
-            finish_rows(rows - i < ROWS ? rows - i : ROWS, columns, inverse, L, ld, i);
-            continue;
-        }
-        lane4 found[2][COLUMNS];
-        for (int64_t j = 0; j < COLUMNS; j++) {
-            const double *to = L + i + j * ld;
-            lane4 low = *(const loose4 *)to, high = *(const loose4 *)(to + 4);
-            for (int64_t p = 0; p < j; p++) low -= found[0][p] * L[j + p * ld], high -= found[1][p] * L[j + p * ld];
-            found[0][j] = low * inverse[j], found[1][j] = high * inverse[j];
-        }
-        for (int64_t j = 0; j < COLUMNS; j++) {
-            *(loose4 *)(L + i + j * ld) = found[0][j];
-            *(loose4 *)(L + i + j * ld + 4) = found[1][j];
-        }
-    }
-    return columns;
-}
-
-/* The same of a large supernode. */
+/* factorise_panel of a large supernode. */
 static int64_t factorise_by_library(int rows, int columns, double *L) {
     const double one = 1.0;
     int info = 0, below = rows - columns;
@@ -298,8 +180,8 @@ static int64_t factorise_supernode(pd_supernodal_factor *self, const pd_supernod
             multiply_strip(self, rows - strip, end - strip, strip, L + strip, rows);
             subtract_panel(rows - strip, end - strip, self->product, padded(rows - strip), L + strip + strip * rows, rows);
         }
-        for (int64_t j = strip; j < end; j += COLUMNS) {
-            int64_t width = end - j < COLUMNS ? end - j : COLUMNS, found;
+        for (int64_t j = strip; j < end; j += PD_KERNEL_COLUMNS) {
+            int64_t width = end - j < PD_KERNEL_COLUMNS ? end - j : PD_KERNEL_COLUMNS, found;
             double *panel = L + j + j * rows;
             if (j > strip) {
                 multiply(rows - j, width, j - strip, L + j + strip * rows, rows, self->product, padded(rows - j));
@@ -322,77 +204,19 @@ static void enlist(pd_supernodal_factor *self, const pd_supernodes *f, int64_t d
     self->first[in] = (int)d;
 }
 
-/* Where a product is subtracted: its rows by pieces, in ascending order, the last one beyond all rows; its column j from column places[j]
- * - first. */
-typedef struct target {
-    const piece *pieces[WIDTHS];
-    const int64_t *places;
-    int64_t first, ld;
-    double *values;
-} target;
-
 /* Divides the rows [m] of a product into pieces. Those of its n columns lie within one panel. */
 static void find_pieces(pd_supernodal_factor *self, int64_t m, int64_t n, const int64_t *rows) {
-    int counts[WIDTHS] = {0};
+    int counts[PD_PIECE_WIDTHS] = {0};
     for (int64_t i = 0; i < m;) {
-        int64_t most = i < n ? (COLUMNS - i % COLUMNS < n - i ? COLUMNS - i % COLUMNS : n - i) : m - i, run = 1;
+        int64_t most =
+                    i < n ? (PD_KERNEL_COLUMNS - i % PD_KERNEL_COLUMNS < n - i ? PD_KERNEL_COLUMNS - i % PD_KERNEL_COLUMNS : n - i) : m - i,
+                run = 1;
         while (run < most && run < 4 && self->map[rows[i + run]] == self->map[rows[i]] + (int)run) run++;
         int w = run == 4 ? 0 : run >= 2 ? 1 : 2;
-        self->pieces[w][counts[w]++] = (piece){(int)i, self->map[rows[i]]};
+        self->pieces[w][counts[w]++] = (pd_piece){(int)i, self->map[rows[i]]};
         i += 4 >> w;
     }
-    for (int w = 0; w < WIDTHS; w++) self->pieces[w][counts[w]] = (piece){INT_MAX, 0};
-}
-
-typedef double lane2 __attribute__((vector_size(16)));
-typedef double loose2 __attribute__((vector_size(16), aligned(8)));
-
-/* Subtracts the pieces below row `end` of n columns of a product from those of the target. */
-INSIDE void subtract_pieces(int64_t end, int64_t n, const double *C, int64_t ldc, double *const *columns, target *of) {
-    const piece *quad = of->pieces[0], *pair = of->pieces[1], *single = of->pieces[2];
-    while (quad->row < end) quad++;
-    while (pair->row < end) pair++;
-    while (single->row < end) single++;
-    of->pieces[0] = quad, of->pieces[1] = pair, of->pieces[2] = single;
-    for (; quad->row < INT_MAX; quad++)
-        for (int64_t j = 0; j < n; j++)
-            *(loose4 *)(columns[j] + quad->to) = *(const loose4 *)(columns[j] + quad->to) - *(const loose4 *)(C + j * ldc + quad->row);
-    for (; pair->row < INT_MAX; pair++)
-        for (int64_t j = 0; j < n; j++)
-            *(loose2 *)(columns[j] + pair->to) = *(const loose2 *)(columns[j] + pair->to) - *(const loose2 *)(C + j * ldc + pair->row);
-    for (; single->row < INT_MAX; single++)
-        for (int64_t j = 0; j < n; j++) columns[j][single->to] -= C[j * ldc + single->row];
-}
-
-/* Subtracts the columns first .. first + n - 1 of a product, n <= COLUMNS, C [n,ldc], without its entries above the diagonal. */
-INSIDE void subtract_panel_from(int64_t first, int64_t n, const double *C, int64_t ldc, target *of) {
-    double *columns[COLUMNS];
-    for (int64_t j = 0; j < n; j++) columns[j] = of->values + (of->places[first + j] - of->first) * of->ld;
-    // the places of the first rows, which are columns too
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = j; i < n; i++) columns[j][of->places[first + i] - of->first] -= C[j * ldc + first + i];
-    if (n == COLUMNS)
-        subtract_pieces(first + n, COLUMNS, C, ldc, columns, of);
-    else if (n == COLUMNS / 2)
-        subtract_pieces(first + n, COLUMNS / 2, C, ldc, columns, of);
-    else
-        subtract_pieces(first + n, n, C, ldc, columns, of);
-}
-
-/* Subtracts a product, C [n,ldc], from column `first` on. */
-PD_CLONES static void subtract_scattered(int64_t first, int64_t n, const double *C, int64_t ldc, target *of) {
-    for (int64_t j = 0; j < n; j += COLUMNS)
-        subtract_panel_from(first + j, n - j < COLUMNS ? n - j : COLUMNS, C + j * ldc - first, ldc, of);
-}
-
-/* The same with the product A B^T of multiply, by panels, so that the product stays in the cache: C [COLUMNS,ldc] is a work array. */
-PD_CLONES static void multiply_and_subtract(int64_t m, int64_t n, int64_t k, const double *A, int64_t ld, double *C, int64_t ldc,
-                                            target *of) {
-    for (int64_t j = 0; j < n; j += COLUMNS) {
-        int64_t width = n - j < COLUMNS ? n - j : COLUMNS;
-        multiply_panel(m, j, width, k, A, ld, C, ldc);
-        subtract_panel_from(j, width, C, ldc, of);
-    }
+    for (int w = 0; w < PD_PIECE_WIDTHS; w++) self->pieces[w][counts[w]] = (pd_piece){INT_MAX, 0};
 }
 
 /* Subtracts the product of the rows of d from `begin` on, n of them columns of s, from the values of s. */
@@ -400,7 +224,8 @@ static void subtract_product(pd_supernodal_factor *self, const pd_supernodes *f,
     int64_t k = columns_of(f, d), ld = rows_of(f, d), m = ld - begin;
     const int64_t *rows = f->rows + f->row_start[d] + begin;
     const double *A = self->values + f->value_start[d] + begin;
-    target of = {{self->pieces[0], self->pieces[1], self->pieces[2]}, rows, f->super[s], rows_of(f, s), self->values + f->value_start[s]};
+    pd_product_target of = {
+        {self->pieces[0], self->pieces[1], self->pieces[2]}, rows, f->super[s], rows_of(f, s), self->values + f->value_start[s]};
     find_pieces(self, m, n, rows);
     if (!is_large(m, n < WIDE ? n : WIDE, k)) {
         multiply_and_subtract(m, n, k, A, ld, self->product, padded(m), &of);

@@ -71,3 +71,14 @@ def test_threads_and_repetitions_keep_the_bits():
     b = np.random.default_rng(2).normal(size=(A.shape[0], 3))
     one, two = (linear.solve(A, b, pdgpu.Direct(), threads=threads).x for threads in (1, 2))
     np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("size", [3, 11, 97, 340])
+def test_one_right_hand_side_has_the_answer_of_several(size):
+    """If not, Newton's method has wrong directions: a pass for one right-hand side is a function of its own."""
+    A = arrow(size)
+    b = np.random.default_rng(4).normal(size=(A.shape[0], 3))
+    several = linear.solve(A, b, pdgpu.Direct()).x
+    for threads in (1, 2):
+        one = linear.solve(A, b[:, 1], pdgpu.Direct(), threads=threads).x
+        np.testing.assert_allclose(one, several[:, 1], rtol=0, atol=1e-14 * np.abs(several).max())
