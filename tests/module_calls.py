@@ -319,11 +319,11 @@ def broad_phase_calls(module, n):
 
 
 def proximity_arguments(module, weighted=False):
-    """Arguments of Proximity: a broad phase, vertices, owner, points asked about, owners of colliders, and rows and weights or None."""
+    """Arguments of Proximity: a broad phase, vertices, owner, tested points, owners of colliders, and rows and weights or None."""
     phase = module.BroadPhase(*broad_phase_arguments(module))
     rows, weights = (np.tile(np.array(row), (4, 1)) for row in ([0, 1, -1, -1], [0.5, 0.5, 0.0, 0.0]))
-    owner, asked, owners = np.zeros(6, np.int32), np.arange(4, dtype=np.int32), np.array([1, 2], np.int32)
-    return [phase, 4, owner, asked, owners, *((rows.astype(np.int32), weights.astype(real_of(module))) if weighted else (None, None))]
+    owner, tested, owners = np.zeros(6, np.int32), np.arange(4, dtype=np.int32), np.array([1, 2], np.int32)
+    return [phase, 4, owner, tested, owners, *((rows.astype(np.int32), weights.astype(real_of(module))) if weighted else (None, None))]
 
 
 def proximity_calls(module, n):

@@ -29,13 +29,13 @@ def make(seed, *, dtype="float64", threads=1, device="cpu", colliders=2, n_verti
     points, triangles, rods, dust, fixed, owner = crumpled(seed, n)
     options = {"fixed": fixed, "bodies": owner, "self_collision": [True, seed % 2 == 0, True]}
     phase = BroadPhase(points, triangles, rods, particles=dust, dtype=dtype, threads=threads, device=device, **options)
-    asked = np.setdiff1d(phase.vertices, np.flatnonzero(fixed))
+    tested = np.setdiff1d(phase.vertices, np.flatnonzero(fixed))
     core = phase.proximity(
-        len(points) if n_vertices is None else n_vertices, owner=owner, asked=asked, collider_owner=np.arange(3, 3 + colliders), **weights
+        len(points) if n_vertices is None else n_vertices, owner=owner, asked=tested, collider_owner=np.arange(3, 3 + colliders), **weights
     )
     for which, shape in enumerate(shapes()[:colliders]):
         core.set_collider(which, *placed_collider(shape, np.dtype(dtype), 0.0))
-    return phase, core, points.astype(dtype), asked
+    return phase, core, points.astype(dtype), tested
 
 
 def shapes():
@@ -47,7 +47,7 @@ def find(core, x, distance, unique=False):
     return core.find(x, np.zeros((0, 3), x.dtype), distance, unique)
 
 
-def near(phase, x, asked, distance, seed, colliders=2):
+def near(phase, x, tested, distance, seed, colliders=2):
     """{(kind, corners): distance} of every pair that is near, by measuring all pairs in float64, in the order of the lists."""
     *_, fixed, owner = crumpled(seed, len(x))
     alone = np.array([True, seed % 2 == 0, True])
@@ -69,7 +69,7 @@ def near(phase, x, asked, distance, seed, colliders=2):
     pairs = [[*a, *b] for a, b in itertools.combinations(edges, 2) if not set(a) & set(b)]
     measured(EDGE_EDGE, pairs, 2, pdgpu.geometry.edge_edge)
     for shape in shapes()[:colliders]:
-        for v, d in zip(asked.tolist(), shape.distance(x[asked]).tolist(), strict=True):
+        for v, d in zip(tested.tolist(), shape.distance(x[tested]).tolist(), strict=True):
             if d <= distance:
                 found[VERTEX_COLLIDER, (v, -1, -1, -1), shape] = d
     return found

@@ -9,15 +9,15 @@ static int cancel_at_third(void *user) { return ++*(int *)user >= 3; }
 
 /* A cancelled step leaves the state as it was, and the next step is that of a simulation that was never cancelled. */
 void test_cancel(void) {
-    int asked = 0;
-    const pdgpu_watch watch = {&asked, NULL, cancel_at_third};
+    int calls = 0;
+    const pdgpu_watch watch = {&calls, NULL, cancel_at_third};
     pdgpu_real before[3 * CUBE_POINTS], after[3 * CUBE_POINTS], other[3 * CUBE_POINTS];
     pdgpu_simulation *simulation = simulate(cube_scene(0.0), solver_of("VertexBlockDescent", 50, 0), 0.01, 1);
     pdgpu_simulation *second = simulate(cube_scene(0.0), solver_of("VertexBlockDescent", 50, 0), 0.01, 1);
     OK(pdgpu_simulation_get_state(simulation, before, NULL, &error));
     REFUSED(pdgpu_simulation_step(simulation, NULL, &watch, NULL, &error), PDGPU_CANCELLED, "");
     OK(pdgpu_simulation_get_state(simulation, after, NULL, &error));
-    CHECK(asked == 3 && memcmp(before, after, sizeof before) == 0);
+    CHECK(calls == 3 && memcmp(before, after, sizeof before) == 0);
     OK(pdgpu_simulation_step(simulation, NULL, NULL, NULL, &error));
     OK(pdgpu_simulation_step(second, NULL, NULL, NULL, &error));
     OK(pdgpu_simulation_get_state(simulation, after, NULL, &error));

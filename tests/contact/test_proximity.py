@@ -21,13 +21,13 @@ def keys_of(found):
 @pytest.mark.parametrize("seed", range(9))
 def test_all_pairs(seed, dtype):
     """If not, something is near that no response will ever push."""
-    phase, core, x, asked = make(seed, dtype=dtype)
+    phase, core, x, tested = make(seed, dtype=dtype)
     for distance in (0.0, 0.05, 0.3):
-        expected = near(phase, x, asked, distance, seed)
+        expected = near(phase, x, tested, distance, seed)
         found = find(core, x, distance)
         tolerance = 0.0 if dtype == "float64" else 1e-6
         sure = {key[:2] for key, d in expected.items() if d <= distance - tolerance}
-        possible = {key[:2] for key in near(phase, x, asked, distance + tolerance, seed)}
+        possible = {key[:2] for key in near(phase, x, tested, distance + tolerance, seed)}
         keys = keys_of(found)
         assert sure <= set(keys) <= possible
         if dtype == "float64":
@@ -86,13 +86,13 @@ def test_incidence(seed):
 
 def test_lists_grow_and_stay():
     """If not, pairs beyond the first room are lost, or a list moves away under a graph that was recorded over it."""
-    phase, core, x, asked = make(6, n=90)
+    phase, core, x, tested = make(6, n=90)
     few = core.counts()
     found = find(core, x, 0.02)
     assert core.counts()["capacity"] == few["capacity"] == 1024
     everything = find(core, x, 2.0)
     counts = core.counts()
-    assert counts["active"] == len(everything["kind"]) == len(near(phase, x, asked, 2.0, 6)) > 4000
+    assert counts["active"] == len(everything["kind"]) == len(near(phase, x, tested, 2.0, 6)) > 4000
     assert counts["active"] <= counts["capacity"] < 2 * counts["active"] and counts["capacity"] % 1024 == 0
     core.incidence()
     revision = core.counts()["revision"]
@@ -143,7 +143,7 @@ def test_the_reach():
     assert reach == 0.2 and lists is not None
     find(core, x, 0.05)
     reach, lists = core.update(x, nothing, 0.04, 0.2)
-    assert lists is None and 0.05 - 1e-12 < reach <= 0.05  # a search is a search, whoever asked for it
+    assert lists is None and 0.05 - 1e-12 < reach <= 0.05  # a search is a search, whoever makes it
 
 
 @pytest.mark.parametrize(

@@ -622,10 +622,10 @@ struct Order {
 
 static Order next_order(unsigned n) {
     static unsigned launches;
-    const char *asked = getenv("PD_ON_HOST_ORDER");
+    const char *setting = getenv("PD_ON_HOST_ORDER");
     const unsigned launch = launches++;
-    backwards = asked ? !strcmp(asked, "backwards") : launch % 2 == 0;
-    if (asked) return backwards ? Order{n, n - 1, n - 1} : Order{n, 0, 1};
+    backwards = setting ? !strcmp(setting, "backwards") : launch % 2 == 0;
+    if (setting) return backwards ? Order{n, n - 1, n - 1} : Order{n, 0, 1};
     const unsigned step = n % 7919 ? 7919 % n : 1;
     return {n, launch % n, step ? step : 1};
 }
