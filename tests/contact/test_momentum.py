@@ -53,7 +53,7 @@ def mean_velocity(sim, rows=slice(None)):
 @pytest.mark.parametrize("add", [soft_block, rigid_block])
 @pytest.mark.parametrize("solver", [pdgpu.VertexBlockDescent, pdgpu.BlockJacobi])
 def test_a_fast_common_motion_goes_on(solver, add, dtype):
-    """If not, displacement bounds stop two blocks that meet in flight: they lose half of their speed in a step, and only a record says so."""
+    """If not, displacement bounds stop blocks that meet in flight: they lose a third of their speed in a step."""
     scene = blocks(add, [(50.0, 1.0, 0.0), (50.0, -1.0, 0.0)])
     contact = pdgpu.BarrierContact(0.01, stiffness=1e4)
     sim = pdgpu.Simulation(scene, solver(iterations=20), dt=1 / 64, contact=contact, dtype=dtype, threads=1)
