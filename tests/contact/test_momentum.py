@@ -64,6 +64,20 @@ def test_a_fast_common_motion_goes_on(solver, add, dtype):
     assert sim.velocities[:, 1].std() < 0.9  # they have met
 
 
+@pytest.mark.parametrize("acceleration", [None, pdgpu.Chebyshev(rho=0.8)])
+def test_a_wall_in_front_stops_a_common_motion(acceleration):
+    """If not, the way of a common motion that meets an obstacle is taken backwards, or through it."""
+    scene = blocks(soft_block, [(50.0, 1.0, 0.0), (50.0, -1.0, 0.0)])
+    scene.add_obstacle(pdgpu.Plane((0.4, 0.0, 0.0), (-1.0, 0.0, 0.0)))
+    contact = pdgpu.BarrierContact(0.01, stiffness=1e4)
+    solver = pdgpu.VertexBlockDescent(iterations=20, acceleration=acceleration)
+    sim = pdgpu.Simulation(scene, solver, dt=1 / 64, contact=contact, threads=1)
+    outer = np.unique(np.concatenate([body.slice.start + body.mesh.surface.ravel() for body in scene.bodies]))
+    before = sim.positions[outer, 0].copy()
+    sim.step()
+    assert (sim.positions[outer, 0] - before).min() > 0 and sim.positions[outer, 0].max() < 0.4
+
+
 def test_a_body_in_flight_moves_no_other():
     """If not, the mean displacement of a scene is that of one fast body, and all others jump with it."""
     scene = blocks(soft_block, [(0.0, 1.0, 0.0), (0.0, -1.0, 0.0)])

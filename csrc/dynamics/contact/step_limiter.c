@@ -126,11 +126,11 @@ static pd_status translate_start(pd_simulation *self, int *translated) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     pd_step_limiter *limiter = &self->limiter;
-    real *shift = self->iterate.correction;
+    real *shift = problem->trial_gradient;
     pd_status status = PD_OK;
     double mean[3], length, fraction, left[2];
     *translated = 0;
-    if (!limiter->floats) return PD_OK;
+    if (!limiter->floats || pd_contact_uses_bounds(problem->contact)) return PD_OK; // bounds limit every path
     PD_TRY(mean_displacement(self, mean));
     length = sqrt(mean[0] * mean[0] + mean[1] * mean[1] + mean[2] * mean[2]);
     if (!(length > (double)pd_contact_scene_of(problem->scene)->activation)) return PD_OK;
