@@ -17,7 +17,7 @@ __all__ = ["warn_of_rigid_step"]
 
 # rad per step: of a body on a circle by joints or attachments, which implicit Euler brakes, and of a free one
 LED_TURN, FREE_TURN = 0.02, 1.0
-WORSE_GUESS = 1000.0  # times G at the end
+WORSE_GUESS = 100.0  # times G at the end
 RISE = 1e-3  # of the energy, in a step
 
 
