@@ -51,9 +51,9 @@ def mean_velocity(sim, rows=slice(None)):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("add", [soft_block, rigid_block])
-@pytest.mark.parametrize("solver", [pdgpu.VertexBlockDescent, pdgpu.BlockJacobi])
+@pytest.mark.parametrize("solver", [pdgpu.VertexBlockDescent, pdgpu.BlockJacobi, pdgpu.GradientDescent])
 def test_a_fast_common_motion_goes_on(solver, add, dtype):
-    """If not, displacement bounds stop blocks that meet in flight: they lose a third of their speed in a step."""
+    """If not, displacement bounds stop blocks that meet in flight: Vertex Block Descent takes 14 of 50 m/s in a step."""
     scene = blocks(add, [(50.0, 1.0, 0.0), (50.0, -1.0, 0.0)])
     contact = pdgpu.BarrierContact(0.01, stiffness=1e4)
     sim = pdgpu.Simulation(scene, solver(iterations=20), dt=1 / 64, contact=contact, dtype=dtype, threads=1)
@@ -64,9 +64,10 @@ def test_a_fast_common_motion_goes_on(solver, add, dtype):
     assert sim.velocities[:, 1].std() < 0.9  # they have met
 
 
-@pytest.mark.parametrize("acceleration", [None, pdgpu.Chebyshev(rho=0.8)])
+# an accelerator bounds the first guess before its time of impact is known
+@pytest.mark.parametrize("acceleration", [None, pdgpu.Chebyshev(rho=0.8, start=1)])
 def test_a_wall_in_front_stops_a_common_motion(acceleration):
-    """If not, the way of a common motion that meets an obstacle is taken backwards, or through it."""
+    """If not, the first guess of blocks that fly against a wall crosses the wall, or moves them backwards."""
     scene = blocks(soft_block, [(50.0, 1.0, 0.0), (50.0, -1.0, 0.0)])
     scene.add_obstacle(pdgpu.Plane((0.4, 0.0, 0.0), (-1.0, 0.0, 0.0)))
     contact = pdgpu.BarrierContact(0.01, stiffness=1e4)
@@ -78,17 +79,34 @@ def test_a_wall_in_front_stops_a_common_motion(acceleration):
     assert (sim.positions[outer, 0] - before).min() > 0 and sim.positions[outer, 0].max() < 0.4
 
 
-def test_a_body_in_flight_moves_no_other():
-    """If not, the mean displacement of a scene is that of one fast body, and all others jump with it."""
-    scene = blocks(soft_block, [(0.0, 1.0, 0.0), (0.0, -1.0, 0.0)])
-    far = pdgpu.shapes.beam((0.2, 0.2, 0.2), (3, 3, 3))
-    soft_block(scene, pdgpu.Mesh(far.points + (5.0, 5.0, 0.0), tets=far.tets), (0.0, 0.0, 50.0))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_bodies_that_are_far_apart_have_their_own_common_motions(dtype):
+    """If not, a pinned body, one at rest or a pair that flies elsewhere stops two blocks that meet in flight, or is carried along."""
+    pairs = [[(50.0, 1.0, 0.0), (50.0, -1.0, 0.0)], [(0.0, 1.0, 0.0), (0.0, -1.0, 0.0)], [(0.0, 1.0, -40.0), (0.0, -1.0, -40.0)]]
+    scene, block = pdgpu.Scene(NO_GRAVITY), pdgpu.shapes.beam((0.2, 0.2, 0.2), (3, 3, 3))
+    for place, velocities in enumerate(pairs):
+        for k, velocity in enumerate(velocities):
+            points = block.points + (0.02 * k + 5.0 * place, 0.215 * k, 0.03 * k)
+            soft_block(scene, pdgpu.Mesh(points, tets=block.tets), velocity)
+    soft_block(scene, pdgpu.Mesh(block.points - 5.0, tets=block.tets), (0.0, 0.0, 0.0))
+    scene.bodies[-1].pin([0])
     contact = pdgpu.BarrierContact(0.01, stiffness=1e4)
-    sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=20), dt=1 / 64, contact=contact, threads=1)
+    sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=20), dt=1 / 64, contact=contact, dtype=dtype, threads=1)
+    for _ in range(2):
+        sim.step()
+        for k, velocities in enumerate(pairs):
+            rows = slice(scene.bodies[2 * k].slice.start, scene.bodies[2 * k + 1].slice.stop)
+            np.testing.assert_allclose(mean_velocity(sim, rows), np.mean(velocities, axis=0), rtol=0, atol=0.05)
+
+
+def test_a_body_in_flight_carries_no_other_along():
+    """If not, a block at rest jumps by half of the way of one that flies into it, before they meet."""
+    scene = blocks(soft_block, [(0.0, 0.0, 0.0), (0.0, -30.0, 0.0)])
+    contact = pdgpu.BarrierContact(0.01, stiffness=1e4)
+    sim = pdgpu.Simulation(scene, pdgpu.VertexBlockDescent(iterations=1), dt=1 / 64, contact=contact, threads=1)
+    before = sim.positions[scene.bodies[0].slice].copy()
     sim.step()
-    resting = slice(0, scene.bodies[2].slice.start)
-    assert np.abs(mean_velocity(sim, resting)).max() < 0.1
-    np.testing.assert_allclose(mean_velocity(sim, scene.bodies[2].slice), [0.0, 0.0, 50.0], atol=1e-3)
+    assert np.abs(sim.positions[scene.bodies[0].slice] - before).max() < 0.1  # the mean displacement is 0.23 m
 
 
 # ---- contact by projections ------------------------------------------------------------------------------------------------

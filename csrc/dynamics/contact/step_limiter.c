@@ -2,6 +2,7 @@
 #include "dynamics/contact/step_limiter.h"
 
 #include "contact/potential/prescribed_pairs.h"
+#include "dynamics/contact/common_motion.h"
 #include "dynamics/orientation/orientation.h"
 #include "dynamics/problem/inertia.h"
 #include "dynamics/problem/path.h"
@@ -26,8 +27,9 @@ pd_status pd_step_limiter_create(pd_simulation *self) {
     PD_TRY(pd_memory_create(self->problem->context, (void **)&limiter->x, bytes));
     PD_TRY(pd_memory_create(self->problem->context, (void **)&limiter->offset, bytes));
     if (response->limits) status = pd_prescribed_create(&limiter->prescribed, self->problem);
-    limiter->floats = !self->problem->subspace;
-    for (int i = 0; i < self->problem->model->n_vertices; i++) limiter->floats = limiter->floats && !self->problem->fixed[i];
+    // with guard="reach" displacement bounds limit the translations, too
+    if (!status && response->limits && self->method->keeps_bounds && !pd_contact_uses_bounds(self->problem->scene))
+        status = pd_common_motion_create(&limiter->common, self->problem);
 done:
     return status;
 }
@@ -35,6 +37,7 @@ done:
 void pd_step_limiter_destroy(pd_simulation *self) {
     PD_MEMORIES_DESTROY(self->problem->context, self->limiter.x, self->limiter.offset);
     pd_prescribed_destroy(self->limiter.prescribed, self->problem);
+    pd_common_motion_destroy(self->limiter.common);
 }
 
 void pd_step_limiter_begin(pd_simulation *self) {
@@ -98,48 +101,25 @@ done:
     return status;
 }
 
-/* The mean displacement from limiter.x to the first guess, weighted by the masses, m. */
-static pd_status mean_displacement(const pd_simulation *self, double mean[3]) {
-    const pd_problem *problem = self->problem;
-    const real *ends[] = {self->limiter.x, self->iterate.x};
-    pd_status status = PD_OK;
-    double mass = 0.0;
-    mean[0] = mean[1] = mean[2] = 0.0;
-    for (int end = 0; end < 2; end++) {
-        PD_TRY(pd_memory_download(problem->context, problem->staging, ends[end], pd_problem_bytes(problem)));
-        mass = 0.0;
-        for (int i = 0; i < problem->model->n_vertices; i++) {
-            double weight = problem->masses[i];
-            mass += weight;
-            for (int c = 0; c < 3; c++) mean[c] += (end ? weight : -weight) * (double)problem->staging[3 * (size_t)i + (size_t)c];
-        }
-    }
-    for (int c = 0; c < 3; c++) mean[c] /= mass;
-done:
-    return status;
-}
-
-/* Moves limiter.x by the mean displacement, if that is longer than the activation distance, meets no obstacle and takes each vertex at least
- * half of its way. Contact between bodies leaves their common momentum as it is, but displacement bounds would stop a fast common motion:
- * each iteration is a part of a gap long. */
+/* Moves limiter.x by the common motions of bodies that are longer than the activation distance, if they meet nothing. */
 static pd_status translate_start(pd_simulation *self, int *translated) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
     pd_step_limiter *limiter = &self->limiter;
+    const pd_contact_scene *scene = pd_contact_scene_of(problem->scene);
+    const double least = (double)scene->activation;
     real *shift = problem->trial_gradient;
     pd_status status = PD_OK;
-    double mean[3], length, fraction, left[2];
+    double fraction, move[2];
     *translated = 0;
-    if (!limiter->floats || pd_contact_uses_bounds(problem->contact)) return PD_OK; // bounds limit every path
-    PD_TRY(mean_displacement(self, mean));
-    length = sqrt(mean[0] * mean[0] + mean[1] * mean[1] + mean[2] * mean[2]);
-    if (!(length > (double)pd_contact_scene_of(problem->scene)->activation)) return PD_OK;
-    for (size_t i = 0; i < pd_problem_bytes(problem) / sizeof(real); i++) problem->staging[i] = (real)mean[i % 3];
-    PD_TRY(pd_memory_upload(context, shift, problem->staging, pd_problem_bytes(problem)));
+    PD_TRY(pd_largest_move(context, problem->model->n_vertices, NULL, self->iterate.x, limiter->x, problem->scalars));
+    PD_TRY(pd_memory_download(context, move, problem->scalars, sizeof move));
+    if (!(sqrt(move[0]) > least)) return PD_OK;
+    PD_TRY(pd_common_motion_find(limiter->common, problem, limiter->x, self->iterate.x, least + (double)scene->separation, least, shift,
+                                 translated));
+    if (!*translated) return PD_OK;
+    *translated = 0;
     PD_TRY(pd_add_scaled(context, problem->model, limiter->x, 1.0, shift, problem->trial));
-    PD_TRY(pd_largest_move(context, problem->model->n_vertices, NULL, self->iterate.x, problem->trial, problem->scalars));
-    PD_TRY(pd_memory_download(context, left, problem->scalars, sizeof left));
-    if (!(sqrt(left[0]) <= 0.5 * length)) return PD_OK;
     PD_TRY(pd_path_limit(problem, limiter->x, problem->trial, 0, &fraction));
     if (fraction < 1.0) return PD_OK;
     PD_TRY(pd_memory_copy(context, limiter->x, problem->trial, pd_problem_bytes(problem)));
@@ -240,7 +220,7 @@ pd_status pd_step_limiter_limit_first_guess(pd_simulation *self) {
     if (certain) return PD_OK;
     PD_TRY(pd_path_limit(problem, limiter->x, self->iterate.x, 1, &limiter->fraction));
     if (limiter->fraction == 1.0) return PD_OK; // also if close parts move together
-    if (self->method->keeps_bounds) PD_TRY(translate_start(self, &translated));
+    if (limiter->common) PD_TRY(translate_start(self, &translated));
     if (far || (translated && bounded)) PD_TRY(bound_first_guess(self, &cut));
     if (cut > 0.0) PD_TRY(take_bounded_guess(self));
     if (cut > 0.0) PD_TRY(pd_path_limit(problem, limiter->x, self->iterate.x, 1, &limiter->fraction));

@@ -9,6 +9,7 @@
 #include "dynamics/step/simulation.h"
 #include "linear/upload.h"
 
+typedef struct pd_common_motion pd_common_motion;       /* contact/common_motion.h */
 typedef struct pd_chunks pd_chunks;                     /* chunk.h */
 typedef struct pd_contact_recorder pd_contact_recorder; /* contact_record.h */
 
@@ -25,8 +26,8 @@ typedef struct pd_step_limiter {
     int arrived;               /* all prescribed points are at their targets */
     double unused;             /* m: the free path of pins between tets that the last move left (contact/oriented_move.c) */
     int waited;                /* iterations of pins without a move since then */
-    int floats;                /* no vertex is held, on a line or on a plane */
     pd_prescribed *prescribed; /* NULL: nothing holds pins and obstacles back */
+    pd_common_motion *common;  /* NULL: first guesses have no common motion */
 
     /* for a response with its own rounds */
     int stagnations; /* rounds in the step with little progress */
