@@ -175,3 +175,25 @@ def test_fewer_threads_where_the_system_starts_no_more():
     if stack not in (-1, 8 << 20):
         pytest.skip("stacks of another size")
     assert output_of(["-c", textwrap.dedent(script)]) == "done\n"
+
+
+@pytest.mark.skipif("PDGPU_SANITIZED" in os.environ, reason="the sanitizer's frames need a larger stack")
+def test_contact_in_threads_with_small_stacks():
+    """If not, a sweep over vertices in contact ends the process where threads have stacks below 2 MB, as in some containers."""
+    script = """
+        import pdgpu
+        def positions(threads):
+            scene = pdgpu.Scene(gravity=(0.0, 0.0, -9.81))
+            for height in (0.0, 0.0015):
+                sheet = pdgpu.shapes.grid((1, 1), cells=(30, 30))
+                points = sheet.points + [0.01 * height / 0.0015, 0.0, height]
+                scene.add_shell(pdgpu.Mesh(points, triangles=sheet.triangles), pdgpu.Spring(100.0), density=0.2).pin([0, 30])
+            contact = pdgpu.BarrierContact(distance=2e-3)
+            solver = pdgpu.VertexBlockDescent(iterations=3)
+            sim = pdgpu.Simulation(scene, solver, dt=0.01, contact=contact, threads=threads, dtype="float64")
+            sim.step()
+            assert len(sim.contact_forces()) > 1000
+            return sim.positions.tobytes()
+        print(positions(2) == positions(1))
+    """
+    assert output_of(["-c", textwrap.dedent(script)], env={"OMP_STACKSIZE": "512k"}) == "True\n"

@@ -45,27 +45,40 @@ PD_FUNCTION int pd_svd_rotate(real B[9], real V[9], int p, int q) {
     return 1;
 }
 
-/* The same for one lane without a branch: entry i of B and V is at [stride i]. Returns 1 if something changed. */
-PD_LANE_FUNCTION real pd_svd_rotate_lane(int stride, real *B, real *V, int p, int q) {
+/* The same for one lane without a branch, in three parts, so that the divisions of several registers overlap: entry i of B is at [stride i].
+ * The squares of the lengths of columns p and q, and their product after an exchange. */
+typedef struct pd_svd_columns {
+    real longer, shorter, product;
+    int exchanged, turns; /* turns: they are not orthogonal */
+} pd_svd_columns;
+
+PD_LANE_FUNCTION pd_svd_columns pd_svd_compare_lane(int stride, const real *B, int p, int q) {
     real alpha = 0, beta = 0, gamma = 0;
+    pd_svd_columns out;
     for (int i = 0; i < 3; i++) {
         real b_p = B[stride * (3 * i + p)], b_q = B[stride * (3 * i + q)];
         alpha += b_p * b_p, beta += b_q * b_q, gamma += b_p * b_q;
     }
-    int exchanged = alpha < beta;
-    real longer = exchanged ? beta : alpha, shorter = exchanged ? alpha : beta;
-    gamma = exchanged ? -gamma : gamma;
-    int turns = !(pd_fabs(gamma) <= (real)4 * PD_EPSILON * pd_sqrt(longer) * pd_sqrt(shorter));
-    real t = turns ? pd_jacobi_tangent((shorter - longer) / (turns ? (real)2 * gamma : (real)1)) : (real)0;
-    real c = (real)1 / pd_sqrt((real)1 + t * t), s = t * c;
+    out.exchanged = alpha < beta;
+    out.longer = out.exchanged ? beta : alpha, out.shorter = out.exchanged ? alpha : beta;
+    out.product = out.exchanged ? -gamma : gamma;
+    out.turns = !(pd_fabs(out.product) <= (real)4 * PD_EPSILON * pd_sqrt(out.longer) * pd_sqrt(out.shorter));
+    return out;
+}
+
+/* The cosine of the rotation by its tangent; above = shorter - longer. */
+PD_LANE_FUNCTION real pd_svd_tangent_lane(real above, real product, int turns) {
+    return turns ? pd_jacobi_tangent(above / (turns ? (real)2 * product : (real)1)) : (real)0;
+}
+PD_LANE_FUNCTION real pd_svd_cosine_lane(real tangent) { return (real)1 / pd_sqrt((real)1 + tangent * tangent); }
+
+/* Exchanges and rotates columns of A, which is B or V. */
+PD_LANE_FUNCTION void pd_svd_rotate_lane(int stride, real *A, int p, int q, int exchanged, real c, real s) {
     for (int i = 0; i < 3; i++) {
-        real b_p = B[stride * (3 * i + p)], b_q = B[stride * (3 * i + q)], v_p = V[stride * (3 * i + p)], v_q = V[stride * (3 * i + q)];
-        real to_p = exchanged ? b_q : b_p, to_q = exchanged ? -b_p : b_q;
-        B[stride * (3 * i + p)] = c * to_p - s * to_q, B[stride * (3 * i + q)] = s * to_p + c * to_q;
-        to_p = exchanged ? v_q : v_p, to_q = exchanged ? -v_p : v_q;
-        V[stride * (3 * i + p)] = c * to_p - s * to_q, V[stride * (3 * i + q)] = s * to_p + c * to_q;
+        real a_p = A[stride * (3 * i + p)], a_q = A[stride * (3 * i + q)];
+        real to_p = exchanged ? a_q : a_p, to_q = exchanged ? -a_p : a_q;
+        A[stride * (3 * i + p)] = c * to_p - s * to_q, A[stride * (3 * i + q)] = s * to_p + c * to_q;
     }
-    return exchanged | turns ? (real)1 : (real)0;
 }
 
 /* U and sigma from unit vectors along the first two columns of B. The clamps only repair the order of values that are equal to rounding. */

@@ -17,6 +17,7 @@
 /* may_alias: a part of an array of reals is read as a vector; only where a real is a float. */
 typedef float pd_four __attribute__((vector_size(16), may_alias, aligned(4)));
 typedef float pd_eight __attribute__((vector_size(32), may_alias, aligned(4)));
+typedef int pd_eight_int __attribute__((vector_size(32)));
 
 PD_EIGHT_INLINE pd_eight pd_eight_of(const real *low, const real *high) {
     return __builtin_shufflevector(*(const pd_four *)low, *(const pd_four *)high, 0, 1, 2, 3, 4, 5, 6, 7);
@@ -52,6 +53,24 @@ PD_EIGHT_INLINE void pd_four_transpose_rows(const double *rows, int stride, pd_f
     out[1] = __builtin_shufflevector(ab_1, cd_1, 0, 1, 4, 5);
     out[2] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
     out[3] = __builtin_shufflevector(ab_1, cd_1, 2, 3, 6, 7);
+}
+
+/* Transposes eight rows. */
+PD_EIGHT_INLINE void pd_eight_transpose_square(pd_eight rows[8]) {
+    pd_eight low[4], high[4];
+    pd_eight_transpose(rows[0], rows[1], rows[2], rows[3], low);
+    pd_eight_transpose(rows[4], rows[5], rows[6], rows[7], high);
+    for (int i = 0; i < 4; i++) {
+        rows[i] = __builtin_shufflevector(low[i], high[i], 0, 1, 2, 3, 8, 9, 10, 11);
+        rows[4 + i] = __builtin_shufflevector(low[i], high[i], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+
+/* a where `first`, else b, without a branch. */
+PD_EIGHT_INLINE pd_eight pd_eight_choose(int first, pd_eight a, pd_eight b) {
+    const int mask = -(first != 0);
+    const pd_eight_int masks = {mask, mask, mask, mask, mask, mask, mask, mask};
+    return (pd_eight)(((pd_eight_int)a & masks) | ((pd_eight_int)b & ~masks));
 }
 #endif
 

@@ -19,40 +19,39 @@
 /* a / b for b >= 0, with b at least 16 rounding errors: a smaller b is the noise of the singular values (stretches, near 1). */
 PD_FUNCTION real pd_singular_quotient(real a, real b) { return a / pd_max(b, (real)16 * PD_EPSILON); }
 
-/* Work arrays of an assembly of one element. */
-enum { PD_ISOTROPIC_WORK = 54 };
+/* Modes of a Hessian beside its block, at most, and work arrays of an assembly of one element: the block's D_ii and sum_j B_ij D_jj, the
+ * modes, and the modes times their coefficients. */
+enum { PD_ISOTROPIC_MODES = 6, PD_ISOTROPIC_WORK = 54 + 18 * PD_ISOTROPIC_MODES };
 
 /* These functions process `lanes` elements at once: number i of element l is at [lanes i + l]. The last function below documents H. */
 
-/* Adds coefficient m m^T to the upper triangle of H, with m = D_ij + sign D_ji as a vector of length 3d. D_ij = u_i v_j^T; U is 3x3, V
- * is d x d; sign = 0 uses D_ij only. work [9] */
-PD_LANE_FUNCTION void pd_isotropic_add_mode(int lanes, int d, const real *U, const real *V, int i, int j, real sign,
-                                            const real *coefficient, real *work, real *H) {
-    for (int r = 0; r < 3 * d; r++) {
-        const int a = r / d, b = r % d;
-        PD_LANE_LOOP
-        for (int l = 0; l < lanes; l++) {
-            real m = U[lanes * (3 * a + i) + l] * V[lanes * (d * b + j) + l];
-            if (sign != 0) m += sign * U[lanes * (3 * a + j) + l] * V[lanes * (d * b + i) + l];
-            work[lanes * r + l] = m;
-        }
-    }
-    for (int r = 0; r < 3 * d; r++)
-        for (int c = r; c < 3 * d; c++) {
+/* Mode number `number`: m = D_ij + sign D_ji as a vector of length 3d, and coefficient m. D_ij = u_i v_j^T; U is 3x3, V is d x d; sign = 0
+ * uses D_ij only. work [PD_ISOTROPIC_WORK] */
+PD_LANE_FUNCTION void pd_isotropic_set_mode(int lanes, int d, const real *U, const real *V, int number, int i, int j, real sign,
+                                            const real *coefficient, real *work) {
+    real *mode = work + lanes * (54 + 9 * number), *scaled = mode + lanes * 9 * PD_ISOTROPIC_MODES;
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < d; b++) {
             PD_LANE_LOOP
-            for (int l = 0; l < lanes; l++) H[lanes * (3 * d * r + c) + l] += coefficient[l] * work[lanes * r + l] * work[lanes * c + l];
+            for (int l = 0; l < lanes; l++) {
+                real m = U[lanes * (3 * a + i) + l] * V[lanes * (d * b + j) + l];
+                if (sign != 0) m += sign * U[lanes * (3 * a + j) + l] * V[lanes * (d * b + i) + l];
+                mode[lanes * (d * a + b) + l] = m;
+                scaled[lanes * (d * a + b) + l] = coefficient[l] * m;
+            }
         }
 }
 
-/* Sets H to the block span{D_ii}: H = sum_ij B_ij D_ii D_jj^T, upper triangle; B [9] with row length 3 for both d. work [54] */
-PD_LANE_FUNCTION void pd_isotropic_set_block(int lanes, int d, const real *U, const real *V, const real *B, real *work, real *H) {
+/* The parts of the block span{D_ii}, sum_ij B_ij D_ii D_jj^T; B [9] with row length 3 for both d. work [PD_ISOTROPIC_WORK] */
+PD_LANE_FUNCTION void pd_isotropic_set_block(int lanes, int d, const real *U, const real *V, const real *B, real *work) {
     real *D = work, *G = work + 27 * lanes; /* row i: D_ii, and sum_j B_ij D_jj, as vectors of length 3d <= 9 */
     for (int i = 0; i < d; i++)
-        for (int r = 0; r < 3 * d; r++) {
-            PD_LANE_LOOP
-            for (int l = 0; l < lanes; l++)
-                D[lanes * (9 * i + r) + l] = U[lanes * (3 * (r / d) + i) + l] * V[lanes * (d * (r % d) + i) + l];
-        }
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < d; b++) {
+                PD_LANE_LOOP
+                for (int l = 0; l < lanes; l++)
+                    D[lanes * (9 * i + d * a + b) + l] = U[lanes * (3 * a + i) + l] * V[lanes * (d * b + i) + l];
+            }
     for (int i = 0; i < d; i++)
         for (int r = 0; r < 3 * d; r++) {
             PD_LANE_LOOP
@@ -62,13 +61,32 @@ PD_LANE_FUNCTION void pd_isotropic_set_block(int lanes, int d, const real *U, co
                 G[lanes * (9 * i + r) + l] = sum;
             }
         }
+}
+
+/* The upper triangle of H: the sum of the block and of the first `modes` modes. Three entries of a row at a time, so that each number of the
+ * row is loaded once for them; those below the diagonal have no meaning. */
+PD_LANE_FUNCTION void pd_isotropic_sum(int lanes, int d, int modes, const real *work, real *H) {
+    const real *G = work + 27 * lanes, *mode = work + 54 * lanes, *scaled = mode + 9 * PD_ISOTROPIC_MODES * lanes;
     for (int r = 0; r < 3 * d; r++)
-        for (int c = r; c < 3 * d; c++) {
+        for (int c = r / 3 * 3; c < 3 * d; c += 3) {
             PD_LANE_LOOP
             for (int l = 0; l < lanes; l++) {
-                real sum = 0;
-                for (int i = 0; i < d; i++) sum += D[lanes * (9 * i + r) + l] * G[lanes * (9 * i + c) + l];
-                H[lanes * (3 * d * r + c) + l] = sum;
+                real x = 0, y = 0, z = 0;
+                for (int i = 0; i < d; i++) {
+                    const real own = work[lanes * (9 * i + r) + l];
+                    x += own * G[lanes * (9 * i + c) + l];
+                    y += own * G[lanes * (9 * i + c + 1) + l];
+                    z += own * G[lanes * (9 * i + c + 2) + l];
+                }
+                for (int m = 0; m < modes; m++) {
+                    const real own = scaled[lanes * (9 * m + r) + l];
+                    x += own * mode[lanes * (9 * m + c) + l];
+                    y += own * mode[lanes * (9 * m + c + 1) + l];
+                    z += own * mode[lanes * (9 * m + c + 2) + l];
+                }
+                H[lanes * (3 * d * r + c) + l] = x;
+                H[lanes * (3 * d * r + c + 1) + l] = y;
+                H[lanes * (3 * d * r + c + 2) + l] = z;
             }
         }
 }
@@ -77,12 +95,24 @@ PD_LANE_FUNCTION void pd_isotropic_set_block(int lanes, int d, const real *U, co
  *   block [9] in      symmetric, twist [3]  in  halved      work [PD_ISOTROPIC_WORK] */
 PD_LANE_FUNCTION void pd_isotropic_assemble3(int lanes, const real *U, const real *V, const real *block, const real *symmetric,
                                              const real *twist, real *work, real *H) {
-    pd_isotropic_set_block(lanes, 3, U, V, block, work, H);
+    pd_isotropic_set_block(lanes, 3, U, V, block, work);
     for (int pair = 0; pair < 3; pair++) {
         const int i = pair == 2 ? 1 : 0, j = pair == 0 ? 1 : 2;
-        pd_isotropic_add_mode(lanes, 3, U, V, i, j, 1, symmetric + lanes * pair, work, H);
-        pd_isotropic_add_mode(lanes, 3, U, V, i, j, -1, twist + lanes * pair, work, H);
+        pd_isotropic_set_mode(lanes, 3, U, V, 2 * pair, i, j, 1, symmetric + lanes * pair, work);
+        pd_isotropic_set_mode(lanes, 3, U, V, 2 * pair + 1, i, j, -1, twist + lanes * pair, work);
     }
+    pd_isotropic_sum(lanes, 3, 6, work, H);
+}
+
+/* The 6x6 Hessians of 3x2 matrices F, upper triangle, from filtered parts.
+ *   block [9] in      symmetric, twist  in  halved      normal [2]  in      work [PD_ISOTROPIC_WORK] */
+PD_LANE_FUNCTION void pd_isotropic_assemble32(int lanes, const real *U, const real *V, const real *block, const real *symmetric,
+                                              const real *twist, const real *normal, real *work, real *H) {
+    pd_isotropic_set_block(lanes, 2, U, V, block, work);
+    pd_isotropic_set_mode(lanes, 2, U, V, 0, 0, 1, 1, symmetric, work);
+    pd_isotropic_set_mode(lanes, 2, U, V, 1, 0, 1, -1, twist, work);
+    for (int i = 0; i < 2; i++) pd_isotropic_set_mode(lanes, 2, U, V, 2 + i, 2, i, 0, normal + lanes * i, work);
+    pd_isotropic_sum(lanes, 2, 4, work, H);
 }
 
 PD_LANE_FUNCTION void pd_isotropic_mirror(int lanes, int n, real *H) {
@@ -109,16 +139,6 @@ PD_LARGE_FUNCTION void pd_isotropic_hessian3(const real U[9], const real V[9], c
     }
     pd_isotropic_assemble3(1, U, V, block, s, t, work, H);
     pd_isotropic_mirror(1, 9, H);
-}
-
-/* The same for 3x2 matrices F: the 6x6 Hessians from the parts of one pair (0,1) and of the two normal modes.
- *   block [9] in      symmetric, twist [1]  in  halved      normal [2]  in      work [PD_ISOTROPIC_WORK] */
-PD_LANE_FUNCTION void pd_isotropic_assemble32(int lanes, const real *U, const real *V, const real *block, const real *symmetric,
-                                              const real *twist, const real *normal, real *work, real *H) {
-    pd_isotropic_set_block(lanes, 2, U, V, block, work, H);
-    pd_isotropic_add_mode(lanes, 2, U, V, 0, 1, 1, symmetric, work, H);
-    pd_isotropic_add_mode(lanes, 2, U, V, 0, 1, -1, twist, work, H);
-    for (int i = 0; i < 2; i++) pd_isotropic_add_mode(lanes, 2, U, V, 2, i, 0, normal + lanes * i, work, H);
 }
 
 /* The 6x6 Hessian of a 3x2 F, exactly symmetric: one pair (0,1) and the two normal modes.

@@ -86,9 +86,13 @@ typedef struct pd_vertex_sweep {
     pd_sweep_filter filtered;
     int update_threads; /* threads per update on CUDA: 1, 4, 8, 16 or 32; 0: the loop decides */
     int *colours;       /* B [n_vertices] of each vertex, -1 for fixed ones; NULL without contact */
+    void *blocks;       /* B scratch of pd_sweep_scratch bytes; NULL without contact */
 } pd_vertex_sweep;
 
 typedef struct pd_contact_sweep pd_contact_sweep; /* friction_loops.h */
+
+/* Bytes of the memory in which threads gather the pairs of vertices in contact; 0: this backend needs none. */
+size_t pd_sweep_scratch(const pd_context *context);
 
 typedef enum pd_sweep_step {
     PD_SWEEP_BLOCK,    /* d = H_ii^-1 g_i with the 3x3 block of the vertex */

@@ -3,12 +3,16 @@
 #include "updates/elements/element_update.h"
 
 #include "cpu/context.h"
+#include "cpu/eight_floats.h"
 #include "cpu/elements/damping.h"
 #include "cpu/elements/isotropic_lanes.h"
 
 /* Work of an element's K+ and blocks, of a pair and of a row, in ns. */
 enum { ELEMENT_NANOSECONDS = 700, LANE_NANOSECONDS = 200, PAIR_NANOSECONDS = 20, PRODUCT_NANOSECONDS = 60 };
 enum { AHEAD = 32 };
+
+/* The first and the last of nine numbers, which may be in two cache lines. A macro, as in sweeps/vertex_block.h. */
+#define FETCH_BLOCK(block) __builtin_prefetch(block), __builtin_prefetch((block) + 8)
 
 #define PD_DAMPING_ELEMENTS(KIND, name, k, d, count, ...)                                               \
     static void elements_##name(pd_context *context, const pd_elements *g, const real *x_t) {           \
@@ -37,6 +41,33 @@ static int elements_in_lanes(pd_context *context, const pd_elements *g, const re
     return 1;
 }
 
+/* pd_damping_update_row, with eight entries transposed at once. */
+static inline void update_row(const pd_damping *damping, int i) {
+#ifdef PD_EIGHT_FLOATS
+    if (sizeof(real) == sizeof(float)) {
+        pd_eight sum = {0}, rows[8];
+        real last = 0, *diagonal = damping->diagonals + 6 * (size_t)i;
+        for (int s = damping->start[i]; s < damping->start[i + 1]; s += PD_DAMPING_LANES) {
+            real *to = damping->blocks + pd_damping_number(s, 0);
+            for (int l = 0; l < PD_DAMPING_LANES; l++) {
+                const int pair = damping->entry_pairs[s + l];
+                const real *from = damping->pair_blocks + 9 * (size_t)(pair / 2);
+                const pd_eight own = *(const pd_eight *)from;
+                rows[l] = pd_eight_choose(pair % 2, __builtin_shufflevector(own, own, 0, 3, 6, 1, 4, 7, 2, 5), own);
+                sum -= rows[l];
+                last -= to[8 * PD_DAMPING_LANES + l] = from[8];
+            }
+            pd_eight_transpose_square(rows);
+            for (int c = 0; c < 8; c++) *(pd_eight *)(to + PD_DAMPING_LANES * c) = rows[c];
+        }
+        diagonal[0] = (real)sum[0], diagonal[1] = (real)sum[1], diagonal[2] = (real)sum[2];
+        diagonal[3] = (real)sum[4], diagonal[4] = (real)sum[5], diagonal[5] = last;
+        return;
+    }
+#endif
+    pd_damping_update_row(damping, i);
+}
+
 pd_status pd_damping_prepare(pd_context *context, const pd_model *model, const real *x_t) {
     const pd_damping *damping = &model->damping;
     if (!damping->start) return PD_OK;
@@ -52,11 +83,11 @@ pd_status pd_damping_prepare(pd_context *context, const pd_model *model, const r
 #pragma omp parallel for num_threads(pd_threads(context, damping->n_pairs, PAIR_NANOSECONDS)) schedule(static)
     for (int pair = 0; pair < damping->n_pairs; pair++) {
         for (int s = damping->source_start[pair] + AHEAD; s < damping->source_start[pair + 1] + AHEAD && s < n_sources; s++)
-            __builtin_prefetch(damping->element_blocks + 9 * (size_t)damping->sources[s]);
+            FETCH_BLOCK(damping->element_blocks + 9 * (size_t)damping->sources[s]);
         pd_damping_update_pair(damping, pair);
     }
 #pragma omp parallel for num_threads(pd_threads(context, model->n_vertices, PRODUCT_NANOSECONDS)) schedule(static)
-    for (int i = 0; i < model->n_vertices; i++) pd_damping_update_row(damping, i);
+    for (int i = 0; i < model->n_vertices; i++) update_row(damping, i);
     return PD_OK;
 }
 

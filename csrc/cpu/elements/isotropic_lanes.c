@@ -11,6 +11,9 @@
 
 enum { LANES = PD_ISOTROPIC_LANES, CORNERS = 4, PARAMETERS = 2 };
 
+/* Sweeps that nearly all tets need. During these the memory of the results is prefetched. */
+enum { USUAL_SWEEPS = 3 };
+
 /* A body of the functions of tets (k = 4, d = 3) and of triangles (k = 3, d = 2), so that k and d are constants. */
 #define SHARED static inline __attribute__((always_inline))
 #define APART  static __attribute__((noinline))
@@ -88,22 +91,57 @@ APART void gather_triangles(const pd_elements *g, const real *x, int first, int 
     gather(3, 2, g, x, first, parameters, at);
 }
 
-SHARED void rotate(int d, real B[9][LANES], real V[9][LANES]) {
-    for (int sweep = 0; sweep < PD_SVD_SWEEPS; sweep++) {
-        real open = 0;
+/* Prefetches one of `parts` of the memory of the results, with so many numbers per element, for which a store would otherwise wait. All
+ * parts at once would delay other loads. */
+SHARED void fetch_results(const pd_elements *g, int first, size_t of_hessian, size_t of_blocks, int part, int parts) {
+    const char *hessians = (const char *)(g->damping_hessian + of_hessian * (size_t)first);
+    const char *blocks = (const char *)(g->damping_blocks + of_blocks * (size_t)first);
+    const size_t begin = 64 * (size_t)part, step = 64 * (size_t)parts;
+    for (size_t at = begin; at < of_hessian * LANES * sizeof(real); at += step) __builtin_prefetch(hessians + at, 1);
+    for (size_t at = begin; at < of_blocks * LANES * sizeof(real); at += step) __builtin_prefetch(blocks + at, 1);
+}
+
+/* One pair of columns. Returns 0 if no lane has changed. */
+SHARED int rotate_columns(int p, int q, real B[9][LANES], real V[9][LANES]) {
+    real above[LANES], product[LANES], c[LANES], s[LANES], open = 0;
+    int exchanged[LANES], turns[LANES];
 #pragma omp simd reduction(+ : open)
-        for (int l = 0; l < LANES; l++) {
-            open += pd_svd_rotate_lane(LANES, &B[0][l], &V[0][l], 0, 1);
-            if (d == 2) continue;
-            open += pd_svd_rotate_lane(LANES, &B[0][l], &V[0][l], 0, 2);
-            open += pd_svd_rotate_lane(LANES, &B[0][l], &V[0][l], 1, 2);
+    for (int l = 0; l < LANES; l++) {
+        const pd_svd_columns columns = pd_svd_compare_lane(LANES, &B[0][l], p, q);
+        above[l] = columns.shorter - columns.longer, product[l] = columns.product;
+        exchanged[l] = columns.exchanged, turns[l] = columns.turns;
+        open += columns.exchanged | columns.turns ? (real)1 : (real)0;
+    }
+    if (!(open > 0)) return 0;
+#pragma omp simd
+    for (int l = 0; l < LANES; l++) {
+        const real tangent = pd_svd_tangent_lane(above[l], product[l], turns[l]);
+        c[l] = pd_svd_cosine_lane(tangent), s[l] = tangent * c[l];
+    }
+#pragma omp simd
+    for (int l = 0; l < LANES; l++) {
+        pd_svd_rotate_lane(LANES, &B[0][l], p, q, exchanged[l], c[l], s[l]);
+        pd_svd_rotate_lane(LANES, &V[0][l], p, q, exchanged[l], c[l], s[l]);
+    }
+    return 1;
+}
+
+/* Only for K+ and its blocks. */
+APART void rotate_tets(const pd_elements *g, int first, gathered *at) {
+    for (int sweep = 0; sweep < PD_SVD_SWEEPS; sweep++) {
+        int open = 0;
+        for (int pair = 0; pair < 3; pair++) {
+            if (sweep < USUAL_SWEEPS) fetch_results(g, first, 81, 9 * PD_DAMPING_PAIRS(4), 3 * sweep + pair, 3 * USUAL_SWEEPS);
+            open |= rotate_columns(pair == 2 ? 1 : 0, pair == 0 ? 1 : 2, at->B, at->V);
         }
-        if (!(open > 0)) break;
+        if (!open) break;
     }
 }
 
-APART void rotate_tets(gathered *at) { rotate(3, at->B, at->V); }
-APART void rotate_triangles(gathered *at) { rotate(2, at->B, at->V); }
+APART void rotate_triangles(gathered *at) {
+    for (int sweep = 0; sweep < PD_SVD_SWEEPS; sweep++)
+        if (!rotate_columns(0, 1, at->B, at->V)) break;
+}
 
 /* The singular values and left vectors. */
 APART void finish(gathered *at) {
@@ -163,29 +201,32 @@ SHARED void find(int d, find_quotients *of, gathered *at, pd_hessian_filter filt
     }
 }
 
-/* out [count,n] of lanes [n][LANES]. */
-static inline __attribute__((always_inline)) void put_rows(int n, int count, const real (*lanes)[LANES], real *out) {
-    int done = 0;
+/* out [count,n] of lanes [n][LANES], n >= 8. */
+SHARED void put_rows(int n, int count, const real (*lanes)[LANES], real *out) {
 #ifdef PD_EIGHT_FLOATS
     if (sizeof(real) == sizeof(float) && count == LANES) {
         pd_eight rows[4];
-        for (; done + 8 <= n; done += 8)
+        for (int next = 0; next < n; next += 8)
             for (int l = 0; l < LANES; l += 4) {
-                pd_eight_transpose_rows(lanes[done] + l, LANES, rows);
-                for (int j = 0; j < 4; j++) *(pd_eight *)(out + n * (l + j) + done) = rows[j];
+                const int i = next + 8 <= n ? next : n - 8; // the last eight overlap those before
+                pd_eight_transpose_rows(lanes[i] + l, LANES, rows);
+                for (int j = 0; j < 4; j++) *(pd_eight *)(out + n * (l + j) + i) = rows[j];
             }
+        return;
     }
     if (sizeof(real) == sizeof(double) && count == LANES) {
         pd_four_doubles rows[4];
-        for (; done + 4 <= n; done += 4)
+        for (int next = 0; next < n; next += 4)
             for (int l = 0; l < LANES; l += 4) {
-                pd_four_transpose_rows((const double *)(lanes[done] + l), LANES, rows);
-                for (int j = 0; j < 4; j++) *(pd_four_doubles *)(out + n * (l + j) + done) = rows[j];
+                const int i = next + 4 <= n ? next : n - 4;
+                pd_four_transpose_rows((const double *)(lanes[i] + l), LANES, rows);
+                for (int j = 0; j < 4; j++) *(pd_four_doubles *)(out + n * (l + j) + i) = rows[j];
             }
+        return;
     }
 #endif
     for (int l = 0; l < count; l++)
-        for (int i = done; i < n; i++) out[n * l + i] = lanes[i][l];
+        for (int i = 0; i < n; i++) out[n * l + i] = lanes[i][l];
 }
 
 /* d2E/dF2 of all lanes, H [9 d^2][LANES]. */
@@ -222,7 +263,7 @@ APART void set_triangle_blocks(const gathered *at, const pd_elements *g, int fir
 /* F = U sigma V^T of elements from number `first` on. */
 static void decompose_tets(const pd_elements *g, const real *x, int first, int parameters, gathered *at) {
     gather_tets(g, x, first, parameters, at);
-    rotate_tets(at);
+    rotate_tets(g, first, at);
     finish(at);
 }
 
@@ -272,6 +313,7 @@ void pd_stvk_triangle_damp_lanes(const pd_elements *g, const real *x, int pack) 
     gathered at;
     at.count = damped_count(g, first);
     if (at.count == 0) return;
+    fetch_results(g, first, 36, 9 * PD_DAMPING_PAIRS(3), 0, 1);
     decompose_triangles(g, x, first, PARAMETERS, &at);
     find_stvk_triangle(&at, PD_FILTER_CLAMP);
     set_triangle_blocks(&at, g, first);

@@ -46,4 +46,28 @@ static inline __attribute__((always_inline)) void pd_corner_sums(const real (*la
     }
 }
 
+/* total [3] = the sums over the lanes, by halves: lanes l and l + 4, then l and l + 2, l and l + 1. */
+static inline __attribute__((always_inline)) void pd_corner_total(const real (*lanes)[PD_SWEEP_LANES], real total[3]) {
+#ifdef PD_EIGHT_FLOATS
+    if (sizeof(real) == sizeof(float)) {
+        pd_eight half[3], part[4];
+        for (int c = 0; c < 3; c++) {
+            const pd_eight row = *(const pd_eight *)lanes[c];
+            half[c] = row + __builtin_shufflevector(row, row, 4, 5, 6, 7, 0, 1, 2, 3);
+        }
+        pd_eight_transpose(half[0], half[1], half[2], half[2], part);
+        const pd_eight sum = (part[0] + part[2]) + (part[1] + part[3]);
+        for (int c = 0; c < 3; c++) total[c] = (real)sum[c];
+        return;
+    }
+#endif
+    real sum[3][PD_SWEEP_LANES];
+    for (int c = 0; c < 3; c++)
+        for (int l = 0; l < PD_SWEEP_LANES; l++) sum[c][l] = lanes[c][l];
+    for (int width = PD_SWEEP_LANES / 2; width > 0; width /= 2)
+        for (int c = 0; c < 3; c++)
+            for (int l = 0; l < width; l++) sum[c][l] += sum[c][l + width];
+    for (int c = 0; c < 3; c++) total[c] = sum[c][0];
+}
+
 #endif

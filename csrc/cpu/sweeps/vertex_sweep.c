@@ -11,11 +11,26 @@
 #include "cpu/sweeps/filtered_corners.h"
 #include "cpu/sweeps/vertex_lanes.h"
 
+#ifdef _OPENMP
+#include <omp.h>
+#else
+static int omp_get_thread_num(void) { return 0; }
+#endif
+
 _Static_assert((int)PD_SWEEP_LANES == (int)PD_DAMPING_LANES, "a group of the damping matrix is one of lanes");
 
 enum { LANES = PD_SWEEP_LANES, STRIDE = PD_POSITION_STRIDE, AHEAD = 8 };
 
 int pd_corner_lanes(void) { return LANES; }
+
+/* One block per thread, in whole cache lines: too large for the stack of a thread. */
+static size_t block_bytes(void) { return (sizeof(pd_vertex_block) + 63) / 64 * 64; }
+
+size_t pd_sweep_scratch(const pd_context *context) { return (size_t)pd_context_threads(context) * block_bytes(); }
+
+static pd_vertex_block *own_block(const pd_vertex_sweep *sweep) {
+    return (pd_vertex_block *)(void *)((char *)sweep->blocks + (size_t)omp_get_thread_num() * block_bytes());
+}
 
 /* ---- groups of corners ------------------------------------------------------------------------------------------------------- */
 
@@ -229,12 +244,16 @@ static inline __attribute__((always_inline)) void fetch_damping(const pd_damping
     const char *blocks = (const char *)(damping->blocks + 9 * first); // rows begin with a group
     for (size_t line = 0; line < 9 * (end - first) * sizeof(real); line += 64) __builtin_prefetch(blocks + line);
     __builtin_prefetch(sweep->damping.slots + first);
+    __builtin_prefetch(damping->diagonals + 6 * vertex);
+    __builtin_prefetch(damping->diagonals + 6 * vertex + 5);
 }
 
 /* pd_vertex_update_add_damping with one entry per lane. */
 static void add_damping(const pd_damping *damping, const pd_sweep_damping *at, double inverse_h, const pd_update *update, real sum[9]) {
     const real *here = at->displacements + STRIDE * (size_t)update->slot;
-    real force[3][LANES] = {{0}}, total[3];
+    real force[3][LANES], total[3];
+    for (int c = 0; c < 3; c++) // no initialiser: gcc would call a slow instruction for it
+        for (int l = 0; l < LANES; l++) force[c][l] = 0;
     for (int s = damping->start[update->vertex]; s < damping->start[update->vertex + 1]; s += LANES) {
         const real *blocks = damping->blocks + pd_damping_number(s, 0);
         real u[3][LANES];
@@ -242,10 +261,7 @@ static void add_damping(const pd_damping *damping, const pd_sweep_damping *at, d
 #pragma omp simd
         for (int l = 0; l < LANES; l++) pd_damping_add_product(LANES, blocks + l, &u[0][l], &force[0][l]);
     }
-    for (int width = LANES / 2; width > 0; width /= 2)
-        for (int c = 0; c < 3; c++)
-            for (int l = 0; l < width; l++) force[c][l] += force[c][l + width];
-    for (int c = 0; c < 3; c++) total[c] = force[c][0];
+    pd_corner_total((const real(*)[LANES])force, total);
     pd_vertex_update_add_damping_force(damping, inverse_h, update->vertex, total, sum);
 }
 
@@ -275,9 +291,9 @@ static void finish_update(const pd_vertex_sweep *sweep, const pd_step_data *step
         correction[3 * (size_t)vertex + c] = d[c];
         if (!in_place && kind != PD_SWEEP_SEARCH) continue; // the sweep reads the positions of all vertices
         positions[row + c] = end;
+        // here, since a load of the whole position would wait for its separate stores
+        if (sweep->damping.slots) pd_vertex_update_displace(&sweep->damping, sweep->updates[update].slot, (int)c, end);
     }
-    if (sweep->damping.slots && (in_place || kind == PD_SWEEP_SEARCH))
-        pd_vertex_update_displace(&sweep->damping, positions, sweep->updates[update].slot);
 }
 
 /* pd_vertex_update_contact_search for all vertices of a block at once. */
@@ -311,36 +327,36 @@ static void touching_updates(const pd_model *model, const pd_vertex_sweep *sweep
                              const real *correction, real *stiffness, real (*d)[3]) {
     real elastic[PD_BLOCK_VERTICES][9], touching[PD_BLOCK_VERTICES][9];
     double energies[PD_BLOCK_VERTICES];
-    pd_vertex_block block; // large: left uninitialised, as these:
-    pd_separating_plane kept[PD_BOUND_KEPT];
+    pd_vertex_block *block = own_block(sweep);
+    pd_separating_plane kept[PD_BOUND_KEPT]; // large: left uninitialised, as the next
     pd_bound_planes planes;
-    block.model = model, block.sweep = sweep, block.contact = contact, block.n = end - begin;
-    for (int v = 0; v < block.n; v++) {
+    block->model = model, block->sweep = sweep, block->contact = contact, block->n = end - begin;
+    for (int v = 0; v < block->n; v++) {
         int vertex = sweep->updates[begin + v].vertex;
         fetch(sweep, step, contact, offset, correction, begin + v + AHEAD);
         sum_elements(model, sweep, step, positions, begin + v, elastic[v]);
         pd_vertex_update_add_constant(sweep->updates + begin + v, step->inverse_h, pd_vertex_update_drive(step, offset, vertex),
                                       elastic[v]);
-        block.vertices[v] = sweep->may_touch[begin + v] && pd_vertex_update_touches(contact, vertex) ? vertex : -1;
-        block.expected[v] = 2 * pd_vertex_update_length(correction + 3 * (size_t)vertex); // of the last sweep; its own and a partner's
-        pd_vertex_lanes_fetch_roles(&block, v);
-        if (v > 0) pd_vertex_lanes_fetch_records(&block, v - 1);
+        block->vertices[v] = sweep->may_touch[begin + v] && pd_vertex_update_touches(contact, vertex) ? vertex : -1;
+        block->expected[v] = 2 * pd_vertex_update_length(correction + 3 * (size_t)vertex); // of the last sweep; its own and a partner's
+        pd_vertex_lanes_fetch_roles(block, v);
+        if (v > 0) pd_vertex_lanes_fetch_records(block, v - 1);
     }
-    pd_vertex_lanes_fetch_records(&block, block.n - 1);
-    pd_vertex_lanes_contact(&block, touching, energies);
-    for (int v = 0; v < block.n; v++) {
+    pd_vertex_lanes_fetch_records(block, block->n - 1);
+    pd_vertex_lanes_contact(block, touching, energies);
+    for (int v = 0; v < block->n; v++) {
         int vertex = sweep->updates[begin + v].vertex;
-        if (block.vertices[v] >= 0) pd_vertex_update_add_filtered_pairs(sweep, begin + v, touching[v]);
-        pd_vertex_update_solve(model->subspace, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v], d[v]);
+        if (block->vertices[v] >= 0) pd_vertex_update_add_filtered_pairs(sweep, begin + v, touching[v]);
+        pd_vertex_update_solve(model->subspace, kind, vertex, elastic[v], block->vertices[v] < 0 ? NULL : touching[v], d[v]);
         if (sweep->may_touch[begin + v]) {
             int exceeds = pd_vertex_update_exceeds(contact, vertex, d[v]);
             if (exceeds) pd_plane_lanes(contact, vertex, kept, &planes);
-            pd_vertex_update_limit(model, sweep, contact, kind, vertex, elastic[v], block.vertices[v] < 0 ? NULL : touching[v],
+            pd_vertex_update_limit(model, sweep, contact, kind, vertex, elastic[v], block->vertices[v] < 0 ? NULL : touching[v],
                                    exceeds ? &planes : NULL, d[v]);
         }
         stiffness[v] = pd_vertex_update_stiffness(elastic[v]);
     }
-    if (kind != PD_SWEEP_SEARCH) search_block(&block, (const real(*)[9])elastic, (const real(*)[9])touching, energies, d);
+    if (kind != PD_SWEEP_SEARCH) search_block(block, (const real(*)[9])elastic, (const real(*)[9])touching, energies, d);
 }
 
 static int blocks_of(const pd_vertex_sweep *sweep, int colour) {
@@ -363,7 +379,7 @@ pd_status pd_sweep_vertices(pd_context *context, const pd_model *model, const pd
             real *start = sweep->damping.starts + STRIDE * (size_t)slot;
             for (int c = 0; c < 3; c++) start[c] = step->x_t[3 * (size_t)sweep->order[slot] + (size_t)c];
             start[3] = 0;
-            pd_vertex_update_displace(&sweep->damping, positions, slot);
+            for (int c = 0; c < 3; c++) pd_vertex_update_displace(&sweep->damping, slot, c, positions[STRIDE * (size_t)slot + (size_t)c]);
         }
         for (int colour = bounds.first_colour; colour < bounds.end_colour; colour++) {
             if (contact && sweep->filtered.pairs) {

@@ -72,12 +72,15 @@ static __global__ void gather_kernel(int n, const int *order, const real *x, pd_
 
 static __global__ void displace_kernel(int n, pd_sweep_damping damping, const real *positions) {
     int slot = (int)(blockIdx.x * PD_THREADS + threadIdx.x);
-    if (slot < n) pd_vertex_update_displace(&damping, positions, slot);
+    for (int c = 0; c < 3 && slot < n; c++)
+        pd_vertex_update_displace(&damping, slot, c, positions[PD_POSITION_STRIDE * (size_t)slot + (size_t)c]);
 }
 
 /* ---- corners ----------------------------------------------------------------------------------------------------------------------- */
 
 /* Each corner is its own group here: a record of one thread, in transfers of 16 bytes. */
+size_t pd_sweep_scratch(const pd_context *) { return 0; }
+
 int pd_corner_lanes(void) { return 1; }
 
 template <int N, int OTHERS> struct alignas(16) corner_record {
@@ -360,7 +363,9 @@ static __global__ void __launch_bounds__(PD_THREADS)
     if (!correction) PD_UPDATE_WAIT(lanes); // all threads of the update have read the offset, which one of them writes
     if (lane > 0) return;
     if (!search && in_place) move_vertex(sweep, step, contact, offset, update, d, positions);
-    if (sweep.damping.slots && (search || in_place)) pd_vertex_update_displace(&sweep.damping, positions->c, sweep.updates[update].slot);
+    const int slot = sweep.updates[update].slot;
+    for (int c = 0; c < 3 && sweep.damping.slots && (search || in_place); c++)
+        pd_vertex_update_displace(&sweep.damping, slot, c, positions[slot].c[c]);
     const size_t row = 3 * (size_t)sweep.updates[update].vertex;
     for (int c = 0; c < 3; c++) {
         if (correction)

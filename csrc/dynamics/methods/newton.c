@@ -359,7 +359,7 @@ static pd_status correction(void *self, const pd_problem *problem, pd_iterate *i
     if (newton->settings.line_search && iterate->stalled && !exact) { // only an exact direction says that there is no decrease
         PD_TRY(return_curvature(problem, iterate));
         PD_TRY(solve_exactly(newton, problem, iterate, lowest_attempt(newton)));
-        PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
+        PD_TRY(pd_line_search_again(problem, iterate, PD_NEAR_GRADIENT_NORM));
     }
     if (newton->settings.line_search && iterate->stalled && newton->factor) PD_TRY(is_misled(newton, problem, iterate, &misled));
     if (misled) PD_TRY(search_shifted(newton, problem, iterate));

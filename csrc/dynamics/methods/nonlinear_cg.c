@@ -123,7 +123,7 @@ static pd_status correction(void *self, const pd_problem *problem, pd_iterate *i
     if (iterate->stalled) { // before the step ends, only the preconditioned gradient
         PD_TRY(pd_global_step_refresh(&cg->global, problem, iterate->x, 0));
         PD_TRY(go_on(cg, problem, iterate, 0));
-        PD_TRY(pd_line_search(problem, iterate, PD_NEAR_SLOPE));
+        PD_TRY(pd_line_search_again(problem, iterate, PD_NEAR_SLOPE));
     }
     cg->cut = iterate->fraction < 1.0;
 done:

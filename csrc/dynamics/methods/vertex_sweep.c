@@ -15,7 +15,7 @@
 void pd_vertex_sweep_destroy(pd_vertex_sweep *sweep, pd_context *context) {
     void *memory[] = {sweep->order,         sweep->may_touch,      sweep->colours,
                       sweep->damping.slots, sweep->damping.starts, sweep->damping.displacements,
-                      sweep->filtered.sums, sweep->filtered.pairs};
+                      sweep->filtered.sums, sweep->filtered.pairs, sweep->blocks};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) pd_memory_destroy(context, memory[i]);
     for (int k = 0; k < PD_KIND_COUNT; k++) pd_memory_destroy(context, sweep->corner_slots[k]);
     pd_corner_groups_destroy(sweep, context);
@@ -199,6 +199,7 @@ static pd_status describe_contact(const builder *b, pd_vertex_sweep *out, const 
     for (size_t t = 0; t < (size_t)b->n; t++) may_touch[t] = chosen[b->vertices[t]];
     PD_TRY(pd_upload(self->context, (void **)&out->colours, kept, n * sizeof(int)));
     PD_TRY(pd_upload(self->context, (void **)&out->may_touch, may_touch, (size_t)b->n));
+    if (pd_sweep_scratch(self->context) > 0) PD_TRY(pd_memory_create(self->context, &out->blocks, pd_sweep_scratch(self->context)));
 done:
     free(kept);
     free(may_touch);

@@ -81,11 +81,11 @@ done:
     return status;
 }
 
-pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near) {
+/* From the potential of the iterate. */
+static pd_status search(const pd_problem *problem, pd_iterate *iterate, int near) {
     pd_status status = PD_OK;
     double slope, gradient_norm, alpha = 1.0;
     int lengthens = problem->response->lengthens;
-    PD_TRY(pd_iterate_potential(problem, iterate));
     const double start = iterate->potential, rounding = pd_rounding_of_potential(problem, iterate->magnitude);
     PD_TRY(pd_problem_norm(problem, iterate->gradient, &gradient_norm));
     PD_TRY(pd_problem_product(problem, iterate->gradient, iterate->correction, &slope));
@@ -117,6 +117,16 @@ pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int nea
     if (!iterate->stalled && alpha != 1.0) PD_TRY(pd_direction_scale(problem, iterate, alpha));
 done:
     return status;
+}
+
+pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near) {
+    pd_status status = pd_iterate_potential(problem, iterate);
+    return status ? status : search(problem, iterate, near);
+}
+
+pd_status pd_line_search_again(const pd_problem *problem, pd_iterate *iterate, int near) {
+    pd_context_tally(problem->context)->potentials++; // as in pd_iterate_potential
+    return search(problem, iterate, near);
 }
 
 pd_status pd_direction_scale(const pd_problem *problem, pd_iterate *iterate, double alpha) {

@@ -24,6 +24,9 @@ enum {
  * Memory: allocates nothing; uses trial, trial_offset, trial_gradient and scalars of the problem. */
 pd_status pd_line_search(const pd_problem *problem, pd_iterate *iterate, int near);
 
+/* The same along another correction from the same x, after a search that stalled: iterate->potential is known. */
+pd_status pd_line_search_again(const pd_problem *problem, pd_iterate *iterate, int near);
+
 /* x, offset = the end of alpha times iterate->correction, with the rounding of the frame. They may be those of the iterate. Uses
  * trial_gradient. */
 pd_status pd_point_along(const pd_problem *problem, const pd_iterate *iterate, double alpha, real *x, real *offset);

@@ -283,36 +283,44 @@ static pd_status iterations(run *r) {
     return status;
 }
 
-/* Restarts the iterations from the iterate. */
-static pd_status begin_pass(run *r) {
+/* G at the iterate, uncounted, where the growth test of a pass begins. */
+static pd_status first_potential(run *r) {
     pd_simulation *self = r->simulation;
     const pd_problem *problem = self->problem;
-    const pd_tally before = pd_tally_pause(self->problem->context);
-    pd_status status;
-    self->iterate.evaluated = 0;
-    PD_TRY(pd_memory_clear(problem->context, self->iterate.increment, pd_problem_bytes(problem)));
-    PD_TRY(pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &r->growth.first_potential, &r->growth.first_magnitude));
-    pd_tally_resume(self->problem->context, &before);
-    PD_TRY(pd_chunks_begin(self));
-    r->growth.potential = r->growth.first_potential; // of a pass that has nothing to do
-    r->before = r->result->iterations;
-    r->result->stop = PD_STOP_ITERATION_CAP;
-    r->result->at_rounding = 0;
-done:
+    const pd_tally before = pd_tally_pause(problem->context);
+    pd_status status =
+        pd_problem_potential(problem, self->iterate.x, self->iterate.offset, &r->growth.first_potential, &r->growth.first_magnitude);
+    pd_tally_resume(problem->context, &before);
     return status;
 }
 
 /* The same with the impulses of contact, absent in free flight: the growth test restarts from there. */
-static pd_status begin_loaded_pass(run *r) {
-    pd_simulation *self = r->simulation;
+static pd_status first_loaded_potential(run *r) {
     pd_growth *growth = &r->growth;
     double norm;
-    pd_status status;
-    PD_TRY(begin_pass(r));
-    PD_TRY(pd_convergence_evaluate(self, &growth->first_potential, &norm));
-    growth->first_magnitude = self->iterate.magnitude;
+    pd_status status = pd_convergence_evaluate(r->simulation, &growth->first_potential, &norm);
+    if (status) return status;
+    growth->first_magnitude = r->simulation->iterate.magnitude;
     growth->first_norm = fmax(growth->first_norm, norm);
     growth->first_moves = 0.0;
+    return PD_OK;
+}
+
+/* Restarts the iterations from the iterate. */
+static pd_status begin_pass(run *r, pd_status (*begin_growth)(run *r)) {
+    pd_simulation *self = r->simulation;
+    const pd_problem *problem = self->problem;
+    const pd_tally before = pd_tally_pause(problem->context);
+    pd_status status;
+    self->iterate.evaluated = 0;
+    PD_TRY(pd_memory_clear(problem->context, self->iterate.increment, pd_problem_bytes(problem)));
+    pd_tally_resume(problem->context, &before);
+    PD_TRY(pd_chunks_begin(self));
+    PD_TRY(begin_growth(r));
+    r->growth.potential = r->growth.first_potential; // of a pass that has nothing to do
+    r->before = r->result->iterations;
+    r->result->stop = PD_STOP_ITERATION_CAP;
+    r->result->at_rounding = 0;
 done:
     return status;
 }
@@ -327,7 +335,7 @@ static pd_status passes(run *r) {
         if (self->limiter.outgrown) return PD_OK;
         if (r->recording) PD_TRY(pd_divergence_of_descent(self, &r->growth, r->result->iterations));
         PD_TRY(pd_contact_step_next_pass(self, pass, &again));
-        if (again) PD_TRY(begin_pass(r));
+        if (again) PD_TRY(begin_pass(r, first_potential));
     }
 done:
     return status;
@@ -388,7 +396,7 @@ static pd_status solve(run *r, const real *targets, int *begun) {
     int again = 0;
     PD_TRY(pd_contact_step_update(self, r->observer, result, &again));
     while (again) {
-        PD_TRY(begin_loaded_pass(r));
+        PD_TRY(begin_pass(r, first_loaded_potential));
         PD_TRY(iterations(r));
         PD_TRY(pd_contact_step_update(self, r->observer, result, &again));
     }

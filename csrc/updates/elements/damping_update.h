@@ -32,28 +32,31 @@ PD_LANE_FUNCTION void pd_damping_blocks(int k, int d, int lanes, const real *dam
     }
     for (int b = 1; b < k; b++) {
         const real *g_b = gradients + lanes * d * b;
-        for (int i = 0; i < 9 * d; i++) {
-            PD_LANE_LOOP
-            for (int l = 0; l < lanes; l++)
-                T[lanes * i + l] =
-                    damping[l] * pd_damping_contract(d, lanes, g_b + l, H + lanes * (3 * d * (i / 3) + d * (i % 3)) + l, lanes);
-        }
+        for (int row = 0; row < 3 * d; row++)
+            for (int c = 0; c < 3; c++) {
+                PD_LANE_LOOP
+                for (int l = 0; l < lanes; l++)
+                    T[lanes * (3 * row + c) + l] =
+                        damping[l] * pd_damping_contract(d, lanes, g_b + l, H + lanes * (3 * d * row + d * c) + l, lanes);
+            }
         for (int a = 0; a < b; a++) {
             const real *g_a = gradients + lanes * d * a;
             real *to = out + lanes * 9 * (b * (b - 1) / 2 + a);
-            for (int i = 0; i < 9; i++) {
-                PD_LANE_LOOP
-                for (int l = 0; l < lanes; l++)
-                    block[lanes * i + l] = pd_damping_contract(d, lanes, g_a + l, T + lanes * (3 * d * (i / 3) + i % 3) + l, 3 * lanes);
-            }
-            for (int i = 0; i < 9; i++) {
-                const int across = 3 * (i % 3) + i / 3;
-                PD_LANE_LOOP
-                for (int l = 0; l < lanes; l++) {
-                    const real own = block[lanes * across + l], other = block[lanes * i + l];
-                    to[lanes * i + l] = vertices[lanes * a + l] < vertices[lanes * b + l] ? own : other;
+            for (int row = 0; row < 3; row++)
+                for (int c = 0; c < 3; c++) {
+                    PD_LANE_LOOP
+                    for (int l = 0; l < lanes; l++)
+                        block[lanes * (3 * row + c) + l] =
+                            pd_damping_contract(d, lanes, g_a + l, T + lanes * (3 * d * row + c) + l, 3 * lanes);
                 }
-            }
+            for (int row = 0; row < 3; row++)
+                for (int c = 0; c < 3; c++) {
+                    PD_LANE_LOOP
+                    for (int l = 0; l < lanes; l++) {
+                        const real own = block[lanes * (3 * c + row) + l], other = block[lanes * (3 * row + c) + l];
+                        to[lanes * (3 * row + c) + l] = vertices[lanes * a + l] < vertices[lanes * b + l] ? own : other;
+                    }
+                }
         }
     }
 }

@@ -112,10 +112,10 @@ PD_FUNCTION void pd_vertex_update_add_damping(const pd_damping *damping, const p
         for (int c = 0; c < 3; c++) sum[c] += (real)inverse_h * force[c];
 }
 
-/* The displacement of the vertex at a slot since the start of the step. */
-PD_FUNCTION void pd_vertex_update_displace(const pd_sweep_damping *at, const real *positions, int slot) {
-    const size_t row = PD_POSITION_STRIDE * (size_t)slot;
-    for (size_t c = 0; c < PD_POSITION_STRIDE; c++) at->displacements[row + c] = positions[row + c] - at->starts[row + c];
+/* Coordinate c of the displacement since the start of the step of the vertex at a slot. */
+PD_LANE_FUNCTION void pd_vertex_update_displace(const pd_sweep_damping *at, int slot, int c, real position) {
+    const size_t number = PD_POSITION_STRIDE * (size_t)slot + (size_t)c;
+    at->displacements[number] = position - at->starts[number];
 }
 
 /* Sum of the energies of an update's elements, undamped, and of their absolute values. Only for sweeps without groups. */
