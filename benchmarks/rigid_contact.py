@@ -1,6 +1,6 @@
 """Do rigid bodies in contact do what closed forms and experience say? Every iterate of every step is verified, and the way from each to the
 next, on the arcs that points of bodies go on. Newton moves all bodies at once, and this is its way; Vertex Block Descent moves them colour
-after colour, and could cross on what is verified without crossing on its way.
+after colour, so it could cross between two verified iterates.
 
 Columns, per case and solver:
     bodies, steps, dt

@@ -31,7 +31,7 @@ FRICTION = (0.5, 0.0)
 DTYPES = ("float32", "float64")
 
 
-STEPS = {"cloth over creature": 3, "twisted beam": 40}  # what the verification takes longest for
+STEPS = {"cloth over creature": 3, "twisted beam": 40}  # the scenes with the longest verification
 
 
 def row(method, name, friction, guard, dtype):

@@ -87,7 +87,7 @@ def main():
         for size in sizes:
             mixed = np.random.default_rng(0).permutation(len(size.points))
             orders = {"as read": size, "along the curve": size.reordered(), "mixed": size.reordered(mixed)}
-            requested = {name: sectors(ordered) for name, ordered in orders.items()}
+            sectors_per_row = {name: sectors(ordered) for name, ordered in orders.items()}
             for solver in SOLVERS:
                 times = seconds_per_iteration({name: timer(ordered, solver, chosen.dtype) for name, ordered in orders.items()}, chosen.tiny)
                 for name, spread in times.items():
@@ -98,7 +98,7 @@ def main():
                         name,
                         *(f"{1e3 * value:.3f}" for value in spread),
                         ratio(times["as read"][0], spread[0]),
-                        f"{requested[name]:.1f}",
+                        f"{sectors_per_row[name]:.1f}",
                     )
 
     header = ("solver", "vertices", "tets", "order", "ms", "least ms", "most ms", "x as read", "sectors/row")

@@ -1,7 +1,7 @@
-"""Small scenes of which the pairs become active only in an extended list of neighbour pairs (csrc/contact/potential/neighbour_list.c).
+"""Small scenes whose pairs become active only in an extended list of neighbour pairs (csrc/contact/potential/neighbour_list.c).
 
-Something falls for a step onto a box, from beyond the distance up to which pairs are neighbours. A list is extended if at most an eighth
-of all vertices has left its ball. So it is extended where 64 grains float far away, and made again in every iteration without them.
+A body falls for one step onto a box. It begins beyond the distance of neighbour pairs. A list is extended if at most an eighth of all
+vertices has left its ball. With 64 distant grains it is extended; without them it is made again in every iteration.
 """
 
 import numpy as np

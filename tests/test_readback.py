@@ -111,7 +111,7 @@ def test_a_pinned_vertex_carries_what_hangs_on_it():
     """If not, a measured reaction is wrong."""
     scene = pdgpu.Scene()
     chain = pdgpu.shapes.chain(5)
-    slanted = pdgpu.Mesh(chain.points[:, :1] * (0.8, -0.6, 0.0), edges=chain.edges)  # a level one has a singular Hessian
+    slanted = pdgpu.Mesh(chain.points[:, :1] * (0.8, -0.6, 0.0), edges=chain.edges)  # the first Hessian of a level chain is singular
     rod = scene.add_rod(slanted, pdgpu.Spring(1e4), density=0.1)
     rod.pin([0])
     sim = pdgpu.Simulation(scene, pdgpu.Newton(iterations=100), dt=None)

@@ -130,7 +130,9 @@ def test_preconditioners_are_compared_on_every_system(tmp_path):
     assert all(int(row["iterations"]) > 1 for row in rows)
     counts = {(row["system"], row["vertices"], row["contrast"], row["preconditioner"]): int(row["iterations"]) for row in rows}
     for (system, vertices, contrast, name), count in counts.items():
-        assert name not in ("multilevel", "amg") or count < 1.1 * counts[system, vertices, contrast, "jacobi"]
+        # AMG gains nothing in contact with few vertices and no contrast, and rounding decides
+        most = 1.1 if (system, vertices, contrast, name) == ("contact", "72", "1", "amg") else 0.95
+        assert name not in ("multilevel", "amg") or count < most * counts[system, vertices, contrast, "jacobi"]
 
 
 @pytest.mark.stress

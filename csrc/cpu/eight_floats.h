@@ -1,5 +1,5 @@
-/* Transpositions of floats in registers of eight, and of doubles in registers of four. Where numbers of several lanes become rows, gcc 12 loads and stores single numbers, or
- * needs three times as many permutations. No arithmetic, so the bits are those of the loops that these replace. */
+/* Transpositions of eight floats or four doubles in registers. Without them gcc 12 loads and stores single numbers where lanes become
+ * rows, or needs three times as many permutations. No arithmetic, so the bits are those of the loops that these replace. */
 #ifndef PD_CPU_EIGHT_FLOATS_H
 #define PD_CPU_EIGHT_FLOATS_H
 

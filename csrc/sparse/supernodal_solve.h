@@ -1,10 +1,9 @@
 /* Triangular solves with a supernodal Cholesky factor: L L^T x = b for up to four right-hand sides, in parallel.
  *
  * A Projective Dynamics step repeats this solve with one factor and three right-hand sides (x, y, z). Vectors have four lanes, so one
- * row is one AVX register and the factor is read once for all of them. A single right-hand side, as in Newton's method, has functions of
- * its own. The elimination tree is cut into subtrees of a fixed size, which
- * are tasks of threads. Above the cut, threads share the rows of a supernode. Cut and row blocks depend on the factor only, so the bits
- * of the result do not depend on the number of threads. */
+ * row is one AVX register and the factor is read once for all of them. A single right-hand side, as in Newton's method, has scalar
+ * functions. The elimination tree is cut into subtrees of a fixed size, which are tasks of threads. Above the cut, threads share the rows
+ * of a supernode. Cut and row blocks depend on the factor only, so the bits of the result do not depend on the number of threads. */
 #ifndef PD_SPARSE_SUPERNODAL_SOLVE_H
 #define PD_SPARSE_SUPERNODAL_SOLVE_H
 

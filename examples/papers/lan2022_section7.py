@@ -137,7 +137,7 @@ for row, (name, (make, methods)) in enumerate(SCENES.items()):
         axes.set_title(f"{name}: {method}", fontsize=10)
     for method, (_, rows, path) in runs.items():
         distance = np.sqrt((((path - reference) ** 2).sum(axis=2) @ masses) / masses.sum())
-        spoilt, newton = int(rows[:, 3].sum()), runs["barrier, Newton"][0]  # whose obstacles are where those of all are
+        spoilt, newton = int(rows[:, 3].sum()), runs["barrier, Newton"][0]  # its obstacles are at the positions of all runs
         newton.set_state(positions=path[-1])
         left = np.inf if rows[-1, 3] else newton.energies()["contact"]
         newton.set_state(positions=reference[-1])

@@ -49,7 +49,7 @@ def run(spacing):
     model = mouth(spacing)
     held = model.simulation(model.prone_region(3), ITERATIONS, STIFFNESS)
     free = model.simulation(pdgpu.Direct(), ITERATIONS)
-    probe = model.simulation(pdgpu.Jacobi(), 1, STIFFNESS)  # takes no step, says where things are
+    probe = model.simulation(pdgpu.Jacobi(), 1, STIFFNESS)  # takes no step; gives distances only
     shapes, rows, spent = [], [], 0.0
     for angle, shift in POSES:
         model.pose.update(angle=angle, shift=shift)

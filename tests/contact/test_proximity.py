@@ -143,7 +143,7 @@ def test_the_reach():
     assert reach == 0.2 and lists is not None
     find(core, x, 0.05)
     reach, lists = core.update(x, nothing, 0.04, 0.2)
-    assert lists is None and 0.05 - 1e-12 < reach <= 0.05  # a search is a search, whoever makes it
+    assert lists is None and 0.05 - 1e-12 < reach <= 0.05  # the bound is that of the last search, which was one of find
 
 
 @pytest.mark.parametrize(

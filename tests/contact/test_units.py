@@ -1,4 +1,4 @@
-"""A change of units by a power of two changes no digit of a contact scene: no step depends on the size of a metre or a second."""
+"""Contact in several units of length and time: a change of units by a power of four changes no digit."""
 
 import numpy as np
 import pytest
@@ -47,10 +47,11 @@ def run(solver, name, dtype="float64", steps=3, metre=1.0, second=1.0, density=1
 @pytest.mark.parametrize("units", UNITS)
 @pytest.mark.parametrize("solver, name", [("vbd", "barrier"), ("vbd", "penalty"), ("newton", "barrier"), ("pd", "barrier")])
 def test_a_change_of_units_changes_no_digit(solver, name, units):
+    """If not, a constant of contact is a length or a time, and a scene in millimetres has other contacts than in metres."""
     np.testing.assert_array_equal(run(solver, name, **units), run(solver, name))
 
 
 def test_small_scenes_move_in_float32():
-    """The normal of a plane counted as a length of 1, and its rounding left bodies of micrometres no room to move."""
+    """If not, the normal of a plane counts as a length of 1, and its rounding leaves bodies of micrometres no room to move."""
     small, large = (run("vbd", "barrier", "float32", 1, metre=metre) for metre in (2.0**-16, 1.0))
     np.testing.assert_allclose(small, large, rtol=0, atol=1e-6)

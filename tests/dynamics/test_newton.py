@@ -28,7 +28,7 @@ def test_a_body_without_any_stiffness_diverges():
     assert found["Newton"].status == "diverged" and len(found["VBD"]["iteration"]) > 1
 
 
-def hang(n, stiffness, **solver):
+def hanging_chain(n, stiffness, **solver):
     """A level chain of n springs, held at one end, in its static equilibrium below it."""
     scene = pdgpu.Scene()
     chain = scene.add_rod(pdgpu.shapes.chain(n), pdgpu.Spring(stiffness), density=0.1)
@@ -42,7 +42,7 @@ def hang(n, stiffness, **solver):
 @pytest.mark.parametrize("linear", [pdgpu.Direct(), "auto"])
 @pytest.mark.parametrize(("n", "stiffness"), [(3, 1e4), (20, 1e2), (20, 1e6)])
 def test_a_level_chain_hangs_down(n, stiffness, linear, hessian):
-    """Its Hessian is singular up to rounding. If not, a line search finds no decrease along a direction of 1e16 m, and the step ends."""
-    sim = hang(n, stiffness, linear=linear, hessian=hessian)
+    """If not, a level chain stays where it is: its first Hessian is singular up to rounding, and no direction lowers G."""
+    sim = hanging_chain(n, stiffness, linear=linear, hessian=hessian)
     assert np.linalg.norm(sim.gradient()) < 1e-5  # 0.2 N at the begin
-    np.testing.assert_allclose(sim.forces()[0], [0.0, -9.81 * sim.masses[1:].sum(), 0.0], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(sim.forces()[0], [0.0, -9.81 * sim.masses[1:].sum(), 0.0], rtol=0, atol=1e-7)

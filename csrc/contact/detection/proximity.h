@@ -28,8 +28,8 @@ pd_status pd_proximity_create(pd_proximity **out, pd_context *context, pd_broad_
 void pd_proximity_destroy(pd_proximity *proximity); /* NULL is allowed */
 
 /* Measures distances from radii [n_points]  B, m (NULL: zero), which are those of the broad phase. The planes [colliders->n]  B of
- * pd_candidates replace the colliders, which need not be set. positions [n_positions]  B: the points without the normals of planes, which
- * have no size; NULL: all points. All arrays are borrowed. */
+ * pd_candidates replace the colliders, which need not be set. positions [n_positions]  B: rows of all points but the normals of planes,
+ * which are constant and no lengths; NULL: all points. All arrays are borrowed. */
 void pd_proximity_set_scene(pd_proximity *proximity, const real *radii, const int *planes, const int *positions, int n_positions);
 
 /* Lists every pair within `range` (m) at the surface's points as a candidate. */

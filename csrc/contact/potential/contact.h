@@ -175,9 +175,9 @@ pd_status pd_contact_adapt_stiffness(pd_contact *contact, const real *x);
 /* Replaces the pairs of the present lag by those of a detection from the begin of the step to x [n_vertices,3] B, with their friction.
  * Has no effect without a penalty. Synchronises. Errors: PD_ERROR_MEMORY. */
 pd_status pd_contact_detect(pd_contact *contact, const real *x);
-/* async != 0: detections of a step do not synchronise from now on. Until the host has read them, only pd_contact_bound_displacements knows their pairs.
- * Enqueue the transfer before a synchronisation, and call pd_contact_detections_result after it. If *complete is 0, a list overflowed and its
- * capacity has been increased: there are no pairs. Repeat the step. */
+/* async != 0: detections of a step do not synchronise from now on. Until the host has read them, only pd_contact_bound_displacements
+ * knows their pairs. Enqueue the transfer before a synchronisation, and call pd_contact_detections_result after it. If *complete is 0, a
+ * list overflowed and its capacity has been increased: there are no pairs. Repeat the step. */
 void pd_contact_allow_async(pd_contact *contact, int async);
 pd_status pd_contact_fetch_detections(pd_contact *contact);
 pd_status pd_contact_detections_result(pd_contact *contact, int *complete);

@@ -14,9 +14,9 @@ enum { LANES = PD_ISOTROPIC_LANES, CORNERS = 4, PARAMETERS = 2 };
 /* Sweeps that nearly all tets need. During these the memory of the results is prefetched. */
 enum { USUAL_SWEEPS = 3 };
 
-/* A body of the functions of tets (k = 4, d = 3) and of triangles (k = 3, d = 2), so that k and d are constants. */
-#define SHARED static inline __attribute__((always_inline))
-#define APART  static __attribute__((noinline))
+/* Bodies that tets (k = 4, d = 3) and triangles (k = 3, d = 2) share are inlined, so that k and d are constants. */
+#define INLINE   static inline __attribute__((always_inline))
+#define NOINLINE static __attribute__((noinline))
 
 /* Number i of element l is at [i][l]. */
 typedef struct gathered {
@@ -38,7 +38,7 @@ typedef void find_parts(gathered *at, pd_hessian_filter filter);
 
 /* Divides F in B by its largest entry; V = I. In a function of its own: an array that is passed on inside a loop over lanes prevents
  * vectorisation. */
-SHARED real divide(real *B, real *V) {
+INLINE real divide(real *B, real *V) {
     real F[9];
     for (int i = 0; i < 9; i++) F[i] = B[LANES * i];
     const real size = pd_largest(F, 9), divisor = size == 0 ? (real)1 : size;
@@ -47,7 +47,7 @@ SHARED real divide(real *B, real *V) {
 }
 
 /* B = F of a triangle, from edges [2,3] and their rest gradients [2,2]. */
-SHARED void deform_triangle(const real *edges, const real *rest, real *B) {
+INLINE void deform_triangle(const real *edges, const real *rest, real *B) {
     for (int c = 0; c < 3; c++) {
         const real a = edges[LANES * c], b = edges[LANES * (3 + c)];
         B[LANES * 3 * c] = a * rest[0] + b * rest[LANES * 2];
@@ -56,7 +56,7 @@ SHARED void deform_triangle(const real *edges, const real *rest, real *B) {
     }
 }
 
-SHARED void gather(int k, int d, const pd_elements *g, const real *x, int first, int parameters, gathered *at) {
+INLINE void gather(int k, int d, const pd_elements *g, const real *x, int first, int parameters, gathered *at) {
     real edges[9][LANES];
     for (int l = 0; l < LANES; l++) {
         const size_t e = (size_t)(first + (l < at->count ? l : at->count - 1));
@@ -83,17 +83,17 @@ SHARED void gather(int k, int d, const pd_elements *g, const real *x, int first,
     }
 }
 
-APART void gather_tets(const pd_elements *g, const real *x, int first, int parameters, gathered *at) {
+NOINLINE void gather_tets(const pd_elements *g, const real *x, int first, int parameters, gathered *at) {
     gather(4, 3, g, x, first, parameters, at);
 }
 
-APART void gather_triangles(const pd_elements *g, const real *x, int first, int parameters, gathered *at) {
+NOINLINE void gather_triangles(const pd_elements *g, const real *x, int first, int parameters, gathered *at) {
     gather(3, 2, g, x, first, parameters, at);
 }
 
 /* Prefetches one of `parts` of the memory of the results, with so many numbers per element, for which a store would otherwise wait. All
  * parts at once would delay other loads. */
-SHARED void fetch_results(const pd_elements *g, int first, size_t of_hessian, size_t of_blocks, int part, int parts) {
+INLINE void fetch_results(const pd_elements *g, int first, size_t of_hessian, size_t of_blocks, int part, int parts) {
     const char *hessians = (const char *)(g->damping_hessian + of_hessian * (size_t)first);
     const char *blocks = (const char *)(g->damping_blocks + of_blocks * (size_t)first);
     const size_t begin = 64 * (size_t)part, step = 64 * (size_t)parts;
@@ -102,7 +102,7 @@ SHARED void fetch_results(const pd_elements *g, int first, size_t of_hessian, si
 }
 
 /* One pair of columns. Returns 0 if no lane has changed. */
-SHARED int rotate_columns(int p, int q, real B[9][LANES], real V[9][LANES]) {
+INLINE int rotate_columns(int p, int q, real B[9][LANES], real V[9][LANES]) {
     real above[LANES], product[LANES], c[LANES], s[LANES], open = 0;
     int exchanged[LANES], turns[LANES];
 #pragma omp simd reduction(+ : open)
@@ -127,7 +127,7 @@ SHARED int rotate_columns(int p, int q, real B[9][LANES], real V[9][LANES]) {
 }
 
 /* Only for K+ and its blocks. */
-APART void rotate_tets(const pd_elements *g, int first, gathered *at) {
+NOINLINE void rotate_tets(const pd_elements *g, int first, gathered *at) {
     for (int sweep = 0; sweep < PD_SVD_SWEEPS; sweep++) {
         int open = 0;
         for (int pair = 0; pair < 3; pair++) {
@@ -138,13 +138,13 @@ APART void rotate_tets(const pd_elements *g, int first, gathered *at) {
     }
 }
 
-APART void rotate_triangles(gathered *at) {
+NOINLINE void rotate_triangles(gathered *at) {
     for (int sweep = 0; sweep < PD_SVD_SWEEPS; sweep++)
         if (!rotate_columns(0, 1, at->B, at->V)) break;
 }
 
 /* The singular values and left vectors. */
-APART void finish(gathered *at) {
+NOINLINE void finish(gathered *at) {
     int known[LANES];
 #pragma omp simd
     for (int l = 0; l < LANES; l++) known[l] = pd_svd_finish_lane(LANES, &at->B[0][l], &at->U[0][l], &at->sigma[0][l]);
@@ -162,26 +162,26 @@ APART void finish(gathered *at) {
 }
 
 /* In a function of its own, as above. */
-SHARED int is_definite(const real *block) {
+INLINE int is_definite(const real *block) {
     real S[9];
     for (int i = 0; i < 9; i++) S[i] = block[LANES * i];
     return pd_symmetric3_is_definite(S);
 }
 
-SHARED void filter_rows(pd_hessian_filter filter, int n, real scale, real (*rows)[LANES]) {
+INLINE void filter_rows(pd_hessian_filter filter, int n, real scale, real (*rows)[LANES]) {
     for (int i = 0; i < n; i++)
 #pragma omp simd
         for (int l = 0; l < LANES; l++) rows[i][l] = scale * pd_filter_eigenvalue(filter, rows[i][l]);
 }
 
-SHARED void filter_modes(int d, pd_hessian_filter filter, gathered *at) {
+INLINE void filter_modes(int d, pd_hessian_filter filter, gathered *at) {
     filter_rows(filter, d == 3 ? 3 : 1, (real)0.5, at->symmetric);
     filter_rows(filter, d == 3 ? 3 : 1, (real)0.5, at->twist);
     if (d == 2) filter_rows(filter, 2, 1, at->normal);
 }
 
 /* The parts of the Hessians. Few blocks of singular values are not positive definite. */
-SHARED void find(int d, find_quotients *of, gathered *at, pd_hessian_filter filter) {
+INLINE void find(int d, find_quotients *of, gathered *at, pd_hessian_filter filter) {
     int definite[LANES];
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
@@ -202,7 +202,7 @@ SHARED void find(int d, find_quotients *of, gathered *at, pd_hessian_filter filt
 }
 
 /* out [count,n] of lanes [n][LANES], n >= 8. */
-SHARED void put_rows(int n, int count, const real (*lanes)[LANES], real *out) {
+INLINE void put_rows(int n, int count, const real (*lanes)[LANES], real *out) {
 #ifdef PD_EIGHT_FLOATS
     if (sizeof(real) == sizeof(float) && count == LANES) {
         pd_eight rows[4];
@@ -230,13 +230,13 @@ SHARED void put_rows(int n, int count, const real (*lanes)[LANES], real *out) {
 }
 
 /* d2E/dF2 of all lanes, H [9 d^2][LANES]. */
-APART void assemble_tets(const gathered *at, real (*H)[LANES]) {
+NOINLINE void assemble_tets(const gathered *at, real (*H)[LANES]) {
     real work[PD_ISOTROPIC_WORK][LANES];
     pd_isotropic_assemble3(LANES, at->U[0], at->V[0], at->block[0], at->symmetric[0], at->twist[0], work[0], H[0]);
     pd_isotropic_mirror(LANES, 9, H[0]);
 }
 
-APART void assemble_triangles(const gathered *at, real (*H)[LANES]) {
+NOINLINE void assemble_triangles(const gathered *at, real (*H)[LANES]) {
     real V[4][LANES], work[PD_ISOTROPIC_WORK][LANES];
     for (int i = 0; i < 4; i++)
         for (int l = 0; l < LANES; l++) V[i][l] = at->V[3 * (i / 2) + i % 2][l];
@@ -245,7 +245,7 @@ APART void assemble_triangles(const gathered *at, real (*H)[LANES]) {
 }
 
 /* K+ and the blocks of elements from number `first` on. */
-SHARED void set_blocks(int k, int d, const gathered *at, const pd_elements *g, int first) {
+INLINE void set_blocks(int k, int d, const gathered *at, const pd_elements *g, int first) {
     const int n = 9 * d * d, n_blocks = 9 * PD_DAMPING_PAIRS(k);
     real H[81][LANES], blocks[9 * PD_DAMPING_PAIRS(CORNERS)][LANES], work[PD_DAMPING_WORK][LANES];
     if (d == 3)
@@ -257,8 +257,8 @@ SHARED void set_blocks(int k, int d, const gathered *at, const pd_elements *g, i
     put_rows(n_blocks, at->count, (const real(*)[LANES])blocks, g->damping_blocks + (size_t)n_blocks * (size_t)first);
 }
 
-APART void set_tet_blocks(const gathered *at, const pd_elements *g, int first) { set_blocks(4, 3, at, g, first); }
-APART void set_triangle_blocks(const gathered *at, const pd_elements *g, int first) { set_blocks(3, 2, at, g, first); }
+NOINLINE void set_tet_blocks(const gathered *at, const pd_elements *g, int first) { set_blocks(4, 3, at, g, first); }
+NOINLINE void set_triangle_blocks(const gathered *at, const pd_elements *g, int first) { set_blocks(3, 2, at, g, first); }
 
 /* F = U sigma V^T of elements from number `first` on. */
 static void decompose_tets(const pd_elements *g, const real *x, int first, int parameters, gathered *at) {
@@ -292,21 +292,21 @@ static void damp_tets(const pd_elements *g, const real *x, int pack, int paramet
 }
 
 #define PD_TET_LANES(KIND, name, count)                                                                                                  \
-    SHARED void quotients_##name(gathered *at, int l) {                                                                                  \
+    INLINE void quotients_##name(gathered *at, int l) {                                                                                  \
         pd_##name##_quotients(LANES, &at->sigma[0][l], &at->parameters[0][l], &at->block[0][l], &at->symmetric[0][l], &at->twist[0][l]); \
     }                                                                                                                                    \
-    APART void find_##name(gathered *at, pd_hessian_filter filter) { find(3, quotients_##name, at, filter); }                            \
+    NOINLINE void find_##name(gathered *at, pd_hessian_filter filter) { find(3, quotients_##name, at, filter); }                         \
     void pd_##name##_damp_lanes(const pd_elements *g, const real *x, int pack) { damp_tets(g, x, pack, count, find_##name); }
 PD_ISOTROPIC_TETS(PD_TET_LANES)
 
 /* ---- triangles ----------------------------------------------------------------------------------------------------------------------- */
 
-SHARED void quotients_stvk_triangle(gathered *at, int l) {
+INLINE void quotients_stvk_triangle(gathered *at, int l) {
     pd_stvk_triangle_quotients(LANES, &at->sigma[0][l], &at->parameters[0][l], &at->block[0][l], &at->symmetric[0][l], &at->twist[0][l],
                                &at->normal[0][l]);
 }
 
-APART void find_stvk_triangle(gathered *at, pd_hessian_filter filter) { find(2, quotients_stvk_triangle, at, filter); }
+NOINLINE void find_stvk_triangle(gathered *at, pd_hessian_filter filter) { find(2, quotients_stvk_triangle, at, filter); }
 
 void pd_stvk_triangle_damp_lanes(const pd_elements *g, const real *x, int pack) {
     const int first = LANES * pack;
@@ -320,7 +320,7 @@ void pd_stvk_triangle_damp_lanes(const pd_elements *g, const real *x, int pack) 
 }
 
 /* H += damping/h K+. */
-APART void add_damping(const gathered *at, const pd_elements *g, real inverse_h, int first, real (*H)[LANES]) {
+NOINLINE void add_damping(const gathered *at, const pd_elements *g, real inverse_h, int first, real (*H)[LANES]) {
     for (int l = 0; l < at->count; l++) {
         if (!(at->damping[l] > 0)) continue;
         const real scale = at->damping[l] * inverse_h, *D = g->damping_hessian + 36 * (size_t)(first + l);
@@ -328,7 +328,7 @@ APART void add_damping(const gathered *at, const pd_elements *g, real inverse_h,
     }
 }
 
-APART void put_hessians(const gathered *at, const real (*H)[LANES], real *out) {
+NOINLINE void put_hessians(const gathered *at, const real (*H)[LANES], real *out) {
     real K[81][LANES], work[PD_HESSIAN_SCRATCH][LANES];
     pd_element_hessians_from_F(LANES, 3, 2, at->gradients[2], H[0], work[0], K[0]);
     put_rows(81, at->count, (const real(*)[LANES])K, out);

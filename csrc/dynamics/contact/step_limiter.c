@@ -101,7 +101,7 @@ done:
     return status;
 }
 
-/* Moves limiter.x by the common motions of bodies that are longer than the activation distance, if they meet nothing. */
+/* Moves limiter.x by the common motions of bodies that are longer than the activation distance, up to the first contact. */
 static pd_status translate_start(pd_simulation *self, int *translated) {
     const pd_problem *problem = self->problem;
     pd_context *context = problem->context;
@@ -118,13 +118,11 @@ static pd_status translate_start(pd_simulation *self, int *translated) {
     PD_TRY(pd_common_motion_find(limiter->common, problem, limiter->x, self->iterate.x, least + (double)scene->separation, least, shift,
                                  translated));
     if (!*translated) return PD_OK;
-    *translated = 0;
     PD_TRY(pd_add_scaled(context, problem->model, limiter->x, 1.0, shift, problem->trial));
     PD_TRY(pd_path_limit(problem, limiter->x, problem->trial, 0, &fraction));
-    if (fraction < 1.0) return PD_OK;
-    PD_TRY(pd_memory_copy(context, limiter->x, problem->trial, pd_problem_bytes(problem)));
-    PD_TRY(pd_add_scaled(context, problem->model, limiter->offset, 1.0, shift, limiter->offset));
-    *translated = 1;
+    if (fraction < 1.0) fraction *= HALF_A_GAP;
+    PD_TRY(pd_add_scaled(context, problem->model, limiter->x, fraction, shift, limiter->x));
+    PD_TRY(pd_add_scaled(context, problem->model, limiter->offset, fraction, shift, limiter->offset));
 done:
     return status;
 }

@@ -5,8 +5,8 @@
  * an iteration or two after that begin with the projected ones.
  * Near the minimum the potential no longer resolves a decrease: a step that changes it by no more than rounding is
  * taken if it lowers the gradient norm by a tenth, so the iteration goes on down to the floor of the gradient and ends there.
- * A line search may find no decrease although the direction promises one far above rounding: the Hessian is then singular up to rounding,
- * and its diagonal is shifted until a direction lowers the potential [Levenberg 1944].
+ * A line search may find no decrease although the slope g . d is far above the rounding of G. Then the Hessian is singular up to rounding.
+ * Its diagonal is shifted until a direction lowers G [Levenberg 1944].
  *
  * Friction has its secant matrix where the slip of a pair has reversed in the iteration before, or would have with the whole correction: the
  * line search would otherwise shorten the steps of all vertices for the sake of a few that slip to and fro, and a shortened step hides that
@@ -35,8 +35,8 @@
 
 enum { MAX_SHIFTS = 8, LONGEST_PAUSE = 2 };
 
-/* Multiples of the rounding of G. */
-static const double FAR_ABOVE = 1e3;
+/* g . d of a direction d without a decrease, in units of the rounding of G, above which the Hessian counts as singular. */
+static const double SINGULAR_SLOPE = 10.0;
 
 /* The Hessians of the linear systems. AUTO: as it is, and clamped where that is not positive definite. ADAPTIVE: clamped where the quadratic
  * model of the iteration before, with the Hessian as it is, has predicted the decrease of G, and absolute elsewhere [Chen, Liu, Jacobson,
@@ -313,14 +313,14 @@ static void begin_pass(pd_newton *newton, const pd_problem *problem) {
     if (problem->contact) pd_contact_forget_slips(problem->contact);
 }
 
-/* After an exact direction without a decrease: whether it promises one far above the rounding of G. A Hessian that is singular up to
- * rounding gives such directions, thousands of times longer than the body: a level chain that nothing stretches yet. */
-static pd_status is_misled(const pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int *misled) {
+/* Tells whether an exact direction without a decrease has a slope g . d far above the rounding of G. Such a direction can be much longer
+ * than the body, as that of a level chain without tension. */
+static pd_status is_singular(const pd_newton *newton, const pd_problem *problem, const pd_iterate *iterate, int *singular) {
     double slope;
-    *misled = 0;
+    *singular = 0;
     if (newton->settings.hessian == EXACT || iterate->cut) return PD_OK;
     pd_status status = pd_problem_product(problem, iterate->gradient, iterate->correction, &slope);
-    *misled = !status && slope > FAR_ABOVE * pd_rounding_of_potential(problem, iterate->magnitude);
+    *singular = !status && slope > SINGULAR_SLOPE * pd_rounding_of_potential(problem, iterate->magnitude);
     return status;
 }
 
@@ -329,7 +329,9 @@ static pd_status search_shifted(pd_newton *newton, const pd_problem *problem, pd
     pd_status status = PD_OK;
     for (int attempt = 2; iterate->stalled && attempt < 2 + MAX_SHIFTS; attempt++) {
         PD_TRY(return_curvature(problem, iterate));
-        PD_TRY(solve_exactly(newton, problem, iterate, attempt));
+        status = solve_exactly(newton, problem, iterate, attempt);
+        if (status == PD_DIVERGED) return PD_OK; // no shift helps: the step ends where it is
+        PD_TRY(status);
         PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
     }
 done:
@@ -339,7 +341,7 @@ done:
 static pd_status correction(void *self, const pd_problem *problem, pd_iterate *iterate) {
     pd_newton *newton = self;
     pd_status status = PD_OK;
-    int exact = 1, misled = 0;
+    int exact = 1, singular = 0;
     if (newton->model) PD_TRY(assess_model(newton, problem, iterate));
     PD_TRY(pd_iterate_gradient(problem, iterate));
     if (newton->n_free == 0) {
@@ -361,8 +363,8 @@ static pd_status correction(void *self, const pd_problem *problem, pd_iterate *i
         PD_TRY(solve_exactly(newton, problem, iterate, lowest_attempt(newton)));
         PD_TRY(pd_line_search_again(problem, iterate, PD_NEAR_GRADIENT_NORM));
     }
-    if (newton->settings.line_search && iterate->stalled && newton->factor) PD_TRY(is_misled(newton, problem, iterate, &misled));
-    if (misled) PD_TRY(search_shifted(newton, problem, iterate));
+    if (newton->settings.line_search && iterate->stalled && newton->factor) PD_TRY(is_singular(newton, problem, iterate, &singular));
+    if (singular) PD_TRY(search_shifted(newton, problem, iterate));
     if (newton->model && !iterate->stalled) PD_TRY(predict(newton, problem, iterate));
 done:
     return status;

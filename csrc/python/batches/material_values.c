@@ -91,8 +91,7 @@ done:
 PyMethodDef pd_material_methods[] = {
     {"material_values", material_values, METH_VARARGS,
      "material_values($module, kind, requested, x, rest, parameters, functions, /)\n--\n\n"
-     "The parameters with what functions of a material find at x (n,k,3): requested is a sum of 1 energy, 2 stress, 4 Hessian. functions "
-     "is "
-     "a list as in a set of Simulation."},
+     "The parameters with the results of the functions of a material at x (n,k,3). requested is a sum of 1 energy, 2 stress, 4 Hessian. "
+     "functions is a list as in a set of Simulation."},
     {NULL, NULL, 0, NULL},
 };
