@@ -9,12 +9,15 @@ number of iterations. Newton is written in Warp, whose CPU device runs on one th
 solve the same energy: `newton` takes Lame's lambda, lam - mu. That they do is checked first, on a small beam: the distance of their
 solution after CHECKED iterations from the converged one, over the distance of the first guess.
 
+With `--damping` pdgpu has stiffness damping with this time constant, s, and newton a viscosity of as many seconds times mu. Both add
+forces and blocks to each vertex, but the models differ, so only the times of an iteration are compared. pbatoolkit is left out.
+
 Counted bytes of an iteration per vertex: of each corner (a tet at one of its vertices) 5 numbers and 3 places; positions, read once by
 every colour, 4 numbers each; masses, diagonals, x - y and moves in the turn of a vertex 11 numbers and 24 bytes of places and starts;
 the copy of the positions before a sweep and the frame's x, step and x - y after it 29 numbers and 5 bytes, a write into a cache line
 being two transfers.
 
-    python benchmarks/vertex_block_descent.py [--peers] [--threads 0] [--out START_OF_NAME] [--cells NX NY NZ ...]
+    python benchmarks/vertex_block_descent.py [--peers] [--damping 0] [--threads 0] [--out START_OF_NAME] [--cells NX NY NZ ...]
 """
 
 import argparse
@@ -51,14 +54,14 @@ def beam(cells):
     return mesh, mesh.points * STRETCH, mesh.points[:, 0] < 0.5 * CELL
 
 
-def pdgpu_program(cells, dtype, threads):
+def pdgpu_program(cells, dtype, threads, damping):
     import numpy as np
 
     import pdgpu
 
     mesh, start, clamped = beam(cells)
     scene = pdgpu.Scene()
-    body = scene.add_solid(mesh, pdgpu.NeoHookean(MU, LAM), density=DENSITY)
+    body = scene.add_solid(mesh, pdgpu.NeoHookean(MU, LAM), density=DENSITY, damping=damping)
     body.pin(clamped)
     simulations = {}
 
@@ -75,7 +78,7 @@ def pdgpu_program(cells, dtype, threads):
     return step, mesh
 
 
-def newton_program(cells, dtype, threads):
+def newton_program(cells, dtype, threads, damping):
     import newton
     import numpy as np
     import warp
@@ -94,7 +97,7 @@ def newton_program(cells, dtype, threads):
         density=DENSITY,
         k_mu=MU,
         k_lambda=LAM - MU,
-        k_damp=0.0,
+        k_damp=damping * MU,
         add_surface_mesh_edges=False,
     )
     for vertex in np.flatnonzero(clamped):
@@ -116,7 +119,7 @@ def newton_program(cells, dtype, threads):
     return step, mesh
 
 
-def pbatoolkit_program(cells, dtype, threads):
+def pbatoolkit_program(cells, dtype, threads, damping):
     import numpy as np
     from pbatoolkit import pbat
 
@@ -170,7 +173,7 @@ def run_case(case):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     begin = time.perf_counter()
     cells = tuple(case["cells"])
-    step, mesh = PROGRAMS[case["program"]](cells, case["dtype"], case["threads"])
+    step, mesh = PROGRAMS[case["program"]](cells, case["dtype"], case["threads"], case["damping"])
     if case["check"]:
         return {"distance": distance_from_converged(step, cells)}
     step(FEW)  # uncounted
@@ -195,8 +198,8 @@ def run(case):
     return json.loads(result.stdout.splitlines()[-1])
 
 
-def case(program, dtype, threads, cells, check=False):
-    return {"program": program, "dtype": dtype, "threads": threads, "cells": list(cells), "check": check}
+def case(program, dtype, threads, cells, check=False, damping=0.0):
+    return {"program": program, "dtype": dtype, "threads": threads, "cells": list(cells), "check": check, "damping": damping}
 
 
 def measure(cases):
@@ -278,7 +281,7 @@ def growth(sizes, threads, out):
     )
 
 
-def against_peers(cells, threads, out):
+def against_peers(cells, threads, damping, out):
     from machine import write_table
 
     present = {}
@@ -290,10 +293,10 @@ def against_peers(cells, threads, out):
         if answer:
             present[name] = answer["distance"]
     ours = {dtype: run(case("pdgpu", dtype, 1, CHECK_SIZE, check=True)) for dtype in ("float32", "float64")}
-    cases = {("pdgpu", dtype, t): case("pdgpu", dtype, t, cells) for dtype in ("float32", "float64") for t in threads}
+    cases = {("pdgpu", dtype, t): case("pdgpu", dtype, t, cells, damping=damping) for dtype in ("float32", "float64") for t in threads}
     if "newton" in present:
-        cases["newton", PEERS["newton"], 1] = case("newton", PEERS["newton"], 1, cells)
-    if "pbatoolkit" in present:
+        cases["newton", PEERS["newton"], 1] = case("newton", PEERS["newton"], 1, cells, damping=damping)
+    if "pbatoolkit" in present and not damping:
         cases.update({("pbatoolkit", PEERS["pbatoolkit"], t): case("pbatoolkit", PEERS["pbatoolkit"], t, cells) for t in threads})
     answers = measure(cases)
     rows = []
@@ -317,18 +320,20 @@ def against_peers(cells, threads, out):
     versions = []
     for name in present:
         versions.append(f"{name} {importlib.metadata.version(name)}")
+    damped = f", damping {damping:g} s" if damping else ""
     notes = [
-        f"neo-Hookean beam, no contact; medians of {ROUNDS} processes x {REPETITIONS} repetitions; {', '.join(versions)}",
+        f"neo-Hookean beam, no contact{damped}; medians of {ROUNDS} processes x {REPETITIONS} repetitions; {', '.join(versions)}",
         "'x pdgpu': least times, the same precision and threads",
-        f"'from converged': after {CHECKED} iterations on a beam of {CHECK_SIZE} cells",
+        f"'from converged': after {CHECKED} iterations on a beam of {CHECK_SIZE} cells without damping",
     ]
     header = ("program", "precision", "threads", "vertices", "tets", "ms/iteration", "least ms", "x pdgpu", "set-up s", "from converged")
-    write_table(f"{out}_peers.csv" if out else None, header, rows, notes)
+    write_table(f"{out}_peers{'_damped' if damping else ''}.csv" if out else None, header, rows, notes)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peers", action="store_true", help="the comparison with newton and pbatoolkit instead of the growth")
+    parser.add_argument("--damping", type=float, default=0.0, help="of the comparison, s")
     parser.add_argument("--threads", type=int, default=0, help="the larger number of threads; 0: all cores")
     parser.add_argument("--cells", type=int, nargs="+", help="sizes other than the usual, three numbers each")
     parser.add_argument("--out", help="start of the names of the CSV files to write")
@@ -344,7 +349,7 @@ def main():
     most = options.threads or len(os.sched_getaffinity(0))
     threads = sorted({1, most})
     if options.peers:
-        against_peers(sizes[0], threads, options.out)
+        against_peers(sizes[0], threads, options.damping, options.out)
     else:
         growth(sizes, threads, options.out)
 

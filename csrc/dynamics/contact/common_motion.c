@@ -86,6 +86,7 @@ pd_status pd_common_motion_create(pd_common_motion **out, const pd_problem *prob
     self->parts = calloc((size_t)self->n_parts + 1, sizeof *self->parts);
     self->places = calloc((size_t)self->n_parts + 1, sizeof *self->places);
     if (!self->parts || !self->places) goto memory;
+    for (int k = 0; k < self->n_parts; k++) self->places[k].part = k;
     for (int i = 0; i < n; i++)
         if (problem->fixed[i] || (problem->subspace && !is_free(problem->subspace + 9 * (size_t)i))) self->parts[self->part_of[i]].held = 1;
     goto done;
@@ -129,16 +130,23 @@ static int group_of(part *parts, int k) {
     return k;
 }
 
-static int before(const void *a, const void *b) {
-    const place *first = a, *second = b;
-    return first->low != second->low ? (first->low < second->low ? -1 : 1) : first->part - second->part;
+static int is_before(place a, place b) { return a.low != b.low ? a.low < b.low : a.part < b.part; }
+
+/* Sorts the parts along x: by insertion, since their order changes little from step to step, and qsort may allocate. */
+static void sort_parts(pd_common_motion *self) {
+    place *places = self->places;
+    for (int p = 0; p < self->n_parts; p++) {
+        place here = {self->parts[places[p].part].low[0], places[p].part};
+        int q = p;
+        for (; q > 0 && is_before(here, places[q - 1]); q--) places[q] = places[q - 1];
+        places[q] = here;
+    }
 }
 
 /* Joins the parts whose boxes, wider by `width`, overlap, and sums over each group. */
 static void find_groups(pd_common_motion *self, real width) {
     part *parts = self->parts;
-    for (int k = 0; k < self->n_parts; k++) self->places[k] = (place){parts[k].low[0], k};
-    qsort(self->places, (size_t)self->n_parts, sizeof *self->places, before);
+    sort_parts(self);
     for (int p = 0; p < self->n_parts; p++) {
         const part *here = parts + self->places[p].part;
         for (int q = p + 1; q < self->n_parts && self->places[q].low <= here->high[0] + width; q++) {

@@ -332,7 +332,7 @@ static pd_status search_shifted(pd_newton *newton, const pd_problem *problem, pd
         status = solve_exactly(newton, problem, iterate, attempt);
         if (status == PD_DIVERGED) return PD_OK; // no shift helps: the step ends where it is
         PD_TRY(status);
-        PD_TRY(pd_line_search(problem, iterate, PD_NEAR_GRADIENT_NORM));
+        PD_TRY(pd_line_search_again(problem, iterate, PD_NEAR_GRADIENT_NORM));
     }
 done:
     return status;

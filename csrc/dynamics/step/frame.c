@@ -309,12 +309,9 @@ static pd_status first_loaded_potential(run *r) {
 /* Restarts the iterations from the iterate. */
 static pd_status begin_pass(run *r, pd_status (*begin_growth)(run *r)) {
     pd_simulation *self = r->simulation;
-    const pd_problem *problem = self->problem;
-    const pd_tally before = pd_tally_pause(problem->context);
     pd_status status;
     self->iterate.evaluated = 0;
-    PD_TRY(pd_memory_clear(problem->context, self->iterate.increment, pd_problem_bytes(problem)));
-    pd_tally_resume(problem->context, &before);
+    PD_TRY(pd_memory_clear(self->problem->context, self->iterate.increment, pd_problem_bytes(self->problem)));
     PD_TRY(pd_chunks_begin(self));
     PD_TRY(begin_growth(r));
     r->growth.potential = r->growth.first_potential; // of a pass that has nothing to do
