@@ -66,3 +66,20 @@ def falling(name, solver, floating=FLOATING, **settings):
         scene.add_particles(np.column_stack([0.1 * (k % 8) - 0.35, np.full(floating, 0.5), 0.1 * (k // 8) - 0.35]), mass=1e-3)
     contact = pdgpu.BarrierContact(DISTANCE, stiffness=10.0, guard="reach")
     return scene, pdgpu.Simulation(scene, solver, dt=0.02, contact=contact, **settings)
+
+
+def descents(name, rounding, most, **settings):
+    """The scene, the first positions and the record of a descent with new lists, and of one with an extended list. Asserts that G never
+    grows, relative to its first value, and that both end at Newton's minimum, within `most` activation distances.
+    """
+    _, newton = falling(name, pdgpu.Newton(iterations=100, tolerance=1e-12), floating=0)
+    newton.step()
+    for floating in (0, FLOATING):
+        scene, sim = falling(name, pdgpu.VertexBlockDescent(iterations=400, initialization="previous"), floating, **settings)
+        begin = sim.positions
+        sim.step(record="positions")
+        record, potential = sim.last_step, sim.last_step["incremental_potential"]
+        assert record["active_contacts"][0] == 0 and record["active_contacts"][-1] > 0
+        assert np.all(np.diff(potential) <= rounding * potential[0])
+        assert np.abs(sim.positions[: len(newton.positions)] - newton.positions).max() < most * DISTANCE
+        yield scene, begin, record

@@ -1,6 +1,7 @@
 /* The contact surface of a scene; see touching.h. */
 #include "library/touching.h"
 
+#include "base/union_find.h"
 #include "mesh/topology.h"
 
 #include <math.h>
@@ -175,26 +176,14 @@ done:
     return status;
 }
 
-static int root_of(int *parents, int i) {
-    while (parents[i] != i) i = parents[i] = parents[parents[i]];
-    return i;
-}
-
-/* The smaller root becomes the root, so that the root of a part is its first point. */
-static void join(int *parents, int a, int b) {
-    a = root_of(parents, a), b = root_of(parents, b);
-    if (a < b) parents[b] = a;
-    if (b < a) parents[a] = b;
-}
-
 pd_status pd_touching_parts(int *parts, const pd_touching *touching, pd_error *error) {
-    int n = touching->n_points, n_parts = 0, *parents = malloc(((size_t)n + 1) * sizeof *parents);
+    int n = touching->n_points, *parents = malloc(((size_t)n + 1) * sizeof *parents);
     if (!parents) return pd_fail(error, PD_ERROR_MEMORY, "out of memory for the parts of %d points", n);
-    for (int i = 0; i < n; i++) parents[i] = i;
-    for (int e = 0; e < touching->n_edges; e++) join(parents, touching->edges[2 * e], touching->edges[2 * e + 1]);
+    pd_sets_begin(parents, n);
+    for (int e = 0; e < touching->n_edges; e++) pd_sets_join(parents, touching->edges[2 * e], touching->edges[2 * e + 1]);
     for (int t = 0; t < touching->n_tets; t++)
-        for (int i = 1; i < 4; i++) join(parents, touching->tets[4 * t], touching->tets[4 * t + i]);
-    for (int i = 0; i < n; i++) parts[i] = root_of(parents, i) == i ? n_parts++ : parts[root_of(parents, i)];
+        for (int i = 1; i < 4; i++) pd_sets_join(parents, touching->tets[4 * t], touching->tets[4 * t + i]);
+    pd_sets_number(parents, n, parts);
     free(parents);
     return PD_OK;
 }

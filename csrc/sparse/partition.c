@@ -1,6 +1,8 @@
 /* A symmetric matrix in two parts; see partition.h. */
 #include "sparse/partition.h"
 
+#include "base/union_find.h"
+
 #include <stdlib.h>
 
 void pd_partition_destroy(pd_partition *self) {
@@ -9,20 +11,12 @@ void pd_partition_destroy(pd_partition *self) {
     *self = (pd_partition){0};
 }
 
-static int root_of(int *parent, int i) {
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 /* joined[i] = 1: row i of the first part is the last of its component. */
 static void mark_last_of_components(int n_first, const int *column_start, const int *row_index, const int64_t *order, int *parent,
                                     unsigned char *joined) {
-    for (int i = 0; i < n_first; i++) parent[i] = i;
+    pd_sets_begin(parent, n_first);
     for (int c = 0; c < n_first; c++)
-        for (int s = column_start[c]; s < column_start[c + 1]; s++) {
-            int a = root_of(parent, row_index[s]), b = root_of(parent, c);
-            if (a != b) parent[a] = b;
-        }
+        for (int s = column_start[c]; s < column_start[c + 1]; s++) pd_sets_join(parent, row_index[s], c);
     // reverse order: the first visited row of a component is its last; a visited root points below zero
     for (int k = n_first - 1; k >= 0; k--) {
         int root = (int)order[k];

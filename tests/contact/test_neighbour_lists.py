@@ -58,17 +58,5 @@ def test_bits_do_not_depend_on_threads():
 @pytest.mark.parametrize("name", neighbour_scenes.SCENES)
 def test_an_extended_list_has_the_pairs_of_a_new_one(name, dtype):
     """If not, a list without a panel or with a point missing leads the descent to another state than a list made in each iteration."""
-    _, newton = neighbour_scenes.falling(name, pdgpu.Newton(iterations=100, tolerance=1e-12), floating=0)
-    newton.step()
-    solver = pdgpu.VertexBlockDescent(iterations=400, initialization="previous")
-    rounding = 1e-14 if dtype == "float64" else 1e-6
-    for floating in (0, neighbour_scenes.FLOATING):
-        scene, sim = neighbour_scenes.falling(name, solver, floating, dtype=dtype)
-        begin = sim.positions
-        sim.step(record="positions")
-        record = sim.last_step
-        assert record["active_contacts"][0] == 0 and record["active_contacts"][-1] > 0
-        potential = record["incremental_potential"]
-        assert np.all(np.diff(potential) <= rounding * potential[0])
+    for scene, begin, record in neighbour_scenes.descents(name, 1e-14 if dtype == "float64" else 1e-6, 2e-5, dtype=dtype):
         assert pdgpu.certify([begin, *record.positions[:10]], scene, gap=False).clean  # the other moves are small
-        assert np.abs(sim.positions[: len(newton.positions)] - newton.positions).max() < 2e-5 * neighbour_scenes.DISTANCE

@@ -1,6 +1,7 @@
 /* Translations of groups of bodies; see common_motion.h. */
 #include "dynamics/contact/common_motion.h"
 
+#include "base/union_find.h"
 #include "dynamics/rigid/rigid.h"
 
 #include <math.h>
@@ -11,7 +12,6 @@ enum { MOST_PARTS = 4096 };
 
 /* Of a group, the sums are those of its first part. */
 typedef struct part {
-    int group;           /* a part of the same group; the first one is its own */
     int held;            /* a vertex is pinned, or on a line or a plane */
     double mass, sum[3]; /* sum of m, kg, and of m (x_1 - x_0) */
     double left;         /* the largest distance from x_1 after the translation, m */
@@ -27,14 +27,10 @@ struct pd_common_motion {
     int n, n_parts;
     int *part_of; /* [n] */
     part *parts;
+    int *groups;   /* [n_parts] base/union_find.h */
     place *places; /* [n_parts] */
     real *start;   /* [n,3] x_0 */
 };
-
-static int first_of(int *group, int i) {
-    while (group[i] != i) i = group[i] = group[group[i]];
-    return i;
-}
 
 /* Tells whether the projector of a vertex is that of the whole space. */
 static int is_free(const double projector[9]) {
@@ -43,49 +39,39 @@ static int is_free(const double projector[9]) {
     return 1;
 }
 
-static void join(int *group, int a, int b) {
-    a = first_of(group, a), b = first_of(group, b);
-    group[a > b ? a : b] = a > b ? b : a;
-}
-
-/* part_of [n]: the parts in the order of their first vertices. Returns their number; number [n] is scratch. */
-static int find_parts(const pd_problem *problem, int *part_of, int *number) {
+/* part_of [n] out: the parts in the order of their first vertices. Returns their number; parents [n] is scratch. */
+static int find_parts(const pd_problem *problem, int *part_of, int *parents) {
     const int n = problem->model->n_vertices, *body_of = problem->rigid ? problem->rigid->body_of : NULL;
-    int n_parts = 0;
-    for (int i = 0; i < n; i++) part_of[i] = i;
+    pd_sets_begin(parents, n);
     for (int i = 1; body_of && i < n; i++)
-        if (body_of[i] >= 0 && body_of[i] == body_of[i - 1]) join(part_of, i, i - 1);
+        if (body_of[i] >= 0 && body_of[i] == body_of[i - 1]) pd_sets_join(parents, i, i - 1);
     for (int s = 0; s < problem->n_sets; s++) {
         const pd_element_set *set = problem->sets + s;
         int k = pd_kind_shape_of(set->kind).vertices;
         for (int e = 0; e < set->n; e++)
-            for (int a = 1; a < k; a++) join(part_of, set->vertices[(int64_t)e * k], set->vertices[(int64_t)e * k + a]);
+            for (int a = 1; a < k; a++) pd_sets_join(parents, set->vertices[(int64_t)e * k], set->vertices[(int64_t)e * k + a]);
     }
-    for (int i = 0; i < n; i++) { // the first vertex of a part is the lowest
-        int first = first_of(part_of, i);
-        if (first == i) number[i] = n_parts++;
-    }
-    for (int i = n; i-- > 0;) part_of[i] = number[first_of(part_of, i)]; // backwards: links lead to lower vertices
-    return n_parts;
+    return pd_sets_number(parents, n, part_of);
 }
 
 pd_status pd_common_motion_create(pd_common_motion **out, const pd_problem *problem) {
     pd_status status = PD_OK;
     const int n = problem->model->n_vertices;
     pd_common_motion *self = *out = calloc(1, sizeof *self);
-    int *number = malloc(((size_t)n + 1) * sizeof *number);
+    int *parents = malloc(((size_t)n + 1) * sizeof *parents);
     if (self) self->part_of = malloc(((size_t)n + 1) * sizeof *self->part_of);
     if (self) self->start = malloc(pd_problem_bytes(problem) + 1);
-    if (!number || !self || !self->part_of || !self->start) goto memory;
+    if (!parents || !self || !self->part_of || !self->start) goto memory;
     self->n = n;
-    self->n_parts = find_parts(problem, self->part_of, number);
+    self->n_parts = find_parts(problem, self->part_of, parents);
     if (self->n_parts > MOST_PARTS) {
         self->n_parts = 1;
         for (int i = 0; i < n; i++) self->part_of[i] = 0;
     }
     self->parts = calloc((size_t)self->n_parts + 1, sizeof *self->parts);
     self->places = calloc((size_t)self->n_parts + 1, sizeof *self->places);
-    if (!self->parts || !self->places) goto memory;
+    self->groups = calloc((size_t)self->n_parts + 1, sizeof *self->groups);
+    if (!self->parts || !self->places || !self->groups) goto memory;
     for (int k = 0; k < self->n_parts; k++) self->places[k].part = k;
     for (int i = 0; i < n; i++)
         if (problem->fixed[i] || (problem->subspace && !is_free(problem->subspace + 9 * (size_t)i))) self->parts[self->part_of[i]].held = 1;
@@ -94,7 +80,7 @@ pd_status pd_common_motion_create(pd_common_motion **out, const pd_problem *prob
 memory:
     status = pd_fail(problem->error, PD_ERROR_MEMORY, "out of memory for the common motions of %d vertices", n);
 done:
-    free(number);
+    free(parents);
     return status;
 }
 
@@ -103,15 +89,17 @@ void pd_common_motion_destroy(pd_common_motion *self) {
     free(self->part_of);
     free(self->parts);
     free(self->places);
+    free(self->groups);
     free(self->start);
     free(self);
 }
 
 /* Sums and boxes of the parts for the displacements from x_0 to x_1 [n,3], each a group of its own. */
 static void measure_parts(pd_common_motion *self, const double *masses, const real *x_0, const real *x_1) {
+    pd_sets_begin(self->groups, self->n_parts);
     for (int k = 0; k < self->n_parts; k++) {
         part *part = self->parts + k;
-        part->group = k, part->mass = part->left = 0.0;
+        part->mass = part->left = 0.0;
         for (int c = 0; c < 3; c++) part->sum[c] = 0.0, part->low[c] = (real)INFINITY, part->high[c] = -(real)INFINITY;
     }
     for (int i = 0; i < self->n; i++) {
@@ -125,10 +113,7 @@ static void measure_parts(pd_common_motion *self, const double *masses, const re
     }
 }
 
-static int group_of(part *parts, int k) {
-    while (parts[k].group != k) k = parts[k].group = parts[parts[k].group].group;
-    return k;
-}
+static part *group_of(const pd_common_motion *self, int k) { return self->parts + pd_sets_root(self->groups, k); }
 
 static int is_before(place a, place b) { return a.low != b.low ? a.low < b.low : a.part < b.part; }
 
@@ -153,13 +138,11 @@ static void find_groups(pd_common_motion *self, real width) {
             const part *there = parts + self->places[q].part;
             int apart = 0;
             for (int c = 1; c < 3; c++) apart |= there->low[c] > here->high[c] + width || here->low[c] > there->high[c] + width;
-            if (apart) continue;
-            int a = group_of(parts, self->places[p].part), b = group_of(parts, self->places[q].part);
-            parts[a > b ? a : b].group = a > b ? b : a;
+            if (!apart) pd_sets_join(self->groups, self->places[p].part, self->places[q].part);
         }
     }
     for (int k = 0; k < self->n_parts; k++) {
-        part *group = parts + group_of(parts, k), *one = parts + k;
+        part *group = group_of(self, k), *one = parts + k;
         if (group == one) continue;
         group->mass += one->mass;
         for (int c = 0; c < 3; c++) group->sum[c] += one->sum[c];
@@ -170,19 +153,18 @@ static double length(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[1] 
 
 /* shift [n,3] from the groups: x_1 is overwritten by it. Returns 1 if one is translated. */
 static int translate(pd_common_motion *self, double least, const real *x_0, real *x_1) {
-    part *parts = self->parts;
     int moves = 0;
     for (int i = 0; i < self->n; i++) {
-        part *group = parts + group_of(parts, self->part_of[i]);
+        part *group = group_of(self, self->part_of[i]);
         double left[3];
         for (size_t c = 0, r = 3 * (size_t)i; c < 3; c++) left[c] = (double)x_1[r + c] - (double)x_0[r + c] - group->sum[c] / group->mass;
         double here = length(left);
         group->left = here >= group->left ? here : here < group->left ? group->left : (double)INFINITY; // infinite for a NaN
     }
     for (int k = 0; k < self->n_parts; k++)
-        if (parts[k].held) parts[group_of(parts, k)].left = (double)INFINITY;
+        if (self->parts[k].held) group_of(self, k)->left = (double)INFINITY;
     for (int i = 0; i < self->n; i++) {
-        const part *group = parts + group_of(parts, self->part_of[i]);
+        const part *group = group_of(self, self->part_of[i]);
         double t = length(group->sum) / group->mass;
         int translated = t > least && group->left <= 0.5 * t;
         for (size_t c = 0; c < 3; c++) x_1[3 * (size_t)i + c] = translated ? (real)(group->sum[c] / group->mass) : (real)0;

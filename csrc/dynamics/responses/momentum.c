@@ -1,6 +1,7 @@
 /* Translations of free bodies that restore linear momentum; see momentum.h. */
 #include "dynamics/responses/momentum.h"
 
+#include "base/union_find.h"
 #include "dynamics/problem/block_hessian.h"
 #include "dynamics/problem/global_step.h"
 #include "dynamics/problem/potential.h"
@@ -16,7 +17,6 @@ static const double STIFFER = 1e3;
 
 /* One free part. The first part of a group has the sums of the group. */
 typedef struct part {
-    int group;          /* a part of the same group; the end of the chain is its own */
     double inertia;     /* sum of m/h^2 of the part, N/m */
     double total;       /* the same of the group, N/m */
     double residual[3]; /* sum of dG/dx, N */
@@ -28,6 +28,7 @@ struct pd_momentum {
     int n_vertices, n_parts;
     int *part_of; /* [n_vertices] -1: not free */
     part *parts;
+    int *groups; /* [n_parts] base/union_find.h */
 
     /* the pairs of the last freeze, [capacity] */
     int capacity;
@@ -49,6 +50,7 @@ void pd_momentum_destroy(pd_momentum *self) {
     release_pairs(&self->pairs);
     free(self->part_of);
     free(self->parts);
+    free(self->groups);
     free(self);
 }
 
@@ -111,7 +113,8 @@ pd_status pd_momentum_create(pd_momentum **out, const pd_problem *problem) {
     self->n_parts = keep_free(problem, A, n_parts, self->part_of, sums, sums + n, number);
     if (self->n_parts == 0) goto done;
     self->parts = calloc((size_t)self->n_parts, sizeof *self->parts);
-    if (!self->parts) goto memory;
+    self->groups = calloc((size_t)self->n_parts, sizeof *self->groups);
+    if (!self->parts || !self->groups) goto memory;
     for (size_t i = 0; i < n; i++)
         if (self->part_of[i] >= 0) self->parts[self->part_of[i]].inertia += problem->masses[i] * inverse_h * inverse_h;
     *out = self;
@@ -146,11 +149,7 @@ static pd_status ensure_capacity(pd_momentum *self, const pd_problem *problem, i
     return PD_OK;
 }
 
-static int group_of(pd_momentum *self, int k) {
-    part *parts = self->parts;
-    while (parts[k].group != k) k = parts[k].group = parts[parts[k].group].group;
-    return k;
-}
+static int group_of(pd_momentum *self, int k) { return pd_sets_root(self->groups, k); }
 
 /* Corner j of pair p: its free part, or -1. */
 static int part_at(const pd_momentum *self, int p, int j) {
@@ -173,10 +172,8 @@ static void join(pd_momentum *self, int p) {
     int first = -1;
     for (int j = 0; j < 4; j++) {
         int k = part_at(self, p, j);
-        if (k < 0) continue;
-        k = group_of(self, k);
-        if (first >= 0 && k != first) self->parts[k > first ? k : first].group = k > first ? first : k;
-        first = first < 0 || k < first ? k : first;
+        if (k >= 0 && first >= 0) pd_sets_join(self->groups, first, k);
+        if (k >= 0) first = k;
     }
 }
 
@@ -216,7 +213,8 @@ static void solve(part *of) {
 /* The translations of all groups, from the gradient, H [n_vertices,3], and the pairs. */
 static void find_shifts(pd_momentum *self, const real *gradient, int n_pairs, int near) {
     part *parts = self->parts;
-    for (int k = 0; k < self->n_parts; k++) parts[k] = (part){.group = k, .inertia = parts[k].inertia};
+    for (int k = 0; k < self->n_parts; k++) parts[k] = (part){.inertia = parts[k].inertia};
+    pd_sets_begin(self->groups, self->n_parts);
     for (int p = 0; p < n_pairs; p++)
         if (counts(self, near, p)) join(self, p);
     for (int p = 0; p < n_pairs; p++)
@@ -227,7 +225,7 @@ static void find_shifts(pd_momentum *self, const real *gradient, int n_pairs, in
     }
     for (int k = 0; k < self->n_parts; k++) parts[group_of(self, k)].total += parts[k].inertia;
     for (int k = 0; k < self->n_parts; k++)
-        if (parts[k].group == k) solve(parts + k);
+        if (group_of(self, k) == k) solve(parts + k);
 }
 
 pd_status pd_momentum_shift(pd_momentum *self, const pd_problem *problem, pd_projective *projective, const real *x, const real *offset,
@@ -246,7 +244,7 @@ pd_status pd_momentum_shift(pd_momentum *self, const pd_problem *problem, pd_pro
         for (size_t c = 0; c < 3; c++) { rows[3 * (size_t)i + c] = group ? (real)group->shift[c] : (real)0; }
     }
     for (int k = 0; k < self->n_parts; k++)
-        for (int c = 0; c < 3 && self->parts[k].group == k; c++) {
+        for (int c = 0; c < 3 && group_of(self, k) == k; c++) {
             double length = fabs(self->parts[k].shift[c]);
             if (!(length <= *largest)) *largest = length; // also true for NaN
         }
